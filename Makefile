@@ -1,0 +1,341 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# GNU make. Sources are found by their place in the tree: a new file needs no change here.
+#
+#   V=1          show the commands
+#   SAN=1        AddressSanitizer and UBSan, in build/san
+#   TSAN=1       ThreadSanitizer, in build/tsan
+#   CC=clang     another compiler
+#   BUILD=dir    another build directory
+#   LAYERS=...   only these folders of user/ in the library
+#   ONLY=...     check: only the tests whose path contains one of these words
+
+, := ,
+VERSION := 0.1.0
+SONAME := libxiwarp.so.0
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/bash
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+# FUZZ=1 is how `make fuzz` builds: the sanitizers and libFuzzer's coverage, in build/fuzz.
+CLANG ?= clang
+BPFTOOL ?= $(or $(wildcard /usr/sbin/bpftool),bpftool)
+CLANG_FORMAT ?= clang-format
+
+BUILD ?= build
+B := $(BUILD)$(if $(SAN),/san)$(if $(TSAN),/tsan)$(if $(FUZZ),/fuzz)
+
+PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
+INCLUDEDIR ?= $(PREFIX)/include
+
+ifeq ($(V),1)
+Q :=
+say := @:
+else
+Q := @
+say = @printf '  %-7s %s\n'
+endif
+
+# No pkg-config and no compiler is asked while this file is read: on a bare machine tools/setup runs first.
+WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
+	-Wno-sign-compare -Werror
+SANFLAGS := $(if $(SAN)$(FUZZ),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined \
+	-fno-omit-frame-pointer) $(if $(FUZZ),-fsanitize=fuzzer-no-link) $(if $(TSAN),-fsanitize=thread)
+CPPFLAGS_ALL = -Iinclude -Iuser -I. -I$(B)/bpf -D_GNU_SOURCE -DXIW_VERSION='"$(VERSION)"' $(CPPFLAGS)
+CFLAGS ?= -O2 -g
+CFLAGS_ALL = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden $(CFLAGS) $(SANFLAGS)
+LDFLAGS_ALL = -pthread -Wl,--as-needed $(SANFLAGS) $(LDFLAGS)
+LIBS := -lxdp -lbpf -luring
+TOOL_LIBS := $(LIBS) -ljson-c -lcrypto
+TEST_LIBS := -lcriterion -lisal $(TOOL_LIBS)
+
+# Kernel headers of the host's architecture: <linux/types.h> needs <asm/types.h>.
+MULTIARCH = $(shell $(CC) -print-multiarch 2>/dev/null || $(CC) -dumpmachine)
+BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare -Werror \
+	-Iinclude -Ibpf -I. -idirafter /usr/include/$(MULTIARCH)
+
+# ---- what there is ---------------------------------------------------------------------------------
+
+LAYERS ?= $(notdir $(patsubst %/,%,$(wildcard user/*/)))
+
+LIB_SRC := $(sort $(foreach l,$(LAYERS),$(wildcard user/$l/*.c)))
+BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
+TOOL_SRC := $(sort $(wildcard tools/xiwarp/*.c))
+EXAMPLE_SRC := $(sort $(wildcard tools/example_*.c))
+UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_COMMON_SRC := $(filter-out $(UNIT_SRC),$(sort $(wildcard tests/unit/*.c)))
+BPFTEST_SRC := $(sort $(wildcard tests/bpf/test_*.c))
+BPFTEST_COMMON_SRC := $(filter-out $(BPFTEST_SRC) %.bpf.c,$(sort $(wildcard tests/bpf/*.c)))
+NET_BPF_SRC := $(sort $(wildcard tests/net/*.bpf.c tests/bpf/*.bpf.c tests/bench/*.bpf.c))
+RELAY_SRC := $(sort $(wildcard tests/net/relay_*.c))
+CONDUCT_SRC := $(sort tests/net/raw.c $(wildcard tests/net/conduct_*.c))
+NET_SRC := $(filter-out tests/net/test_%.c %.bpf.c $(RELAY_SRC) $(CONDUCT_SRC),$(sort $(wildcard tests/net/*.c)))
+BENCH_SRC := $(filter-out %.bpf.c,$(sort $(wildcard tests/bench/*.c)))
+# With libibverbs and librdmacm, for vmtest only.
+SIW_SRC := $(sort $(wildcard tests/siw/*.c))
+FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_REPLAY_SRC := tests/fuzz/replay.c
+TSAN_SRC := $(sort $(wildcard tests/tsan/test_*.c))
+FUZZ_COMMON_SRC := $(filter-out $(FUZZ_SRC) $(FUZZ_REPLAY_SRC),$(sort $(wildcard tests/fuzz/*.c)))
+C_SRC := $(LIB_SRC) $(TOOL_SRC) $(EXAMPLE_SRC) $(UNIT_SRC) $(UNIT_COMMON_SRC) $(BPFTEST_SRC) \
+	$(BPFTEST_COMMON_SRC) $(NET_SRC) $(RELAY_SRC) $(CONDUCT_SRC) $(BENCH_SRC) $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(FUZZ_COMMON_SRC) \
+	$(TSAN_SRC)
+
+obj = $(patsubst %.c,$(B)/obj/%.o,$1)
+
+LIB_A := $(B)/libxiwarp.a
+LIB_SO := $(B)/libxiwarp.so.$(VERSION)
+PC := $(B)/xiwarp.pc
+BPF_OBJ := $(if $(BPF_SRC),$(B)/bpf/xiwarp.bpf.o)
+SKEL := $(if $(BPF_SRC),$(B)/bpf/xiwarp.skel.h)
+TOOL := $(if $(TOOL_SRC),$(B)/xiwarp)
+# The man page is made by tools/xiwarp/man from the tool's own help text.
+MAN := $(if $(TOOL_SRC),$(if $(wildcard tools/xiwarp/man),$(B)/xiwarp.1))
+EXAMPLES := $(patsubst tools/%.c,$(B)/%,$(EXAMPLE_SRC))
+UNIT_BIN := $(patsubst %.c,$(B)/%,$(UNIT_SRC))
+BPFTEST_BIN := $(patsubst %.c,$(B)/%,$(BPFTEST_SRC))
+FUZZ_BIN := $(patsubst %.c,$(B)/%,$(FUZZ_SRC))
+TSAN_BIN := $(patsubst %.c,$(B)/%,$(TSAN_SRC))
+NET_BIN := $(patsubst %.c,$(B)/%,$(NET_SRC))
+NET_BPF := $(patsubst %.bpf.c,$(B)/%.bpf.o,$(NET_BPF_SRC))
+BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/bench/%,$(BENCH_SRC))
+
+ALL := $(BPF_OBJ) $(LIB_A) $(if $(LIB_SRC),$(LIB_SO)) $(PC) $(TOOL) $(MAN) $(EXAMPLES)
+WIRE := $(B)/tests/net/wire.bpf.o
+SIW_BIN := $(patsubst %.c,$(B)/%,$(SIW_SRC))
+
+# With ONLY, no more is built than the chosen tests use; a script may use everything.
+SCRIPTS := $(sort $(wildcard tests/bpf/test_*.sh tests/net/test_*.sh))
+chosen = $(if $(ONLY),$(sort $(foreach w,$(ONLY),$(foreach t,$1,$(if $(findstring $w,$t),$t)))),$1)
+CHECK_BIN := $(call chosen,$(UNIT_BIN) $(FUZZ_BIN) $(TSAN_BIN) $(BPFTEST_BIN))
+CHECK_ALL := $(CHECK_BIN) $(if $(call chosen,$(SCRIPTS)),$(ALL) $(NET_BIN) $(NET_BPF))
+
+# As many jobs as cores, unless the caller has said how many.
+jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
+submake = +$(Q)$(MAKE) --no-print-directory $(jobs)
+
+# ---- targets ---------------------------------------------------------------------------------------
+
+.PHONY: help all tests demo check model soak bench vmtest install format format-check compile_commands clean FORCE
+
+help: ## this list
+	@echo 'xiwarp $(VERSION): make TARGET [V=1] [SAN=1] [CC=clang]'
+	@echo
+	@sed -n 's/^\([a-z_-]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 22
+	@echo
+	@echo 'demo, check and bench need root; they install missing Debian packages (tools/setup).'
+
+all: $(ALL) ## library, BPF object, command and examples
+
+tests: $(ALL) $(UNIT_BIN) $(FUZZ_BIN) $(TSAN_BIN) $(BPFTEST_BIN) $(NET_BIN) $(NET_BPF) $(BENCH_BIN) ## build the tests, do not run them
+
+demo: ## send a file between two namespaces over the direct path
+	$(Q)tools/setup
+	$(submake) all $(WIRE)
+	$(Q)XIW_BUILD=$(abspath $(B)) tools/demo
+
+check: ## run all tests; ONLY="word ..." chooses
+	$(Q)tools/setup
+	$(submake) check-build
+	$(Q)XIW_BUILD=$(abspath $(B)) ONLY='$(ONLY)' tests/run
+
+.PHONY: check-build
+check-build: $(CHECK_ALL)
+
+fuzz: ## fuzz every target for FUZZ_SECONDS (20) each; ONLY="word ..." chooses
+	$(Q)tools/setup libclang-rt-14-dev
+	$(submake) FUZZ=1 CC=$(CLANG) fuzz-build
+	$(Q)XIW_BUILD=$(abspath $(B)/fuzz) ONLY='$(ONLY)' FUZZ_SECONDS='$(FUZZ_SECONDS)' tests/fuzz/run
+
+.PHONY: fuzz fuzz-build
+fuzz-build: $(call chosen,$(FUZZ_BIN))
+
+soak: ## MINUTES=5 of CONNS=1000 connections at a time over a wire that spoils
+	$(Q)tools/setup
+	$(submake) all $(NET_BIN) $(NET_BPF)
+	$(Q)XIW_BUILD=$(abspath $(B)) MINUTES='$(MINUTES)' CONNS='$(CONNS)' FOLLOW=1 tests/net/soak
+
+model: ## search the model of the hand-off to the end, and find the error in each mutation
+	$(Q)tools/setup spin
+	$(Q)XIW_BUILD=$(abspath $(B)) tests/model/run
+
+tsan: ## what threads and CPUs share, under ThreadSanitizer
+	$(Q)tools/setup libclang-rt-14-dev
+	$(submake) TSAN=1 CC=$(CLANG) ONLY=tests/tsan/ check-build
+	$(Q)XIW_BUILD=$(abspath $(B)/tsan) ONLY=tests/tsan/ tests/run
+
+.PHONY: tsan
+
+FAULTS_BIN := $(addprefix $(B)/tests/net/,relay faults_recv faults_send)
+
+.PHONY: faults
+faults: ## the fault matrix: every impairment on every path, write build/faults/report.json
+	$(Q)tools/setup
+	$(submake) all $(FAULTS_BIN)
+	$(Q)XIW_BUILD=$(abspath $(B)) tests/net/matrix $(if $(QUICK),--quick)
+
+bench: ## measure the paths against each other, write build/bench/report.json
+	$(Q)tools/setup
+	$(submake) all $(WIRE) $(BENCH_BIN)
+	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run
+
+vmtest: ## run the scenarios in VMs with Debian's kernels; KERNEL=, SCENARIO= and QUICK=1 choose
+	$(Q)tools/setup qemu-system-x86 busybox-static cpio kmod xz-utils curl gpgv \
+		debian-archive-keyring bc libelf-dev rdma-core ibverbs-providers rdmacm-utils \
+		libibverbs-dev librdmacm-dev tcpdump
+	$(submake) tests vmtest-build
+	$(Q)XIW_BUILD=$(abspath $(B)) vmtest/run
+
+.PHONY: vmtest-build
+vmtest-build: $(SIW_BIN)
+
+install: $(ALL) ## install to DESTDIR PREFIX (/usr/local)
+	install -d '$(DESTDIR)$(INCLUDEDIR)/xiwarp' '$(DESTDIR)$(LIBDIR)/pkgconfig'
+	install -m 644 include/xiwarp/*.h '$(DESTDIR)$(INCLUDEDIR)/xiwarp/'
+	install -m 644 $(LIB_A) '$(DESTDIR)$(LIBDIR)/'
+	install -m 755 $(LIB_SO) '$(DESTDIR)$(LIBDIR)/'
+	ln -sf $(notdir $(LIB_SO)) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
+	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libxiwarp.so'
+	install -m 644 $(PC) '$(DESTDIR)$(LIBDIR)/pkgconfig/'
+	$(if $(TOOL),install -D -m 755 $(TOOL) '$(DESTDIR)$(PREFIX)/bin/xiwarp')
+	$(if $(BPF_OBJ),install -D -m 644 $(BPF_OBJ) '$(DESTDIR)$(LIBDIR)/bpf/xiwarp.bpf.o')
+	$(if $(MAN),install -D -m 644 $(MAN) '$(DESTDIR)$(PREFIX)/share/man/man1/xiwarp.1')
+
+FORMATTED = $(shell git ls-files -co --exclude-standard '*.c' '*.h')
+
+format: ## clang-format every source
+	$(Q)tools/setup clang-format
+	$(Q)$(CLANG_FORMAT) -i $(FORMATTED)
+
+format-check: ## fail if clang-format would change a source
+	$(Q)tools/setup clang-format
+	$(Q)$(CLANG_FORMAT) --dry-run -Werror $(FORMATTED)
+
+compile_commands: $(B)/compile_commands.json ## write build/compile_commands.json for clangd
+
+clean: ## remove the build directory
+	$(Q)rm -rf $(B)
+
+# ---- rules -----------------------------------------------------------------------------------------
+
+# A file that changes when its text does: objects follow the flags, the library its list of members.
+define stamp
+$(B)/$1.stamp: FORCE
+	@mkdir -p $$(@D); t=$$$$(printf '%s' $$(call quote,$2)); \
+	[ -e $$@ ] && [ "$$$$t" = "$$$$(< $$@)" ] || printf '%s\n' "$$$$t" > $$@
+endef
+quote = '$(subst ','\'',$1)'
+$(eval $(call stamp,flags,$$(CC) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(LDFLAGS_ALL)))
+$(eval $(call stamp,bpfflags,$$(CLANG) $$(BPF_CFLAGS)))
+$(eval $(call stamp,members,$$(LIB_SRC)))
+
+$(B)/obj/%.o: %.c $(B)/flags.stamp
+	@mkdir -p $(@D)
+	$(say) CC $<
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+# Whoever includes the skeleton waits for it; no other layer is held up by the BPF side.
+SKEL_USERS := $(if $(SKEL),$(shell grep -ls '"xiwarp\.skel\.h"' $(C_SRC) /dev/null))
+$(call obj,$(SKEL_USERS) $(filter user/load/%,$(LIB_SRC))): | $(SKEL)
+
+$(LIB_A): $(call obj,$(LIB_SRC)) $(B)/members.stamp
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+
+$(LIB_SO): $(call obj,$(LIB_SRC)) $(B)/members.stamp
+	$(say) LD $@
+	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS)
+	$(Q)ln -sf $(@F) $(B)/$(SONAME) && ln -sf $(SONAME) $(B)/libxiwarp.so
+
+$(PC): FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' 'prefix=$(PREFIX)' 'libdir=$(LIBDIR)' 'includedir=$(INCLUDEDIR)' '' \
+		'Name: xiwarp' 'Version: $(VERSION)' \
+		'Description: software iWARP receiver: MPA and DDP over XDP and AF_XDP' \
+		'Requires.private: libxdp libbpf liburing' 'Libs.private: -pthread' \
+		'Libs: -L$${libdir} -lxiwarp' 'Cflags: -I$${includedir}' > $@
+
+$(B)/bpf/%.bpf.o: bpf/%.bpf.c $(B)/bpfflags.stamp
+	@mkdir -p $(@D)
+	$(say) BPF $<
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/bpf/xiwarp.bpf.o: $(patsubst bpf/%.bpf.c,$(B)/bpf/%.bpf.o,$(BPF_SRC))
+	$(say) BPFLD $@
+	$(Q)$(BPFTOOL) gen object $@ $(filter %.o,$^)
+
+$(B)/bpf/xiwarp.skel.h: $(B)/bpf/xiwarp.bpf.o
+	$(say) SKEL $@
+	$(Q)$(BPFTOOL) gen skeleton $< name xiwarp_bpf > $@
+
+$(NET_BPF): $(B)/%.bpf.o: %.bpf.c $(B)/bpfflags.stamp
+	@mkdir -p $(@D)
+	$(say) BPF $<
+	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
+
+link = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIB_A)
+
+$(TOOL): $(call obj,$(TOOL_SRC)) $(LIB_A)
+	$(say) LD $@
+	$(link) $(TOOL_LIBS)
+
+$(MAN): tools/xiwarp/man $(TOOL)
+	$(say) MAN $@
+	$(Q)$< $(TOOL) > $@
+
+$(EXAMPLES): $(B)/%: $(B)/obj/tools/%.o $(LIB_A)
+	$(say) LD $@
+	$(link) $(TOOL_LIBS)
+
+$(UNIT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(UNIT_COMMON_SRC)) $(LIB_A)
+	$(say) LD $@
+	$(link) $(TEST_LIBS)
+
+$(BPFTEST_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(BPFTEST_COMMON_SRC)) $(LIB_A)
+	$(say) LD $@
+	$(link) $(TEST_LIBS)
+$(BPFTEST_BIN): | $(BPF_OBJ)
+
+# The same objects with libFuzzer, or with a loop over the corpus. fuzz_handoff has its own surroundings of the engine.
+$(FUZZ_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(FUZZ_COMMON_SRC)) \
+		$(if $(FUZZ),,$(call obj,$(FUZZ_REPLAY_SRC))) $(LIB_A)
+	$(say) LD $@
+	$(link) -Wl,-z,muldefs $(if $(FUZZ),-fsanitize=fuzzer) $(TOOL_LIBS)
+
+$(TSAN_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(FUZZ_COMMON_SRC)) $(LIB_A)
+	$(say) LD $@
+	$(link) -Wl,-z,muldefs $(TOOL_LIBS)
+
+$(filter %/relay %/relaycheck,$(NET_BIN)): $(call obj,$(RELAY_SRC))
+$(filter %/conduct,$(NET_BIN)): $(call obj,$(CONDUCT_SRC))
+$(NET_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(LIB_A)
+	$(say) LD $@
+	$(link) $(TOOL_LIBS)
+
+$(SIW_BIN): $(B)/tests/%: $(B)/obj/tests/%.o
+	$(say) LD $@
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) -lrdmacm -libverbs
+
+$(BENCH_BIN): $(B)/bench/%: $(B)/obj/tests/bench/%.o $(LIB_A)
+	$(say) LD $@
+	$(link) $(TEST_LIBS)
+
+$(B)/compile_commands.json: FORCE
+	@mkdir -p $(@D)
+	@{ sep='['; for s in $(C_SRC); do \
+		printf '%s\n{ "directory": "%s", "file": "%s", "command": "%s" }' "$$sep" \
+			"$(CURDIR)" "$$s" '$(subst ",\",$(subst ','\'',$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL))) -c'" $$s"; \
+		sep=,; done; \
+	for s in $(BPF_SRC) $(NET_BPF_SRC); do \
+		printf '%s\n{ "directory": "%s", "file": "%s", "command": "%s" }' "$$sep" \
+			"$(CURDIR)" "$$s" '$(CLANG) $(BPF_CFLAGS) -c'" $$s"; sep=,; done; \
+	printf '\n]\n'; } > $@
+
+-include $(patsubst %.o,%.d,$(call obj,$(C_SRC) $(SIW_SRC))) $(wildcard $(B)/bpf/*.d $(B)/tests/*/*.d)
