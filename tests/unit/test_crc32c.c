@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* CRC32c: RFC 3720 appendix B.4, and every implementation against ISA-L's. */
+
+#include <criterion/criterion.h>
+#include <isa-l/crc.h>
+#include <string.h>
+
+#include "crc32c/crc32c.h"
+
+#define GUARD 64
+#define GUARD_OCTET 0xa5
+#define MAX_SMALL 2048
+#define MAX_BIG (300 * 1024)
+#define SEED 0x5eed1234u
+
+static uint32_t rnd_state = SEED;
+
+static uint32_t rnd(void)
+{
+	rnd_state ^= rnd_state << 13;
+	rnd_state ^= rnd_state >> 17;
+	rnd_state ^= rnd_state << 5;
+	return rnd_state;
+}
+
+static void fill(uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		p[i] = rnd() >> 11;
+}
+
+/* ISA-L takes and gives the register itself: no inversion at either end. */
+static uint32_t reference(uint32_t crc, const uint8_t *src, size_t len)
+{
+	return ~crc32_iscsi((unsigned char *)src, len, ~crc);
+}
+
+static bool all_guard(const uint8_t *p, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (p[i] != GUARD_OCTET)
+			return false;
+	return true;
+}
+
+/* One call of each kind; @room has @len + 64 + 2 * GUARD octets. */
+static void check_one(const struct xiw_crc32c_ops *ops, uint32_t crc, const uint8_t *src,
+		      size_t len, uint8_t *room, size_t dst_off)
+{
+	uint8_t *dst = room + GUARD + dst_off;
+	uint32_t want = reference(crc, src, len), got;
+
+	got = ops->crc(crc, src, len);
+	cr_assert(got == want, "%s: crc of %zu at %p: %08x, not %08x (seed %x)", ops->name, len,
+		  (const void *)src, got, want, SEED);
+
+	memset(dst - GUARD, GUARD_OCTET, len + 2 * GUARD);
+	got = ops->copy(crc, dst, src, len);
+	cr_assert(got == want, "%s: copy of %zu, %p to %p: %08x, not %08x (seed %x)", ops->name,
+		  len, (const void *)src, (void *)dst, got, want, SEED);
+	cr_assert(memcmp(dst, src, len) == 0, "%s: wrong copy of %zu", ops->name, len);
+	cr_assert(all_guard(dst - GUARD, GUARD), "%s: wrote before %zu", ops->name, len);
+	cr_assert(all_guard(dst + len, GUARD), "%s: wrote beyond %zu", ops->name, len);
+}
+
+/* The implementations that this CPU can run. */
+#define FOR_EACH_SUPPORTED(ops)                                                                    \
+	for (const struct xiw_crc32c_ops *ops = xiw_crc32c_table;                                  \
+	     ops < xiw_crc32c_table + xiw_crc32c_table_len; ops++)                                 \
+		if (ops->supported())
+
+/* RFC 3720 appendix B.4 lists octets as sent; as a number, the first is lowest. */
+static const struct vector {
+	const char *name;
+	uint8_t octets[48];
+	size_t len;
+	uint32_t crc;
+} vectors[] = {
+	{ "nothing", { 0 }, 0, 0 },
+	{ "digits", "123456789", 9, 0xe3069283 },
+	{ "32 of zero: aa 36 91 8a", { 0 }, 32, 0x8a9136aa },
+	{ "32 of ones: 43 ab a8 62",
+	  { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff },
+	  32,
+	  0x62a8ab43 },
+	{ "32 ascending: 4e 79 dd 46",
+	  { 0,	1,  2,	3,  4,	5,  6,	7,  8,	9,  10, 11, 12, 13, 14, 15,
+	    16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31 },
+	  32,
+	  0x46dd794e },
+	{ "32 descending: 5c db 3f 11",
+	  { 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16,
+	    15, 14, 13, 12, 11, 10, 9,	8,  7,	6,  5,	4,  3,	2,  1,	0 },
+	  32,
+	  0x113fdb5c },
+	{ "an iSCSI SCSI Read (10) command PDU: 56 3a 96 d9",
+	  { 0x01, 0xc0, 0, 0, 0, 0, 0,	  0, 0,	   0, 0, 0,    0, 0, 0, 0,
+	    0x14, 0,	0, 0, 0, 0, 0x04, 0, 0,	   0, 0, 0x14, 0, 0, 0, 0x18,
+	    0x28, 0,	0, 0, 0, 0, 0,	  0, 0x02, 0, 0, 0,    0, 0, 0, 0 },
+	  48,
+	  0xd9963a56 },
+};
+
+Test(crc32c, known_vectors)
+{
+	uint8_t out[48];
+
+	for (size_t i = 0; i < sizeof(vectors) / sizeof(vectors[0]); i++) {
+		const struct vector *v = &vectors[i];
+
+		cr_assert_eq(xiw_crc32c(0, v->octets, v->len), v->crc, "%s", v->name);
+		cr_assert_eq(xiw_crc32c_copy(0, out, v->octets, v->len), v->crc, "%s", v->name);
+		FOR_EACH_SUPPORTED(ops)
+		{
+			cr_assert_eq(ops->crc(0, v->octets, v->len), v->crc, "%s: %s", ops->name,
+				     v->name);
+			cr_assert_eq(ops->copy(0, out, v->octets, v->len), v->crc, "%s: %s",
+				     ops->name, v->name);
+		}
+	}
+}
+
+Test(crc32c, chosen_is_first_supported)
+{
+	FOR_EACH_SUPPORTED(ops)
+	{
+		cr_assert_str_eq(xiw_crc32c_impl(), ops->name);
+		break;
+	}
+	/* The last one must run anywhere, or there may be nothing to choose. */
+	cr_assert(xiw_crc32c_table[xiw_crc32c_table_len - 1].supported());
+}
+
+static uint32_t early_crc;
+
+/* The earliest priority open to a program: before any constructor of the library. */
+__attribute__((constructor(101))) static void before_constructors(void)
+{
+	early_crc = xiw_crc32c(0, "123456789", 9);
+}
+
+Test(crc32c, usable_in_constructors)
+{
+	cr_assert_eq(early_crc, 0xe3069283);
+}
+
+Test(crc32c, every_small_length)
+{
+	static const struct {
+		uint8_t src, dst;
+	} offs[] = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { 7, 33 }, { 63, 18 }, { 32, 4 }, { 54, 61 } };
+	/* Separate, exactly sized blocks: a sanitizer sees one octet too many. */
+	uint8_t *room = malloc(MAX_SMALL + 64 + 2 * GUARD);
+
+	cr_assert(room);
+	for (size_t len = 0; len <= MAX_SMALL; len++) {
+		for (size_t i = 0; i < sizeof(offs) / sizeof(offs[0]); i++) {
+			uint8_t *src = malloc(offs[i].src + len);
+			uint32_t crc = i & 1 ? rnd() : 0;
+
+			cr_assert(src || offs[i].src + len == 0);
+			fill(src, offs[i].src + len);
+			FOR_EACH_SUPPORTED(ops)
+			check_one(ops, crc, src + offs[i].src, len, room, offs[i].dst);
+			free(src);
+		}
+	}
+	free(room);
+}
+
+/* Blocks are cut by where the destination lies: every cut, every rest. */
+Test(crc32c, every_destination_alignment)
+{
+	static uint8_t src[2048], room[2048 + 64 + 2 * GUARD];
+
+	fill(src, sizeof(src));
+	for (size_t dst_off = 0; dst_off < 64; dst_off++) {
+		for (size_t len = 570; len < 720; len++) {
+			FOR_EACH_SUPPORTED(ops)
+			check_one(ops, len, src + len % 61, len, room, dst_off);
+		}
+		for (size_t len = 1390; len < 1470; len++) {
+			FOR_EACH_SUPPORTED(ops)
+			check_one(ops, len, src + len % 61, len, room, dst_off);
+		}
+	}
+}
+
+Test(crc32c, random_big_lengths)
+{
+	uint8_t *src = malloc(MAX_BIG + 64), *room = malloc(MAX_BIG + 64 + 2 * GUARD);
+
+	cr_assert(src && room);
+	fill(src, MAX_BIG + 64);
+	for (int i = 0; i < 300; i++) {
+		size_t len = rnd() % (i & 1 ? 16384 : MAX_BIG);
+		size_t src_off = rnd() % 64, dst_off = rnd() % 64;
+		uint32_t crc = rnd();
+
+		FOR_EACH_SUPPORTED(ops)
+		check_one(ops, crc, src + src_off, len, room, dst_off);
+	}
+	free(src);
+	free(room);
+}
+
+/* A piece of 2 to 16 octets often, as headers, markers and pads make them. */
+static size_t piece(size_t left)
+{
+	size_t len = rnd() & 1 ? rnd() % 17 : rnd() % 600;
+
+	return len < left ? len : left;
+}
+
+Test(crc32c, chained_pieces)
+{
+	static uint8_t src[9000], dst[9000];
+
+	fill(src, sizeof(src));
+	for (int round = 0; round < 500; round++) {
+		size_t total = rnd() % sizeof(src);
+		uint32_t want = reference(0, src, total);
+
+		FOR_EACH_SUPPORTED(ops)
+		{
+			uint32_t crc = 0;
+
+			memset(dst, GUARD_OCTET, sizeof(dst));
+			for (size_t at = 0, n; at < total; at += n) {
+				n = piece(total - at);
+				if (rnd() & 1) {
+					crc = ops->copy(crc, dst + at, src + at, n);
+				} else {
+					crc = ops->crc(crc, src + at, n);
+					memcpy(dst + at, src + at, n);
+				}
+			}
+			cr_assert(crc == want, "%s: %zu in pieces: %08x, not %08x (seed %x)",
+				  ops->name, total, crc, want, SEED);
+			cr_assert(memcmp(dst, src, total) == 0, "%s", ops->name);
+			cr_assert(all_guard(dst + total, sizeof(dst) - total), "%s", ops->name);
+		}
+	}
+}
+
+Test(crc32c, detects_every_single_bit)
+{
+	static uint8_t buf[1428];
+
+	fill(buf, sizeof(buf));
+	FOR_EACH_SUPPORTED(ops)
+	{
+		uint32_t good = ops->crc(0, buf, sizeof(buf));
+
+		for (size_t bit = 0; bit < 8 * sizeof(buf); bit++) {
+			buf[bit / 8] ^= 1 << bit % 8;
+			cr_assert(ops->crc(0, buf, sizeof(buf)) != good, "%s: bit %zu", ops->name,
+				  bit);
+			buf[bit / 8] ^= 1 << bit % 8;
+		}
+	}
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which implementation runs. */
+
+#include "crc32c/crc32c.h"
+#include "crc32c/crc32c_impl.h"
+
+static bool always(void)
+{
+	return true;
+}
+
+const struct xiw_crc32c_ops xiw_crc32c_table[] = {
+#ifdef __x86_64__
+	{ "avx512-vpclmulqdq", xiw_crc32c_has_avx512, xiw_crc32c_avx512, xiw_crc32c_avx512_copy },
+	{ "avx2-vpclmulqdq", xiw_crc32c_has_avx2, xiw_crc32c_avx2, xiw_crc32c_avx2_copy },
+	{ "sse4.2-pclmulqdq", xiw_crc32c_has_sse42, xiw_crc32c_sse42, xiw_crc32c_sse42_copy },
+#endif
+	{ "slicing-by-8", always, xiw_crc32c_slice8, xiw_crc32c_slice8_copy },
+};
+
+const size_t xiw_crc32c_table_len = sizeof(xiw_crc32c_table) / sizeof(xiw_crc32c_table[0]);
+
+static const struct xiw_crc32c_ops *select_ops(void)
+{
+	const struct xiw_crc32c_ops *ops = xiw_crc32c_table;
+
+	while (!ops->supported())
+		ops++;
+	return ops;
+}
+
+/*
+ * Both pointers start at a function that replaces them, so there is no moment,
+ * however early, at which a call finds nothing. Racing first calls store the same
+ * value, and the code it points to needs no ordering: relaxed is enough. An ifunc
+ * would save the load, but its resolver runs before a sanitizer is set up.
+ */
+static uint32_t first_crc(uint32_t crc, const void *src, size_t len);
+static uint32_t first_copy(uint32_t crc, void *dst, const void *src, size_t len);
+
+static uint32_t (*crc_fn)(uint32_t crc, const void *src, size_t len) = first_crc;
+static uint32_t (*copy_fn)(uint32_t crc, void *dst, const void *src, size_t len) = first_copy;
+
+static uint32_t first_crc(uint32_t crc, const void *src, size_t len)
+{
+	const struct xiw_crc32c_ops *ops = select_ops();
+
+	__atomic_store_n(&crc_fn, ops->crc, __ATOMIC_RELAXED);
+	return ops->crc(crc, src, len);
+}
+
+static uint32_t first_copy(uint32_t crc, void *dst, const void *src, size_t len)
+{
+	const struct xiw_crc32c_ops *ops = select_ops();
+
+	__atomic_store_n(&copy_fn, ops->copy, __ATOMIC_RELAXED);
+	return ops->copy(crc, dst, src, len);
+}
+
+uint32_t xiw_crc32c(uint32_t crc, const void *src, size_t len)
+{
+	return __atomic_load_n(&crc_fn, __ATOMIC_RELAXED)(crc, src, len);
+}
+
+uint32_t xiw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len)
+{
+	return __atomic_load_n(&copy_fn, __ATOMIC_RELAXED)(crc, dst, src, len);
+}
+
+const char *xiw_crc32c_impl(void)
+{
+	return select_ops()->name;
+}

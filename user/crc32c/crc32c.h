@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef XIW_CRC32C_H
+#define XIW_CRC32C_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * CRC32c, the CRC of MPA (RFC 5044 section 4.4, which takes it from RFC 3720).
+ *
+ * @crc is 0 for the first piece and the previous result for each further piece;
+ * every result is final (inverted). On the wire the value goes out least
+ * significant octet first.
+ *
+ * Both may be called from any thread at any time, constructors included.
+ */
+uint32_t xiw_crc32c(uint32_t crc, const void *src, size_t len);
+
+/* The same, and @src is copied to @dst in the same pass. They must not overlap. */
+uint32_t xiw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len);
+
+/* The name of the implementation that this CPU runs. */
+const char *xiw_crc32c_impl(void);
+
+/*
+ * All implementations, best first, for tests and benchmarks. The last one runs on
+ * any CPU. Calling one that is not supported is an illegal instruction.
+ */
+struct xiw_crc32c_ops {
+	const char *name;
+	bool (*supported)(void);
+	uint32_t (*crc)(uint32_t crc, const void *src, size_t len);
+	uint32_t (*copy)(uint32_t crc, void *dst, const void *src, size_t len);
+};
+
+extern const struct xiw_crc32c_ops xiw_crc32c_table[];
+extern const size_t xiw_crc32c_table_len;
+
+#endif

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* CRC32c by the SSE4.2 instruction. */
+
+#ifdef __x86_64__
+
+#include "crc32c/crc32c_x86.h"
+
+/*
+ * The instruction takes a word per cycle but its result comes three cycles later,
+ * so three streams of @n octets run side by side. The first two CRCs must then be
+ * moved over the octets that follow: times x^16n and x^8n. The products go into the
+ * last word of the third stream, whose instruction multiplies by x^32, and a product
+ * of reflected 32-bit words is one place low, hence exponents less by 33.
+ */
+struct shift {
+	uint32_t n, x16n, x8n;
+};
+
+static const struct shift shifts[] = {
+	/* 1416 octets at once suit the payload of a segment at MTU 1500. */
+	{ 472, XIW_CRC32C_SHIFT_472 },
+	{ 128, XIW_CRC32C_SHIFT_128 },
+	{ 32, XIW_CRC32C_SHIFT_32 },
+};
+
+XIW_SSE42_INLINE uint64_t times(uint32_t a, uint32_t b)
+{
+	return _mm_cvtsi128_si64(
+		_mm_clmulepi64_si128(_mm_cvtsi32_si128(a), _mm_cvtsi32_si128(b), 0));
+}
+
+XIW_SSE42_INLINE uint32_t three(uint32_t crc, uint8_t *dst, const uint8_t *src,
+				const struct shift *s, bool copy)
+{
+	uint64_t a = crc, b = 0, c = 0, last;
+	size_t n = s->n, i;
+
+	for (i = 0; i < n - 8; i += 8) {
+		a = xiw_step8(a, copy ? dst + i : NULL, src + i, copy);
+		b = xiw_step8(b, copy ? dst + n + i : NULL, src + n + i, copy);
+		c = xiw_step8(c, copy ? dst + 2 * n + i : NULL, src + 2 * n + i, copy);
+	}
+	a = xiw_step8(a, copy ? dst + i : NULL, src + i, copy);
+	b = xiw_step8(b, copy ? dst + n + i : NULL, src + n + i, copy);
+	memcpy(&last, src + 2 * n + i, 8);
+	if (copy)
+		memcpy(dst + 2 * n + i, &last, 8);
+	return _mm_crc32_u64(c, last ^ times(a, s->x16n) ^ times(b, s->x8n));
+}
+
+XIW_SSE42_INLINE uint32_t run(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len, bool copy)
+{
+	uint32_t c = ~crc;
+
+	for (size_t i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
+		const struct shift *s = &shifts[i];
+
+		for (; len >= 3 * s->n; len -= 3 * s->n) {
+			c = three(c, dst, src, s, copy);
+			src += 3 * s->n;
+			dst = copy ? dst + 3 * s->n : NULL;
+		}
+	}
+	return ~xiw_steps(c, dst, src, len, copy);
+}
+
+bool xiw_crc32c_has_sse42(void)
+{
+	__builtin_cpu_init();
+	return __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul");
+}
+
+__attribute__((target("sse4.2,pclmul"))) uint32_t xiw_crc32c_sse42(uint32_t crc, const void *src,
+								   size_t len)
+{
+	return run(crc, NULL, src, len, false);
+}
+
+__attribute__((target("sse4.2,pclmul"))) uint32_t xiw_crc32c_sse42_copy(uint32_t crc, void *dst,
+									const void *src, size_t len)
+{
+	return run(crc, dst, src, len, true);
+}
+
+#endif
