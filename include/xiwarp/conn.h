@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * xiwarp/conn.h - connections: MPA startup (RFC 5044 section 7.1), DDP messages both ways (RFC 5041),
+ * teardown, and the report of which octets took which path.
+ */
+#ifndef XIWARP_CONN_H
+#define XIWARP_CONN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <xiwarp/abi.h>
+#include <xiwarp/engine.h>
+#include <xiwarp/error.h>
+
+#define XIW_PRIVATE_DATA_MAX 512 /* RFC 5044 section 7.1.1 */
+#define XIW_QUEUES_DEFAULT 3
+#define XIW_DEPTH_ULP 0x3fff /* RFC 6581 section 9.1: as IRD or ORD, the ULPs see to it */
+
+/* How a peer-to-peer Initiator says that it is ready to receive (RFC 6581 section 9.2). */
+enum xiw_rtr {
+	XIW_RTR_SEND = 1 << 0,	/* zero-length Send */
+	XIW_RTR_WRITE = 1 << 1, /* zero-length RDMA Write */
+	XIW_RTR_READ = 1 << 2,	/* zero-length RDMA Read: the ULP's to send, and to answer */
+};
+
+struct xiw_conn_opts {
+	size_t size;	    /* sizeof(struct xiw_conn_opts) */
+	uint64_t user_data; /* for the connection's own events */
+	bool markers;	    /* ask the peer to send us markers */
+	bool no_crc;  /* administrator's word: do without CRC32c if the peer asks for none either */
+	bool no_pack; /* one FPDU in each TCP segment, for receivers that take more ill */
+	enum xiw_use_path path; /* AUTO: as the engine's */
+	unsigned int queues;	/* untagged queues, QN 0..queues-1; 0: XIW_QUEUES_DEFAULT */
+	/*
+	 * MSN of each queue's first message, both ways; 0: 1, as RFC 5041 section 4.3 has it. For what is to be
+	 * shown of a wrap, or a ULP that goes on with another connection's numbers: the peer must do the same.
+	 */
+	uint32_t first_msn;
+	uint32_t pd; /* Protection Domain of the STags it may use (RFC 5041 section 8.2) */
+	unsigned int recv_depth;	 /* posted buffers per queue; 0: 64 */
+	unsigned int send_depth;	 /* queued messages; 0: 64 */
+	unsigned int startup_timeout_ms; /* for TCP connect and MPA startup together; 0: 10000 */
+	const void *private_data;	 /* Initiator: goes with the MPA Request; copied */
+	size_t private_data_len; /* at most XIW_PRIVATE_DATA_MAX; 4 less with RFC 6581's data */
+
+	/*
+	 * MPA's revision. Initiator: 1 or 2; 0: 2 if enhanced, rtr, ird or ord is set, else 1. Responder: the
+	 * highest to take, 0: 2; the Reply has that of the Request, and RFC 6581's data if the Request has.
+	 */
+	uint8_t revision;
+	/* Initiator: negotiate IRD and ORD although both are 0. */
+	bool enhanced;
+	/*
+	 * enum xiw_rtr. Initiator: peer-to-peer, with one of these; 0: client and server. Responder: those
+	 * it takes, 0: SEND and WRITE. The library sends SEND and WRITE itself and consumes them, without a
+	 * completion or a posted buffer; READ is left to the ULP, as its first message.
+	 */
+	uint8_t rtr;
+	/*
+	 * Initiator: XIW_EV_REPLY comes before XIW_EV_CONNECTED, for the application to judge the Private
+	 * Data: xiw_conn_accept(), or xiw_conn_reject() to leave MPA (RFC 5044 section 7.1.2 rule 3).
+	 */
+	bool review_reply;
+	/*
+	 * Initiator: a Responder that closes upon a Rev 2 Request, as one without RFC 6581 does, is tried once
+	 * more with Rev 1, client and server, depths left to the ULPs (section 10). Not for xiw_conn_from_fd().
+	 */
+	bool fall_back;
+	uint16_t ird, ord; /* RDMA Reads at once, inbound and outbound: 14 bits, or XIW_DEPTH_ULP */
+};
+
+/*
+ * Starts to listen (Responder). opts are copied and serve every connection accepted. Events for new
+ * connections (XIW_EV_REQUEST) carry opts->user_data until xiw_conn_set_user_data().
+ * Negative errno of socket, bind, listen.
+ */
+XIW_API int xiw_listen(struct xiw_engine *engine, const struct sockaddr *addr, socklen_t len,
+		       const struct xiw_conn_opts *opts, struct xiw_listener **listener);
+/* The bound address, as getsockname(2). */
+XIW_API int xiw_listener_addr(const struct xiw_listener *l, struct sockaddr_storage *addr,
+			      socklen_t *len);
+XIW_API void xiw_listener_free(struct xiw_listener *listener);
+
+/*
+ * Starts to connect (Initiator); the result comes as XIW_EV_CONNECTED or XIW_EV_REFUSED.
+ * -EINVAL: opts; -ENOMEM; negative errno of socket(2).
+ */
+XIW_API int xiw_connect(struct xiw_engine *engine, const struct sockaddr *addr, socklen_t len,
+			const struct xiw_conn_opts *opts, struct xiw_conn **conn);
+
+/* What an application that upgrades a connection has already done with it; zeros or NULL: nothing. */
+struct xiw_upgrade {
+	size_t size; /* sizeof(struct xiw_upgrade) */
+	/* Octets that it has read behind the last streaming message: the peer's startup frame begins there. */
+	const void *prefix;
+	size_t prefix_len;
+	/*
+	 * The "last streaming message" (RFC 5044 section 7.1.5), any length: sent when the connection is
+	 * prepared for MPA, and before the Request, so that however fast the peer goes on it is not missed.
+	 */
+	const void *last;
+	size_t last_len;
+};
+
+/*
+ * Starts MPA on a connected TCP socket that may have carried streaming data (delayed startup, RFC 5044
+ * section 7.1.3). Which side is the Initiator has nothing to do with who connected; if both sides are
+ * Responders, both time out. Events are those of xiw_connect() or of xiw_listen(). prefix and last are
+ * copied. From success on the socket is the connection's; on failure it stays the caller's.
+ * -EINVAL: opts, or not a TCP socket; -ENOTCONN: not connected; -ENOMEM; -EBADF, -ENOTSOCK.
+ */
+XIW_API int xiw_conn_from_fd(struct xiw_engine *engine, int fd, bool initiator,
+			     const struct xiw_conn_opts *opts, const struct xiw_upgrade *upgrade,
+			     struct xiw_conn **conn);
+
+/*
+ * Answer XIW_EV_REQUEST, or XIW_EV_REPLY (then without Private Data). -EINVAL: Private Data too long, at
+ * most 508 octets if the Request has RFC 6581's data; -ENOTCONN: not waiting for an answer.
+ * XIW_EV_CONNECTED follows; at a peer-to-peer Responder when the Initiator is ready (RFC 6581 section 9.2).
+ */
+XIW_API int xiw_conn_accept(struct xiw_conn *conn, const void *private_data, size_t len);
+XIW_API int xiw_conn_reject(struct xiw_conn *conn, const void *private_data, size_t len);
+
+/*
+ * In answer to XIW_EV_REQUEST, before accepting or rejecting: other depths than those of the listener's
+ * opts. What is accepted has ORD reduced to the peer's IRD; what is rejected tells the peer the ORD that is
+ * required (RFC 6581 section 9.1). -EINVAL, -ENOTCONN as above.
+ */
+XIW_API int xiw_conn_set_depths(struct xiw_conn *conn, uint16_t ird, uint16_t ord);
+
+/*
+ * A rejected connection is out of MPA, and its TCP connection stays open (RFC 5044 section 7.1.2 rules 2 and
+ * 3) until xiw_conn_free(). This takes the socket from it, both ways as it was behind the startup frames.
+ * Called after XIW_EV_CLOSED with -ECONNREFUSED; -ENOTCONN otherwise.
+ */
+XIW_API int xiw_conn_take_fd(struct xiw_conn *conn);
+
+XIW_API void xiw_conn_set_user_data(struct xiw_conn *conn, uint64_t user_data);
+
+/* The peer's private data: valid from REQUEST, CONNECTED or REFUSED until the connection is freed. */
+XIW_API const void *xiw_conn_private_data(const struct xiw_conn *conn, size_t *len);
+
+/* A message to send. `buf` stays the caller's and must not change until XIW_EV_SENT (or FLUSHED). */
+struct xiw_message {
+	const void *buf;
+	uint64_t len;	    /* at most 2^32 - 1 (RFC 5041 section 5.2) */
+	uint64_t to;	    /* tagged */
+	uint32_t stag;	    /* tagged: the peer's STag */
+	uint32_t qn;	    /* untagged */
+	uint8_t rsvdulp[5]; /* the ULP's octets of the DDP header: 1 tagged, 5 untagged */
+	bool tagged;
+	uint64_t user_data;
+};
+
+/*
+ * Queues a message; messages leave in order. -EAGAIN: send_depth messages are queued;
+ * -ENOTCONN: not established (a Responder: no FPDU came yet, RFC 5044 section 7.1.2 rule 4, is queued,
+ * not refused); -EMSGSIZE: too long; -EINVAL: no such queue, or TO + length wraps; -EPIPE: closing.
+ */
+XIW_API int xiw_conn_send(struct xiw_conn *conn, const struct xiw_message *message);
+
+/*
+ * Posts a buffer for the next untagged message of queue qn. Allowed from XIW_EV_REQUEST or
+ * xiw_connect() on, so that no message finds its queue empty. -EAGAIN: recv_depth are posted; -EINVAL: qn.
+ */
+XIW_API int xiw_conn_post_recv(struct xiw_conn *conn, uint32_t qn, void *buf, uint32_t len,
+			       uint64_t user_data);
+
+/*
+ * Graceful close: what is queued is sent, then our half is closed; XIW_EV_CLOSED comes when the peer
+ * has closed his. Messages of the peer are delivered until then.
+ */
+XIW_API int xiw_conn_close(struct xiw_conn *conn);
+/* Resets the TCP connection; XIW_EV_CLOSED follows. */
+XIW_API void xiw_conn_abort(struct xiw_conn *conn);
+/* Frees the object; aborts first if XIW_EV_CLOSED has not come yet. */
+XIW_API void xiw_conn_free(struct xiw_conn *conn);
+
+/* What a connection is and did. Counters never go back. */
+struct xiw_conn_info {
+	enum xiw_path path; /* now; XIW_PATH_NONE: never registered with XDP */
+	char no_direct[96]; /* why the direct path cannot be had; empty if it can */
+	uint32_t flow;	    /* index in xiw_flows, if path is not NONE */
+	struct sockaddr_storage local, remote;
+	bool markers_in, markers_out, crc;
+	bool zero_copy;	  /* the driver writes into our frames, as its AF_XDP socket says */
+	bool rejected;	  /* by the Responder's application, or the Initiator's */
+	uint8_t revision; /* in the peer's startup frame; 0: none came that far */
+	/* RFC 6581; peer_ird and peer_ord as the peer's frame has them, ird and ord as then agreed. */
+	bool enhanced, peer_to_peer;
+	uint8_t rtr; /* enum xiw_rtr. Initiator: the one chosen; Responder: those offered */
+	uint16_t ird, ord, peer_ird, peer_ord;
+	uint16_t emss; /* of the sender, as last seen (RFC 5044 section 4.5) */
+	uint64_t octets_direct, octets_kernel;	   /* DDP payload placed, by the path it came */
+	uint64_t stream_direct, stream_kernel;	   /* all stream octets behind startup, by path */
+	uint64_t segments_direct, segments_kernel; /* data segments XDP sent each way */
+	uint64_t fpdus, fpdus_early;	   /* accepted; of these, placed before their turn */
+	uint64_t messages;		   /* delivered */
+	uint64_t octets_sent;		   /* DDP payload given to TCP */
+	uint64_t crc_errors;		   /* segments or FPDUs refused */
+	uint64_t went_direct, went_kernel; /* hand-offs */
+	uint32_t why[XIW_WHY__COUNT];	   /* ends of the direct path and failed arms, by reason */
+	uint64_t drops[32]; /* segments refused by the fast-path TCP receiver, by reason */
+	uint64_t acks_sent, injected;
+	enum xiw_mpa_error mpa_error; /* 0: none */
+	enum xiw_ddp_error ddp_error; /* XIW_DDP_OK: none */
+	uint8_t error_header[18];     /* the DDP header that was refused */
+	uint32_t error_header_len;
+	uint32_t error_segment_len; /* of the DDP segment it was in front of, header included */
+	/*
+	 * errno of the socket's end, 0 if orderly. EUNATCH: somebody took a program off the interface that the
+	 * connection needed, as its sequence numbers differ from the wire's; no_direct says which.
+	 */
+	int error;
+};
+
+/* `size` is sizeof(struct xiw_conn_info). */
+XIW_API void xiw_conn_info(const struct xiw_conn *conn, struct xiw_conn_info *info, size_t size);
+
+/* Names for the tables above, static storage; NULL past the end. */
+XIW_API const char *xiw_reason_name(unsigned int why);
+XIW_API const char *xiw_drop_name(unsigned int drop);
+
+#endif

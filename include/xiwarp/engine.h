@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * xiwarp/engine.h - the engine: drives every connection made from it, and reports completions.
+ *
+ * Completions come in one order, two ways: xiw_engine_next() takes them from a queue in memory; and
+ * where `app_ring_fd` is given, each one is announced by a CQE in that io_uring ring (IORING_OP_MSG_RING)
+ * with the completion's user_data, and res = its length (at most INT_MAX), or a negative errno. The CQE
+ * is the doorbell: take one completion for each.
+ *
+ * When the queue is full the engine stops receiving until there is room; nothing is dropped.
+ */
+#ifndef XIWARP_ENGINE_H
+#define XIWARP_ENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <xiwarp/error.h>
+#include <xiwarp/export.h>
+
+struct xiw_engine;
+struct xiw_conn;
+struct xiw_listener;
+
+enum xiw_use_path {
+	XIW_USE_AUTO = 0,   /* direct where the interface has the programs, else kernel */
+	XIW_USE_KERNEL = 1, /* never direct */
+	XIW_USE_DIRECT = 2, /* fail to establish where direct cannot be had */
+};
+
+struct xiw_engine_opts {
+	size_t size;		 /* sizeof(struct xiw_engine_opts) */
+	unsigned int cq_entries; /* power of two, >= 4096; 0: 8192 */
+	int app_ring_fd;	 /* io_uring to announce completions in, or -1 */
+	enum xiw_use_path path;
+	unsigned int frames; /* AF_XDP frames per queue, power of two; 0: 8192 */
+	uint32_t
+		window; /* octets offered on the direct path, or what the kernel has offered; 0: 1 MiB */
+	const char *pin_dir; /* NULL: /sys/fs/bpf/xiwarp */
+	unsigned int flags;  /* enum xiw_engine_flags */
+};
+
+enum xiw_engine_flags {
+	/*
+	 * Do not verify TCP checksums of directly received segments: the interface has done so, or the
+	 * "wire" is a veth whose sender leaves them unfinished.
+	 */
+	XIW_ENGINE_TRUST_CHECKSUM = 1 << 0,
+};
+
+enum xiw_event {
+	XIW_EV_REQUEST, /* Responder: an MPA Request came; answer with xiw_conn_accept() or _reject() */
+	XIW_EV_CONNECTED, /* MPA startup is complete, both roles */
+	XIW_EV_REFUSED, /* Initiator: rejected (private data may tell why) or startup failed (status) */
+	XIW_EV_SENT,	 /* a message's last octet was given to TCP; its buffer is yours again */
+	XIW_EV_RECEIVED, /* an untagged message is complete in its posted buffer */
+	XIW_EV_WRITTEN,	 /* a tagged message was placed and is delivered */
+	XIW_EV_FLUSHED,	 /* a posted buffer or queued message comes back unused */
+	/*
+	 * The incoming stream is in error (xiw_conn_info() says which): nothing more of it will be delivered.
+	 * Sending goes on, for a last message (RFC 5044 section 8, RFC 5041 section 7.1): then close or abort.
+	 */
+	XIW_EV_ERROR,
+	XIW_EV_EOF,    /* the peer has closed its half at the end of an FPDU */
+	XIW_EV_CLOSED, /* the last event of a connection; call xiw_conn_free() */
+	XIW_EV_REPLY, /* Initiator with review_reply: an accepting MPA Reply came; as XIW_EV_REQUEST */
+	XIW_EV_READ,	   /* RDMAP: an RDMA Read is complete, its octets are in the sink */
+	XIW_EV_TERMINATED, /* RDMAP: the peer sent a Terminate; XIW_EV_CLOSED follows */
+	/*
+	 * A listener could not take a connection, for want of file descriptors or memory: status says which;
+	 * conn is NULL, user_data the listener's. Once, until it takes one again; it goes on trying.
+	 */
+	XIW_EV_NOT_ACCEPTED,
+};
+
+struct xiw_completion {
+	uint64_t user_data; /* of the message or buffer; of the connection for its own events */
+	struct xiw_conn *conn;
+	enum xiw_event event;
+	int32_t status;	    /* 0 or negative errno */
+	uint64_t length;    /* octets of the message */
+	uint64_t to;	    /* tagged: of the message's first octet */
+	uint32_t stag;	    /* tagged */
+	uint32_t qn, msn;   /* untagged */
+	uint8_t rsvdulp[5]; /* RsvdULP as it came: 1 octet tagged, 5 untagged */
+	uint8_t reserved[7];
+};
+
+/*
+ * Makes an engine. -EINVAL: opts; -ENOMEM; -EPERM, -ENOSYS: io_uring is not to be had.
+ * opts may be NULL for the defaults.
+ */
+XIW_API int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **engine);
+
+/*
+ * Opens now what the direct path needs for connections to the local address @addr, or with a wildcard or NULL
+ * on every interface that xiwarp is loaded on, instead of at the first connection there. Everything that
+ * takes CAP_NET_RAW, CAP_IPC_LOCK or the right to open the pins happens here: a process that gives those up
+ * afterwards, and keeps CAP_NET_ADMIN for its connections, has the direct path on these interfaces. The
+ * library itself never changes what a process may do.
+ *
+ * Returns 0 if an interface is ready. `why` (if not NULL) gets one line if one is not, with cause and remedy;
+ * connections there take the kernel's path. -ENOENT: not loaded on any of them; -EPERM: a capability is missing;
+ * -EBUSY: another process serves the interface; -ENOBUFS: the memlock limit;
+ * -EUCLEAN: the pins may be somebody else's; -EPROTO: of another version; -ENODEV: no interface has the
+ * address; -EOPNOTSUPP: the kernel path was asked for, or the interface cannot.
+ */
+XIW_API int xiw_engine_prepare(struct xiw_engine *engine, const struct sockaddr *addr, char *why,
+			       size_t why_len);
+
+/* Closes abruptly what is still open, hands every flow back to the kernel and frees all. NULL is fine. */
+XIW_API void xiw_engine_destroy(struct xiw_engine *engine);
+
+/*
+ * One turn: handles everything that is ready; if nothing is, waits up to timeout_ms (-1: no limit,
+ * 0: not at all). Returns the number of completions in the queue, or negative errno: -EINTR on a signal;
+ * -ENOMEM, for good, if there was no memory to keep an event for which the queue had no room.
+ */
+XIW_API int xiw_engine_run(struct xiw_engine *engine, int timeout_ms);
+
+/* Takes the oldest completion. Returns 1, or 0 if there is none. */
+XIW_API int xiw_engine_next(struct xiw_engine *engine, struct xiw_completion *completion);
+
+/* File descriptor that polls readable when xiw_engine_run() has work: for applications with a loop of their own. */
+XIW_API int xiw_engine_fd(const struct xiw_engine *engine);
+
+#endif

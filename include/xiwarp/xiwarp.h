@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * xiwarp.h - MPA (RFC 5044) and DDP (RFC 5041) over TCP, received through XDP and AF_XDP where it can
+ * be had, through the kernel's socket everywhere else.
+ *
+ *   engine.h   the engine: one thread's io_uring, AF_XDP sockets and completion queue
+ *   region.h   memory that a peer may write into by STag
+ *   conn.h     connections: startup, sending, posted receives, closing, reports
+ *   rdmap.h    RDMAP (RFC 5040) on a connection: Send, RDMA Write, RDMA Read, Terminate
+ *   load.h     the BPF programs on an interface (needs privilege)
+ *   error.h    the RFCs' error numbers
+ *   abi.h      what user space and the BPF programs share
+ *
+ * Thread rules: an engine and everything made from it belong to one thread at a time. Only
+ * xiw_engine_next() may run on another thread, one at a time, beside it. No function blocks except
+ * xiw_engine_run(). Lengths are octets; integers are in host byte order.
+ */
+#ifndef XIWARP_H
+#define XIWARP_H
+
+#include <xiwarp/abi.h>
+#include <xiwarp/conn.h>
+#include <xiwarp/engine.h>
+#include <xiwarp/error.h>
+#include <xiwarp/load.h>
+#include <xiwarp/rdmap.h>
+#include <xiwarp/region.h>
+
+#endif
