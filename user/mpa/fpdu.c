@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "mpa/fpdu.h"
+
+#include "crc32c/crc32c.h"
+
+/*
+ * Every Marker of the FPDU, not just the first: section 8 leaves checking further ones open,
+ * but they are what out-of-order placement would go by. One that is due at the start has
+ * FPDUPTR 0; all others give the distance back to ULPDU_Length (4.3). The reserved half is
+ * ignored (4.2).
+ */
+static bool markers_agree(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n)
+{
+	uint32_t length_at = xiw_mpa_raw(f->lead, 0);
+	uint32_t at;
+
+	/* A lead of "none" is beyond every wire_len. */
+	for (at = f->lead; at < f->wire_len; at += XIW_MPA_MARKER_INTERVAL) {
+		uint32_t expected = at ? at - length_at : 0;
+		uint8_t marker[XIW_MPA_MARKER_SIZE];
+
+		if (!xiw_vec_copy_out(v, n, (size_t)f->start + at, marker, sizeof(marker)))
+			return false;
+		if ((xiw_mpa_get_be16(marker + XIW_MPA_FPDUPTR_OFF) & XIW_MPA_FPDUPTR_MASK) !=
+		    expected)
+			return false;
+	}
+	return true;
+}
+
+/* Markers, or an FPDU in more than one piece, or not all of it. */
+static enum xiw_mpa_status parse_general(const struct xiw_mpa_rx *rx, const struct xiw_vec *v,
+					 unsigned int n, uint32_t off, struct xiw_fpdu *f)
+{
+	uint32_t phase = rx->marker_phase % XIW_MPA_MARKER_INTERVAL;
+	uint32_t lead = rx->markers ? xiw_mpa_lead(phase) : XIW_MPA_NO_MARKER;
+	uint8_t field[XIW_MPA_LEN_SIZE];
+	uint32_t ulpdu_len, wire_len;
+	size_t total;
+
+	f->wire_len = 0;
+	if (!xiw_vec_copy_out(v, n, (size_t)off + xiw_mpa_raw(lead, 0), field, sizeof(field)))
+		return XIW_MPA_MORE;
+	ulpdu_len = xiw_mpa_get_be16(field);
+	if (ulpdu_len > XIW_MPA_ULPDU_MAX)
+		return XIW_MPA_BAD_LENGTH;
+
+	wire_len = xiw_mpa_wire_len(lead, ulpdu_len);
+	f->wire_len = wire_len;
+	total = xiw_vec_total(v, n);
+	if (total < off || total - off < wire_len)
+		return XIW_MPA_MORE;
+
+	f->start = off;
+	f->phase = phase;
+	f->lead = lead < wire_len ? lead : XIW_MPA_NO_MARKER;
+	f->ulpdu_len = (uint16_t)ulpdu_len;
+	f->flat = xiw_vec_flat(v, n, off, wire_len);
+	return markers_agree(f, v, n) ? XIW_MPA_OK : XIW_MPA_BAD_MARKER;
+}
+
+enum xiw_mpa_status xiw_mpa_parse(const struct xiw_mpa_rx *rx, const struct xiw_vec *v,
+				  unsigned int n, uint32_t off, struct xiw_fpdu *f)
+{
+	if (!rx->markers && n && off < v->len && v->len - off >= XIW_MPA_LEN_SIZE) {
+		const uint8_t *p = v->base + off;
+		uint32_t ulpdu_len = xiw_mpa_get_be16(p);
+		uint32_t wire_len = xiw_mpa_data_len(ulpdu_len);
+
+		if (wire_len <= v->len - off && ulpdu_len <= XIW_MPA_ULPDU_MAX) {
+			f->start = off;
+			f->wire_len = wire_len;
+			f->phase = rx->marker_phase;
+			f->lead = XIW_MPA_NO_MARKER;
+			f->ulpdu_len = (uint16_t)ulpdu_len;
+			f->flat = p;
+			return XIW_MPA_OK;
+		}
+	}
+	return parse_general(rx, v, n, off, f);
+}
+
+bool xiw_mpa_peek(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n, void *dst,
+		  uint32_t ulpdu_off, uint32_t len)
+{
+	uint32_t data = XIW_MPA_LEN_SIZE + ulpdu_off;
+	struct xiw_vec_cur cur;
+	uint8_t *out = dst;
+
+	if (ulpdu_off > f->ulpdu_len || len > f->ulpdu_len - ulpdu_off)
+		return false;
+	if (!len)
+		return true;
+	if (f->flat && f->lead == XIW_MPA_NO_MARKER) {
+		memcpy(dst, f->flat + data, len);
+		return true;
+	}
+
+	cur = xiw_vec_at(v, n, (size_t)f->start + xiw_mpa_raw(f->lead, data));
+	for (;;) {
+		uint32_t run = xiw_mpa_run(f->lead, data);
+
+		if (run > len)
+			run = len;
+		if (xiw_vec_take(&cur, out, run) != run)
+			return false;
+		out += run;
+		data += run;
+		len -= run;
+		if (!len)
+			return true;
+		xiw_vec_skip(&cur, XIW_MPA_MARKER_SIZE);
+	}
+}
+
+bool xiw_mpa_place(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
+		   uint32_t ulpdu_off, void *dst)
+{
+	if (ulpdu_off > f->ulpdu_len)
+		return false;
+	return xiw_mpa_peek(f, v, n, dst, ulpdu_off, f->ulpdu_len - ulpdu_off);
+}
+
+/* CRC of the next @len octets. Too few of them end in a CRC field that is not there. */
+static uint32_t crc_run(struct xiw_vec_cur *cur, uint32_t crc, uint32_t len)
+{
+	const uint8_t *p;
+	size_t run;
+
+	while ((run = xiw_vec_run(cur, len, &p))) {
+		crc = xiw_crc32c(crc, p, run);
+		len -= (uint32_t)run;
+	}
+	return crc;
+}
+
+static uint32_t crc_copy_run(struct xiw_vec_cur *cur, uint32_t crc, uint8_t *dst, uint32_t len)
+{
+	const uint8_t *p;
+	size_t run;
+
+	while ((run = xiw_vec_run(cur, len, &p))) {
+		crc = xiw_crc32c_copy(crc, dst, p, run);
+		dst += run;
+		len -= (uint32_t)run;
+	}
+	return crc;
+}
+
+static bool crc_matches(struct xiw_vec_cur *cur, uint32_t crc)
+{
+	uint8_t field[XIW_MPA_CRC_SIZE];
+
+	return xiw_vec_take(cur, field, sizeof(field)) == sizeof(field) &&
+	       crc == xiw_mpa_get_crc(field);
+}
+
+/*
+ * All raw octets from the FPDU's start to the CRC field are covered: a Marker in front of
+ * ULPDU_Length, those inside and one between PAD and CRC included (4.4).
+ */
+bool xiw_mpa_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n)
+{
+	uint32_t covered = f->wire_len - XIW_MPA_CRC_SIZE;
+	struct xiw_vec_cur cur;
+	uint32_t crc;
+
+	if (f->flat)
+		return xiw_crc32c(0, f->flat, covered) == xiw_mpa_get_crc(f->flat + covered);
+
+	cur = xiw_vec_at(v, n, f->start);
+	crc = crc_run(&cur, 0, covered);
+	return crc_matches(&cur, crc);
+}
+
+static bool place_verify_general(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
+				 uint32_t ulpdu_off, uint8_t *dst)
+{
+	struct xiw_vec_cur cur = xiw_vec_at(v, n, f->start);
+	uint32_t data = XIW_MPA_LEN_SIZE + ulpdu_off;
+	uint32_t left = f->ulpdu_len - ulpdu_off;
+	uint32_t raw = xiw_mpa_raw(f->lead, data);
+	uint32_t crc = crc_run(&cur, 0, raw);
+
+	while (left) {
+		uint32_t run = xiw_mpa_run(f->lead, data);
+
+		if (run > left)
+			run = left;
+		crc = crc_copy_run(&cur, crc, dst, run);
+		dst += run;
+		data += run;
+		raw += run;
+		left -= run;
+		if (left) {
+			crc = crc_run(&cur, crc, XIW_MPA_MARKER_SIZE);
+			raw += XIW_MPA_MARKER_SIZE;
+		}
+	}
+	crc = crc_run(&cur, crc, f->wire_len - XIW_MPA_CRC_SIZE - raw);
+	return crc_matches(&cur, crc);
+}
+
+bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
+			  uint32_t ulpdu_off, void *dst)
+{
+	const uint8_t *payload, *trailer;
+	uint32_t len, crc;
+
+	if (ulpdu_off > f->ulpdu_len)
+		return false;
+	if (!f->flat || f->lead != XIW_MPA_NO_MARKER)
+		return place_verify_general(f, v, n, ulpdu_off, dst);
+
+	payload = f->flat + XIW_MPA_LEN_SIZE + ulpdu_off;
+	trailer = f->flat + f->wire_len - XIW_MPA_CRC_SIZE;
+	len = f->ulpdu_len - ulpdu_off;
+	crc = xiw_crc32c(0, f->flat, XIW_MPA_LEN_SIZE + ulpdu_off);
+	if (len)
+		crc = xiw_crc32c_copy(crc, dst, payload, len);
+	if (payload + len != trailer)
+		crc = xiw_crc32c(crc, payload + len, (size_t)(trailer - (payload + len)));
+	return crc == xiw_mpa_get_crc(trailer);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * MPA receive: finds FPDUs in an in-order stretch of the stream, checks Markers and CRC, and
+ * copies ULPDU octets out of them (RFC 5044 sections 4 and 6).
+ */
+#ifndef XIW_MPA_FPDU_H
+#define XIW_MPA_FPDU_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpa/vec.h"
+#include "mpa/wire.h"
+
+struct xiw_mpa_rx {
+	uint32_t marker_phase; /* stream position of the next octet to parse, mod 512, counted
+				 * from the octet behind the startup frame; a multiple of 4 */
+	bool markers;
+	bool crc; /* for the caller: parsing never looks at the CRC */
+};
+
+struct xiw_fpdu {
+	uint32_t start;	   /* raw offset of its first octet, a Marker if one is due there */
+	uint32_t wire_len; /* raw length, with Markers, PAD and CRC */
+	uint32_t phase;	   /* Marker phase of its first octet */
+	uint32_t lead;	   /* raw offset of its first Marker, or XIW_MPA_NO_MARKER */
+	uint16_t ulpdu_len;
+	const uint8_t *flat; /* its first octet if all of it is in one piece, else NULL */
+};
+
+enum xiw_mpa_status {
+	XIW_MPA_OK,
+	XIW_MPA_MORE,
+	XIW_MPA_BAD_MARKER, /* a Marker and the ULPDU Lengths disagree: error code 3 */
+	XIW_MPA_BAD_LENGTH, /* a ULPDU Length that no sender may use */
+};
+
+/*
+ * Looks at the FPDU that starts at raw offset @off; rx->marker_phase is the phase there.
+ *
+ * OK: a whole FPDU lies there and each of its Markers agrees with its start.
+ * MORE: not all of it is here yet. f->wire_len says how many octets from @off it takes, or is 0
+ * if ULPDU_Length is not here; nothing else in @f is set.
+ * BAD_MARKER: the FPDU is whole and described by @f, so that the caller can check the CRC
+ * first: code 3 is for an FPDU whose CRC is valid (section 8).
+ * BAD_LENGTH: the length is above 64768 (section 3). Framing is lost; @f is not set.
+ */
+enum xiw_mpa_status xiw_mpa_parse(const struct xiw_mpa_rx *rx, const struct xiw_vec *v,
+				  unsigned int n, uint32_t off, struct xiw_fpdu *f);
+
+static inline void xiw_mpa_rx_advance(struct xiw_mpa_rx *rx, uint32_t octets)
+{
+	rx->marker_phase = (rx->marker_phase + octets) % XIW_MPA_MARKER_INTERVAL;
+}
+
+/*
+ * The functions below take an FPDU that xiw_mpa_parse() found in the same pieces. ULPDU offsets
+ * leave Markers out. A range that is not within the ULPDU is refused: false, and nothing
+ * written.
+ */
+
+/* Copies @len ULPDU octets from @ulpdu_off. */
+bool xiw_mpa_peek(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n, void *dst,
+		  uint32_t ulpdu_off, uint32_t len);
+
+/* Where the first @len octets of the ULPDU lie, if they lie in one piece for certain; else NULL. */
+static inline const uint8_t *xiw_mpa_ulpdu_flat(const struct xiw_fpdu *f, uint32_t len)
+{
+	if (!f->flat || len > f->ulpdu_len || f->lead < XIW_MPA_LEN_SIZE + len)
+		return NULL;
+	return f->flat + XIW_MPA_LEN_SIZE;
+}
+
+/* Copies the ULPDU from @ulpdu_off to its end, without looking at the CRC. */
+bool xiw_mpa_place(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
+		   uint32_t ulpdu_off, void *dst);
+
+/* Is the CRC right? */
+bool xiw_mpa_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n);
+
+/*
+ * Both in one pass over the octets. If it returns false for a wrong CRC, @dst has been written,
+ * and so has whatever an unverified header pointed to: the caller must know that it may write
+ * there. Where that holds, RFC 5041 section 5.3 lets the segment be placed again when it comes
+ * again.
+ */
+bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
+			  uint32_t ulpdu_off, void *dst);
+
+#endif /* XIW_MPA_FPDU_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* MPA send: builds FPDUs and says how large a ULPDU may be (RFC 5044 sections 4 and 5.1). */
+#ifndef XIW_MPA_TX_H
+#define XIW_MPA_TX_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpa/wire.h"
+
+struct xiw_mpa_tx {
+	uint32_t phase; /* stream position of the next octet to send, mod 512, counted
+				 * from the octet behind our startup frame; a multiple of 4 */
+	bool markers;	/* the peer's frame had M set */
+	bool crc;	/* either frame had C set */
+};
+
+/* Raw length, with Markers, of the next FPDU if its ULPDU has this length. 0: above 64768. */
+uint32_t xiw_mpa_fpdu_size(const struct xiw_mpa_tx *tx, uint32_t ulpdu_len);
+
+/*
+ * Writes one FPDU whose ULPDU is @hdr and @payload one after the other; @out holds the octets
+ * that xiw_mpa_fpdu_size() says. Returns their number, or 0, with nothing written, for a ULPDU
+ * above 64768.
+ */
+uint32_t xiw_mpa_build(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uint32_t hdr_len,
+		       const void *payload, uint32_t payload_len);
+
+/*
+ * MULPDU by the formulas of 4.5, which hold at any stream position, limited to 128..64768
+ * (section 3). At an EMSS so small that 128 does not fit, the FPDU takes more than one segment.
+ */
+uint32_t xiw_mpa_mulpdu_any(uint32_t emss, bool markers);
+
+/* The largest ULPDU whose FPDU at this phase is no longer than @room; 0 if none is. */
+uint32_t xiw_mpa_ulpdu_fit(uint32_t room, bool markers, uint32_t phase);
+
+/*
+ * MULPDU for an empty segment that starts at this phase: as many octets as fill it, limited to
+ * 128..64768. 4.5 lets a sender adjust MULPDU so; the formulas count on the worst phase.
+ */
+uint32_t xiw_mpa_mulpdu(uint32_t emss, bool markers, uint32_t phase);
+
+#endif /* XIW_MPA_TX_H */
