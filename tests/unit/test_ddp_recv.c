@@ -1,0 +1,499 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Placement and Delivery, case by case: RFC 5041 sections 5 and 7. */
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "ddp/recv.h"
+
+enum { PD = 3, STREAM = 5, DEPTH = 4, STAG = 0x1000, BASE = 0x10000, LEN = 1000, BUF = 100 };
+
+static struct xiw_ddp_table table;
+static struct xiw_ddp_rx *rx;
+static uint8_t mem[LEN], other[LEN], bufs[DEPTH][BUF];
+
+static void region_add(uint32_t stag, uint32_t pd, uint32_t stream, uint32_t access, uint64_t base,
+		       void *ptr)
+{
+	struct xiw_ddp_region_opts o = {
+		.ptr = ptr,
+		.len = LEN,
+		.base = base,
+		.pd = pd,
+		.stream = stream,
+		.access = access,
+		.fixed = true,
+		.stag = stag,
+	};
+
+	cr_assert_eq(xiw_ddp_region_register(&table, &o, &stag), 0);
+}
+
+static void setup(void)
+{
+	struct xiw_ddp_rx_opts o = { .table = &table, .pd = PD, .stream = STREAM, .depth = DEPTH };
+
+	xiw_ddp_table_init(&table, 1);
+	region_add(STAG, PD, XIW_DDP_ANY_STREAM, XIW_DDP_REMOTE_WRITE, BASE, mem);
+	cr_assert_eq(xiw_ddp_rx_create(&rx, &o), 0);
+}
+
+static void teardown(void)
+{
+	xiw_ddp_rx_free(rx);
+	xiw_ddp_table_free(&table);
+}
+
+static struct xiw_ddp_hdr tagged(uint32_t stag, uint64_t to, bool last)
+{
+	return (struct xiw_ddp_hdr){ .tagged = true,
+				     .last = last,
+				     .dv = 1,
+				     .len = 14,
+				     .rsvdulp = { 0x42 },
+				     .stag = stag,
+				     .to = to };
+}
+
+static struct xiw_ddp_hdr untagged(uint32_t qn, uint32_t msn, uint32_t mo, bool last)
+{
+	return (struct xiw_ddp_hdr){ .last = last,
+				     .dv = 1,
+				     .len = 18,
+				     .rsvdulp = { 1, 2, 3, 4, 5 },
+				     .qn = qn,
+				     .msn = msn,
+				     .mo = mo };
+}
+
+static struct xiw_ddp_hdr version(struct xiw_ddp_hdr h, uint8_t dv)
+{
+	h.dv = dv;
+	return h;
+}
+
+static void post(uint32_t qn, int i)
+{
+	cr_assert_eq(xiw_ddp_rx_post(rx, qn, bufs[i], BUF, 100 + i), 0);
+}
+
+/* Place and, if that is allowed, deliver. */
+static enum xiw_ddp_error receive(struct xiw_ddp_hdr h, uint32_t len, struct xiw_ddp_place *p,
+				  struct xiw_ddp_msg *m)
+{
+	enum xiw_ddp_error err = xiw_ddp_rx_place(rx, &h, len, p);
+
+	return err ? err : xiw_ddp_rx_deliver(rx, &h, len, m);
+}
+
+TestSuite(ddp_recv, .init = setup, .fini = teardown);
+
+Test(ddp_recv, creation)
+{
+	struct xiw_ddp_rx_opts ok = { .table = &table, .pd = PD, .stream = STREAM, .depth = 1 };
+	struct xiw_ddp_rx_opts o;
+	struct xiw_ddp_rx *r;
+
+	o = ok, o.table = NULL;
+	cr_expect_eq(xiw_ddp_rx_create(&r, &o), -EINVAL);
+	o = ok, o.depth = 0;
+	cr_expect_eq(xiw_ddp_rx_create(&r, &o), -EINVAL);
+	o = ok, o.depth = XIW_DDP_MAX_DEPTH + 1;
+	cr_expect_eq(xiw_ddp_rx_create(&r, &o), -EINVAL);
+	o = ok, o.nqueues = XIW_DDP_MAX_QUEUES + 1;
+	cr_expect_eq(xiw_ddp_rx_create(&r, &o), -EINVAL);
+	o = ok, o.stream = XIW_DDP_ANY_STREAM;
+	cr_expect_eq(xiw_ddp_rx_create(&r, &o), -EINVAL);
+	cr_expect_eq(rx->nqueues, XIW_DDP_DEFAULT_QUEUES);
+}
+
+/* Every error of section 7.2 that Placement finds. One buffer is posted to queue 0, two to 1. */
+Test(ddp_recv, errors)
+{
+	enum { RDONLY = 0x2000, ALIEN = 0x3000, BOUND = 0x4000, MINE = 0x5000, TOP = 0x6000 };
+	const uint64_t top = UINT64_MAX - LEN;
+	struct {
+		const char *name;
+		struct xiw_ddp_hdr h;
+		uint32_t len;
+		enum xiw_ddp_error want;
+	} cases[] = {
+		{ "first octet", tagged(STAG, BASE, true), 1, XIW_DDP_OK },
+		{ "all", tagged(STAG, BASE, true), LEN, XIW_DDP_OK },
+		{ "last octet", tagged(STAG, BASE + LEN - 1, true), 1, XIW_DDP_OK },
+		{ "below", tagged(STAG, BASE - 1, true), 1, XIW_DDP_TAGGED_BOUNDS },
+		{ "far below", tagged(STAG, 0, true), 1, XIW_DDP_TAGGED_BOUNDS },
+		{ "at the end", tagged(STAG, BASE + LEN, true), 1, XIW_DDP_TAGGED_BOUNDS },
+		{ "one past", tagged(STAG, BASE + 1, true), LEN, XIW_DDP_TAGGED_BOUNDS },
+		{ "too long", tagged(STAG, BASE, true), LEN + 1, XIW_DDP_TAGGED_BOUNDS },
+		{ "no STag", tagged(STAG + 1, BASE, true), 1, XIW_DDP_TAGGED_STAG },
+		{ "no STag 0", tagged(0, BASE, true), 1, XIW_DDP_TAGGED_STAG },
+		{ "no right", tagged(RDONLY, BASE, true), 1, XIW_DDP_TAGGED_STAG },
+		{ "other PD", tagged(ALIEN, BASE, true), 1, XIW_DDP_TAGGED_NOT_STREAM },
+		{ "other stream", tagged(BOUND, BASE, true), 1, XIW_DDP_TAGGED_NOT_STREAM },
+		{ "own stream", tagged(MINE, BASE, true), 1, XIW_DDP_OK },
+		{ "highest TO", tagged(TOP, UINT64_MAX - 1, true), 1, XIW_DDP_OK },
+		{ "sum is 2^64", tagged(TOP, UINT64_MAX - 1, true), 2, XIW_DDP_TAGGED_TO_WRAP },
+		{ "wrap", tagged(STAG, UINT64_MAX - 3, true), 1400, XIW_DDP_TAGGED_TO_WRAP },
+		{ "DV 2", version(tagged(STAG, BASE, true), 2), 1, XIW_DDP_TAGGED_VERSION },
+		{ "DV 0", version(tagged(0, 0, true), 0), 0, XIW_DDP_TAGGED_VERSION },
+		{ "no payload, no STag", tagged(99, UINT64_MAX, true), 0, XIW_DDP_OK },
+
+		{ "first octet", untagged(0, 1, 0, true), 1, XIW_DDP_OK },
+		{ "all", untagged(0, 1, 0, true), BUF, XIW_DDP_OK },
+		{ "last octet", untagged(0, 1, BUF - 1, true), 1, XIW_DDP_OK },
+		{ "next buffer", untagged(1, 2, 0, true), 1, XIW_DDP_OK },
+		{ "QN", untagged(3, 1, 0, true), 1, XIW_DDP_UNTAGGED_QN },
+		{ "QN -1", untagged(UINT32_MAX, 1, 0, true), 1, XIW_DDP_UNTAGGED_QN },
+		{ "none posted", untagged(2, 1, 0, true), 1, XIW_DDP_UNTAGGED_NO_BUFFER },
+		{ "not yet", untagged(0, 2, 0, true), 1, XIW_DDP_UNTAGGED_NO_BUFFER },
+		{ "last possible", untagged(0, DEPTH, 0, true), 1, XIW_DDP_UNTAGGED_NO_BUFFER },
+		{ "never", untagged(0, DEPTH + 1, 0, true), 1, XIW_DDP_UNTAGGED_MSN_RANGE },
+		{ "MSN behind", untagged(0, 0, 0, true), 1, XIW_DDP_UNTAGGED_MSN_RANGE },
+		{ "MO at the end", untagged(0, 1, BUF, true), 1, XIW_DDP_UNTAGGED_MO },
+		{ "MO beyond", untagged(0, 1, BUF + 1, true), 0, XIW_DDP_UNTAGGED_MO },
+		{ "MO -1", untagged(0, 1, UINT32_MAX, true), 1, XIW_DDP_UNTAGGED_MO },
+		{ "one past", untagged(0, 1, 1, true), BUF, XIW_DDP_UNTAGGED_TOO_LONG },
+		{ "sum wraps", untagged(0, 1, 1, true), UINT32_MAX, XIW_DDP_UNTAGGED_TOO_LONG },
+		{ "DV 2", version(untagged(0, 1, 0, true), 2), 1, XIW_DDP_UNTAGGED_VERSION },
+		{ "DV 3", version(untagged(0, 1, 0, true), 3), 0, XIW_DDP_UNTAGGED_VERSION },
+		{ "no payload at the end", untagged(0, 1, BUF, true), 0, XIW_DDP_OK },
+	};
+	const int w = XIW_DDP_REMOTE_WRITE;
+
+	region_add(RDONLY, PD, XIW_DDP_ANY_STREAM, XIW_DDP_REMOTE_READ, BASE, other);
+	region_add(ALIEN, PD + 1, XIW_DDP_ANY_STREAM, w, BASE, other);
+	region_add(BOUND, PD, STREAM + 1, w, BASE, other);
+	region_add(MINE, PD, STREAM, w, BASE, other);
+	region_add(TOP, PD, XIW_DDP_ANY_STREAM, w, top, other);
+	post(0, 0);
+	post(1, 1);
+	post(1, 2);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct xiw_ddp_hdr *h = &cases[i].h;
+		struct xiw_ddp_place p;
+
+		cr_expect_eq(xiw_ddp_rx_place(rx, h, cases[i].len, &p), cases[i].want, "%s (%s)",
+			     cases[i].name, h->tagged ? "tagged" : "untagged");
+		cr_expect_eq(p.dst != NULL, !cases[i].want && cases[i].len, "%s", cases[i].name);
+		cr_expect_not(p.predicted, "%s", cases[i].name);
+	}
+	cr_expect_eq(rx->error, XIW_DDP_OK, "an unverified header does not fail the stream");
+}
+
+Test(ddp_recv, stag_0_and_all_ones)
+{
+	static const uint32_t stags[] = { 0, 0xffffffff };
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(receive(tagged(stags[i], 7, true), 1, &p, &m), XIW_DDP_TAGGED_STAG);
+		region_add(stags[i], PD, STREAM, XIW_DDP_REMOTE_WRITE, 0, other);
+		cr_assert_eq(receive(tagged(stags[i], 7, true), 1, &p, &m), XIW_DDP_OK);
+		cr_expect_eq(p.dst, other + 7);
+		cr_expect(m.complete && m.tagged && m.stag == stags[i] && m.len == 1);
+	}
+}
+
+Test(ddp_recv, tagged_message)
+{
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	cr_assert_eq(receive(tagged(STAG, BASE + 10, false), 20, &p, &m), XIW_DDP_OK);
+	cr_expect(p.dst == mem + 10 && !p.predicted && !m.complete);
+	cr_assert_eq(receive(tagged(STAG, BASE + 30, false), 20, &p, &m), XIW_DDP_OK);
+	cr_expect(p.dst == mem + 30 && p.predicted && !m.complete);
+	cr_assert_eq(receive(tagged(STAG, BASE + 50, true), 5, &p, &m), XIW_DDP_OK);
+	cr_expect(p.dst == mem + 50 && p.predicted && m.complete);
+	cr_expect(m.tagged && m.stag == STAG && m.to_known && m.len == 45);
+	cr_expect(m.to == BASE + 10 && m.to_end == BASE + 55 && m.rsvdulp[0] == 0x42);
+	/* It was the last: what follows begins another message. */
+	cr_assert_eq(receive(tagged(STAG, BASE + 55, true), 5, &p, &m), XIW_DDP_OK);
+	cr_expect(p.dst == mem + 55 && !p.predicted && m.complete && m.len == 5);
+
+	/* Not in increasing TO order (section 5.3: only SHOULD): where it began is not known. */
+	cr_assert_eq(receive(tagged(STAG, BASE + 40, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(receive(tagged(STAG, BASE + 20, true), 20, &p, &m), XIW_DDP_OK);
+	cr_expect(!p.predicted && m.complete && m.len == 40 && !m.to_known);
+}
+
+Test(ddp_recv, zero_length)
+{
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	cr_assert_eq(receive(tagged(0x99, 77, true), 0, &p, &m), XIW_DDP_OK);
+	cr_expect(m.complete && m.tagged && m.len == 0 && m.stag == 0x99 && !m.to_known);
+	cr_expect(!p.dst && !p.predicted);
+
+	/* A message that ends without payload; its STag field means nothing there. */
+	cr_assert_eq(receive(tagged(STAG, BASE, false), 8, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(receive(tagged(0, 0, false), 0, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(receive(tagged(STAG, BASE + 8, false), 8, &p, &m), XIW_DDP_OK);
+	cr_expect(p.predicted);
+	cr_assert_eq(receive(tagged(0, 0, true), 0, &p, &m), XIW_DDP_OK);
+	cr_expect(m.complete && m.len == 16 && m.stag == STAG && m.to_known && m.to == BASE);
+
+	/* Untagged: takes a buffer, even one of no octets. */
+	cr_assert_eq(receive(untagged(0, 1, 0, true), 0, &p, &m), XIW_DDP_UNTAGGED_NO_BUFFER);
+	cr_assert_eq(xiw_ddp_rx_post(rx, 0, NULL, 0, 7), 0);
+	cr_assert_eq(receive(untagged(0, 1, 0, true), 0, &p, &m), XIW_DDP_OK);
+	cr_expect(m.complete && !m.tagged && m.len == 0 && m.msn == 1 && m.buf.user_data == 7);
+	cr_expect(!p.dst);
+}
+
+Test(ddp_recv, untagged_message)
+{
+	static const uint8_t ulp[5] = { 1, 2, 3, 4, 5 };
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	post(2, 0);
+	post(2, 1);
+	cr_assert_eq(receive(untagged(2, 1, 0, false), 30, &p, &m), XIW_DDP_OK);
+	cr_expect(p.dst == bufs[0] && !p.predicted && !m.complete);
+	cr_assert_eq(receive(untagged(2, 1, 30, true), 12, &p, &m), XIW_DDP_OK);
+	cr_expect(p.dst == bufs[0] + 30 && p.predicted && m.complete && !m.tagged);
+	cr_expect(m.qn == 2 && m.msn == 1 && m.len == 42);
+	cr_expect(m.buf.base == bufs[0] && m.buf.len == BUF && m.buf.user_data == 100);
+	cr_expect_arr_eq(m.rsvdulp, ulp, 5);
+	cr_expect_eq(receive(untagged(2, 1, 0, true), 1, &p, &m), XIW_DDP_UNTAGGED_MSN_RANGE);
+	cr_assert_eq(receive(untagged(2, 2, 0, true), BUF, &p, &m), XIW_DDP_OK);
+	cr_expect(p.dst == bufs[1] && !p.predicted && m.complete && m.len == BUF);
+	cr_expect_eq(receive(untagged(2, 3, 0, true), 1, &p, &m), XIW_DDP_UNTAGGED_NO_BUFFER);
+}
+
+/* Section 4.3: 0 follows 0xFFFFFFFF. */
+Test(ddp_recv, msn_wrap)
+{
+	static const uint32_t msn[] = { 0xfffffffe, 0xffffffff, 0, 1 };
+	struct xiw_ddp_hdr h = untagged(0, 0, 0, true);
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	rx->queues[0].next_msn = 0xfffffffe;
+	for (int i = 0; i < DEPTH; i++)
+		post(0, i);
+	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 1, &p), XIW_DDP_OK);
+	cr_expect_eq(p.dst, bufs[2], "placed across the wrap");
+	h.msn = 0xfffffffd;
+	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 1, &p), XIW_DDP_UNTAGGED_MSN_RANGE);
+	for (int i = 0; i < 4; i++) {
+		cr_assert_eq(receive(untagged(0, msn[i], 0, true), 1, &p, &m), XIW_DDP_OK);
+		cr_expect(m.complete && m.msn == msn[i] && m.buf.base == bufs[i]);
+	}
+	cr_expect_eq(rx->queues[0].next_msn, 2);
+}
+
+/* A buffer of 2^32 - 1 octets, of which only the address is looked at. */
+Test(ddp_recv, longest_message)
+{
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	cr_assert_eq(xiw_ddp_rx_post(rx, 0, mem, UINT32_MAX, 0), 0);
+	cr_expect_eq(receive(untagged(0, 1, UINT32_MAX, true), 1, &p, &m), XIW_DDP_UNTAGGED_MO);
+	cr_expect_eq(receive(untagged(0, 1, UINT32_MAX - 1, true), 2, &p, &m),
+		     XIW_DDP_UNTAGGED_TOO_LONG);
+	cr_assert_eq(receive(untagged(0, 1, UINT32_MAX - 9, true), 9, &p, &m), XIW_DDP_OK);
+	cr_expect_eq(m.len, UINT32_MAX);
+}
+
+Test(ddp_recv, early_placement_then_delivery)
+{
+	struct xiw_ddp_hdr h[] = {
+		untagged(0, 1, 0, false),      untagged(0, 1, 10, true), tagged(STAG, BASE, false),
+		tagged(STAG, BASE + 10, true), untagged(0, 2, 0, true),
+	};
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	post(0, 0);
+	post(0, 1);
+	for (int i = 4; i >= 0; i--) {
+		cr_assert_eq(xiw_ddp_rx_place(rx, &h[i], 10, &p), XIW_DDP_OK);
+		cr_expect(p.dst && !p.predicted);
+	}
+	for (int i = 0; i < 5; i++) {
+		cr_assert_eq(xiw_ddp_rx_deliver(rx, &h[i], 10, &m), XIW_DDP_OK);
+		cr_expect_eq(m.complete, h[i].last);
+		cr_expect(!m.complete || m.len == (i == 4 ? 10 : 20));
+	}
+}
+
+/* A message delivered before the one in front of it has ended. */
+Test(ddp_recv, msn_skipped)
+{
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	post(0, 0);
+	post(0, 1);
+	cr_assert_eq(receive(untagged(0, 1, 0, false), 5, &p, &m), XIW_DDP_OK);
+	cr_expect_eq(receive(untagged(0, 2, 0, true), 5, &p, &m), XIW_DDP_UNTAGGED_MSN_RANGE);
+	cr_expect_not(m.complete);
+	/* Section 7.1: everything after it is dropped. */
+	cr_expect_eq(receive(untagged(0, 1, 5, true), 5, &p, &m), XIW_DDP_UNTAGGED_MSN_RANGE);
+	cr_expect_eq(receive(tagged(STAG, BASE, true), 5, &p, &m), XIW_DDP_UNTAGGED_MSN_RANGE);
+	cr_expect_null(p.dst);
+	cr_expect_eq(xiw_ddp_rx_post(rx, 0, bufs[2], BUF, 0), -ESHUTDOWN);
+}
+
+/* Section 4.1: the last segment carries the highest MO. */
+Test(ddp_recv, last_segment_is_not_the_highest)
+{
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	post(0, 0);
+	cr_assert_eq(receive(untagged(0, 1, 50, false), 10, &p, &m), XIW_DDP_OK);
+	cr_expect_eq(receive(untagged(0, 1, 0, true), 50, &p, &m), XIW_DDP_UNTAGGED_MO);
+	cr_expect_not(m.complete);
+}
+
+Test(ddp_recv, prediction_is_exact)
+{
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+	struct xiw_ddp_hdr h;
+	const struct {
+		struct xiw_ddp_hdr h;
+		bool predicted;
+	} after_tagged[] = {
+		{ tagged(STAG, BASE + 20, false), true },
+		{ tagged(STAG, BASE + 20, true), true },
+		{ tagged(STAG, BASE + 21, false), false },
+		{ tagged(STAG, BASE + 19, false), false },
+		{ tagged(STAG, BASE, false), false },
+		{ tagged(0x7000, BASE + 20, false), false }, /* same memory, other STag */
+		{ tagged(0x7001, BASE + 40, false), false }, /* same memory, other TO */
+		{ untagged(0, 1, 20, false), false },
+	}, after_untagged[] = {
+		{ untagged(0, 1, 20, false), true },
+		{ untagged(0, 1, 21, false), false },
+		{ untagged(0, 2, 20, false), false },
+		{ untagged(1, 1, 20, false), false },
+		{ tagged(STAG, BASE + 20, false), false },
+	};
+
+	region_add(0x7000, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, mem);
+	region_add(0x7001, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE + 20, mem);
+	post(0, 0); /* one buffer three times: only the header tells them apart */
+	post(0, 0);
+	post(1, 0);
+	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
+	for (size_t i = 0; i < sizeof(after_tagged) / sizeof(after_tagged[0]); i++) {
+		h = after_tagged[i].h;
+		cr_assert_eq(xiw_ddp_rx_place(rx, &h, 10, &p), XIW_DDP_OK, "%zu", i);
+		cr_expect_eq(p.predicted, after_tagged[i].predicted, "%zu", i);
+	}
+	/* Where it goes does not vouch for how long it is. */
+	h = tagged(STAG, BASE + 20, true);
+	cr_expect_eq(xiw_ddp_rx_place(rx, &h, LEN, &p), XIW_DDP_TAGGED_BOUNDS);
+	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
+	for (size_t i = 0; i < sizeof(after_untagged) / sizeof(after_untagged[0]); i++) {
+		h = after_untagged[i].h;
+		cr_assert_eq(xiw_ddp_rx_place(rx, &h, 10, &p), XIW_DDP_OK, "%zu", i);
+		cr_expect_eq(p.predicted, after_untagged[i].predicted, "%zu", i);
+	}
+}
+
+/* A posted buffer that is also a Tagged one. */
+Test(ddp_recv, prediction_keeps_to_its_model)
+{
+	struct xiw_ddp_hdr u = untagged(0, 1, 20, false), t = tagged(STAG, BASE + 20, false);
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	cr_assert_eq(xiw_ddp_rx_post(rx, 0, mem, LEN, 0), 0);
+	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_rx_place(rx, &u, 5, &p), XIW_DDP_OK);
+	cr_expect(p.dst == mem + 20 && !p.predicted);
+	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_rx_place(rx, &t, 5, &p), XIW_DDP_OK);
+	cr_expect(p.dst == mem + 20 && !p.predicted);
+}
+
+/* STags change their meaning between two segments. */
+Test(ddp_recv, prediction_and_new_regions)
+{
+	struct xiw_ddp_hdr a = tagged(STAG, BASE, false), b = tagged(1, BASE, false);
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	/* The same address under another TO. */
+	cr_assert_eq(receive(a, 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_region_invalidate(&table, STAG), 0);
+	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE + 5, mem);
+	a.to = BASE + 25;
+	cr_assert_eq(xiw_ddp_rx_place(rx, &a, 20, &p), XIW_DDP_OK);
+	cr_expect(p.dst == mem + 20 && !p.predicted);
+
+	/* Another region was placed in before Delivery, and its memory then given to this STag. */
+	region_add(1, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
+	cr_assert_eq(xiw_ddp_rx_place(rx, &b, 20, &p), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_rx_deliver(rx, &a, 20, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_region_invalidate(&table, STAG), 0);
+	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
+	a.to = BASE + 45;
+	cr_assert_eq(xiw_ddp_rx_place(rx, &a, 20, &p), XIW_DDP_OK);
+	cr_expect(p.dst == other + 45 && !p.predicted);
+}
+
+Test(ddp_recv, invalidation)
+{
+	struct xiw_ddp_hdr h = tagged(STAG, BASE + 20, false);
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	/* Of another STag: the check is done again, the prediction holds. */
+	region_add(1, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
+	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_region_invalidate(&table, 1), 0);
+	cr_assert_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
+	cr_expect(p.predicted && p.dst == mem + 20);
+
+	cr_assert_eq(xiw_ddp_region_set_access(&table, STAG, 0), 0);
+	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_TAGGED_STAG);
+	cr_expect_null(p.dst);
+	cr_assert_eq(xiw_ddp_region_set_access(&table, STAG, XIW_DDP_REMOTE_WRITE), 0);
+	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
+
+	cr_assert_eq(xiw_ddp_region_invalidate(&table, STAG), 0);
+	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_TAGGED_STAG);
+	cr_expect(!p.dst && !p.predicted);
+
+	/* The same STag for other memory: allowed, but not what was expected. */
+	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
+	cr_assert_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
+	cr_expect(p.dst == other + 20 && !p.predicted);
+}
+
+Test(ddp_recv, post_and_flush)
+{
+	struct xiw_ddp_buf b;
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+	uint32_t qn;
+
+	cr_expect_eq(xiw_ddp_rx_post(rx, 3, bufs[0], BUF, 0), -EINVAL);
+	cr_expect_eq(xiw_ddp_rx_post(rx, 0, NULL, BUF, 0), -EINVAL);
+	for (int i = 0; i < DEPTH; i++)
+		post(0, i);
+	cr_expect_eq(xiw_ddp_rx_post(rx, 0, bufs[0], BUF, 0), -EAGAIN);
+	post(2, 1);
+	cr_assert_eq(receive(untagged(0, 1, 0, true), 5, &p, &m), XIW_DDP_OK);
+	post(0, 0);
+	for (int i = 1; i <= DEPTH; i++) {
+		cr_assert(xiw_ddp_rx_flush(rx, &qn, &b));
+		cr_expect(qn == 0 && b.user_data == 100 + i % DEPTH && b.base == bufs[i % DEPTH]);
+	}
+	cr_assert(xiw_ddp_rx_flush(rx, &qn, &b));
+	cr_expect(qn == 2 && b.user_data == 101);
+	cr_expect_not(xiw_ddp_rx_flush(rx, &qn, &b));
+	cr_expect_eq(receive(tagged(STAG, BASE, true), 5, &p, &m), XIW_DDP_LOCAL_CATASTROPHIC);
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "ddp/recv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int xiw_ddp_rx_create(struct xiw_ddp_rx **out, const struct xiw_ddp_rx_opts *o)
+{
+	uint32_t nqueues = o->nqueues ? o->nqueues : XIW_DDP_DEFAULT_QUEUES;
+	struct xiw_ddp_buf *rings;
+	struct xiw_ddp_rx *rx;
+	uint32_t ring_size = 1;
+
+	if (!o->table || o->stream == XIW_DDP_ANY_STREAM || nqueues > XIW_DDP_MAX_QUEUES ||
+	    !o->depth || o->depth > XIW_DDP_MAX_DEPTH)
+		return -EINVAL;
+	while (ring_size < o->depth)
+		ring_size *= 2;
+
+	rx = calloc(1, sizeof(*rx));
+	if (!rx)
+		return -ENOMEM;
+	rx->queues = calloc(nqueues, sizeof(*rx->queues));
+	rings = calloc((size_t)nqueues * ring_size, sizeof(*rings));
+	if (!rx->queues || !rings) {
+		free(rings);
+		free(rx->queues);
+		free(rx);
+		return -ENOMEM;
+	}
+	rx->table = o->table;
+	rx->pd = o->pd;
+	rx->stream = o->stream;
+	rx->nqueues = nqueues;
+	rx->depth = o->depth;
+	rx->mask = ring_size - 1;
+	for (uint32_t i = 0; i < nqueues; i++) {
+		rx->queues[i].ring = rings + (size_t)i * ring_size;
+		rx->queues[i].next_msn = o->first_msn ? o->first_msn : 1; /* section 4.3 */
+	}
+	*out = rx;
+	return 0;
+}
+
+void xiw_ddp_rx_free(struct xiw_ddp_rx *rx)
+{
+	if (!rx)
+		return;
+	free(rx->queues[0].ring); /* one allocation for all */
+	free(rx->queues);
+	free(rx);
+}
+
+int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
+{
+	struct xiw_ddp_queue *q;
+
+	if (qn >= rx->nqueues || (!buf && len))
+		return -EINVAL;
+	if (rx->error)
+		return -ESHUTDOWN;
+	q = &rx->queues[qn];
+	if (q->count == rx->depth)
+		return -EAGAIN;
+	q->ring[(q->head + q->count) & rx->mask] = (struct xiw_ddp_buf){
+		.base = buf,
+		.len = len,
+		.user_data = user_data,
+	};
+	q->count++;
+	return 0;
+}
+
+void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn)
+{
+	rx->queues[qn].next_msn++;
+}
+
+void xiw_ddp_rx_fail(struct xiw_ddp_rx *rx, enum xiw_ddp_error error)
+{
+	if (!rx->error)
+		rx->error = error;
+}
+
+bool xiw_ddp_rx_flush(struct xiw_ddp_rx *rx, uint32_t *qn, struct xiw_ddp_buf *buf)
+{
+	xiw_ddp_rx_fail(rx, XIW_DDP_LOCAL_CATASTROPHIC);
+	for (uint32_t i = 0; i < rx->nqueues; i++) {
+		struct xiw_ddp_queue *q = &rx->queues[i];
+
+		if (!q->count)
+			continue;
+		*qn = i;
+		*buf = q->ring[q->head & rx->mask];
+		q->head++;
+		q->count--;
+		return true;
+	}
+	return false;
+}
+
+/* ---- Placement ---------------------------------------------------------------------------- */
+
+static enum xiw_ddp_error view_load(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
+				    uint32_t len)
+{
+	const struct xiw_ddp_region *r;
+	enum xiw_ddp_error err;
+
+	err = xiw_ddp_region_check(rx->table, h->stag, rx->pd, rx->stream, XIW_DDP_REMOTE_WRITE,
+				   h->to, len, &r);
+	if (err)
+		return err;
+	rx->view = (struct xiw_ddp_view){
+		.generation = rx->table->generation,
+		.stag = r->stag,
+		.base = r->base,
+		.len = r->len,
+		.ptr = r->ptr,
+	};
+	return XIW_DDP_OK;
+}
+
+static bool view_holds(const struct xiw_ddp_rx *rx, uint32_t stag)
+{
+	return rx->view.generation == rx->table->generation && rx->view.stag == stag;
+}
+
+static enum xiw_ddp_error place_tagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
+				       uint32_t len, struct xiw_ddp_place *p)
+{
+	const struct xiw_ddp_next *next = &rx->next;
+	uint64_t off = h->to - rx->view.base;
+	enum xiw_ddp_error err;
+
+	/* Section 5.2: STag and TO are not checked where there is nothing to place. */
+	if (!len)
+		return XIW_DDP_OK;
+	/* A TO below the base gives an offset beyond any length: base + len does not wrap. */
+	if (!view_holds(rx, h->stag) || off > rx->view.len || len > rx->view.len - off) {
+		err = view_load(rx, h, len);
+		if (err)
+			return err;
+		off = h->to - rx->view.base;
+	}
+	p->dst = rx->view.ptr + off;
+	/* The address as well: the STag may have come to mean another buffer since. */
+	p->predicted = next->dst == p->dst && next->tagged && next->to == h->to &&
+		       next->stag == h->stag;
+	return XIW_DDP_OK;
+}
+
+/*
+ * Checks 1, 2 and 5 of section 7.1. A buffer that is not posted (yet) is told from an MSN that is
+ * delivered already or lies further ahead than buffers can ever be posted.
+ */
+static enum xiw_ddp_error find_buffer(const struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
+				      uint32_t *ahead, const struct xiw_ddp_buf **buf)
+{
+	const struct xiw_ddp_queue *q;
+
+	if (h->qn >= rx->nqueues)
+		return XIW_DDP_UNTAGGED_QN;
+	q = &rx->queues[h->qn];
+	*ahead = h->msn - q->next_msn;
+	if (*ahead >= q->count)
+		return *ahead < rx->depth ? XIW_DDP_UNTAGGED_NO_BUFFER : XIW_DDP_UNTAGGED_MSN_RANGE;
+	*buf = &q->ring[(q->head + *ahead) & rx->mask];
+	return XIW_DDP_OK;
+}
+
+/*
+ * Checks 3 and 4 of section 7.1; no sum of wire numbers is formed before it is known to fit.
+ * Without payload MO may be the buffer's end: such a last segment ends a message that fills it.
+ */
+static enum xiw_ddp_error check_extent(const struct xiw_ddp_buf *b, uint32_t mo, uint32_t len)
+{
+	if (mo > b->len || (len && mo == b->len))
+		return XIW_DDP_UNTAGGED_MO;
+	if (len > b->len - mo)
+		return XIW_DDP_UNTAGGED_TOO_LONG;
+	return XIW_DDP_OK;
+}
+
+static enum xiw_ddp_error place_untagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
+					 uint32_t len, struct xiw_ddp_place *p)
+{
+	const struct xiw_ddp_next *next = &rx->next;
+	const struct xiw_ddp_buf *b;
+	enum xiw_ddp_error err;
+	uint32_t ahead;
+
+	err = find_buffer(rx, h, &ahead, &b);
+	if (!err)
+		err = check_extent(b, h->mo, len);
+	if (err || !len)
+		return err;
+	p->dst = b->base + h->mo;
+	p->predicted = next->dst == p->dst && !next->tagged && next->mo == h->mo &&
+		       next->msn == h->msn && next->qn == h->qn;
+	return XIW_DDP_OK;
+}
+
+enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
+				    uint32_t payload_len, struct xiw_ddp_place *p)
+{
+	p->dst = NULL;
+	p->predicted = false;
+	if (rx->error)
+		return rx->error;
+	if (h->dv != XIW_DDP_VERSION)
+		return h->tagged ? XIW_DDP_TAGGED_VERSION : XIW_DDP_UNTAGGED_VERSION;
+	return h->tagged ? place_tagged(rx, h, payload_len, p)
+			 : place_untagged(rx, h, payload_len, p);
+}
+
+/* ---- Prediction --------------------------------------------------------------------------- */
+
+static void expect_after_tagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, uint32_t len)
+{
+	struct xiw_ddp_next *next = &rx->next;
+	uint64_t off = h->to + len - rx->view.base;
+
+	/* If others were placed since, the view may be another's: predict nothing. */
+	next->dst = view_holds(rx, h->stag) && off < rx->view.len ? rx->view.ptr + off : NULL;
+	next->tagged = true;
+	next->stag = h->stag;
+	next->to = h->to + len;
+}
+
+static void expect_after_untagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, uint32_t len)
+{
+	struct xiw_ddp_next *next = &rx->next;
+	const struct xiw_ddp_buf *b;
+	uint32_t ahead;
+
+	next->dst = NULL;
+	if (find_buffer(rx, h, &ahead, &b) || check_extent(b, h->mo, len) || h->mo + len == b->len)
+		return;
+	next->dst = b->base + h->mo + len;
+	next->tagged = false;
+	next->qn = h->qn;
+	next->msn = h->msn;
+	next->mo = h->mo + len;
+}
+
+static void expect_after(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, uint32_t len)
+{
+	if (h->last)
+		rx->next.dst = NULL;
+	else if (!h->tagged)
+		expect_after_untagged(rx, h, len);
+	else if (len)
+		expect_after_tagged(rx, h, len);
+	/* else: STag and TO of a Tagged segment without payload mean nothing */
+}
+
+/* ---- Delivery ----------------------------------------------------------------------------- */
+
+static void deliver_tagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, uint32_t len,
+			   struct xiw_ddp_msg *m)
+{
+	struct xiw_ddp_tagged *t = &rx->tagged;
+
+	if (!t->open) {
+		*t = (struct xiw_ddp_tagged){ .open = true, .stag = h->stag };
+	}
+	if (len) {
+		if (!t->len) {
+			t->contiguous = true;
+			t->start = h->to;
+		} else if (h->to != t->end || h->stag != t->stag) {
+			t->contiguous = false;
+		}
+		t->stag = h->stag;
+		t->end = h->to + len;
+		t->len += len;
+	}
+	if (!h->last)
+		return;
+	t->open = false;
+	*m = (struct xiw_ddp_msg){
+		.complete = true,
+		.tagged = true,
+		.len = t->len,
+		.stag = t->stag,
+		.to_known = t->contiguous,
+		.to = t->start,
+		.to_end = t->end,
+	};
+	memcpy(m->rsvdulp, h->rsvdulp, sizeof(m->rsvdulp));
+}
+
+static enum xiw_ddp_error deliver_untagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
+					   uint32_t len, struct xiw_ddp_msg *m)
+{
+	const struct xiw_ddp_buf *b;
+	struct xiw_ddp_queue *q;
+	enum xiw_ddp_error err;
+	uint32_t ahead;
+
+	err = find_buffer(rx, h, &ahead, &b);
+	if (!err)
+		err = check_extent(b, h->mo, len);
+	if (err)
+		return err;
+	/* Messages are sent in order (section 5.3): the one before never ended. */
+	if (ahead)
+		return XIW_DDP_UNTAGGED_MSN_RANGE;
+
+	q = &rx->queues[h->qn];
+	if (h->mo + len > q->extent)
+		q->extent = h->mo + len;
+	if (!h->last)
+		return XIW_DDP_OK;
+	/* Section 4.1: the last segment carries the highest MO, else the length would be a lie. */
+	if (h->mo + len < q->extent)
+		return XIW_DDP_UNTAGGED_MO;
+	*m = (struct xiw_ddp_msg){
+		.complete = true,
+		.len = q->extent,
+		.qn = h->qn,
+		.msn = h->msn,
+		.buf = *b,
+	};
+	memcpy(m->rsvdulp, h->rsvdulp, sizeof(m->rsvdulp));
+	q->extent = 0;
+	q->head++;
+	q->count--;
+	q->next_msn++; /* from 0xFFFFFFFF to 0, section 4.3 */
+	return XIW_DDP_OK;
+}
+
+enum xiw_ddp_error xiw_ddp_rx_deliver(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
+				      uint32_t payload_len, struct xiw_ddp_msg *m)
+{
+	m->complete = false;
+	if (rx->error)
+		return rx->error;
+	/* Before the message ends: its buffer is looked up. */
+	expect_after(rx, h, payload_len);
+	if (h->tagged)
+		deliver_tagged(rx, h, payload_len, m);
+	else
+		rx->error = deliver_untagged(rx, h, payload_len, m);
+	return rx->error;
+}

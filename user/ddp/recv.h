@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ddp/recv.h - the Data Sink of one DDP Stream: where a segment's payload goes (Placement), and
+ * when a message is complete (Delivery), RFC 5041 sections 5 and 7.1
+ *
+ * Nothing here touches payload or allocates after creation. The caller copies.
+ */
+#ifndef XIW_DDP_RECV_H
+#define XIW_DDP_RECV_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <xiwarp/error.h>
+
+#include "ddp/hdr.h"
+#include "ddp/region.h"
+
+#define XIW_DDP_DEFAULT_QUEUES 3
+#define XIW_DDP_MAX_QUEUES 4096
+#define XIW_DDP_MAX_DEPTH (1u << 20)
+
+struct xiw_ddp_buf {
+	uint8_t *base;
+	uint32_t len;
+	uint64_t user_data;
+};
+
+struct xiw_ddp_queue {
+	struct xiw_ddp_buf *ring;
+	uint32_t next_msn; /* the message that is delivered next; its buffer is ring[head] */
+	uint32_t head;
+	uint32_t count;
+	uint32_t extent; /* of that message: highest MO + length delivered so far */
+};
+
+/* What the delivered segment said about the one after it. */
+struct xiw_ddp_next {
+	uint8_t *dst; /* NULL: nothing is expected */
+	bool tagged;
+	uint32_t stag;
+	uint64_t to;
+	uint32_t qn;
+	uint32_t msn;
+	uint32_t mo;
+};
+
+/* The region last written, good while the generation is the table's. */
+struct xiw_ddp_view {
+	uint64_t generation;
+	uint32_t stag;
+	uint64_t base;
+	uint64_t len;
+	uint8_t *ptr;
+};
+
+/* The Tagged message that is being delivered. */
+struct xiw_ddp_tagged {
+	bool open;
+	bool contiguous; /* each segment began where the one before it ended */
+	uint32_t stag;
+	uint64_t start;
+	uint64_t end;
+	uint64_t len;
+};
+
+struct xiw_ddp_rx {
+	struct xiw_ddp_next next;
+	struct xiw_ddp_view view;
+	struct xiw_ddp_tagged tagged;
+	const struct xiw_ddp_table *table;
+	enum xiw_ddp_error error; /* the first one; sticky */
+	uint32_t pd;
+	uint32_t stream;
+	uint32_t nqueues;
+	uint32_t depth;
+	uint32_t mask; /* of a ring index */
+	struct xiw_ddp_queue *queues;
+};
+
+struct xiw_ddp_rx_opts {
+	const struct xiw_ddp_table *table; /* outlives the stream */
+	uint32_t pd;
+	uint32_t stream;  /* not XIW_DDP_ANY_STREAM; not used again while a region is bound to it */
+	uint32_t nqueues; /* QN 0..nqueues-1; 0: XIW_DDP_DEFAULT_QUEUES */
+	uint32_t depth;	  /* buffers that can be posted to each queue */
+	uint32_t first_msn; /* of each queue; 0: 1 */
+};
+
+struct xiw_ddp_place {
+	uint8_t *dst;	/* NULL for a segment without payload */
+	bool predicted; /* see xiw_ddp_rx_place() */
+};
+
+/* Set only if complete. */
+struct xiw_ddp_msg {
+	bool complete;
+	bool tagged;
+	uint8_t rsvdulp[XIW_DDP_UNTAGGED_RSVDULP_LEN]; /* of the last segment */
+	uint64_t len;
+
+	/* Tagged. The STag of a message without payload was not checked (section 5.2). */
+	uint32_t stag;
+	bool to_known;	 /* has payload, and each segment began where the one before it ended */
+	uint64_t to;	 /* of the first octet, if to_known */
+	uint64_t to_end; /* to + len, if to_known */
+
+	/* Untagged: the posted buffer is the caller's again. */
+	uint32_t qn;
+	uint32_t msn;
+	struct xiw_ddp_buf buf;
+};
+
+/* Returns 0, -EINVAL or -ENOMEM. */
+int xiw_ddp_rx_create(struct xiw_ddp_rx **rx, const struct xiw_ddp_rx_opts *opts);
+/* Buffers still posted are forgotten: flush first. */
+void xiw_ddp_rx_free(struct xiw_ddp_rx *rx);
+
+/*
+ * Posts the next buffer of queue qn. buf may be NULL if len is 0. Returns 0, -EINVAL, -EAGAIN
+ * (depth buffers are posted) or -ESHUTDOWN (the stream has failed or is being flushed).
+ */
+int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len,
+		    uint64_t user_data);
+
+/* The next message to queue qn, without payload, was not the ULP's: its MSN is used, no buffer is. */
+void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn);
+
+/* Ends the stream and takes back a posted buffer, in order within a queue; false: none left. */
+bool xiw_ddp_rx_flush(struct xiw_ddp_rx *rx, uint32_t *qn, struct xiw_ddp_buf *buf);
+
+/*
+ * Placement: checks the header (section 7.1) and says where the payload goes. May be called for
+ * segments in any order and again and again; changes nothing but a cache.
+ *
+ * p->predicted: the payload goes exactly where the segment delivered before this one,
+ * of the same unfinished message, said that the next would go. Then, and only then, the caller may
+ * copy and compute the CRC in one pass: should the CRC be wrong, octets were written only from
+ * where octets of this message belong anyway, and the segment that TCP sends again overwrites them.
+ * A header damaged on the wire is hardly ever predicted. If it is not, the CRC comes first and the
+ * copy second, for the header may point to another message, even one that the ULP already owns.
+ *
+ * It vouches for where the payload begins. How far it reaches is payload_len, within the buffer:
+ * the framing must have other evidence of that (the FPDU ends exactly where its TCP segment does).
+ *
+ * As the header may not be verified yet, an error does not fail the stream. If the segment is in
+ * its turn and its CRC is right, the caller calls xiw_ddp_rx_fail(). One that is early may be
+ * refused for a reason that passes (no buffer posted yet, say): it is kept, and placed in its turn.
+ */
+enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
+				    uint32_t payload_len, struct xiw_ddp_place *p);
+
+/*
+ * Delivery: called once for each segment, in the order sent, after its CRC was verified, its
+ * Placement was allowed and the payload is in place. An error fails the stream.
+ *
+ * That messages came whole follows from the order: TCP loses nothing, so the segments since the
+ * last L bit are the message. Gaps left by the sender are not looked for (section 5.2, last
+ * paragraph).
+ */
+enum xiw_ddp_error xiw_ddp_rx_deliver(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
+				      uint32_t payload_len, struct xiw_ddp_msg *m);
+
+/* From now on Placement and Delivery return this error; section 7.1: drop silently what follows. */
+void xiw_ddp_rx_fail(struct xiw_ddp_rx *rx, enum xiw_ddp_error error);
+
+#endif

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ddp/region.h - the STags of an engine and the Tagged Buffers behind them, RFC 5041 sections 7.1,
+ * 8
+ *
+ * A table is not locked: its caller sees to it that calls on it, and Placement by the streams that
+ * use it, do not overlap.
+ */
+#ifndef XIW_DDP_REGION_H
+#define XIW_DDP_REGION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <xiwarp/error.h>
+
+enum xiw_ddp_access {
+	XIW_DDP_REMOTE_WRITE = 1 << 0,
+	XIW_DDP_REMOTE_READ = 1 << 1,
+};
+
+#define XIW_DDP_MAX_REGIONS (1u << 24)
+
+/* Not bound to one stream: the protection domain alone decides (section 8.2). */
+#define XIW_DDP_ANY_STREAM 0
+
+struct xiw_ddp_region {
+	uint32_t stag;
+	uint32_t pd;
+	uint32_t stream; /* the only one that may use it, or XIW_DDP_ANY_STREAM */
+	uint32_t access; /* enum xiw_ddp_access */
+	uint64_t base;	 /* TO of the first octet */
+	uint64_t len;	 /* base + len does not wrap */
+	uint8_t *ptr;	 /* of the first octet */
+	uint64_t serial; /* of the registration: an STag may be used again */
+};
+
+struct xiw_ddp_slot {
+	struct xiw_ddp_region region;
+	uint32_t next_free;
+	uint8_t key; /* low octet of the last STag chosen for this slot */
+	bool used;
+};
+
+struct xiw_ddp_cell {
+	uint32_t stag;
+	uint32_t slot; /* + 1; 0: the cell is empty */
+};
+
+struct xiw_ddp_table {
+	/*
+	 * Changes whenever something that was allowed may no longer be, so that a stream can keep
+	 * the outcome of a check and know by one compare that it still holds. Never 0.
+	 */
+	uint64_t generation;
+	uint64_t serial; /* of the last registration */
+	struct xiw_ddp_slot *slots;
+	struct xiw_ddp_cell *cells; /* 2 * nslots, a power of two; linear probing */
+	uint32_t nslots;
+	uint32_t shift; /* of a 32-bit hash, down to the number of a cell */
+	uint32_t free_head;
+	uint32_t free_tail;
+	uint32_t seed;
+};
+
+struct xiw_ddp_region_opts {
+	void *ptr;
+	uint64_t len;  /* not 0 */
+	uint64_t base; /* TO of the first octet; base + len must not wrap */
+	uint32_t pd;
+	uint32_t stream; /* or XIW_DDP_ANY_STREAM */
+	uint32_t access; /* enum xiw_ddp_access */
+	bool fixed;	 /* use `stag`, any 32-bit number; else the table chooses */
+	uint32_t stag;
+};
+
+/*
+ * seed: a random number. STags are spread by it so that one does not tell the next and every engine
+ * does not start with the same ones (RFC 5042 section 6.1.1); that stops mistakes, not an attacker
+ * who sees several STags. What keeps peers apart is protection domains and binding.
+ */
+void xiw_ddp_table_init(struct xiw_ddp_table *t, uint32_t seed);
+void xiw_ddp_table_free(struct xiw_ddp_table *t);
+
+/*
+ * The only call that allocates. Returns 0, -EINVAL, -EEXIST (the STag asked for is taken), -ENOSPC
+ * (too many regions) or -ENOMEM.
+ */
+int xiw_ddp_region_register(struct xiw_ddp_table *t, const struct xiw_ddp_region_opts *opts,
+			    uint32_t *stag);
+
+/* From the return on, no stream places anything there. Returns 0 or -ENOENT. */
+int xiw_ddp_region_invalidate(struct xiw_ddp_table *t, uint32_t stag);
+
+/* Gives or revokes rights (section 8.3.1 rule 5). Returns 0, -EINVAL or -ENOENT. */
+int xiw_ddp_region_set_access(struct xiw_ddp_table *t, uint32_t stag, uint32_t access);
+
+/* NULL if there is none. Valid until the next registration or invalidation. */
+const struct xiw_ddp_region *xiw_ddp_region_lookup(const struct xiw_ddp_table *t, uint32_t stag);
+
+/*
+ * The checks of section 7.1 for Tagged segments: may `stream` of `pd` do `access` to the len (not
+ * 0) octets from `to` of this STag? Sets *region and returns XIW_DDP_OK if so.
+ */
+enum xiw_ddp_error xiw_ddp_region_check(const struct xiw_ddp_table *t, uint32_t stag, uint32_t pd,
+					uint32_t stream, uint32_t access, uint64_t to, uint64_t len,
+					const struct xiw_ddp_region **region);
+
+#endif
