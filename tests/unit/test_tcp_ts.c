@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Timestamps and PAWS (RFC 7323). */
+#include "tests/unit/test_tcp_rig.h"
+
+/* RFC 7323 sections 3.2, 4.3 and 5.3. */
+Test(tcp_ts, paws)
+{
+	RIG_EACH_BASE(b)
+	{
+		struct xiw_tcp_seg seg;
+		struct rig r;
+
+		rig_init(&r, rig_bases[b], 0);
+		seg = rig_seg(&r, 0, 100);
+		seg.tsval -= 1;
+		cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
+		cr_assert_eq(r.rx.drops[XIW_TCP_DROP_PAWS], 1);
+		cr_assert(xiw_tcp_rx_ack_due(&r.rx, r.now, true));
+		rig_ack(&r);
+
+		seg = rig_seg(&r, 0, 100);
+		seg.has_ts = false;
+		cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
+		cr_assert_eq(r.rx.drops[XIW_TCP_DROP_NO_TS], 1);
+		cr_assert_not(xiw_tcp_rx_ack_due(&r.rx, r.now, true));
+
+		/* PAWS comes before the window: the reason shows the order. */
+		seg = rig_seg(&r, RIG_WND, 100);
+		seg.tsval -= 0x7fffffff;
+		cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
+		cr_assert_eq(r.rx.drops[XIW_TCP_DROP_PAWS], 2);
+
+		/* 24 days idle to the millisecond, then one more. */
+		r.now += 24ull * 86400 * 1000;
+		seg = rig_seg(&r, 0, 100);
+		seg.tsval -= 1;
+		cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
+		r.now++;
+		cr_assert_eq(rig_in(&r, &seg), XIW_TCP_TAKE);
+		cr_assert_eq(r.rx.ts_recent, seg.tsval);
+		/* Valid again from here. */
+		seg.tsval--;
+		cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
+	}
+}
+
+Test(tcp_ts, timestamps_not_negotiated_are_ignored)
+{
+	struct xiw_tcp_seg seg;
+	struct rig r;
+
+	rig_init(&r, 1, RIG_NO_TS);
+	seg = rig_seg(&r, 0, 100);
+	seg.tsval -= 1000;
+	cr_assert_eq(rig_in(&r, &seg), XIW_TCP_TAKE);
+	cr_assert_eq(r.rx.ts_recent, 1 + RIG_TS);
+	seg.has_ts = false;
+	cr_assert_eq(rig_in(&r, &seg), XIW_TCP_TAKE);
+	rig_ack(&r);
+	cr_assert_not(r.sent.has_ts);
+}
+
+static void feed_ts(struct rig *r, uint32_t at, uint32_t tsval)
+{
+	struct xiw_tcp_seg seg = rig_seg(r, 0, 100);
+
+	seg.seq = r->base + at;
+	seg.tsval = r->base + RIG_TS + tsval;
+	cr_assert_neq(rig_feed(r, &seg), XIW_TCP_DROP);
+}
+
+static void expect_echo(struct rig *r, uint32_t tsecr)
+{
+	rig_ack(r);
+	cr_assert(r->sent.has_ts);
+	cr_assert_eq(r->sent.tsval, 0xabcd);
+	cr_assert_eq(r->sent.tsecr, r->base + RIG_TS + tsecr, "echoed %u, not %u",
+		     r->sent.tsecr - r->base - RIG_TS, tsecr);
+}
+
+/* The two examples of RFC 7323 section 4.3: delayed ACKs, then holes. */
+Test(tcp_ts, timestamp_to_echo)
+{
+	RIG_EACH_BASE(b)
+	{
+		struct rig r;
+
+		rig_init(&r, rig_bases[b], 0);
+		feed_ts(&r, 0, 1);
+		feed_ts(&r, 100, 2);
+		feed_ts(&r, 200, 3);
+		expect_echo(&r, 1);
+
+		rig_init(&r, rig_bases[b], 0);
+		feed_ts(&r, 0, 1);
+		expect_echo(&r, 1);
+		feed_ts(&r, 200, 3);
+		expect_echo(&r, 1);
+		feed_ts(&r, 100, 2);
+		expect_echo(&r, 2);
+		feed_ts(&r, 400, 5);
+		expect_echo(&r, 2);
+		feed_ts(&r, 300, 4);
+		expect_echo(&r, 4);
+	}
+}
+
+/* RFC 7323 appendix H (f) (1): a retransmission after a lost ACK updates TS.Recent. */
+Test(tcp_ts, duplicate_updates_timestamp)
+{
+	struct xiw_tcp_seg seg;
+	struct rig r;
+
+	rig_init(&r, 1, 0);
+	feed_ts(&r, 0, 1);
+	expect_echo(&r, 1);
+	seg = rig_seg(&r, -100, 100);
+	seg.tsval += 9;
+	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
+	expect_echo(&r, 9);
+	/* But not one whose ACK value is false. */
+	seg.tsval += 9;
+	seg.ack++;
+	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
+	expect_echo(&r, 9);
+}
+
+/* Section 5.3, R2 before R3: what ends below the last ACK is outside the window, and can be anybody's. */
+Test(tcp_ts, old_duplicate_does_not)
+{
+	RIG_EACH_BASE(b)
+	{
+		struct xiw_tcp_seg seg;
+		struct rig r;
+
+		rig_init(&r, rig_bases[b], 0);
+		feed_ts(&r, 0, 1);
+		expect_echo(&r, 1);
+		seg = rig_seg(&r, -100, 99);
+		seg.tsval += 1 << 20;
+		cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
+		expect_echo(&r, 1);
+		feed_ts(&r, 100, 2); /* not stopped by PAWS */
+		expect_echo(&r, 2);
+	}
+}
+
+/* A duplicate is reported (RFC 2883 section 4), whatever else is wrong with it. */
+Test(tcp_ts, old_timestamp_on_a_duplicate)
+{
+	struct xiw_tcp_seg seg;
+	struct rig r;
+
+	rig_init(&r, 1, 0);
+	feed_ts(&r, 0, 1000);
+	expect_echo(&r, 1000);
+	seg = rig_seg(&r, -50, 100);
+	seg.tsval -= 500;
+	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
+	cr_assert_eq(r.rx.drops[XIW_TCP_DROP_PAWS], 1);
+	expect_echo(&r, 1000);
+	cr_assert_eq(r.sent.nsack, 1);
+	cr_assert_eq(r.sent.sack[0].start, seg.seq);
+	cr_assert_eq(r.sent.sack[0].end, r.rx.rcv_nxt);
+	/* What is new in it was not taken. */
+	seg = rig_seg(&r, 0, 100);
+	seg.tsval -= 500;
+	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
+	expect_echo(&r, 1000);
+	cr_assert_eq(r.sent.nsack, 0);
+}

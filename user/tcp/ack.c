@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* When to acknowledge, what window to offer, and how the ACK looks. */
+#include <errno.h>
+#include <string.h>
+
+#include "tcp/keep.h"
+#include "tcp/recv.h"
+
+void xiw_tcp_rx_set_window(struct xiw_tcp_rx *rx, uint32_t octets)
+{
+	uint32_t most = 0xffffu << rx->rcv_wscale;
+
+	if (octets > most)
+		octets = most;
+	if (octets > rx->buffer)
+		rx->buffer = octets;
+	/* What the field can say: rounding up would promise more than there is. */
+	rx->window = octets >> rx->rcv_wscale << rx->rcv_wscale;
+}
+
+/* How far the right edge could move right. */
+static uint32_t edge_room(const struct xiw_tcp_rx *rx)
+{
+	uint32_t edge = rx->rcv_nxt + rx->window;
+
+	return xiw_seq_after(edge, rx->right_edge) ? edge - rx->right_edge : 0;
+}
+
+static bool window_update_due(const struct xiw_tcp_rx *rx)
+{
+	uint32_t room = edge_room(rx);
+
+	return room && (room >= 2u * rx->mss || room >= rx->buffer / 2);
+}
+
+/* RFC 5681 section 4.2: two segments of whatever size, or 2*RMSS octets. */
+static bool pending_full(const struct xiw_tcp_rx *rx)
+{
+	return rx->pending_segs >= 2 || (rx->pending && rx->pending >= 2u * rx->mss);
+}
+
+bool xiw_tcp_rx_ack_due(const struct xiw_tcp_rx *rx, uint64_t now_ms, bool end_of_batch)
+{
+	if (rx->ack_flags & XIW_TCP_ACK_NOW)
+		return true;
+	if (!end_of_batch)
+		return false;
+	if (rx->ack_flags || pending_full(rx) || window_update_due(rx))
+		return true;
+	return rx->pending && now_ms - rx->ack_since_ms >= rx->delack_ms;
+}
+
+uint64_t xiw_tcp_rx_deadline(const struct xiw_tcp_rx *rx)
+{
+	if (rx->ack_flags || pending_full(rx) || window_update_due(rx))
+		return 0;
+	return rx->pending ? rx->ack_since_ms + rx->delack_ms : XIW_TCP_NEVER;
+}
+
+/*
+ * Where the right edge will stand with the next ACK. Small steps are saved up (silly window
+ * avoidance, RFC 9293 section 3.8.6.2.2). If the edge cannot move, the field is rounded up, so
+ * that it does not seem to move left (RFC 7323 section 2.4 and appendix F); this may promise up
+ * to one unit of the scale more than before.
+ */
+static uint32_t next_edge(const struct xiw_tcp_rx *rx)
+{
+	uint32_t room = edge_room(rx), wnd;
+
+	if (room && (room >= rx->mss || room >= rx->buffer / 2))
+		return rx->right_edge + room;
+	wnd = (uint32_t)xiw_tcp_rx_window_field(rx) << rx->rcv_wscale;
+	return rx->rcv_nxt + wnd;
+}
+
+static uint8_t *put_ts(uint8_t *p, uint32_t tsval, uint32_t tsecr)
+{
+	p[0] = p[1] = XIW_TCPOPT_NOP;
+	p[2] = XIW_TCPOPT_TS;
+	p[3] = XIW_TCPOPT_TS_LEN;
+	xiw_wire_put32(p + 4, tsval);
+	xiw_wire_put32(p + 8, tsecr);
+	return p + XIW_TCPOPT_TS_ALIGNED;
+}
+
+static uint8_t *put_sack(uint8_t *p, const struct xiw_tcp_sack *block, unsigned int n)
+{
+	p[0] = p[1] = XIW_TCPOPT_NOP;
+	p[2] = XIW_TCPOPT_SACK;
+	p[3] = (uint8_t)(2 + n * XIW_TCPOPT_SACK_BLOCK);
+	for (p += 4; n; n--, block++, p += XIW_TCPOPT_SACK_BLOCK) {
+		xiw_wire_put32(p, block->start);
+		xiw_wire_put32(p + 4, block->end);
+	}
+	return p;
+}
+
+/* RFC 2883 section 4: the duplicate first, then RFC 2018's blocks. */
+static unsigned int collect_sack(struct xiw_tcp_rx *rx, struct xiw_tcp_sack *block)
+{
+	/* RFC 2018 section 3: beside a Timestamps option there is room for three. */
+	unsigned int max = rx->flags & XIW_TCP_RX_TS ? 3 : 4, n = 0;
+
+	if (!(rx->flags & XIW_TCP_RX_SACK))
+		return 0;
+	if (rx->dsack.start != rx->dsack.end)
+		block[n++] = rx->dsack;
+	if (rx->keep_head)
+		n += xiw_keep_blocks(rx, block + n, max - n);
+	return n;
+}
+
+int xiw_tcp_rx_build_ack(struct xiw_tcp_rx *rx, uint32_t tsval, uint8_t *out, size_t cap)
+{
+	struct xiw_tcp_sack block[XIW_TCP_MAX_SACK];
+	uint8_t *p = out + XIW_TCP_MIN;
+	unsigned int nblock;
+	size_t len;
+
+	nblock = collect_sack(rx, block);
+	len = XIW_TCP_MIN + (rx->flags & XIW_TCP_RX_TS ? XIW_TCPOPT_TS_ALIGNED : 0) +
+	      (nblock ? 4 + nblock * XIW_TCPOPT_SACK_BLOCK : 0);
+	if (len > cap)
+		return -ENOSPC;
+
+	rx->right_edge = next_edge(rx);
+	xiw_wire_put16(out + XIW_TCP_OFF_SPORT, rx->sport);
+	xiw_wire_put16(out + XIW_TCP_OFF_DPORT, rx->dport);
+	xiw_wire_put32(out + XIW_TCP_OFF_SEQ, rx->snd_nxt);
+	xiw_wire_put32(out + XIW_TCP_OFF_ACK, rx->rcv_nxt);
+	out[XIW_TCP_OFF_DOFF] = (uint8_t)(len / 4 << 4);
+	out[XIW_TCP_OFF_FLAGS] = XIW_TCP_ACK | (rx->flags & XIW_TCP_RX_ECE ? XIW_TCP_ECE : 0);
+	xiw_wire_put16(out + XIW_TCP_OFF_WND, xiw_tcp_rx_window_field(rx));
+	xiw_wire_put16(out + XIW_TCP_OFF_CSUM, 0);
+	xiw_wire_put16(out + XIW_TCP_OFF_URG, 0);
+	if (rx->flags & XIW_TCP_RX_TS)
+		p = put_ts(p, tsval, rx->ts_recent);
+	if (nblock)
+		put_sack(p, block, nblock);
+
+	rx->last_ack_sent = rx->rcv_nxt;
+	rx->pending = 0;
+	rx->pending_segs = 0;
+	rx->ack_flags = 0;
+	rx->dsack.start = rx->dsack.end;
+	rx->acks++;
+	return (int)len;
+}
