@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The classifier: does a segment's payload consist of whole FPDUs (RFC 5044 section 4)?
+ *
+ * It walks in stream order and stops at the first thing that is wrong:
+ *  - an FPDU is ULPDU_Length (2 octets), ULPDU, pad to a multiple of 4, CRC (4; section 4.1: present
+ *    even when CRCs are off). ULPDU_Length counts neither pad, CRC nor markers;
+ *  - with markers, 4 octets at every 512th octet from the marker origin are a marker, not FPDU.
+ *    Inside an FPDU its FPDUPTR is the distance back to the ULPDU_Length field, earlier markers
+ *    counted; between FPDUs it is 0 and belongs to the FPDU behind it (section 4.3). The two low
+ *    bits of FPDUPTR are ignored (section 4.2).
+ * FPDUs and markers keep to multiples of 4 from the origin, so that a marker never splits a
+ * ULPDU_Length field, and a segment that begins elsewhere cannot begin with an FPDU.
+ */
+#ifndef XIW_BPF_FPDU_H
+#define XIW_BPF_FPDU_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <xiwarp/abi.h>
+#include "parse.h"
+
+#define XIW_MARKER_INTERVAL 512
+#define XIW_MARKER_LEN 4
+#define XIW_MARKER_PTR_MASK 0xfffc
+#define XIW_FPDU_HDR_LEN 2
+#define XIW_FPDU_CRC_LEN 4
+/* A step ends at an FPDU's end or at a marker; an IP packet has at most 128 markers. */
+#define XIW_WALK_STEPS (XIW_MAX_WALK + 130)
+
+#define XIW_NO_MARKERS 0x40000000
+
+struct xiw_walk {
+	__u32 pos;	 /* next octet to look at, from the packet's first */
+	__u32 end;	 /* of the payload */
+	__u32 start;	 /* of the FPDU under way: its ULPDU_Length field */
+	__u32 left;	 /* octets of it still to come, markers not counted; 0: between FPDUs */
+	__u32 to_marker; /* octets before the next marker; XIW_NO_MARKERS: further than any packet */
+	__u32 fpdus;
+	__u32 verdict;
+};
+
+struct xiw_walk_arg {
+	struct xdp_md *ctx;
+	struct xiw_walk *walk;
+};
+
+/* `len` (2 or 4) octets at `pos`: directly from the linear part, by a copy from beyond. */
+static __always_inline bool xiw_walk_read(struct xdp_md *ctx, __u32 pos, void *to, __u32 len)
+{
+	void *data = (void *)(long)ctx->data;
+	void *data_end = (void *)(long)ctx->data_end;
+
+	/* The verifier follows packet offsets up to 0xffff only. */
+	if (pos < 0xff00 && data + pos + len <= data_end) {
+		__builtin_memcpy(to, data + pos, len);
+		return true;
+	}
+	return !bpf_xdp_load_bytes(ctx, pos, to, len);
+}
+
+static __always_inline long xiw_walk_stop(struct xiw_walk *w, __u32 verdict)
+{
+	w->verdict = verdict;
+	return 1;
+}
+
+static long xiw_walk_step(__u32 i, void *p)
+{
+	struct xiw_walk_arg *arg = p;
+	struct xiw_walk *w = arg->walk;
+	__u32 pos = w->pos, left = w->left, to_marker = w->to_marker, n;
+
+	(void)i;
+	if (!left && w->fpdus == XIW_MAX_WALK)
+		return xiw_walk_stop(w, XIW_V_TOO_MANY);
+	if (!to_marker) {
+		__be16 marker[2];
+		__u32 back = left ? pos - w->start : 0;
+
+		if (w->end - pos < XIW_MARKER_LEN || !xiw_walk_read(arg->ctx, pos, marker, 4))
+			return xiw_walk_stop(w, XIW_V_PARTIAL);
+		if ((bpf_ntohs(marker[1]) & XIW_MARKER_PTR_MASK) != back)
+			return xiw_walk_stop(w, XIW_V_MARKER);
+		pos += XIW_MARKER_LEN;
+		to_marker = XIW_MARKER_INTERVAL - XIW_MARKER_LEN;
+	}
+	if (!left) {
+		__be16 len;
+
+		if (w->end - pos < XIW_FPDU_HDR_LEN || !xiw_walk_read(arg->ctx, pos, &len, 2))
+			return xiw_walk_stop(w, XIW_V_PARTIAL);
+		w->start = pos;
+		left = ((XIW_FPDU_HDR_LEN + bpf_ntohs(len) + 3) & ~3u) + XIW_FPDU_CRC_LEN;
+	}
+	n = left < to_marker ? left : to_marker;
+	if (n > w->end - pos)
+		return xiw_walk_stop(w, XIW_V_PARTIAL);
+	pos += n;
+	left -= n;
+	w->pos = pos;
+	w->left = left;
+	w->to_marker = to_marker - n;
+	if (left)
+		return 0;
+	w->fpdus++;
+	return pos == w->end ? xiw_walk_stop(w, XIW_V_ALIGNED) : 0;
+}
+
+/*
+ * Walk until the verdict is known.
+ *
+ * A global function, as the verifier then looks at it once and not once for each way that leads
+ * here; and it takes *w for memory of which it knows nothing. In a struct on its own stack it would
+ * follow the walk from step to step, up to its limit of a million instructions (seen on 6.18).
+ */
+__noinline int xiw_walk_payload(struct xdp_md *ctx, struct xiw_walk *w)
+{
+	struct xiw_walk_arg arg = { .ctx = ctx, .walk = w };
+
+	if (!w)
+		return -1;
+	bpf_loop(XIW_WALK_STEPS, xiw_walk_step, &arg, 0);
+	return 0;
+}
+
+/*
+ * Classify `len` octets of payload at `off`, at wire sequence `seq` of `flow`. Returns the verdict,
+ * and above its low 8 bits the number of whole FPDUs.
+ */
+static __always_inline __u32 xiw_classify(struct xdp_md *ctx, const struct xiw_flow *flow,
+					  __u32 seq, __u32 off, __u32 len)
+{
+	struct xiw_walk w = {
+		.pos = off,
+		.end = off + len,
+		.start = off,
+		.to_marker = XIW_NO_MARKERS,
+		.verdict = XIW_V_TOO_MANY,
+	};
+
+	if (flow->flags & XIW_FLOW_MARKERS) {
+		w.to_marker = (flow->marker_origin - seq) % XIW_MARKER_INTERVAL;
+		if (w.to_marker & 3)
+			return XIW_V_MARKER;
+	}
+	xiw_walk_payload(ctx, &w);
+	return w.fpdus << 8 | (w.verdict & 0xff);
+}
+
+#endif /* XIW_BPF_FPDU_H */

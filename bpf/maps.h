@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Maps, shared by both programs. They are weak so that each object defines them all and
+ * `bpftool gen object` folds the definitions into one.
+ */
+#ifndef XIW_BPF_MAPS_H
+#define XIW_BPF_MAPS_H
+
+#include <linux/bpf.h>
+#include <bpf/bpf_helpers.h>
+#include <xiwarp/abi.h>
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, XIW_MAX_FLOWS);
+	__type(key, __u32);
+	__type(value, struct xiw_flow);
+} xiw_flows SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, XIW_MAX_FLOWS);
+	__type(key, struct xiw_flow_key);
+	__type(value, __u32);
+} xiw_flow_index SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, XIW_MAX_QUEUES);
+	__type(key, __u32);
+	__type(value, struct xiw_queue);
+} xiw_queues SEC(".maps") __weak;
+
+/* An XSKMAP takes no BTF for key and value. */
+struct {
+	__uint(type, BPF_MAP_TYPE_XSKMAP);
+	__uint(max_entries, XIW_MAX_QUEUES);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+} xiw_xsks SEC(".maps") __weak;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, XIW_STAT__COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} xiw_stats SEC(".maps") __weak;
+
+static __always_inline void xiw_count(__u32 stat)
+{
+	__u64 *n = bpf_map_lookup_elem(&xiw_stats, &stat);
+
+	if (n)
+		(*n)++;
+}
+
+#endif /* XIW_BPF_MAPS_H */

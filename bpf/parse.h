@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * From the first octet of a packet to its TCP header, and the TCP options.
+ *
+ * Every step checks its bounds before it reads. Offsets count from the packet's first octet and
+ * are in host order; addresses and ports stay in network order.
+ */
+#ifndef XIW_BPF_PARSE_H
+#define XIW_BPF_PARSE_H
+
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/in6.h>
+#include <linux/ip.h>
+#include <linux/ipv6.h>
+#include <linux/tcp.h>
+#include <stdbool.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <xiwarp/abi.h>
+
+#define XIW_MAX_VLANS 2
+#define XIW_MAX_EXT_HEADERS 6
+/* No chain that xiw_parse follows reaches further: 22 + 40 + 6 * 2048. */
+#define XIW_MAX_L4_OFF 0x3fff
+
+#define XIW_IP4_MF 0x2000
+#define XIW_IP4_OFFSET 0x1fff
+#define XIW_IP6_OFFSET 0xfff8
+
+/*
+ * Keeps the compiler from dropping a bound that it has proved but the verifier has forgotten; and, between two
+ * comparisons, from making one of both: 6.1's verifier learns nothing from x - low <= high - low.
+ */
+#define xiw_opaque(x) asm volatile("" : "+r"(x))
+
+struct xiw_vlan_hdr {
+	__be16 tci;
+	__be16 proto;
+};
+
+struct xiw_ext_hdr { /* hop-by-hop, routing, destination options (RFC 8200 section 4) */
+	__u8 next;
+	__u8 len; /* in units of 8 octets, the first 8 not counted */
+	__u8 data[6];
+};
+
+struct xiw_frag_hdr {
+	__u8 next;
+	__u8 reserved;
+	__be16 offset;
+	__be32 id;
+};
+
+struct xiw_pkt {
+	struct xiw_flow_key key; /* without the ports */
+	__u32 l3_off;
+	__u32 l4_off;
+	__u32 ip_end;	/* end of the IP packet by its own header; link padding lies behind it */
+	__u32 fragment; /* the first fragment of a packet; later ones are not recognised at all */
+};
+
+static __always_inline bool xiw_parse_ip4(void *data, void *data_end, __u32 off,
+					  struct xiw_pkt *pkt, bool egress)
+{
+	struct iphdr *ip = data + off;
+	__u16 frag;
+
+	if ((void *)(ip + 1) > data_end || ip->version != 4 || ip->ihl < 5 ||
+	    ip->protocol != IPPROTO_TCP)
+		return false;
+	frag = bpf_ntohs(ip->frag_off);
+	if (frag & XIW_IP4_OFFSET)
+		return false;
+	pkt->fragment = !!(frag & XIW_IP4_MF);
+	pkt->l3_off = off;
+	pkt->l4_off = off + ip->ihl * 4;
+	pkt->ip_end = off + bpf_ntohs(ip->tot_len);
+	pkt->key.remote_addr[2] = bpf_htonl(0xffff);
+	pkt->key.remote_addr[3] = egress ? ip->daddr : ip->saddr;
+	pkt->key.local_addr[2] = bpf_htonl(0xffff);
+	pkt->key.local_addr[3] = egress ? ip->saddr : ip->daddr;
+	return true;
+}
+
+static __always_inline bool xiw_parse_ip6(void *data, void *data_end, __u32 off,
+					  struct xiw_pkt *pkt, bool egress)
+{
+	struct ipv6hdr *ip = data + off;
+	void *nh = ip + 1;
+	__u8 next;
+	int i;
+
+	if (nh > data_end || ip->version != 6)
+		return false;
+	next = ip->nexthdr;
+#pragma unroll
+	for (i = 0; i < XIW_MAX_EXT_HEADERS; i++) {
+		struct xiw_ext_hdr *ext = nh;
+		struct xiw_frag_hdr *frag = nh;
+		__u32 len;
+
+		if (next == IPPROTO_TCP)
+			break;
+		if ((void *)(ext + 1) > data_end)
+			return false;
+		if (next == IPPROTO_FRAGMENT) {
+			if (frag->offset & bpf_htons(XIW_IP6_OFFSET))
+				return false;
+			pkt->fragment = 1;
+			len = sizeof(*frag);
+		} else if (next == IPPROTO_HOPOPTS || next == IPPROTO_ROUTING ||
+			   next == IPPROTO_DSTOPTS) {
+			len = ((__u32)ext->len + 1) * 8;
+		} else {
+			return false;
+		}
+		next = ext->next;
+		nh += len;
+	}
+	if (next != IPPROTO_TCP)
+		return false;
+	pkt->l3_off = off;
+	/* A difference of pointers, as the verifier knows nothing of it: all ways through the chain
+	 * look the same from here on. */
+	pkt->l4_off = nh - data;
+	pkt->ip_end = off + sizeof(*ip) + bpf_ntohs(ip->payload_len);
+	__builtin_memcpy(pkt->key.remote_addr, egress ? &ip->daddr : &ip->saddr, 16);
+	__builtin_memcpy(pkt->key.local_addr, egress ? &ip->saddr : &ip->daddr, 16);
+	return true;
+}
+
+/*
+ * Find the TCP header of an Ethernet frame. False: not TCP, a later fragment, or headers that end
+ * outside the linear part; no flow can be told then. `pkt` must be zeroed. Ports are the caller's
+ * to read: they may lie beyond the linear part.
+ */
+static __always_inline bool xiw_parse(void *data, void *data_end, struct xiw_pkt *pkt, bool egress)
+{
+	struct ethhdr *eth = data;
+	struct xiw_vlan_hdr *vlan;
+	__u32 off = sizeof(*eth);
+	__be16 proto;
+	int i;
+
+	if ((void *)(eth + 1) > data_end)
+		return false;
+	proto = eth->h_proto;
+#pragma unroll
+	for (i = 0; i < XIW_MAX_VLANS; i++) {
+		if (proto != bpf_htons(ETH_P_8021Q) && proto != bpf_htons(ETH_P_8021AD))
+			break;
+		vlan = data + off;
+		if ((void *)(vlan + 1) > data_end)
+			return false;
+		proto = vlan->proto;
+		off += sizeof(*vlan);
+	}
+	if (proto == bpf_htons(ETH_P_IP))
+		return xiw_parse_ip4(data, data_end, off, pkt, egress);
+	if (proto == bpf_htons(ETH_P_IPV6))
+		return xiw_parse_ip6(data, data_end, off, pkt, egress);
+	return false;
+}
+
+/* The ports lie side by side, sender's first. */
+static __always_inline void xiw_set_ports(struct xiw_flow_key *key, const __be16 ports[2],
+					  bool egress)
+{
+	key->remote_port = ports[egress];
+	key->local_port = ports[!egress];
+}
+
+/* ---- TCP options --------------------------------------------------------------------------------- */
+
+#define XIW_TCP_MAX_HDR 60
+#define XIW_TCPOPT_EOL 0
+#define XIW_TCPOPT_NOP 1
+#define XIW_TCPOPT_SACK 5
+#define XIW_TCPOPT_TIMESTAMP 8
+#define XIW_TCPOLEN_TIMESTAMP 10
+
+struct xiw_opts {
+	__u8 hdr[XIW_TCP_MAX_HDR + 4] __attribute__((aligned(8))); /* copy of the header */
+	__u32 len;						   /* of the header */
+	__u32 pos;
+	__u32 ts;   /* offset of the timestamp option, or 0 */
+	__u32 sack; /* offset of the SACK option, or 0 */
+	__u32 sack_len;
+};
+
+static long xiw_opts_step(__u32 i, void *arg)
+{
+	struct xiw_opts *o = arg;
+	__u32 pos = o->pos, len;
+	__u8 kind;
+
+	(void)i;
+	xiw_opaque(pos);
+	if (pos >= XIW_TCP_MAX_HDR || pos >= o->len)
+		return 1;
+	kind = o->hdr[pos];
+	if (kind == XIW_TCPOPT_EOL)
+		return 1;
+	if (kind == XIW_TCPOPT_NOP) {
+		o->pos = pos + 1;
+		return 0;
+	}
+	len = o->hdr[pos + 1];
+	if (len < 2 || pos + len > o->len)
+		return 1;
+	if (kind == XIW_TCPOPT_TIMESTAMP && len == XIW_TCPOLEN_TIMESTAMP) {
+		o->ts = pos;
+	} else if (kind == XIW_TCPOPT_SACK) {
+		o->sack = pos;
+		o->sack_len = len;
+	}
+	o->pos = pos + len;
+	return 0;
+}
+
+/*
+ * Find the timestamp and SACK options. As in Linux the last of a kind counts, and the first
+ * malformed one ends the list.
+ */
+static __always_inline void xiw_opts_walk(struct xiw_opts *o)
+{
+	o->pos = sizeof(struct tcphdr);
+	bpf_loop(XIW_TCP_MAX_HDR - sizeof(struct tcphdr), xiw_opts_step, o, 0);
+}
+
+#endif /* XIW_BPF_PARSE_H */

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * xiw_egress - what the kernel socket sends, as the peer must see it: acknowledgement, window and
+ * SACK blocks are in kernel numbers and become wire numbers. Our own sequence numbers are the same
+ * on both sides. Also kept: how far the kernel has sent, and the window it has promised.
+ */
+#include <linux/bpf.h>
+#include <linux/pkt_cls.h>
+#include <bpf/bpf_helpers.h>
+#include <stddef.h>
+#include "maps.h"
+#include "parse.h"
+#include "flow.h"
+
+char LICENSE[] SEC("license") = "Dual BSD/GPL";
+
+#define XIW_OWNER_TRIES 4
+#define XIW_MAX_WINDOW 0xffffu
+#define XIW_MAX_WSCALE 14	   /* RFC 7323 section 2.3 */
+#define XIW_MAX_OFFERED (1u << 30) /* no window is larger: RFC 7323 section 2.3 */
+#define XIW_MAX_SACK_EDGES 8
+
+struct xiw_out {
+	struct xiw_opts old; /* header as the kernel built it, with its options found */
+	__u8 hdr[XIW_TCP_MAX_HDR + 4] __attribute__((aligned(8))); /* as it goes out */
+};
+
+static __always_inline void xiw_out_put32(struct xiw_out *o, __u32 at, __u32 v)
+{
+	v = bpf_htonl(v);
+	__builtin_memcpy(&o->hdr[at], &v, sizeof(v));
+}
+
+static __always_inline bool xiw_load_owner(struct xiw_flow *flow, __u64 *owner, __u64 *kernel_nxt)
+{
+	int i;
+
+#pragma unroll
+	for (i = 0; i < XIW_OWNER_TRIES; i++)
+		if (xiw_read_owner(flow, owner, kernel_nxt))
+			return true;
+	return false;
+}
+
+/* SACK blocks (RFC 2018 section 3), D-SACK (RFC 2883) included, name received octets: all shift. */
+static __always_inline void xiw_shift_sack(struct xiw_out *o, __u32 skew)
+{
+	__u32 i, at = o->old.sack + 2, edges = (o->old.sack_len - 2) / 4;
+
+#pragma unroll
+	for (i = 0; i < XIW_MAX_SACK_EDGES; i++) {
+		__u32 edge;
+
+		xiw_opaque(at);
+		if (i >= edges || at > XIW_TCP_MAX_HDR - sizeof(edge))
+			break;
+		__builtin_memcpy(&edge, &o->old.hdr[at], sizeof(edge));
+		xiw_out_put32(o, at, bpf_ntohl(edge) + skew);
+		at += sizeof(edge);
+	}
+}
+
+/* The engine may have seen a newer TSval than the kernel has; before it took over, an older one. */
+static __always_inline void xiw_newer_tsecr(struct xiw_out *o, __u32 ts_recent)
+{
+	__u32 at = o->old.ts + 6, tsecr;
+
+	xiw_opaque(at);
+	if (at > XIW_TCP_MAX_HDR - sizeof(tsecr))
+		return;
+	__builtin_memcpy(&tsecr, &o->old.hdr[at], sizeof(tsecr));
+	if (!xiw_seq_leq(ts_recent, bpf_ntohl(tsecr)))
+		xiw_out_put32(o, at, ts_recent);
+}
+
+/* The further of two right edges. More than any window ahead of `ack` is a number from long ago. */
+static __always_inline __u32 xiw_further(__u32 ack, __u32 edge, __u32 other)
+{
+	return other - ack <= XIW_MAX_OFFERED && !xiw_seq_leq(other, edge) ? other : edge;
+}
+
+/*
+ * The window field. The right edge must not move back (RFC 9293 section 3.8.6), whoever promised it: the
+ * engine's promises hold under the kernel and the kernel's under the engine. The field is rounded up, as an
+ * edge that is not a multiple of the unit would move back otherwise.
+ *
+ * Also notes what is promised: while the kernel has the stream, the edge that it allows itself; while DIRECT,
+ * the edge that goes out, since after a watchdog the engine is not there to do it.
+ */
+static __always_inline __u32 xiw_window(struct xiw_flow *flow, __u64 owner, __u32 ack, __u32 window,
+					__u32 wscale)
+{
+	__u32 edge = ack + (window << wscale), own = edge;
+
+	xiw_refresh(&flow->direct_edge, ack);
+	if (xiw_owner_path(owner) == XIW_PATH_DIRECT) {
+		edge = xiw_owner_value(owner) + flow->window;
+		edge = xiw_further(ack, edge, XIW_READ_ONCE(flow->kernel_edge));
+	} else if (!flow->egress_segs) {
+		XIW_WRITE_ONCE(flow->kernel_edge, edge);
+	} else {
+		xiw_raise(&flow->kernel_edge, edge);
+	}
+	edge = xiw_further(ack, edge, XIW_READ_ONCE(flow->direct_edge));
+	if (edge != own)
+		window = (edge - ack + (1u << wscale) - 1) >> wscale;
+	if (window > XIW_MAX_WINDOW)
+		window = XIW_MAX_WINDOW;
+	if (xiw_owner_path(owner) == XIW_PATH_DIRECT)
+		xiw_raise(&flow->direct_edge, ack + (window << wscale));
+	return window;
+}
+
+/* Build o->hdr. False: nothing changes. */
+static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *flow, __u64 owner,
+					  __u64 kernel_nxt)
+{
+	struct tcphdr *old = (void *)o->old.hdr, *th = (void *)o->hdr;
+	bool direct = xiw_owner_path(owner) == XIW_PATH_DIRECT;
+	__u32 skew = xiw_owner_skew(owner, kernel_nxt);
+	__u32 wscale = flow->rcv_wscale & 31, window = bpf_ntohs(old->window), ack;
+	bool ece = old->ece;
+
+	if (!old->ack)
+		return false;
+	if (wscale > XIW_MAX_WSCALE)
+		wscale = XIW_MAX_WSCALE;
+	/* While DIRECT the socket stands at K, or still behind it: then that is all that may be acknowledged. */
+	ack = bpf_ntohl(old->ack_seq) + skew;
+	XIW_WRITE_ONCE(flow->acked, ack);
+	/* A SYN's window is not scaled (RFC 7323 section 2.2), and a reset's means nothing. */
+	if (!old->syn && !old->rst)
+		window = xiw_window(flow, owner, ack, window, wscale);
+	if (flow->flags & XIW_FLOW_ECN && flow->ece && !old->syn && !old->rst)
+		ece = flow->ece == XIW_ECE_ON;
+	if (!direct && !skew && window == bpf_ntohs(old->window) && ece == old->ece)
+		return false;
+
+	__builtin_memcpy(o->hdr, o->old.hdr, sizeof(o->hdr));
+	th->ece = ece;
+	th->ack_seq = bpf_htonl(ack);
+	th->window = bpf_htons(window);
+	if (old->doff > 5) {
+		xiw_opts_walk(&o->old);
+		if (o->old.sack && skew)
+			xiw_shift_sack(o, skew);
+		if (direct && o->old.ts && o->old.ts <= XIW_TCP_MAX_HDR - XIW_TCPOLEN_TIMESTAMP &&
+		    flow->flags & XIW_FLOW_TIMESTAMPS)
+			xiw_newer_tsecr(o, XIW_READ_ONCE(flow->ts_recent));
+	}
+	return true;
+}
+
+/*
+ * Store the new header. bpf_l4_csum_replace() leaves a CHECKSUM_PARTIAL sum alone: it covers the
+ * pseudo header only, which does not change. 0, or negative.
+ */
+static __always_inline int xiw_store(struct __sk_buff *skb, struct xiw_out *o, __u32 l4_off)
+{
+	__u32 len = o->old.len;
+	__s64 diff = bpf_csum_diff((__be32 *)o->old.hdr, XIW_TCP_MAX_HDR, (__be32 *)o->hdr,
+				   XIW_TCP_MAX_HDR, 0);
+
+	if (diff < 0 || len < sizeof(struct tcphdr))
+		return -1;
+	xiw_opaque(len);
+	if (len > XIW_TCP_MAX_HDR)
+		return -1;
+	if (bpf_skb_store_bytes(skb, l4_off, o->hdr, len, 0))
+		return -1;
+	return bpf_l4_csum_replace(skb, l4_off + offsetof(struct tcphdr, check), 0, diff, 0);
+}
+
+static __always_inline bool xiw_changed(const struct xiw_out *o)
+{
+	const __u64 *a = (const void *)o->old.hdr, *b = (const void *)o->hdr;
+	__u64 diff = 0;
+	int i;
+
+#pragma unroll
+	for (i = 0; i < sizeof(o->hdr) / sizeof(*a); i++)
+		diff |= a[i] ^ b[i];
+	return diff;
+}
+
+static __always_inline void xiw_note_sent(struct xiw_flow *flow, const struct tcphdr *th, __u32 len)
+{
+	__u32 end = bpf_ntohl(th->seq) + len + th->syn + th->fin;
+
+	if (!th->rst && !xiw_seq_leq(end, flow->snd_nxt))
+		XIW_WRITE_ONCE(flow->snd_nxt, end);
+}
+
+static __always_inline int xiw_out_segment(struct __sk_buff *skb, struct xiw_flow *flow,
+					   __u32 l4_off)
+{
+	struct xiw_out out = {};
+	struct tcphdr *th = (void *)out.old.hdr;
+	__u64 owner, kernel_nxt;
+	__u32 len;
+	bool changed;
+
+	if (bpf_skb_load_bytes(skb, l4_off, out.old.hdr, sizeof(*th)))
+		return TC_ACT_UNSPEC;
+	len = th->doff * 4;
+	/* Our own kernel built it; this only bounds the copy. */
+	if (len < sizeof(*th) || l4_off + len > skb->len)
+		return TC_ACT_UNSPEC;
+	out.old.len = len;
+	if (len > sizeof(*th)) {
+		xiw_opaque(len);
+		if (len > XIW_TCP_MAX_HDR || bpf_skb_load_bytes(skb, l4_off, out.old.hdr, len))
+			return TC_ACT_UNSPEC;
+	}
+
+	if (!xiw_load_owner(flow, &owner, &kernel_nxt))
+		goto moved;
+	/* The length by the skb: a GSO packet's IP header may not be able to say it. */
+	xiw_note_sent(flow, th, skb->len - l4_off - out.old.len);
+	changed = xiw_translate(&out, flow, owner, kernel_nxt) && xiw_changed(&out);
+	XIW_WRITE_ONCE(flow->egress_segs, flow->egress_segs + 1); /* the engine looks */
+	xiw_count(XIW_STAT_EGRESS);
+	if (!changed)
+		return TC_ACT_UNSPEC;
+	if (xiw_store(skb, &out, l4_off))
+		goto moved; /* untranslated it must not leave either */
+	flow->egress_rewritten++;
+	xiw_count(XIW_STAT_EGRESS_REWRITTEN);
+	return TC_ACT_UNSPEC;
+moved:
+	xiw_count(XIW_STAT_DROP_EPOCH);
+	return TC_ACT_SHOT;
+}
+
+SEC("tc")
+int xiw_egress(struct __sk_buff *skb)
+{
+	struct xiw_pkt pkt = {};
+	struct xiw_flow *flow;
+	__be16 ports[2];
+	__u32 index;
+
+	/* A first fragment has the whole TCP header and is translated like the rest. */
+	if (!xiw_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &pkt, true) ||
+	    bpf_skb_load_bytes(skb, pkt.l4_off, ports, sizeof(ports)))
+		return TC_ACT_UNSPEC;
+	xiw_set_ports(&pkt.key, ports, true);
+	flow = xiw_flow_find(&pkt.key, &index);
+	if (!flow || xiw_owner_path(XIW_READ_ONCE(flow->owner)) == XIW_PATH_NONE)
+		return TC_ACT_UNSPEC;
+	return xiw_out_segment(skb, flow, pkt.l4_off);
+}

@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <linux/bpf.h>
+#include <string.h>
+#include "ref.h"
+
+enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_URG = 32, TCP_CWR = 128 };
+
+static uint32_t be16(const uint8_t *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+static uint32_t be32(const uint8_t *p)
+{
+	return (uint32_t)be16(p) << 16 | be16(p + 2);
+}
+
+static bool after(uint32_t a, uint32_t b)
+{
+	return (int32_t)(a - b) > 0;
+}
+
+enum xiw_verdict ref_classify(const uint8_t *payload, uint32_t len, uint32_t seq, bool markers,
+			      uint32_t origin, uint32_t *fpdus)
+{
+	uint32_t i, taken = 0, size = 0, start = 0, marker_at = 0;
+	int in_marker = 0;
+
+	*fpdus = 0;
+	/* Section 4.3: FPDUs are multiples of 4 from the origin, so none begins elsewhere. */
+	if (markers && (seq - origin) % 4)
+		return XIW_V_MARKER;
+	for (i = 0; i < len; i++) {
+		if (!in_marker && !taken && *fpdus == XIW_MAX_WALK)
+			return XIW_V_TOO_MANY;
+		if (!in_marker && markers && (seq + i - origin) % 512 == 0) {
+			in_marker = 4;
+			marker_at = i;
+		}
+		if (in_marker) {
+			if (--in_marker)
+				continue;
+			uint32_t ptr = be16(payload + i - 1) / 4 * 4;
+
+			if (ptr != (taken ? marker_at - start : 0))
+				return XIW_V_MARKER;
+			continue;
+		}
+		if (!taken)
+			start = i;
+		taken++;
+		if (taken == 2) {
+			size = 2 + be16(payload + i - 1);
+			while (size % 4)
+				size++;
+			size += 4;
+		}
+		if (taken > 2 && taken == size) {
+			(*fpdus)++;
+			taken = 0;
+		}
+	}
+	return taken || in_marker ||
+			       (len && marker_at + 4 == len && markers &&
+				(seq + marker_at - origin) % 512 == 0)
+		       ? XIW_V_PARTIAL
+		       : XIW_V_ALIGNED;
+}
+
+struct ref_parse {
+	struct xiw_flow_key key;
+	uint32_t l3, l4, ip_end;
+	bool fragment;
+};
+
+static bool parse_ip4(const struct ref_case *c, uint32_t off, struct ref_parse *p)
+{
+	const uint8_t *ip = c->pkt + off;
+
+	if (off + 20 > c->linear || ip[0] >> 4 != 4 || (ip[0] & 15) < 5 || ip[9] != 6 ||
+	    be16(ip + 6) & 0x1fff)
+		return false;
+	p->fragment = ip[6] & 0x20;
+	p->l4 = off + (ip[0] & 15) * 4;
+	p->ip_end = off + be16(ip + 2);
+	p->key.remote_addr[2] = p->key.local_addr[2] = __builtin_bswap32(0xffff);
+	memcpy(&p->key.remote_addr[3], ip + 12, 4);
+	memcpy(&p->key.local_addr[3], ip + 16, 4);
+	return true;
+}
+
+static bool parse_ip6(const struct ref_case *c, uint32_t off, struct ref_parse *p)
+{
+	const uint8_t *ip = c->pkt + off;
+	int next, headers = 0;
+
+	if (off + 40 > c->linear || ip[0] >> 4 != 6)
+		return false;
+	next = ip[6];
+	p->l4 = off + 40;
+	while (next != 6) {
+		const uint8_t *ext = c->pkt + p->l4;
+
+		if (++headers > 6 || p->l4 + 8 > c->linear)
+			return false;
+		if (next == 44) {
+			if (be16(ext + 2) >> 3)
+				return false;
+			p->fragment = true;
+			p->l4 += 8;
+		} else if (next == 0 || next == 43 || next == 60) {
+			p->l4 += 8 + 8 * ext[1];
+		} else {
+			return false;
+		}
+		next = ext[0];
+	}
+	p->ip_end = off + 40 + be16(ip + 4);
+	memcpy(p->key.remote_addr, ip + 8, 16);
+	memcpy(p->key.local_addr, ip + 24, 16);
+	return true;
+}
+
+static bool parse(const struct ref_case *c, struct ref_parse *p)
+{
+	uint32_t off = 12, tags = 0, type;
+	bool ok;
+
+	memset(p, 0, sizeof(*p));
+	for (;;) {
+		if (off + 2 > c->linear)
+			return false;
+		type = be16(c->pkt + off);
+		if (type != 0x8100 && type != 0x88a8)
+			break;
+		if (++tags > 2)
+			return false;
+		off += 4;
+	}
+	p->l3 = off + 2;
+	ok = type == 0x0800   ? parse_ip4(c, p->l3, p)
+	     : type == 0x86dd ? parse_ip6(c, p->l3, p)
+			      : false;
+	if (!ok || p->l4 + 4 > c->len)
+		return false;
+	memcpy(&p->key.remote_port, c->pkt + p->l4, 2);
+	memcpy(&p->key.local_port, c->pkt + p->l4 + 2, 2);
+	return true;
+}
+
+struct ref_segment {
+	struct ref_case *c;
+	struct xiw_flow *f;
+	uint8_t *th;
+	uint32_t hdr, seq, len, end;
+	bool syn, rst, fin, urg, ce;
+};
+
+static void pass(struct ref_segment *s, uint32_t stat, uint32_t seq)
+{
+	uint32_t sum, i;
+
+	s->c->action = XDP_PASS;
+	s->c->stat = stat;
+	if (seq == s->seq)
+		return;
+	/* One's complement: the checksum and what it covers add up to 0 modulo 0xffff. */
+	sum = (uint16_t)~be16(s->th + 16);
+	sum += 2 * 0xffff - be16(s->th + 4) - be16(s->th + 6);
+	for (i = 0; i < 4; i++)
+		s->th[4 + i] = seq >> (24 - 8 * i);
+	sum += be16(s->th + 4) + be16(s->th + 6);
+	while (sum > 0xffff)
+		sum -= 0xffff;
+	sum = ~sum;
+	s->th[16] = sum >> 8;
+	s->th[17] = sum;
+}
+
+static void drop(struct ref_case *c, uint32_t stat, enum ref_exit exit)
+{
+	c->action = XDP_DROP;
+	c->stat = stat;
+	c->exit = exit;
+	c->flow->state->dropped++;
+}
+
+static uint32_t path_of(const struct xiw_flow *f)
+{
+	return f->owner & 0xff;
+}
+
+static uint32_t next_epoch(const struct xiw_flow *f)
+{
+	return ((f->owner >> 8) + 1) & 0xffffff;
+}
+
+/* K is the upper half; below it stands the epoch of the DIRECT stretch that it is for. */
+static uint32_t k_of(const struct xiw_flow *f)
+{
+	return f->kernel_nxt >> 32;
+}
+
+static bool k_is_for(const struct xiw_flow *f, uint32_t epoch)
+{
+	return (f->kernel_nxt & 0xffffffff) == epoch;
+}
+
+static uint32_t skew_of(const struct xiw_flow *f)
+{
+	uint32_t value = f->owner >> 32;
+
+	return path_of(f) == XIW_PATH_DIRECT ? value - k_of(f) : value;
+}
+
+static void set_owner(struct xiw_flow *f, uint32_t value, uint32_t path)
+{
+	f->owner = (uint64_t)value << 32 | next_epoch(f) << 8 | path;
+}
+
+static bool beyond_windows(const struct ref_segment *s)
+{
+	return after(s->seq, s->f->kernel_edge) && after(s->seq, s->f->direct_edge);
+}
+
+static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit)
+{
+	bool beyond = beyond_windows(s);
+
+	if (!beyond && after(s->end, s->f->kernel_high))
+		s->f->kernel_high = s->end;
+	if (!beyond && s->f->flags & XIW_FLOW_ECN && !after(s->f->acked, s->end)) {
+		if (s->ce)
+			s->f->ece = XIW_ECE_ON;
+		else if (s->th[13] & TCP_CWR)
+			s->f->ece = XIW_ECE_OFF;
+	}
+	pass(s, stat, s->seq - skew_of(s->f));
+	s->c->exit = beyond && exit == REF_KERNEL ? REF_KERNEL_BEYOND : exit;
+	s->f->kernel_segs++;
+	s->f->kernel_octets += s->len;
+}
+
+/* What keeps a frame from the queue's ring. */
+static uint32_t ring(struct ref_case *c)
+{
+	struct xiw_queue *q = c->queue;
+
+	if (!c->xsk || !q)
+		return XIW_WHY_NO_XSK;
+	if (q->last_ns > q->drained_ns) {
+		if (c->now > q->wait_ns + c->limit && c->now > q->beat_ns + c->limit)
+			return XIW_WHY_WATCHDOG;
+	} else {
+		q->wait_ns = c->now;
+	}
+	q->last_ns = c->now;
+	return XIW_WHY_NONE;
+}
+
+static void redirect(struct ref_segment *s, const struct ref_parse *p, uint32_t verdict,
+		     uint32_t fpdus)
+{
+	struct ref_case *c = s->c;
+
+	c->action = XDP_REDIRECT;
+	c->stat = XIW_STAT_DIRECT;
+	c->has_meta = true;
+	c->meta = (struct xiw_meta){
+		.flow = c->flow->index,
+		.epoch = s->f->owner >> 8 & 0xffffff,
+		.l3_off = p->l3,
+		.l4_off = p->l4,
+		.payload_off = p->l4 + s->hdr,
+		.payload_len = s->len,
+		.fpdus = fpdus,
+		.verdict = verdict,
+		.version = XIW_ABI_VERSION,
+	};
+	s->f->direct_segs++;
+	s->f->direct_octets += s->len;
+}
+
+static uint32_t classify(const struct ref_segment *s, uint32_t *fpdus)
+{
+	*fpdus = 0;
+	if (s->fin || s->urg)
+		return XIW_V_CONTROL;
+	return ref_classify(s->th + s->hdr, s->len, s->seq, s->f->flags & XIW_FLOW_MARKERS,
+			    s->f->marker_origin, fpdus);
+}
+
+static void leave_direct(struct ref_segment *s, uint32_t why)
+{
+	uint32_t rcv_nxt = s->f->owner >> 32;
+
+	s->f->why[why]++;
+	/* The socket goes on at rcv_nxt: no older place is the end of what it was given. */
+	if (after(rcv_nxt, s->f->kernel_high))
+		s->f->kernel_high = rcv_nxt;
+	set_owner(s->f, skew_of(s->f), XIW_PATH_KERNEL);
+}
+
+/* The first one. What it belongs to may be as long as an IP packet can be. */
+static void fragment(struct ref_segment *s)
+{
+	s->end = s->seq + 65535;
+	if (path_of(s->f) == XIW_PATH_DIRECT) {
+		if (beyond_windows(s) || after(s->f->owner >> 32, s->end)) {
+			drop(s->c, XIW_STAT_DROP_FRAGMENT, REF_FRAGMENT);
+			return;
+		}
+		leave_direct(s, XIW_WHY_FRAGMENT);
+	}
+	kernel_data(s, XIW_STAT_PASS_DATA, REF_FRAGMENT_PASSED);
+}
+
+static void direct(struct ref_segment *s, const struct ref_parse *p)
+{
+	uint32_t rcv_nxt = s->f->owner >> 32, why, verdict, fpdus;
+
+	if ((int32_t)(rcv_nxt - s->f->kernel_high) > 1 << 28) {
+		s->f->kernel_high = rcv_nxt;
+		if (after(rcv_nxt, s->f->kernel_edge))
+			s->f->kernel_edge = rcv_nxt;
+	}
+	why = ring(s->c);
+	if (!why) {
+		verdict = classify(s, &fpdus);
+		redirect(s, p, verdict, fpdus);
+		s->c->exit = REF_DIRECT;
+		return;
+	}
+	leave_direct(s, why);
+	if (why == XIW_WHY_WATCHDOG)
+		kernel_data(s, XIW_STAT_WATCHDOG, REF_WATCHDOG);
+	else
+		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_XSK);
+}
+
+/* At S, the end of all that the socket was given: does the direct path begin here? */
+static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
+{
+	struct xiw_flow *f = s->f;
+	uint32_t verdict, fpdus, run, epoch = next_epoch(f);
+
+	verdict = classify(s, &fpdus);
+	run = verdict != XIW_V_ALIGNED ? 0 : f->run_end == s->seq ? f->run_len + 1 : 1;
+	if (run && run >= f->run_needed && !ring(s->c)) {
+		if (k_is_for(f, epoch)) {
+			drop(s->c, XIW_STAT_DROP_EPOCH, REF_ARMED_CLAIMED);
+			return REF_ARMED_CLAIMED;
+		}
+		f->kernel_nxt = (uint64_t)(s->seq - skew_of(f)) << 32 | epoch;
+		set_owner(f, s->seq, XIW_PATH_DIRECT);
+		f->went_direct++;
+		redirect(s, p, verdict, fpdus);
+		return REF_WENT_DIRECT;
+	}
+	f->run_end = s->end;
+	f->run_len = run;
+	return !run ? REF_ARMED_BROKEN : run < f->run_needed ? REF_ARMED_SHORT : REF_ARMED_NO_RING;
+}
+
+static void armed(struct ref_segment *s, const struct ref_parse *p)
+{
+	enum ref_exit exit = REF_ARMED_ELSEWHERE;
+
+	if (s->seq == s->f->kernel_high)
+		exit = s->fin || s->urg ? REF_ARMED_FLAGS : at_s(s, p);
+	s->c->exit = exit;
+	if (exit != REF_WENT_DIRECT && exit != REF_ARMED_CLAIMED)
+		kernel_data(s, XIW_STAT_PASS_DATA, exit);
+}
+
+static void control(struct ref_segment *s)
+{
+	uint32_t seq = s->seq - skew_of(s->f);
+
+	s->c->exit = REF_CONTROL;
+	if (path_of(s->f) == XIW_PATH_DIRECT && !s->syn && !s->rst &&
+	    !after(s->f->owner >> 32, s->seq)) {
+		s->c->exit = beyond_windows(s) ? REF_CONTROL_BEYOND : REF_CONTROL_AT_K;
+		/* Its own place or the end, if some of what lies from K on is on its way to the socket. */
+		if (!beyond_windows(s) && !after(s->f->kernel_high, s->f->owner >> 32))
+			seq = k_of(s->f) + 1;
+		else if (!beyond_windows(s) && after(s->seq, s->f->kernel_high))
+			seq = s->f->beyond = s->f->kernel_high + 1 - skew_of(s->f);
+	} else if (path_of(s->f) != XIW_PATH_DIRECT && !s->syn && !s->rst &&
+		   (seq == k_of(s->f) || seq + 1 == s->f->beyond)) {
+		/* One has stood just beyond: to the socket this one must not be older. */
+		s->c->exit = REF_CONTROL_STOOD;
+		seq++;
+	}
+	pass(s, XIW_STAT_PASS_CONTROL, seq);
+	s->f->control_segs++;
+}
+
+static void segment(struct ref_case *c, const struct ref_parse *p)
+{
+	struct ref_segment s = { .c = c, .f = c->flow->state, .th = c->pkt + p->l4 };
+	uint32_t path = path_of(s.f);
+
+	c->l4_off = p->l4;
+	c->ip_end = p->ip_end;
+	if (path == XIW_PATH_DIRECT && !k_is_for(s.f, s.f->owner >> 8 & 0xffffff)) {
+		drop(c, XIW_STAT_DROP_EPOCH, REF_TORN);
+		return;
+	}
+	if (p->l4 + 20 > c->linear || s.th[12] >> 4 < 5 ||
+	    p->l4 + (s.th[12] >> 4) * 4 > c->linear || p->l4 + (s.th[12] >> 4) * 4 > p->ip_end ||
+	    p->ip_end > c->len) {
+		drop(c, XIW_STAT_DROP_MALFORMED, REF_MALFORMED);
+		return;
+	}
+	s.hdr = (s.th[12] >> 4) * 4;
+	s.seq = be32(s.th + 4);
+	s.len = p->ip_end - p->l4 - s.hdr;
+	s.fin = s.th[13] & TCP_FIN;
+	s.syn = s.th[13] & TCP_SYN;
+	s.rst = s.th[13] & TCP_RST;
+	s.urg = s.th[13] & TCP_URG;
+	s.end = s.seq + s.len + s.fin;
+	s.ce = ((c->pkt[p->l3] >> 4 == 4 ? c->pkt[p->l3 + 1] : c->pkt[p->l3 + 1] >> 4) & 3) == 3;
+	if (p->fragment) {
+		fragment(&s);
+	} else if (s.syn || s.rst || (!s.len && !s.fin)) {
+		control(&s);
+	} else if (path == XIW_PATH_KERNEL) {
+		kernel_data(&s, XIW_STAT_PASS_DATA, REF_KERNEL);
+	} else if (path == XIW_PATH_ARMED) {
+		armed(&s, p);
+	} else {
+		direct(&s, p);
+	}
+}
+
+void ref_ingress(struct ref_case *c)
+{
+	struct ref_parse p;
+	int i;
+
+	c->action = XDP_PASS;
+	c->stat = XIW_STAT_OTHER;
+	c->exit = REF_OTHER;
+	c->has_meta = false;
+	c->flow = NULL;
+	if (!parse(c, &p))
+		return;
+	for (i = 0; i < c->nflows; i++)
+		if (!memcmp(&c->flows[i].key, &p.key, sizeof(p.key)))
+			c->flow = &c->flows[i];
+	if (!c->flow || path_of(c->flow->state) == XIW_PATH_NONE) {
+		c->flow = NULL;
+		return;
+	}
+	segment(c, &p);
+}

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Two CPUs at the place where a stretch begins. The segment at S is cut into many FPDUs, so that the walk
+ * over them keeps its CPU between its reads and its swaps for as long as whole runs take on the other one.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include "harness.h"
+
+#define S 0xfffffe00u
+#define SKEW 0x777u
+#define FPDUS 150
+#define PAYLOAD (FPDUS * 8)
+#define SECONDS 3
+#define MET 20 /* times at least that each outcome must have been seen, or nothing raced */
+
+static struct harness h;
+static struct xiw_flow *flow;
+static struct xiw_flow_key key = { .remote_addr = { 0, 0, __builtin_bswap32(0xffff), 1 },
+				   .local_addr = { 0, 0, __builtin_bswap32(0xffff), 2 },
+				   .remote_port = 3,
+				   .local_port = 4 };
+static uint8_t at_s[14 + 20 + 20 + PAYLOAD], beyond[sizeof(at_s)];
+static uint32_t ifindex;
+
+/* FPDUs of 8 octets are 2 octets of ULPDU_Length, 2 of ULPDU, 4 of CRC. */
+static void build(uint8_t *p, uint32_t seq)
+{
+	int i;
+
+	put16(p + 12, 0x0800);
+	p[14] = 0x45;
+	put16(p + 16, sizeof(at_s) - 14);
+	p[23] = 6;
+	memcpy(p + 26, &key.remote_addr[3], 4);
+	memcpy(p + 30, &key.local_addr[3], 4);
+	memcpy(p + 34, &key.remote_port, 2);
+	memcpy(p + 36, &key.local_port, 2);
+	put32(p + 38, seq);
+	p[46] = 0x50;
+	p[47] = 0x10;
+	for (i = 0; i < FPDUS; i++)
+		put16(p + 54 + 8 * i, 2);
+}
+
+static int run(const uint8_t *p)
+{
+	struct xdp_md md = { .data_end = sizeof(at_s), .ingress_ifindex = ifindex };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .data_in = p, .data_size_in = sizeof(at_s),
+		    .ctx_in = &md, .ctx_size_in = sizeof(md), .repeat = 1);
+
+	return bpf_prog_test_run_opts(h.ingress, &opts) ? -1 : (int)opts.retval;
+}
+
+static void spin(uint32_t n)
+{
+	while (n--)
+		atomic_signal_fence(memory_order_seq_cst);
+}
+
+/* A scheduler that has other work as well would put both threads on one CPU, to meet never. */
+static void pin(pthread_t thread, int nth)
+{
+	static cpu_set_t allowed;
+	cpu_set_t one;
+	int cpu;
+
+	if (!nth) {
+		cr_assert(!sched_getaffinity(0, sizeof(allowed), &allowed));
+		if (CPU_COUNT(&allowed) < 2)
+			cr_skip_test("needs two CPUs");
+	}
+	for (cpu = 0; !CPU_ISSET(cpu, &allowed) || nth--; cpu++)
+		;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	cr_assert(!pthread_setaffinity_np(thread, sizeof(one), &one));
+}
+
+static pthread_t start(void *(*function)(void *), void *segment)
+{
+	pthread_t thread;
+
+	cr_assert(!pthread_create(&thread, NULL, function, segment));
+	pin(thread, 1);
+	return thread;
+}
+
+static bool before(const struct timespec *end)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec < end->tv_sec;
+}
+
+static void set_owner(uint32_t value, uint32_t epoch, uint32_t path)
+{
+	__atomic_store_n(&flow->owner, xiw_owner_pack(value, epoch, path), __ATOMIC_SEQ_CST);
+}
+
+static void set_up(struct timespec *end)
+{
+	uint32_t index = 0, q = 0;
+	int fd;
+
+	pin(pthread_self(), 0);
+	harness_load(&h);
+	ifindex = if_nametoindex("lo");
+	fd = harness_xsk("lo", 0);
+	cr_assert(!bpf_map_update_elem(h.xsks_map, &q, &fd, BPF_ANY));
+	cr_assert(!bpf_map_update_elem(h.index_map, &key, &index, BPF_ANY));
+	flow = &h.flows[index];
+	flow->kernel_edge = flow->direct_edge = S + 65536;
+	flow->run_needed = 1;
+	h.queues[0].drained_ns = ~0ull >> 1;
+	build(at_s, S);
+	build(beyond, S + PAYLOAD);
+	clock_gettime(CLOCK_MONOTONIC, end);
+	end->tv_sec += SECONDS;
+}
+
+/* ---- one run on each CPU per round --------------------------------------------------------------- */
+
+static atomic_uint round_no, started, finished;
+static atomic_int verdict; /* of the other CPU's run */
+static atomic_bool stop;
+
+static void *other_cpu(void *segment)
+{
+	unsigned int seen = 0;
+
+	while (!atomic_load(&stop)) {
+		if (atomic_load(&round_no) == seen)
+			continue;
+		seen++;
+		atomic_store(&started, seen);
+		spin(seen * 2654435761u >> 20); /* up to 4095 */
+		atomic_store(&verdict, run(segment));
+		atomic_store(&finished, seen);
+	}
+	return NULL;
+}
+
+/* Arms the flow and lets the other CPU run, while this one waits until anywhere in that. */
+static void begin_round(uint32_t round)
+{
+	uint32_t epoch = 4 * round;
+
+	flow->kernel_high = S;
+	set_owner(SKEW, epoch, XIW_PATH_KERNEL);
+	set_owner(SKEW, epoch + 1, XIW_PATH_ARMED);
+	atomic_store(&round_no, round);
+	while (atomic_load(&started) != round)
+		;
+	spin(rnd(4096));
+}
+
+static void end_round(uint32_t round)
+{
+	while (atomic_load(&finished) != round)
+		;
+	cr_assert(atomic_load(&verdict) >= 0);
+}
+
+/* Both CPUs have a segment. Returns what became of the one at S on this CPU. */
+static int one_round(uint32_t round)
+{
+	int mine;
+
+	begin_round(round);
+	mine = run(at_s);
+	end_round(round);
+	cr_assert(mine >= 0);
+	return mine;
+}
+
+static bool is_direct(uint32_t round)
+{
+	return flow->owner == xiw_owner_pack(S, 4 * round + 2, XIW_PATH_DIRECT) &&
+	       flow->kernel_nxt == xiw_kernel_nxt_pack(S - SKEW, 4 * round + 2);
+}
+
+/* The other segment is of data beyond S: if it has passed, the stretch must not begin at S. */
+Test(race, beyond, .timeout = 60)
+{
+	uint32_t round = 0, direct = 0, passed = 0, dropped = 0;
+	struct timespec end;
+	pthread_t thread;
+	int mine;
+
+	set_up(&end);
+	thread = start(other_cpu, beyond);
+	do {
+		mine = one_round(++round);
+		cr_assert(mine != XDP_REDIRECT || verdict != XDP_PASS,
+			  "round %u: DIRECT from %x while the kernel got octets beyond it", round,
+			  S);
+		cr_assert(mine != XDP_REDIRECT || is_direct(round), "round %u: owner %llx K %llx",
+			  round, flow->owner, flow->kernel_nxt);
+		cr_assert(mine == XDP_REDIRECT || xiw_owner_path(flow->owner) != XIW_PATH_DIRECT,
+			  "round %u: DIRECT without its first segment", round);
+		direct += mine == XDP_REDIRECT;
+		passed += verdict == XDP_PASS;
+		dropped += verdict == XDP_DROP;
+	} while (before(&end));
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	fprintf(stderr,
+		"%u rounds: %u went direct, %u passed beyond S, %u dropped, %u called off\n", round,
+		direct, passed, dropped, flow->why[XIW_WHY_RACE]);
+	cr_expect(direct > MET && passed > MET && flow->why[XIW_WHY_RACE] > MET);
+	cr_expect_eq(flow->went_direct, direct);
+}
+
+/* The other segment is the same one: one of them begins the stretch, and none is passed. */
+Test(race, same_segment, .timeout = 60)
+{
+	uint32_t round = 0, late = 0, theirs = 0, went = 0;
+	struct timespec end;
+	pthread_t thread;
+	int mine;
+
+	set_up(&end);
+	thread = start(other_cpu, at_s);
+	do {
+		mine = one_round(++round);
+		cr_assert_eq(flow->went_direct, ++went, "round %u: began %u times", round,
+			     flow->went_direct - went + 1);
+		cr_assert(is_direct(round), "round %u: owner %llx K %llx", round, flow->owner,
+			  flow->kernel_nxt);
+		cr_assert(mine != XDP_PASS && verdict != XDP_PASS, "round %u: passed", round);
+		cr_assert(mine == XDP_REDIRECT || verdict == XDP_REDIRECT, "round %u", round);
+		late += mine == XDP_DROP || verdict == XDP_DROP;
+		theirs += mine == XDP_DROP;
+	} while (before(&end));
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	fprintf(stderr, "%u rounds: %u met at the claim, %u of them won by the other\n", round,
+		late, theirs);
+	cr_expect(theirs > MET && late - theirs > MET);
+	cr_expect_eq(flow->why[XIW_WHY_RACE], 0);
+}
+
+/* The library takes the leave back: then nothing goes direct, whatever had been claimed. */
+Test(race, disarm, .timeout = 60)
+{
+	uint32_t round = 0, direct = 0, passed = 0, dropped = 0;
+	struct timespec end;
+	pthread_t thread;
+	__u64 armed;
+
+	set_up(&end);
+	thread = start(other_cpu, at_s);
+	do {
+		begin_round(++round);
+		spin(rnd(chance(20) ? 20000 : 1));
+		armed = xiw_owner_pack(SKEW, 4 * round + 1, XIW_PATH_ARMED);
+		if (__atomic_compare_exchange_n(&flow->owner, &armed,
+						xiw_owner_pack(SKEW, 4 * round + 2,
+							       XIW_PATH_KERNEL),
+						false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+			end_round(round);
+			cr_assert(verdict != XDP_REDIRECT, "round %u: to AF_XDP", round);
+			cr_assert_eq(xiw_owner_path(flow->owner), XIW_PATH_KERNEL);
+			passed += verdict == XDP_PASS;
+			dropped += verdict == XDP_DROP;
+		} else {
+			end_round(round);
+			cr_assert(verdict == XDP_REDIRECT && is_direct(round),
+				  "round %u: verdict %d owner %llx K %llx", round, verdict,
+				  flow->owner, flow->kernel_nxt);
+			direct++;
+		}
+	} while (before(&end));
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	fprintf(stderr, "%u rounds: %u went direct, %u passed, %u dropped\n", round, direct, passed,
+		dropped);
+	cr_expect(direct > MET && passed > MET && dropped > MET);
+	cr_expect_eq(flow->went_direct, direct);
+}
+
+/* ---- a CPU that is later than whole stretches ---------------------------------------------------- */
+
+static void *runs_all_the_time(void *segment)
+{
+	while (!atomic_load(&stop)) {
+		run(segment);
+		atomic_fetch_add(&finished, 1);
+	}
+	return NULL;
+}
+
+/*
+ * Stretches come and go while the other CPU is on its way to its claim, which it decided on when the flow
+ * was armed: the K of a stretch that has begun meanwhile stays as it is.
+ */
+Test(race, late_claim, .timeout = 60)
+{
+	uint32_t round = 0, epoch = 0, i, skew = SKEW, mine = 0, theirs = 0;
+	__u64 k, nxt, armed;
+	struct timespec end;
+	pthread_t thread;
+
+	set_up(&end);
+	thread = start(runs_all_the_time, at_s);
+	do {
+		flow->kernel_high = S;
+		set_owner(++skew, ++epoch, XIW_PATH_KERNEL);
+		nxt = __atomic_load_n(&flow->kernel_nxt, __ATOMIC_SEQ_CST);
+		set_owner(skew, ++epoch, XIW_PATH_ARMED);
+		armed = flow->owner;
+		spin(rnd(chance(10) ? 40000 : 2000));
+		/* As a third CPU would begin the stretch. */
+		k = xiw_kernel_nxt_pack(S - skew, ++epoch);
+		if (!__atomic_compare_exchange_n(&flow->kernel_nxt, &nxt, k, false,
+						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
+		    !__atomic_compare_exchange_n(&flow->owner, &armed,
+						 xiw_owner_pack(S, epoch, XIW_PATH_DIRECT), false,
+						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
+			theirs++;
+			epoch += 2; /* where they may have brought it */
+			continue;
+		}
+		mine++;
+		for (i = rnd(1000); i; i--)
+			cr_assert_eq(__atomic_load_n(&flow->kernel_nxt, __ATOMIC_SEQ_CST), k,
+				     "round %u: K %llx of a stretch that is under way became %llx",
+				     round, k, flow->kernel_nxt);
+	} while (++round % 64 || before(&end));
+	atomic_store(&stop, true);
+	pthread_join(thread, NULL);
+	fprintf(stderr, "%u runs, %u stretches begun here, %u there\n", atomic_load(&finished),
+		mine, theirs);
+	cr_expect(mine > MET && theirs > MET);
+}

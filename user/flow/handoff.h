@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The library's half of the hand-off: every change that user space makes to a flow's owner word. The
+ * other half is xiw_ingress; abi.h has the whole table. No I/O; the flow is shared memory.
+ *
+ * The rules, by the names used here:
+ *   kernel_high covers all that the kernel socket was ever given, injected segments included: it is raised
+ *   before a segment is injected.
+ *   A commit is a swap in the same epoch; only after it succeeds is anything acknowledged.
+ *   Every other change moves to a new epoch, so that frames and decisions of the old one are known.
+ */
+#ifndef XIW_FLOW_HANDOFF_H
+#define XIW_FLOW_HANDOFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <xiwarp/abi.h>
+
+static inline uint64_t xiw_flow_owner(const struct xiw_flow *flow)
+{
+	return __atomic_load_n(&flow->owner, __ATOMIC_ACQUIRE);
+}
+
+static inline bool xiw_flow_swap(struct xiw_flow *flow, __u64 from, __u64 to)
+{
+	return __atomic_compare_exchange_n(&flow->owner, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
+/* A field that XDP, or another process, writes at any time. */
+static inline uint32_t xiw_flow_get(const __u32 *field)
+{
+	return __atomic_load_n(field, __ATOMIC_ACQUIRE);
+}
+
+/* Raises a field that another CPU may raise as well; sequence numbers, so by signed difference. */
+static inline void xiw_flow_raise(__u32 *field, uint32_t to)
+{
+	__u32 seen = __atomic_load_n(field, __ATOMIC_RELAXED);
+
+	while ((int32_t)(to - seen) > 0 &&
+	       !__atomic_compare_exchange_n(field, &seen, to, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+/* RFC 3168 section 6.1.3: CE was seen and CWR not yet, or not. Seldom news, and the line is read for each segment. */
+static inline void xiw_flow_note_ece(struct xiw_flow *flow, bool on)
+{
+	__u32 ece = on ? XIW_ECE_ON : XIW_ECE_OFF;
+
+	if (__atomic_load_n(&flow->ece, __ATOMIC_RELAXED) != ece)
+		__atomic_store_n(&flow->ece, ece, __ATOMIC_RELAXED);
+}
+
+static inline void xiw_flow_count_why(struct xiw_flow *flow, enum xiw_reason why)
+{
+	__atomic_fetch_add(&flow->why[why], 1, __ATOMIC_RELAXED);
+}
+
+/* NONE -> KERNEL: from here on XDP translates and counts. A flow that was adopted is there already. */
+static inline void xiw_flow_publish(struct xiw_flow *flow, uint32_t skew)
+{
+	uint64_t owner = xiw_flow_owner(flow);
+
+	if (xiw_owner_path(owner) == XIW_PATH_NONE)
+		__atomic_store_n(&flow->owner,
+				 xiw_owner_pack(skew, xiw_owner_epoch(owner) + 1, XIW_PATH_KERNEL),
+				 __ATOMIC_RELEASE);
+}
+
+/* KERNEL -> ARMED: XDP may go direct at the end of @run aligned segments in a row. */
+static inline bool xiw_flow_arm(struct xiw_flow *flow, uint32_t run)
+{
+	uint64_t owner = xiw_flow_owner(flow);
+
+	if (xiw_owner_path(owner) != XIW_PATH_KERNEL)
+		return false;
+	flow->run_needed = run;
+	return xiw_flow_swap(flow, owner,
+			     xiw_owner_pack(xiw_owner_value(owner), xiw_owner_epoch(owner) + 1,
+					    XIW_PATH_ARMED));
+}
+
+/* ARMED -> KERNEL by the library. False if XDP was faster. */
+static inline bool xiw_flow_disarm(struct xiw_flow *flow)
+{
+	uint64_t owner = xiw_flow_owner(flow);
+
+	if (xiw_owner_path(owner) != XIW_PATH_ARMED)
+		return false;
+	return xiw_flow_swap(flow, owner,
+			     xiw_owner_pack(xiw_owner_value(owner), xiw_owner_epoch(owner) + 1,
+					    XIW_PATH_KERNEL));
+}
+
+/*
+ * K of the stretch that @owner, a DIRECT word, is of. XDP has written it before the owner word, and nobody
+ * else begins a stretch, so here the two always belong together.
+ */
+static inline uint32_t xiw_flow_kernel_nxt(const struct xiw_flow *flow)
+{
+	return (uint32_t)(__atomic_load_n(&flow->kernel_nxt, __ATOMIC_ACQUIRE) >> 32);
+}
+
+/* DIRECT: everything below @rcv_nxt is placed. False: ownership was lost, nothing may be acknowledged. */
+static inline bool xiw_flow_commit(struct xiw_flow *flow, uint32_t epoch, uint32_t committed,
+				   uint32_t rcv_nxt)
+{
+	return xiw_flow_swap(flow, xiw_owner_pack(committed, epoch, XIW_PATH_DIRECT),
+			     xiw_owner_pack(rcv_nxt, epoch, XIW_PATH_DIRECT));
+}
+
+/*
+ * DIRECT -> KERNEL by the engine, committing up to @rcv_nxt by the same swap. False as for a commit.
+ * kernel_high is raised first: the kernel's stream continues at rcv_nxt, and XDP must not take an older
+ * place for the end of what it was given.
+ */
+static inline bool xiw_flow_fall_back(struct xiw_flow *flow, uint32_t epoch, uint32_t committed,
+				      uint32_t rcv_nxt, enum xiw_reason why)
+{
+	uint32_t skew = rcv_nxt - xiw_flow_kernel_nxt(flow);
+
+	xiw_flow_raise(&flow->kernel_high, rcv_nxt);
+	if (!xiw_flow_swap(flow, xiw_owner_pack(committed, epoch, XIW_PATH_DIRECT),
+			   xiw_owner_pack(skew, epoch + 1, XIW_PATH_KERNEL)))
+		return false;
+	xiw_flow_count_why(flow, why);
+	return true;
+}
+
+#endif

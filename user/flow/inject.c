@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "flow/inject.h"
+#include "tcp/csum.h"
+#include "tcp/wire.h"
+
+#define PIECES_MAX 8
+
+/* The newest TSval so far may be of another age, or none: what is that far ahead is no peer's clock. */
+#define TSVAL_AHEAD (1u << 16)
+
+int xiw_injector_open(struct xiw_injector *in)
+{
+	int one = 1, size = 4 << 20;
+
+	*in = (struct xiw_injector){ .fd4 = -1, .fd6 = -1 };
+	in->fd4 = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
+	if (in->fd4 < 0)
+		return -errno;
+	in->fd6 = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
+	if (in->fd6 >= 0 && setsockopt(in->fd6, IPPROTO_IPV6, IPV6_HDRINCL, &one, sizeof(one))) {
+		close(in->fd6);
+		in->fd6 = -1;
+	}
+	/* A fall-back hands over a window's worth at once. Without privilege the default has to do. */
+	setsockopt(in->fd4, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
+	if (in->fd6 >= 0)
+		setsockopt(in->fd6, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
+	return 0;
+}
+
+void xiw_injector_close(struct xiw_injector *in)
+{
+	if (in->fd4 >= 0)
+		close(in->fd4);
+	if (in->fd6 >= 0)
+		close(in->fd6);
+	in->fd4 = in->fd6 = -1;
+}
+
+/* The offset of TSval in a TCP header whose options have been found well-formed, or 0. */
+static unsigned int find_tsval(const uint8_t *tcp, unsigned int hlen)
+{
+	unsigned int i = XIW_TCP_MIN;
+
+	while (i + 1 < hlen && tcp[i] != XIW_TCPOPT_EOL) {
+		if (tcp[i] == XIW_TCPOPT_NOP) {
+			i++;
+			continue;
+		}
+		if (tcp[i + 1] < 2 || i + tcp[i + 1] > hlen)
+			break;
+		if (tcp[i] == XIW_TCPOPT_TS && tcp[i + 1] == XIW_TCPOPT_TS_LEN)
+			return i + 2;
+		i += tcp[i + 1];
+	}
+	return 0;
+}
+
+/* IP options and extension headers have been obeyed on the wire; the copy goes without. */
+static unsigned int build_ip(uint8_t *out, const uint8_t *ip, uint32_t tcp_len)
+{
+	bool v4 = ip[0] >> 4 == 4;
+
+	if (v4) {
+		memcpy(out, ip, XIW_IP4_MIN);
+		out[XIW_IP4_OFF_VER_IHL] = 0x45;
+		xiw_wire_put16(out + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + tcp_len));
+		xiw_wire_put16(out + XIW_IP4_OFF_FRAG, XIW_IP4_DF);
+		/* The kernel fills in the header's checksum (raw(7)). */
+		xiw_wire_put16(out + XIW_IP4_OFF_CSUM, 0);
+		return XIW_IP4_MIN;
+	}
+	memcpy(out, ip, XIW_IP6_LEN);
+	xiw_wire_put16(out + XIW_IP6_OFF_LEN, (uint16_t)tcp_len);
+	out[XIW_IP6_OFF_NEXT] = XIW_IP_PROTO_TCP;
+	return XIW_IP6_LEN;
+}
+
+static void fill_checksum(uint8_t *ip, uint8_t *tcp, uint32_t hlen, const struct xiw_vec *v,
+			  unsigned int n, uint32_t tcp_len)
+{
+	struct xiw_csum c = {};
+	uint16_t sum = 0;
+
+	if (ip[0] >> 4 == 4)
+		xiw_csum_pseudo4(&c, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, tcp_len);
+	else
+		xiw_csum_pseudo6(&c, ip + XIW_IP6_OFF_SRC, ip + XIW_IP6_OFF_DST, tcp_len);
+	memcpy(tcp + XIW_TCP_OFF_CSUM, &sum, 2);
+	xiw_csum_add(&c, tcp, hlen);
+	while (n--) {
+		xiw_csum_add(&c, v->base, v->len);
+		v++;
+	}
+	sum = xiw_csum_final(&c);
+	memcpy(tcp + XIW_TCP_OFF_CSUM, &sum, 2);
+}
+
+static int send_to_self(struct xiw_injector *in, const uint8_t *ip, uint32_t ifindex,
+			struct iovec *iov, unsigned int n)
+{
+	struct sockaddr_in a4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = n };
+	int fd;
+
+	if (ip[0] >> 4 == 4) {
+		memcpy(&a4.sin_addr, ip + XIW_IP4_OFF_DST, 4);
+		msg.msg_name = &a4;
+		msg.msg_namelen = sizeof(a4);
+		fd = in->fd4;
+	} else {
+		memcpy(&a6.sin6_addr, ip + XIW_IP6_OFF_DST, 16);
+		if (IN6_IS_ADDR_LINKLOCAL(&a6.sin6_addr))
+			a6.sin6_scope_id = ifindex;
+		msg.msg_name = &a6;
+		msg.msg_namelen = sizeof(a6);
+		fd = in->fd6;
+	}
+	if (fd < 0 || sendmsg(fd, &msg, MSG_NOSIGNAL) < 0) {
+		in->failed++;
+		return fd < 0 ? -EAFNOSUPPORT : -errno;
+	}
+	return 0;
+}
+
+int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
+{
+	uint8_t head[XIW_IP6_LEN + XIW_TCP_MAX], *tcp;
+	struct iovec iov[1 + PIECES_MAX];
+	uint32_t hlen = xiw_tcp_hlen(what->ip + what->l4_off), len = 0;
+	unsigned int ip_len, ts, i;
+
+	if (what->pieces > PIECES_MAX || hlen < XIW_TCP_MIN)
+		return -EINVAL;
+	for (i = 0; i < what->pieces; i++) {
+		iov[1 + i].iov_base = (void *)(uintptr_t)what->payload[i].base;
+		iov[1 + i].iov_len = what->payload[i].len;
+		len += what->payload[i].len;
+	}
+	ip_len = build_ip(head, what->ip, hlen + len);
+	tcp = head + ip_len;
+	memcpy(tcp, what->ip + what->l4_off, hlen);
+	xiw_wire_put32(tcp + XIW_TCP_OFF_SEQ, what->seq);
+	if (what->cut)
+		tcp[XIW_TCP_OFF_FLAGS] &= (uint8_t) ~(XIW_TCP_FIN | XIW_TCP_PSH);
+	ts = find_tsval(tcp, hlen);
+	if (ts && what->tsval) {
+		if (*what->tsval - xiw_wire_get32(tcp + ts) >= TSVAL_AHEAD)
+			*what->tsval = xiw_wire_get32(tcp + ts);
+		xiw_wire_put32(tcp + ts, *what->tsval);
+	}
+	fill_checksum(head, tcp, hlen, what->payload, what->pieces, hlen + len);
+	iov[0] = (struct iovec){ head, ip_len + hlen };
+	return send_to_self(in, head, what->ifindex, iov, 1 + what->pieces);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Injection: gives a TCP segment to our own kernel's socket, through a raw IP socket to the local address.
+ * It arrives on lo, already routed. Segments carry kernel numbers and full checksums.
+ */
+#ifndef XIW_FLOW_INJECT_H
+#define XIW_FLOW_INJECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "mpa/vec.h"
+
+struct xiw_injector {
+	int fd4, fd6;
+	uint64_t failed; /* segments the kernel refused; TCP sends them again */
+};
+
+/* -EPERM without CAP_NET_RAW; negative errno of socket(2). */
+int xiw_injector_open(struct xiw_injector *in);
+void xiw_injector_close(struct xiw_injector *in);
+
+/*
+ * What to inject. `ip` is the received IP header with everything up to the TCP payload, in one piece. What is
+ * sent has seq, TSval, lengths and checksums of its own, and no IP options. `payload` may be empty.
+ */
+struct xiw_inject {
+	const uint8_t *ip;
+	uint32_t l4_off; /* of the TCP header, from ip */
+	uint32_t seq;	 /* kernel number of the first octet */
+	/*
+	 * The newest TSval injected; NULL: there are none. What is injected in another order than it was sent in must
+	 * not be older, or the kernel's PAWS drops it.
+	 */
+	uint32_t *tsval;
+	uint32_t ifindex; /* scope of link-local addresses */
+	const struct xiw_vec *payload;
+	unsigned int pieces;
+	bool cut; /* the payload is not all of the segment's: its FIN stays behind */
+};
+
+/* 0, or negative errno (counted in ->failed). */
+int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what);
+
+#endif

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "flow/sock.h"
+
+#ifndef TCPI_OPT_USEC_TS
+#define TCPI_OPT_USEC_TS 64 /* 6.7 */
+#endif
+
+static int repair(int fd, int mode)
+{
+	return setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &mode, sizeof(mode)) ? -errno : 0;
+}
+
+int xiw_sock_allowed(void)
+{
+	int err, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+
+	if (fd < 0)
+		fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (fd < 0)
+		return -errno;
+	err = repair(fd, TCP_REPAIR_ON);
+	close(fd);
+	return err;
+}
+
+/* The kernel forgets SO_REUSEADDR over a repair: then nobody could listen there while this one is in TIME-WAIT. */
+static int repair_begin(int fd, int *reuse)
+{
+	socklen_t len = sizeof(*reuse);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_REUSEADDR, reuse, &len))
+		*reuse = 0;
+	return repair(fd, TCP_REPAIR_ON);
+}
+
+/* Without the window probe that plain TCP_REPAIR_OFF sends. Returns err, or what is wrong now. */
+static int repair_end(int fd, int reuse, int err)
+{
+	int off = repair(fd, TCP_REPAIR_OFF_NO_WP);
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
+	return err ? err : off;
+}
+
+static int queue_seq(int fd, int queue, uint32_t *seq)
+{
+	socklen_t len = sizeof(*seq);
+
+	if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue, sizeof(queue)) ||
+	    getsockopt(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, seq, &len))
+		return -errno;
+	return 0;
+}
+
+/* rcv_nxt together with what of it has not been read yet: both may move between the two questions. */
+static int read_receive(int fd, struct xiw_sock_state *s)
+{
+	uint32_t before;
+	int unread, err;
+
+	do {
+		err = queue_seq(fd, TCP_RECV_QUEUE, &before);
+		if (!err && ioctl(fd, SIOCINQ, &unread))
+			err = -errno;
+		if (!err)
+			err = queue_seq(fd, TCP_RECV_QUEUE, &s->rcv_nxt);
+	} while (!err && before != s->rcv_nxt);
+	s->copied_seq = s->rcv_nxt - (uint32_t)unread;
+	return err;
+}
+
+static int read_window(int fd, struct tcp_repair_window *w)
+{
+	socklen_t len = sizeof(*w);
+
+	return getsockopt(fd, IPPROTO_TCP, TCP_REPAIR_WINDOW, w, &len) ? -errno : 0;
+}
+
+static int read_repaired(int fd, struct xiw_sock_state *s)
+{
+	struct tcp_repair_window w;
+	uint32_t write_seq;
+	int unsent, err;
+
+	err = read_receive(fd, s);
+	if (!err)
+		err = queue_seq(fd, TCP_SEND_QUEUE, &write_seq);
+	if (!err && ioctl(fd, SIOCOUTQNSD, &unsent))
+		err = -errno;
+	if (!err)
+		err = read_window(fd, &w);
+	if (err)
+		return err;
+	s->snd_nxt = write_seq - (uint32_t)unsent;
+	s->rcv_edge = w.rcv_wup + w.rcv_wnd;
+	s->snd_wnd = (uint16_t)(w.snd_wnd >> s->snd_wscale);
+	return 0;
+}
+
+static uint32_t clock_ticks(const struct xiw_sock_state *s, uint64_t ns)
+{
+	return (uint32_t)(ns / (s->ts_usec ? 1000 : 1000000));
+}
+
+uint32_t xiw_sock_tsval(const struct xiw_sock_state *s, uint64_t now_ns)
+{
+	return clock_ticks(s, now_ns) + s->ts_offset;
+}
+
+static uint64_t clock_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* The kernel's clock is CLOCK_MONOTONIC plus an offset of the connection. */
+static int read_clock(int fd, struct xiw_sock_state *s)
+{
+	uint64_t before, after;
+	socklen_t len;
+	uint32_t val;
+	int tries = 100;
+
+	do {
+		len = sizeof(val);
+		before = clock_ns();
+		if (getsockopt(fd, IPPROTO_TCP, TCP_TIMESTAMP, &val, &len))
+			return -errno;
+		after = clock_ns();
+	} while (clock_ticks(s, before) != clock_ticks(s, after) && --tries);
+	s->ts_offset = val - clock_ticks(s, before);
+	return 0;
+}
+
+int xiw_sock_read(int fd, struct xiw_sock_state *s)
+{
+	struct tcp_info info = {};
+	socklen_t len = sizeof(info);
+	int err, reuse;
+
+	*s = (struct xiw_sock_state){};
+	err = repair_begin(fd, &reuse);
+	if (err)
+		return err;
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		err = -errno;
+	s->snd_wscale = info.tcpi_snd_wscale;
+	s->rcv_wscale = info.tcpi_rcv_wscale;
+	s->snd_mss = (uint16_t)info.tcpi_snd_mss;
+	s->rcv_mss = (uint16_t)info.tcpi_advmss;
+	s->timestamps = info.tcpi_options & TCPI_OPT_TIMESTAMPS;
+	s->sack = info.tcpi_options & TCPI_OPT_SACK;
+	s->ecn = info.tcpi_options & TCPI_OPT_ECN;
+	s->ts_usec = info.tcpi_options & TCPI_OPT_USEC_TS;
+	s->ooo = len < offsetof(struct tcp_info, tcpi_rcv_ooopack) + 4 || info.tcpi_rcv_ooopack;
+	if (!err)
+		err = read_repaired(fd, s);
+	if (!err && s->timestamps)
+		err = read_clock(fd, s);
+	return repair_end(fd, reuse, err);
+}
+
+int xiw_sock_open_window(int fd, uint32_t window)
+{
+	struct tcp_repair_window w;
+	int clamp = (int)window, err, reuse;
+	uint32_t rcv_nxt;
+
+	err = repair_begin(fd, &reuse);
+	if (err)
+		return err;
+	err = queue_seq(fd, TCP_RECV_QUEUE, &rcv_nxt);
+	if (!err)
+		err = read_window(fd, &w);
+	if (!err && (int32_t)(rcv_nxt + window - (w.rcv_wup + w.rcv_wnd)) > 0) {
+		w.rcv_wnd = rcv_nxt + window - w.rcv_wup;
+		if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_WINDOW, &w, sizeof(w)))
+			err = -errno;
+		/* Raises rcv_ssthresh to the new window, so that the kernel goes on offering as much. */
+		if (!err && setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof(clamp)))
+			err = -errno;
+	}
+	return repair_end(fd, reuse, err);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What the hand-off must know of a kernel TCP socket, and the one thing it changes there: the window.
+ * All of it goes through TCP_REPAIR, which needs CAP_NET_ADMIN.
+ */
+#ifndef XIW_FLOW_SOCK_H
+#define XIW_FLOW_SOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct xiw_sock_state {
+	uint32_t rcv_nxt;    /* kernel numbers from here on */
+	uint32_t copied_seq; /* of the next octet a read would give */
+	uint32_t rcv_edge;   /* right edge of the window last advertised */
+	uint32_t snd_nxt;
+	uint16_t snd_wnd; /* scaled down again, as in a header */
+	uint16_t snd_mss, rcv_mss;
+	uint8_t snd_wscale, rcv_wscale;
+	bool timestamps, sack, ecn;
+	bool ooo;	    /* has ever received out of order */
+	uint32_t ts_offset; /* our TSval = clock + this */
+	bool ts_usec;	    /* the clock counts microseconds, else milliseconds */
+};
+
+/* May this process do so? -EPERM without CAP_NET_ADMIN. */
+int xiw_sock_allowed(void);
+
+/* Negative errno; -EPERM without CAP_NET_ADMIN. */
+int xiw_sock_read(int fd, struct xiw_sock_state *state);
+
+/*
+ * Lets the kernel's receive window reach @window octets beyond rcv_nxt at once. Otherwise it opens only as
+ * data flows through the socket, and at a fall-back it would be smaller than what the fast path has
+ * advertised. The receive buffer must have been made large enough.
+ */
+int xiw_sock_open_window(int fd, uint32_t window);
+
+/* The connection's timestamp clock now (RFC 7323), in step with what the kernel stamps. */
+uint32_t xiw_sock_tsval(const struct xiw_sock_state *state, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <bpf/bpf.h>
+#include <errno.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "flow/handoff.h"
+#include "flow/table.h"
+
+static int open_map(const char *dir, const char *name, uint32_t value_size, uint32_t entries)
+{
+	struct bpf_map_info info = {};
+	uint32_t len = sizeof(info);
+	char path[512];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return -errno;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len) || info.value_size != value_size ||
+	    info.max_entries != entries) {
+		close(fd);
+		return -EPROTO;
+	}
+	return fd;
+}
+
+static void *map_array(int fd, size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+int xiw_table_open(struct xiw_table *t, const char *dir)
+{
+	int err;
+
+	*t = (struct xiw_table){ .flows_fd = -1, .index_fd = -1, .queues_fd = -1, .xsks_fd = -1 };
+	err = t->flows_fd = open_map(dir, "xiw_flows", sizeof(*t->flows), XIW_MAX_FLOWS);
+	if (err >= 0)
+		err = t->index_fd = open_map(dir, "xiw_flow_index", 4, XIW_MAX_FLOWS);
+	if (err >= 0)
+		err = t->queues_fd =
+			open_map(dir, "xiw_queues", sizeof(*t->queues), XIW_MAX_QUEUES);
+	if (err >= 0)
+		err = t->xsks_fd = open_map(dir, "xiw_xsks", 4, XIW_MAX_QUEUES);
+	if (err < 0)
+		goto fail;
+	err = -ENOMEM;
+	t->flows = map_array(t->flows_fd, sizeof(*t->flows) * XIW_MAX_FLOWS);
+	t->queues = map_array(t->queues_fd, sizeof(*t->queues) * XIW_MAX_QUEUES);
+	if (!t->flows || !t->queues)
+		goto fail;
+	return 0;
+fail:
+	xiw_table_close(t);
+	return err;
+}
+
+void xiw_table_close(struct xiw_table *t)
+{
+	const int fds[] = { t->flows_fd, t->index_fd, t->queues_fd, t->xsks_fd };
+
+	if (t->flows)
+		munmap(t->flows, sizeof(*t->flows) * XIW_MAX_FLOWS);
+	if (t->queues)
+		munmap(t->queues, sizeof(*t->queues) * XIW_MAX_QUEUES);
+	for (unsigned int i = 0; i < 4; i++)
+		if (fds[i] >= 0)
+			close(fds[i]);
+	*t = (struct xiw_table){ .flows_fd = -1, .index_fd = -1, .queues_fd = -1, .xsks_fd = -1 };
+}
+
+/* A slot that nobody has but which translates on: no pid is ever that high (PID_MAX_LIMIT is 2^22). */
+#define PID_ABANDONED 0x40000000u
+
+static bool process_lives(uint32_t pid)
+{
+	return pid && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+}
+
+/* To KERNEL, from wherever a process left the flow when it died: XDP may still move it. */
+static uint32_t settle_kernel(struct xiw_flow *f)
+{
+	uint64_t owner, k;
+
+	for (;;) {
+		owner = xiw_flow_owner(f);
+		k = __atomic_load_n(&f->kernel_nxt, __ATOMIC_ACQUIRE);
+		if (owner != xiw_flow_owner(f) || !xiw_kernel_nxt_valid(k, owner))
+			continue;
+		if (xiw_owner_path(owner) == XIW_PATH_KERNEL ||
+		    xiw_owner_path(owner) == XIW_PATH_NONE ||
+		    xiw_flow_swap(f, owner,
+				  xiw_owner_pack(xiw_owner_skew(owner, k),
+						 xiw_owner_epoch(owner) + 1, XIW_PATH_KERNEL)))
+			return xiw_owner_skew(owner, k);
+	}
+}
+
+int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)
+{
+	uint32_t me = (uint32_t)getpid(), index, i;
+	struct xiw_flow *f;
+
+	if (!bpf_map_lookup_elem(t->index_fd, key, &index) && index < XIW_MAX_FLOWS) {
+		uint32_t pid = __atomic_load_n(&t->flows[index].pid, __ATOMIC_ACQUIRE);
+
+		f = &t->flows[index];
+		if (process_lives(pid))
+			return -EBUSY;
+		if (!__atomic_compare_exchange_n(&f->pid, &pid, me, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE))
+			return -EBUSY;
+		f->claim_seq++;
+		/* Counters are the new connection's. */
+		f->kernel_segs = f->control_segs = f->kernel_octets = 0;
+		f->direct_segs = f->direct_octets = f->went_direct = 0;
+		memset(f->why, 0, sizeof(f->why));
+		*skew = settle_kernel(f);
+		return (int)index;
+	}
+	for (i = 0; i < XIW_MAX_FLOWS; i++) {
+		uint32_t nobody = 0;
+
+		index = (t->hint + i) % XIW_MAX_FLOWS;
+		f = &t->flows[index];
+		if (!__atomic_compare_exchange_n(&f->pid, &nobody, me, false, __ATOMIC_ACQ_REL,
+						 __ATOMIC_ACQUIRE))
+			continue;
+		t->hint = index + 1;
+		uint32_t epoch = xiw_owner_epoch(f->owner), claims = f->claim_seq;
+
+		/* The epoch goes on across tenants: a late frame of the last one must stay late. */
+		memset(f, 0, sizeof(*f));
+		f->pid = me;
+		f->claim_seq = claims + 1;
+		f->key = *key;
+		f->kernel_nxt = ~0ull; /* names no epoch */
+		f->owner = xiw_owner_pack(0, epoch + 1, XIW_PATH_NONE);
+		*skew = 0;
+		return (int)index;
+	}
+	return -ENOSPC;
+}
+
+int xiw_table_insert(struct xiw_table *t, uint32_t index)
+{
+	return bpf_map_update_elem(t->index_fd, &t->flows[index].key, &index, BPF_ANY) ? -errno : 0;
+}
+
+/* Out of the index: BPF does not find it any more. */
+static void forget(struct xiw_table *t, uint32_t index)
+{
+	uint32_t at;
+
+	if (!bpf_map_lookup_elem(t->index_fd, &t->flows[index].key, &at) && at == index)
+		bpf_map_delete_elem(t->index_fd, &t->flows[index].key);
+}
+
+static void release(struct xiw_table *t, uint32_t index)
+{
+	struct xiw_flow *f = &t->flows[index];
+
+	__atomic_store_n(&f->owner, xiw_owner_pack(0, xiw_owner_epoch(f->owner) + 1, XIW_PATH_NONE),
+			 __ATOMIC_RELEASE);
+	__atomic_store_n(&f->pid, 0, __ATOMIC_RELEASE);
+}
+
+void xiw_table_remove(struct xiw_table *t, uint32_t index)
+{
+	forget(t, index);
+	release(t, index);
+}
+
+void xiw_table_abandon(struct xiw_table *t, uint32_t index)
+{
+	__atomic_store_n(&t->flows[index].pid, PID_ABANDONED, __ATOMIC_RELEASE);
+}
+
+/*
+ * A peer may use the same addresses again at any time: then its SYN, and all that follows, is translated by
+ * what this slot says, and the slot must stay. So the question is asked again when the slot is out of the index.
+ */
+static bool collect(struct xiw_table *t, uint32_t index, uint32_t pid)
+{
+	struct xiw_flow *f = &t->flows[index];
+
+	if (xiw_flow_socket_exists(&f->key) != 0)
+		return false;
+	/* Claim it first, so that nobody else adopts what is being removed. */
+	if (!__atomic_compare_exchange_n(&f->pid, &pid, (uint32_t)getpid(), false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		return false;
+	forget(t, index);
+	if (xiw_flow_socket_exists(&f->key) != 0 && !xiw_table_insert(t, index)) {
+		__atomic_store_n(&f->pid, pid, __ATOMIC_RELEASE);
+		return false;
+	}
+	release(t, index);
+	return true;
+}
+
+void xiw_table_take_over(struct xiw_table *t)
+{
+	for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++) {
+		struct xiw_flow *f = &t->flows[i];
+		uint32_t path = xiw_owner_path(xiw_flow_owner(f));
+
+		if (path == XIW_PATH_ARMED || path == XIW_PATH_DIRECT)
+			settle_kernel(f);
+	}
+}
+
+int xiw_table_collect(struct xiw_table *t)
+{
+	uint32_t me = (uint32_t)getpid();
+	int n = 0;
+
+	for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++) {
+		uint32_t pid = __atomic_load_n(&t->flows[i].pid, __ATOMIC_ACQUIRE);
+
+		if (!pid || pid == me || process_lives(pid))
+			continue;
+		if (collect(t, i, pid))
+			n++;
+		else /* for xiw_table_collect_some() */
+			__atomic_compare_exchange_n(&t->flows[i].pid, &pid, PID_ABANDONED, false,
+						    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+	}
+	return n;
+}
+
+bool xiw_table_collect_some(struct xiw_table *t, unsigned int most)
+{
+	uint32_t from = t->next;
+	bool left = false;
+
+	for (uint32_t n = 0; n < XIW_MAX_FLOWS; n++) {
+		uint32_t i = (from + n) % XIW_MAX_FLOWS;
+
+		if (__atomic_load_n(&t->flows[i].pid, __ATOMIC_ACQUIRE) != PID_ABANDONED)
+			continue;
+		if (!most)
+			return true;
+		most--;
+		t->next = i + 1;
+		left |= !collect(t, i, PID_ABANDONED);
+	}
+	return left;
+}
+
+static bool is_v4(const __be32 addr[4])
+{
+	return !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
+}
+
+int xiw_flow_socket_exists(const struct xiw_flow_key *key)
+{
+	struct {
+		struct nlmsghdr nlh;
+		struct inet_diag_req_v2 req;
+	} msg = {
+		.nlh = { .nlmsg_len = sizeof(msg),
+			 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			 .nlmsg_flags = NLM_F_REQUEST },
+		.req = { .sdiag_family = is_v4(key->local_addr) ? AF_INET : AF_INET6,
+			 .sdiag_protocol = IPPROTO_TCP,
+			 .idiag_states = ~0u,
+			 .id = { .idiag_sport = key->local_port,
+				 .idiag_dport = key->remote_port,
+				 .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
+	};
+	union {
+		struct nlmsghdr nlh;
+		char bytes[8192];
+	} answer;
+	bool v4 = is_v4(key->local_addr);
+	int fd, err = -EIO;
+	ssize_t n;
+
+	memcpy(msg.req.id.idiag_src, v4 ? &key->local_addr[3] : key->local_addr, v4 ? 4 : 16);
+	memcpy(msg.req.id.idiag_dst, v4 ? &key->remote_addr[3] : key->remote_addr, v4 ? 4 : 16);
+	fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	if (fd < 0)
+		return -errno;
+	if (send(fd, &msg, sizeof(msg), 0) != sizeof(msg)) {
+		err = -errno;
+		goto out;
+	}
+	n = recv(fd, &answer, sizeof(answer), 0);
+	if (n < 0) {
+		err = -errno;
+	} else if (NLMSG_OK(&answer.nlh, (size_t)n)) {
+		if (answer.nlh.nlmsg_type == SOCK_DIAG_BY_FAMILY) {
+			struct inet_diag_msg *m = NLMSG_DATA(&answer.nlh);
+
+			/* Without an exact match the kernel answers with a listener on the port. */
+			err = m->id.idiag_dport == key->remote_port;
+		} else if (answer.nlh.nlmsg_type == NLMSG_ERROR) {
+			const struct nlmsgerr *e = NLMSG_DATA(&answer.nlh);
+
+			err = e->error == -ENOENT ? 0 : e->error;
+		}
+	}
+out:
+	close(fd);
+	return err;
+}
+
+static void set_addr(__be32 addr[4], __be16 *port, const struct sockaddr_storage *ss)
+{
+	if (ss->ss_family == AF_INET) {
+		const struct sockaddr_in *in = (const struct sockaddr_in *)ss;
+
+		addr[0] = addr[1] = 0;
+		addr[2] = htonl(0xffff);
+		addr[3] = in->sin_addr.s_addr;
+		*port = in->sin_port;
+	} else {
+		const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
+
+		memcpy(addr, &in6->sin6_addr, 16);
+		*port = in6->sin6_port;
+	}
+}
+
+void xiw_flow_key_set(struct xiw_flow_key *key, const struct sockaddr_storage *remote,
+		      const struct sockaddr_storage *local)
+{
+	set_addr(key->remote_addr, &key->remote_port, remote);
+	set_addr(key->local_addr, &key->local_port, local);
+}

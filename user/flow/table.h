@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The flow table of one interface: the pinned maps, mapped into memory, and the slots in it. Processes
+ * share a table; a slot belongs to the process whose pid it carries.
+ */
+#ifndef XIW_FLOW_TABLE_H
+#define XIW_FLOW_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include <xiwarp/abi.h>
+
+struct xiw_table {
+	int flows_fd, index_fd, queues_fd, xsks_fd;
+	struct xiw_flow *flows;	  /* XIW_MAX_FLOWS, shared with BPF */
+	struct xiw_queue *queues; /* XIW_MAX_QUEUES, shared with BPF */
+	uint32_t hint;		  /* where to look for a free slot */
+	uint32_t next;		  /* where to look for abandoned ones */
+};
+
+/*
+ * Opens the pins in @dir and maps them. -ENOENT: not loaded; -EPERM; -EPROTO: the maps are of another
+ * version of xiwarp.
+ */
+int xiw_table_open(struct xiw_table *t, const char *dir);
+void xiw_table_close(struct xiw_table *t);
+
+/*
+ * Finds or makes the slot for a connection and claims it for this process. A slot that an earlier
+ * connection with the same addresses left behind keeps its skew: the kernel may still be translating for
+ * that one, and a connection that followed it without being registered lives under that skew as well.
+ * Returns the index, *skew is set; the slot's path is NONE for a new one. -ENOSPC: table full;
+ * -EBUSY: a living process has it.
+ */
+int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew);
+
+/* Puts the slot into the index: from here on BPF finds it. */
+int xiw_table_insert(struct xiw_table *t, uint32_t index);
+
+/* Takes the slot out of the index and frees it: the kernel has no such connection any more. */
+void xiw_table_remove(struct xiw_table *t, uint32_t index);
+
+/* Leaves the slot to be collected when the kernel is done with the connection. Translation goes on. */
+void xiw_table_abandon(struct xiw_table *t, uint32_t index);
+
+/*
+ * Removes slots whose process is gone, or that were abandoned, and whose connection is gone too.
+ * Returns how many. Slow: one netlink question per abandoned slot.
+ */
+int xiw_table_collect(struct xiw_table *t);
+
+/*
+ * The same for those that were abandoned, with `most` questions at most, going on where the last call ended.
+ * True if there are some left.
+ */
+bool xiw_table_collect_some(struct xiw_table *t, unsigned int most);
+
+/*
+ * Gives every stream to the kernel, for whoever has just bound all queues of the interface: nobody else can take
+ * frames any more, whatever a process that died, or waits as a zombie for its parent, has left its flows in.
+ */
+void xiw_table_take_over(struct xiw_table *t);
+
+/* Does the kernel have a TCP socket (TIME-WAIT included) with these addresses? 1, 0, or negative errno. */
+int xiw_flow_socket_exists(const struct xiw_flow_key *key);
+
+/* Fills a key from socket addresses of one family. */
+void xiw_flow_key_set(struct xiw_flow_key *key, const struct sockaddr_storage *remote,
+		      const struct sockaddr_storage *local);
+
+#endif

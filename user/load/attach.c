@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "load/attach.h"
+
+#include <errno.h>
+#include <linux/if_link.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "load/pins.h"
+
+uint32_t xiw_attach_xdp_id(int ifindex, uint32_t *flags)
+{
+	LIBBPF_OPTS(bpf_xdp_query_opts, query);
+
+	if (flags)
+		*flags = 0;
+	if (bpf_xdp_query(ifindex, 0, &query))
+		return 0;
+	if (query.drv_prog_id || query.attach_mode == XDP_ATTACHED_DRV) {
+		if (flags)
+			*flags = XDP_FLAGS_DRV_MODE;
+		return query.drv_prog_id ? query.drv_prog_id : query.prog_id;
+	}
+	if (query.hw_prog_id || query.attach_mode == XDP_ATTACHED_HW) {
+		if (flags)
+			*flags = XDP_FLAGS_HW_MODE;
+		return query.hw_prog_id ? query.hw_prog_id : query.prog_id;
+	}
+	if (query.skb_prog_id || query.attach_mode == XDP_ATTACHED_SKB) {
+		if (flags)
+			*flags = XDP_FLAGS_SKB_MODE;
+		return query.skb_prog_id ? query.skb_prog_id : query.prog_id;
+	}
+	return 0;
+}
+
+static void tc_place(struct bpf_tc_hook *hook, struct bpf_tc_opts *opts, int ifindex)
+{
+	memset(hook, 0, sizeof(*hook));
+	hook->sz = sizeof(*hook);
+	hook->ifindex = ifindex;
+	hook->attach_point = BPF_TC_EGRESS;
+	memset(opts, 0, sizeof(*opts));
+	opts->sz = sizeof(*opts);
+	opts->handle = XIW_TC_HANDLE;
+	opts->priority = XIW_TC_PRIORITY;
+}
+
+uint32_t xiw_attach_tc_id(int ifindex)
+{
+	struct bpf_tc_hook hook;
+	struct bpf_tc_opts opts;
+
+	tc_place(&hook, &opts, ifindex);
+	return bpf_tc_query(&hook, &opts) ? 0 : opts.prog_id;
+}
+
+static void prog_name(uint32_t id, char name[BPF_OBJ_NAME_LEN])
+{
+	struct bpf_prog_info info = {};
+	uint32_t len = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(id);
+
+	snprintf(name, BPF_OBJ_NAME_LEN, "unknown");
+	if (fd < 0)
+		return;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.name[0])
+		memcpy(name, info.name, BPF_OBJ_NAME_LEN);
+	close(fd);
+}
+
+int xiw_attach_check(struct xiw_attach *a, char *why, size_t why_len)
+{
+	char name[BPF_OBJ_NAME_LEN];
+	uint32_t id = xiw_attach_xdp_id(a->ifindex, &a->other_flags);
+	int fd;
+
+	if (!id)
+		return 0;
+	prog_name(id, name);
+	if (!a->replace && !strcmp(name, "xiw_ingress"))
+		return xiw_why(why, why_len, -EBUSY,
+			       "%s runs %s (id %u), but its pins are gone, or elsewhere: --replace "
+			       "puts another in its place, and ends the connections that use it",
+			       a->ifname, name, id);
+	if (!a->replace)
+		return xiw_why(why, why_len, -EBUSY,
+			       "%s runs another XDP program (%s, id %u): unload "
+			       "that first, or take its place with --replace",
+			       a->ifname, name, id);
+	fd = bpf_prog_get_fd_by_id(id);
+	if (fd < 0)
+		return xiw_why(why, why_len, fd == -EACCES ? -EPERM : fd,
+			       "cannot replace XDP program "
+			       "%s, id %u (%s): CAP_SYS_ADMIN is needed",
+			       name, id, strerror(-fd));
+	a->other_fd = fd;
+	return 0;
+}
+
+static int try_xdp(struct xiw_attach *a, int fd, uint32_t mode_flag)
+{
+	int err;
+
+	xiw_quiet_clear();
+	err = bpf_xdp_attach(a->ifindex, fd, mode_flag | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
+	if (!err) {
+		a->xdp_fd = fd;
+		a->xdp_flags = mode_flag;
+	}
+	return err;
+}
+
+static int xdp_failed(struct xiw_attach *a, int err, char *why, size_t why_len)
+{
+	const char *line = xiw_quiet_line();
+	char driver[64];
+	bool mtu = err == -ERANGE || strcasestr(line, "mtu");
+
+	xiw_if_driver(a->ifname, driver, sizeof(driver));
+	if (!*line)
+		line = strerror(-err);
+	if (mtu)
+		return xiw_why(why, why_len, -ERANGE,
+			       "%s has MTU %u, more than %s takes with XDP (%s): "
+			       "'ip link set %s mtu 1500', on a veth pair at both ends, or --mode "
+			       "generic",
+			       a->ifname, a->mtu, driver, line, a->ifname);
+	if (err == -EBUSY || err == -EEXIST)
+		return xiw_why(why, why_len, -EBUSY,
+			       "%s has another XDP program, which appeared "
+			       "meanwhile or is held by a BPF link (%s): unload that first",
+			       a->ifname, line);
+	if (err == -EPERM)
+		return xiw_why(why, why_len, err,
+			       "attaching to %s needs CAP_NET_ADMIN in the "
+			       "network namespace's user namespace (%s)",
+			       a->ifname, line);
+	return xiw_why(why, why_len, -EOPNOTSUPP, "%s: %s does not take XDP in %s mode (%s): %s",
+		       a->ifname, driver, a->mode == XIW_XDP_GENERIC ? "generic" : "native", line,
+		       a->mode == XIW_XDP_NATIVE ? "use --mode generic, or load on the lower device"
+						 : "load on another interface");
+}
+
+int xiw_attach_xdp(struct xiw_attach *a, int prog_fd, char *why, size_t why_len)
+{
+	char reason[256], driver[64];
+	int err = 0, native;
+
+	/* Native and generic cannot be there together, so the other one must go first. */
+	if (a->other_fd > 0)
+		err = bpf_xdp_detach(a->ifindex, a->other_flags, NULL);
+	if (err)
+		return xdp_failed(a, err, why, why_len);
+	if (a->mode == XIW_XDP_GENERIC) {
+		err = try_xdp(a, prog_fd, XDP_FLAGS_SKB_MODE);
+		return err ? xdp_failed(a, err, why, why_len) : 0;
+	}
+	native = try_xdp(a, prog_fd, XDP_FLAGS_DRV_MODE);
+	if (!native)
+		return 0;
+	if (a->mode == XIW_XDP_NATIVE || native == -EPERM || native == -EBUSY || native == -EEXIST)
+		return xdp_failed(a, native, why, why_len);
+	snprintf(reason, sizeof(reason), "%s",
+		 *xiw_quiet_line() ? xiw_quiet_line() : strerror(-native));
+	err = try_xdp(a, prog_fd, XDP_FLAGS_SKB_MODE);
+	if (err)
+		return xdp_failed(a, err, why, why_len);
+	xiw_if_driver(a->ifname, driver, sizeof(driver));
+	return xiw_why(why, why_len, 0, "%s: generic mode, slower, because %s refuses native (%s)",
+		       a->ifname, driver, reason);
+}
+
+/*
+ * The older qdisc `ingress` sits at the same handle as clsact, takes filters for any parent, and runs
+ * all of them on ingress. A filter meant for egress then shows at the ingress hook.
+ */
+static bool tc_on_ingress(int ifindex, uint32_t id)
+{
+	struct bpf_tc_hook hook;
+	struct bpf_tc_opts opts;
+
+	tc_place(&hook, &opts, ifindex);
+	hook.attach_point = BPF_TC_INGRESS;
+	return id && !bpf_tc_query(&hook, &opts) && opts.prog_id == id;
+}
+
+int xiw_attach_tc(struct xiw_attach *a, int prog_fd, char *why, size_t why_len)
+{
+	struct bpf_tc_hook hook;
+	struct bpf_tc_opts opts;
+	uint32_t other;
+	int err;
+
+	tc_place(&hook, &opts, a->ifindex);
+	xiw_quiet_clear();
+	err = bpf_tc_hook_create(&hook);
+	a->tc_hook_made = !err;
+	if (err && err != -EEXIST)
+		return xiw_why(why, why_len, err == -ENOENT ? -EOPNOTSUPP : err,
+			       "cannot add qdisc clsact to %s: %s (%s): the kernel needs "
+			       "CONFIG_NET_CLS_ACT, NET_SCH_INGRESS and NET_CLS_BPF",
+			       a->ifname, strerror(-err), xiw_quiet_line());
+	opts.prog_fd = prog_fd;
+	err = bpf_tc_attach(&hook, &opts);
+	if (err == -EEXIST && a->replace) {
+		opts.flags = BPF_TC_F_REPLACE;
+		opts.prog_id = 0;
+		err = bpf_tc_attach(&hook, &opts);
+	}
+	a->tc_attached = !err;
+	if (!err && tc_on_ingress(a->ifindex, opts.prog_id))
+		return xiw_why(why, why_len, -EBUSY,
+			       "%s has qdisc ingress where clsact is needed: "
+			       "'tc qdisc del dev %s ingress', and load again",
+			       a->ifname, a->ifname);
+	if (!err)
+		return 0;
+	other = xiw_attach_tc_id(a->ifindex);
+	if (other)
+		return xiw_why(why, why_len, -EBUSY,
+			       "%s has another TC egress filter at priority %d "
+			       "(program id %u): remove it, or take its place with --replace",
+			       a->ifname, XIW_TC_PRIORITY, other);
+	return xiw_why(why, why_len, err, "cannot attach xiw_egress to %s: %s (%s)", a->ifname,
+		       strerror(-err), xiw_quiet_line());
+}
+
+void xiw_attach_undo(struct xiw_attach *a)
+{
+	struct bpf_tc_hook hook;
+	struct bpf_tc_opts opts;
+
+	if (a->xdp_fd > 0)
+		bpf_xdp_detach(a->ifindex, a->xdp_flags, NULL);
+	a->xdp_fd = 0;
+	if (a->other_fd > 0)
+		bpf_xdp_attach(a->ifindex, a->other_fd,
+			       a->other_flags | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
+	tc_place(&hook, &opts, a->ifindex);
+	if (a->tc_attached)
+		bpf_tc_detach(&hook, &opts);
+	a->tc_attached = false;
+	if (a->tc_hook_made) {
+		hook.attach_point = BPF_TC_INGRESS | BPF_TC_EGRESS;
+		bpf_tc_hook_destroy(&hook);
+	}
+	a->tc_hook_made = false;
+}
+
+void xiw_attach_release(struct xiw_attach *a)
+{
+	if (a->other_fd > 0)
+		close(a->other_fd);
+	a->other_fd = 0;
+}
+
+int xiw_detach_xdp(int ifindex, uint32_t id, int prog_fd)
+{
+	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = prog_fd);
+	uint32_t flags;
+
+	if (!id || xiw_attach_xdp_id(ifindex, &flags) != id)
+		return 0;
+	/* With the old program named, the kernel itself refuses if it has changed since. */
+	return bpf_xdp_detach(ifindex, flags | XDP_FLAGS_REPLACE, &opts);
+}
+
+int xiw_detach_tc(int ifindex, uint32_t id)
+{
+	struct bpf_tc_hook hook;
+	struct bpf_tc_opts opts;
+
+	if (!id || xiw_attach_tc_id(ifindex) != id)
+		return 0;
+	tc_place(&hook, &opts, ifindex);
+	return bpf_tc_detach(&hook, &opts);
+}

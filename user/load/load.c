@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * xiw_load(): checks, then load, pin, attach; undone in reverse when a step fails.
+ */
+#include <xiwarp/load.h>
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <linux/if_link.h>
+#include <linux/magic.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+
+#include "flow/trust.h"
+#include "load/attach.h"
+#include "load/pins.h"
+#include "load/query.h"
+#include "xiwarp.skel.h"
+
+#define XIW_KERNEL_MAJOR 6
+#define XIW_KERNEL_MINOR 1
+
+struct load {
+	const char *ifname;
+	int ifindex;
+	uint32_t mtu;
+	struct xiw_load_opts opts;
+	struct xiw_pins pins;
+	struct xiw_attach attach;
+	char *why;
+	size_t why_len;
+};
+
+#define SAY(l, err, ...) xiw_why((l)->why, (l)->why_len, err, __VA_ARGS__)
+
+static bool kernel_too_old(struct utsname *uts)
+{
+	unsigned int major = 0, minor = 0;
+
+	if (uname(uts) || sscanf(uts->release, "%u.%u", &major, &minor) != 2)
+		return false;
+	return major < XIW_KERNEL_MAJOR || (major == XIW_KERNEL_MAJOR && minor < XIW_KERNEL_MINOR);
+}
+
+static int check_privilege(struct load *l)
+{
+	const char *missing;
+
+	if (!xiw_caps_have(CAP_NET_ADMIN))
+		missing = "CAP_NET_ADMIN";
+	else if (xiw_caps_have(CAP_SYS_ADMIN))
+		return 0;
+	else if (!xiw_caps_have(CAP_BPF))
+		missing = "CAP_BPF";
+	else if (!xiw_caps_have(CAP_PERFMON))
+		missing = "CAP_PERFMON";
+	else
+		return 0;
+	return SAY(l, -EPERM,
+		   "loading on %s needs %s: run as root, or give the process "
+		   "CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON",
+		   l->ifname, missing);
+}
+
+/* What lies under pins that exist must be ours, and so must be what leads to those that do not. */
+static int check_trust(struct load *l)
+{
+	char why[XIW_PIN_PATH_MAX];
+	int err = xiw_trust_dir(l->pins.dir, why, sizeof(why));
+
+	if (!err || err == -ENOENT)
+		return 0;
+	return SAY(l, err, "%s%s", why, err == -EPERM ? ": run as root" : "");
+}
+
+static bool on_bpffs(const char *path)
+{
+	char at[XIW_PIN_PATH_MAX];
+	struct statfs fs;
+	char *slash;
+
+	snprintf(at, sizeof(at), "%s", path);
+	while (statfs(at, &fs)) {
+		slash = strrchr(at, '/');
+		if (!slash || slash == at)
+			return false;
+		*slash = '\0';
+	}
+	return fs.f_type == BPF_FS_MAGIC;
+}
+
+static int make_dirs(const char *path)
+{
+	char at[XIW_PIN_PATH_MAX];
+
+	snprintf(at, sizeof(at), "%s", path);
+	for (char *slash = strchr(at + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(at, 0700) && errno != EEXIST)
+			return -errno;
+		*slash = '/';
+	}
+	return mkdir(at, 0700) && errno != EEXIST ? -errno : 0;
+}
+
+/* Makes DIR/IFNAME. mkdir(2) of the last name is what keeps two loads at once apart. */
+static int make_pin_dir(struct load *l)
+{
+	int err, untrusted;
+
+	if (!on_bpffs(l->pins.base) && !strncmp(l->pins.base, "/sys/fs/bpf/", 12))
+		(void)mount("bpf", "/sys/fs/bpf", "bpf", 0, "mode=0700");
+	if (!on_bpffs(l->pins.base))
+		return SAY(l, -EOPNOTSUPP,
+			   "%s is not on a BPF file system: "
+			   "mount -t bpf bpf /sys/fs/bpf",
+			   l->pins.base);
+	err = make_dirs(l->pins.base);
+	/* Again: somebody may have made one of them meanwhile. */
+	if (!err && (untrusted = check_trust(l)))
+		return untrusted;
+	if (!err && mkdir(l->pins.dir, 0700))
+		err = -errno;
+	if (err == -EEXIST)
+		return SAY(l, -EALREADY,
+			   "%s holds pins, but their programs are not on %s: somebody took them "
+			   "off, or they are of an interface that is gone or in another network "
+			   "namespace: 'xiwarp unload %s' first, or use another --pin-dir",
+			   l->pins.dir, l->ifname, l->ifname);
+	if (err)
+		return SAY(l, err == -EACCES ? -EPERM : err, "cannot make %s: %s%s", l->pins.dir,
+			   strerror(-err),
+			   err == -EACCES ? ": CAP_DAC_OVERRIDE is missing: run as root" : "");
+	return 0;
+}
+
+static int check_loaded(struct load *l)
+{
+	uint32_t id = 0, tc_id = 0;
+	int fd = xiw_pins_open_prog(&l->pins, "xiw_ingress", &id);
+
+	if (fd < 0)
+		return 0;
+	close(fd);
+	if (xiw_attach_xdp_id(l->ifindex, NULL) != id)
+		return 0;
+	fd = xiw_pins_open_prog(&l->pins, "xiw_egress", &tc_id);
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && !xiw_query_egress(l->ifindex, tc_id))
+		return SAY(l, -EALREADY,
+			   "%s has xiw_ingress, but somebody took xiw_egress off: "
+			   "'xiwarp unload %s' first",
+			   l->ifname, l->ifname);
+	return SAY(l, -EALREADY,
+		   "xiwarp is loaded on %s already: nothing to do, or "
+		   "'xiwarp unload %s' first",
+		   l->ifname, l->ifname);
+}
+
+static int load_failed(struct load *l, int err)
+{
+	const char *line = xiw_quiet_line();
+	struct utsname uts;
+
+	if (kernel_too_old(&uts))
+		return SAY(l, -EOPNOTSUPP,
+			   "kernel %s cannot run the BPF programs (%s): "
+			   "%d.%d or newer is needed",
+			   uts.release, strerror(-err), XIW_KERNEL_MAJOR, XIW_KERNEL_MINOR);
+	if (err == -EPERM || err == -EACCES)
+		return SAY(l, -EPERM,
+			   "the kernel refuses to load BPF programs (%s): it may lock "
+			   "them down, or a container may lack CAP_BPF and CAP_PERFMON",
+			   line);
+	if (err == -ENOMEM)
+		return SAY(l, err,
+			   "no memory for the BPF maps (%s): raise the memory limit of "
+			   "the control group, or RLIMIT_MEMLOCK",
+			   line);
+	return SAY(l, -EOPNOTSUPP, "the kernel does not accept the BPF programs: %s: %s",
+		   strerror(-err), line);
+}
+
+static int pin_all(struct load *l, struct xiwarp_bpf *skel)
+{
+	char path[XIW_PIN_PATH_MAX];
+	struct bpf_program *prog;
+	struct bpf_map *map;
+	int err;
+
+	bpf_object__for_each_program(prog, skel->obj)
+	{
+		err = xiw_pins_path(&l->pins, bpf_program__name(prog), path);
+		if (!err)
+			err = bpf_program__pin(prog, path);
+		if (err)
+			return err;
+	}
+	bpf_object__for_each_map(map, skel->obj)
+	{
+		if (bpf_map__is_internal(map))
+			continue;
+		err = xiw_pins_path(&l->pins, bpf_map__name(map), path);
+		if (!err)
+			err = bpf_map__pin(map, path);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int load_pin_attach(struct load *l, struct xiwarp_bpf *skel)
+{
+	int err = xiwarp_bpf__load(skel);
+
+	if (err)
+		return load_failed(l, err);
+	err = pin_all(l, skel);
+	if (err)
+		return SAY(l, err, "cannot pin in %s: %s", l->pins.dir, strerror(-err));
+	err = xiw_attach_xdp(&l->attach, bpf_program__fd(skel->progs.xiw_ingress), l->why,
+			     l->why_len);
+	if (err)
+		return err;
+	/* Last, because a TC filter that was replaced cannot be put back. */
+	return xiw_attach_tc(&l->attach, bpf_program__fd(skel->progs.xiw_egress), l->why,
+			     l->why_len);
+}
+
+static int load_quietly(struct load *l)
+{
+	struct xiwarp_bpf *skel;
+	int err = check_trust(l);
+
+	if (!err)
+		err = check_loaded(l);
+	if (err)
+		return err;
+	l->attach = (struct xiw_attach){ .ifname = l->ifname,
+					 .ifindex = l->ifindex,
+					 .mtu = l->mtu,
+					 .mode = l->opts.mode,
+					 .replace = l->opts.replace };
+	err = xiw_attach_check(&l->attach, l->why, l->why_len);
+	if (err)
+		return err;
+	if (l->opts.replace && xiw_pins_exist(&l->pins))
+		xiw_pins_remove(&l->pins);
+	err = make_pin_dir(l);
+	if (err)
+		return err;
+	skel = xiwarp_bpf__open();
+	if (!skel)
+		err = SAY(l, -EINVAL, "the BPF object inside the library is damaged: %s",
+			  xiw_quiet_line());
+	else
+		err = load_pin_attach(l, skel);
+	if (err) {
+		xiw_attach_undo(&l->attach);
+		xiw_pins_remove(&l->pins);
+	}
+	xiwarp_bpf__destroy(skel);
+	xiw_attach_release(&l->attach);
+	return err;
+}
+
+int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why, size_t why_len)
+{
+	struct load l = { .ifname = ifname, .why = why, .why_len = why_len };
+	struct xiw_quiet quiet;
+	int err;
+
+	if (why && why_len)
+		why[0] = '\0';
+	if (opts) {
+		if (opts->size < sizeof(l.opts))
+			return SAY(&l, -EINVAL, "xiw_load_opts has the wrong size");
+		l.opts = *opts;
+	}
+	err = xiw_pins_init(&l.pins, l.opts.pin_dir, ifname);
+	if (err || l.opts.mode > XIW_XDP_GENERIC)
+		return SAY(&l, -EINVAL,
+			   "'%s' cannot be an interface, or the pin directory's name is "
+			   "too long",
+			   ifname ? ifname : "");
+	l.ifindex = if_nametoindex(ifname);
+	if (!l.ifindex || xiw_if_mtu(ifname, &l.mtu))
+		return SAY(&l, -ENODEV, "no interface %s in this network namespace: see 'ip link'",
+			   ifname);
+	err = check_privilege(&l);
+	if (err)
+		return err;
+	xiw_quiet_begin(&quiet);
+	err = load_quietly(&l);
+	xiw_quiet_end(&quiet);
+	return err;
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <xiwarp/load.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <linux/if_link.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "flow/trust.h"
+#include "load/attach.h"
+#include "load/pins.h"
+
+static const char *const stat_names[XIW_STAT__COUNT] = {
+	[XIW_STAT_OTHER] = "other",
+	[XIW_STAT_PASS_DATA] = "pass_data",
+	[XIW_STAT_PASS_CONTROL] = "pass_control",
+	[XIW_STAT_DIRECT] = "direct",
+	[XIW_STAT_DROP_EPOCH] = "drop_epoch",
+	[XIW_STAT_DROP_FRAGMENT] = "drop_fragment",
+	[XIW_STAT_DROP_MALFORMED] = "drop_malformed",
+	[XIW_STAT_WATCHDOG] = "watchdog",
+	[XIW_STAT_EGRESS] = "egress",
+	[XIW_STAT_EGRESS_REWRITTEN] = "egress_rewritten",
+};
+
+const char *xiw_stat_name(unsigned int stat)
+{
+	return stat < XIW_STAT__COUNT ? stat_names[stat] : NULL;
+}
+
+static int read_stats(const struct xiw_pins *pins, uint64_t sums[XIW_STAT__COUNT])
+{
+	struct bpf_map_info info = {};
+	uint32_t len = sizeof(info);
+	int cpus = libbpf_num_possible_cpus();
+	int err, fd;
+	uint64_t *values;
+
+	if (cpus < 1)
+		return -EINVAL;
+	fd = xiw_pins_open(pins, "xiw_stats", false);
+	if (fd < 0)
+		return fd;
+	values = calloc(cpus, sizeof(*values));
+	err = values ? bpf_obj_get_info_by_fd(fd, &info, &len) : -ENOMEM;
+	if (!err && (info.type != BPF_MAP_TYPE_PERCPU_ARRAY || info.value_size != sizeof(*values)))
+		err = -ESTALE;
+	for (uint32_t stat = 0; !err && stat < XIW_STAT__COUNT; stat++) {
+		err = bpf_map_lookup_elem(fd, &stat, values);
+		for (int cpu = 0; !err && cpu < cpus; cpu++)
+			sums[stat] += values[cpu];
+	}
+	free(values);
+	close(fd);
+	return err;
+}
+
+static int count_flow(uint32_t index, const struct xiw_flow *flow, void *ctx)
+{
+	(void)index;
+	(void)flow;
+	++*(uint32_t *)ctx;
+	return 0;
+}
+
+static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, uint32_t xdp_id)
+{
+	uint32_t tc_id = 0, flags;
+	int fd = xiw_pins_open_prog(pins, "xiw_egress", &tc_id);
+
+	if (fd >= 0)
+		close(fd);
+	if (xiw_attach_xdp_id(s->ifindex, &flags) == xdp_id) {
+		s->xdp_id = xdp_id;
+		s->mode = flags == XDP_FLAGS_SKB_MODE ? XIW_XDP_GENERIC : XIW_XDP_NATIVE;
+	}
+	if (fd >= 0 && xiw_attach_tc_id(s->ifindex) == tc_id)
+		s->tc_id = tc_id;
+}
+
+static int status_quietly(const struct xiw_pins *pins, struct xiw_status *s)
+{
+	uint32_t xdp_id = 0;
+	int err, fd = xiw_pins_open_prog(pins, "xiw_ingress", &xdp_id);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	s->ifindex = if_nametoindex(s->ifname);
+	if (s->ifindex) {
+		xiw_if_mtu(s->ifname, &s->mtu);
+		s->queues = xiw_if_queues(s->ifname);
+		read_attachment(pins, s, xdp_id);
+	}
+	err = xiw_flows_each(s->ifname, pins->base, count_flow, &s->flows);
+	return err ? err : read_stats(pins, s->stats);
+}
+
+int xiw_status_read(const char *ifname, const char *pin_dir, struct xiw_status *status, size_t size)
+{
+	char why[XIW_PIN_PATH_MAX];
+	struct xiw_status s = {};
+	struct xiw_quiet quiet;
+	struct xiw_pins pins;
+	int err = xiw_pins_init(&pins, pin_dir, ifname);
+
+	if (err)
+		return err;
+	if (size > sizeof(s))
+		return -EINVAL;
+	snprintf(s.ifname, sizeof(s.ifname), "%s", ifname);
+	err = xiw_trust_dir(pins.dir, why, sizeof(why));
+	if (err)
+		return err;
+	xiw_quiet_begin(&quiet);
+	err = status_quietly(&pins, &s);
+	xiw_quiet_end(&quiet);
+	if (!err)
+		memcpy(status, &s, size);
+	return err;
+}
+
+int xiw_status_each(const char *pin_dir, int (*fn)(const char *ifname, void *ctx), void *ctx)
+{
+	struct dirent **names;
+	int n, ret = 0;
+
+	n = scandir(pin_dir ? pin_dir : XIW_PIN_DIR, &names, NULL, alphasort);
+	if (n < 0)
+		return errno == ENOENT ? 0 : errno == EACCES ? -EPERM : -errno;
+	for (int i = 0; i < n; i++) {
+		if (!ret && names[i]->d_name[0] != '.')
+			ret = fn(names[i]->d_name, ctx);
+		free(names[i]);
+	}
+	free(names);
+	return ret;
+}
+
+int xiw_flows_each(const char *ifname, const char *pin_dir,
+		   int (*fn)(uint32_t index, const struct xiw_flow *flow, void *ctx), void *ctx)
+{
+	char why[XIW_PIN_PATH_MAX];
+	struct xiw_flow *flows;
+	struct xiw_pins pins;
+	int ret = xiw_pins_init(&pins, pin_dir, ifname);
+
+	if (!ret)
+		ret = xiw_trust_dir(pins.dir, why, sizeof(why));
+	if (!ret)
+		ret = xiw_flows_copy(&pins, &flows);
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; !ret && i < XIW_MAX_FLOWS; i++)
+		if (xiw_flow_in_use(&flows[i]))
+			ret = fn(i, &flows[i], ctx);
+	free(flows);
+	return ret;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/if_xdp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "xsk/xsk.h"
+
+/* Kernel 6.6's additions, which older headers lack. */
+#ifndef XDP_USE_SG
+#define XDP_USE_SG (1 << 4)
+#endif
+#ifndef XDP_PKT_CONTD
+#define XDP_PKT_CONTD (1 << 0)
+#endif
+
+/* 2 KiB holds a 1514-octet frame behind the kernel's 256 octets of headroom and our metadata. */
+#define FRAME_SMALL 2048
+#define FRAME_PAGE 4096
+
+#define BUSY_TRIES 20
+#define BUSY_WAIT_US 10000
+
+#define LEND_FIRST 128 /* the first refill finds none lent, and doubles it */
+
+static int make_umem(struct xiw_xsk *x, uint32_t ring)
+{
+	struct xsk_umem_config config = {
+		.fill_size = ring,
+		.comp_size = XIW_XSK_TX_FRAMES,
+		.frame_size = x->frame_size,
+	};
+	size_t len = (size_t)(x->frames + XIW_XSK_TX_FRAMES) * x->frame_size;
+
+	x->area = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (x->area == MAP_FAILED) {
+		x->area = NULL;
+		return -ENOMEM;
+	}
+	x->free = calloc(x->frames, sizeof(*x->free));
+	x->tx_free = calloc(XIW_XSK_TX_FRAMES, sizeof(*x->tx_free));
+	if (!x->free || !x->tx_free)
+		return -ENOMEM;
+	/* Last in, first out: the frame handed out next is the one most likely still in the cache. */
+	for (uint32_t i = 0; i < x->frames; i++)
+		x->free[x->nfree++] = (uint64_t)i * x->frame_size;
+	for (uint32_t i = 0; i < XIW_XSK_TX_FRAMES; i++)
+		x->tx_free[x->ntx_free++] = (uint64_t)(x->frames + i) * x->frame_size;
+	return xsk_umem__create(&x->umem, x->area, len, &x->fill, &x->comp, &config);
+}
+
+static int make_socket(struct xiw_xsk *x, const struct xiw_xsk_opts *opts, uint32_t ring)
+{
+	struct xsk_socket_config config = {
+		.rx_size = ring,
+		.tx_size = XIW_XSK_TX_FRAMES,
+		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
+		.bind_flags = XDP_USE_NEED_WAKEUP | (opts->jumbo ? XDP_USE_SG : 0),
+	};
+	struct xdp_options xo = {};
+	socklen_t len = sizeof(xo);
+	int err, tries = opts->patient ? BUSY_TRIES : 0;
+
+	/* The kernel lets go of a queue some time after the process that had it has ended. */
+	while ((err = xsk_socket__create(&x->xsk, opts->ifname, opts->queue, x->umem, &x->rx,
+					 &x->tx, &config)) == -EBUSY &&
+	       tries--)
+		usleep(BUSY_WAIT_US);
+	if (err)
+		return err;
+	x->fd = xsk_socket__fd(x->xsk);
+	/* libxdp leaves it open to programs that the process starts. */
+	if (fcntl(x->fd, F_SETFD, FD_CLOEXEC))
+		return -errno;
+	if (!getsockopt(x->fd, SOL_XDP, XDP_OPTIONS, &xo, &len))
+		x->zero_copy = xo.flags & XDP_OPTIONS_ZEROCOPY;
+	return 0;
+}
+
+int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
+{
+	/* Half the frames may wait in the ring while the other half is kept or being filled. */
+	uint32_t ring = opts->frames / 2;
+	int err;
+
+	memset(x, 0, sizeof(*x));
+	x->fd = -1;
+	x->frames = opts->frames;
+	x->frame_size = opts->jumbo ? FRAME_PAGE : FRAME_SMALL;
+	x->lend = LEND_FIRST < ring ? LEND_FIRST : ring;
+	err = make_umem(x, ring);
+	if (!err)
+		err = make_socket(x, opts, ring);
+	if (err) {
+		xiw_xsk_destroy(x);
+		return err;
+	}
+	xiw_xsk_refill(x);
+	return 0;
+}
+
+void xiw_xsk_destroy(struct xiw_xsk *x)
+{
+	if (x->xsk)
+		xsk_socket__delete(x->xsk);
+	if (x->umem)
+		xsk_umem__delete(x->umem);
+	if (x->area)
+		munmap(x->area, (size_t)(x->frames + XIW_XSK_TX_FRAMES) * x->frame_size);
+	free(x->free);
+	free(x->tx_free);
+	memset(x, 0, sizeof(*x));
+	x->fd = -1;
+}
+
+static bool add_frag(struct xiw_packet *p, uint8_t *area, const struct xdp_desc *desc)
+{
+	if (p->frags == XIW_XSK_FRAGS_MAX)
+		return false;
+	if (!p->frags)
+		p->len = 0;
+	p->addr[p->frags] = desc->addr;
+	p->frag[p->frags].base = area + desc->addr;
+	p->frag[p->frags].len = desc->len;
+	p->len += desc->len;
+	p->frags++;
+	return true;
+}
+
+unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsigned int max)
+{
+	uint32_t idx, n, used = 0, i;
+	unsigned int done = 0;
+
+	n = xsk_ring_cons__peek(&x->rx, max * XIW_XSK_FRAGS_MAX, &idx);
+	packets[0].frags = 0;
+	for (i = 0; i < n && done < max; i++) {
+		const struct xdp_desc *desc = xsk_ring_cons__rx_desc(&x->rx, idx + i);
+		struct xiw_packet *p = &packets[done];
+		bool more = desc->options & XDP_PKT_CONTD;
+
+		if (x->skipping || !add_frag(p, x->area, desc)) {
+			xiw_xsk_release(x, p->addr, p->frags);
+			x->free[x->nfree++] = desc->addr;
+			p->frags = 0;
+			used = i + 1;
+			x->too_long += !more;
+			x->skipping = more;
+		} else if (!more) {
+			used = i + 1;
+			if (++done < max)
+				packets[done].frags = 0;
+		}
+	}
+	/* What lies behind `used` belongs to a packet that does not end within n: next time. */
+	xsk_ring_cons__cancel(&x->rx, n - used);
+	xsk_ring_cons__release(&x->rx, used);
+	return done;
+}
+
+void xiw_xsk_refill(struct xiw_xsk *x)
+{
+	uint32_t room = xsk_prod_nb_free(&x->fill, x->fill.size), lent = x->fill.size - room, n,
+		 idx;
+
+	if (!lent && x->lend < x->fill.size)
+		x->lend *= 2; /* the kernel ran dry, and dropped packets if more came */
+	n = lent < x->lend ? x->lend - lent : 0;
+	if (n > x->nfree)
+		n = x->nfree;
+	if (!n || xsk_ring_prod__reserve(&x->fill, n, &idx) != n)
+		return;
+	for (uint32_t i = 0; i < n; i++)
+		*xsk_ring_prod__fill_addr(&x->fill, idx + i) = x->free[--x->nfree];
+	xsk_ring_prod__submit(&x->fill, n);
+}
+
+static void reap_sent(struct xiw_xsk *x)
+{
+	uint32_t idx, n = xsk_ring_cons__peek(&x->comp, XIW_XSK_TX_FRAMES, &idx);
+
+	for (uint32_t i = 0; i < n; i++)
+		x->tx_free[x->ntx_free++] = *xsk_ring_cons__comp_addr(&x->comp, idx + i);
+	xsk_ring_cons__release(&x->comp, n);
+}
+
+uint8_t *xiw_xsk_tx_room(struct xiw_xsk *x)
+{
+	if (!x->ntx_free)
+		reap_sent(x);
+	if (!x->ntx_free) {
+		x->tx_full++;
+		x->kick = true; /* an interface that was down took none when it was told of them */
+		return NULL;
+	}
+	return x->area + x->tx_free[x->ntx_free - 1];
+}
+
+void xiw_xsk_send(struct xiw_xsk *x, const uint8_t *packet, uint32_t len)
+{
+	struct xdp_desc *desc;
+	uint32_t idx;
+
+	/* There are as many ring entries as frames, so a frame in hand means a free entry. */
+	if (xsk_ring_prod__reserve(&x->tx, 1, &idx) != 1)
+		return;
+	x->ntx_free--;
+	desc = xsk_ring_prod__tx_desc(&x->tx, idx);
+	*desc = (struct xdp_desc){ .addr = (uint64_t)(packet - x->area), .len = len };
+	xsk_ring_prod__submit(&x->tx, 1);
+	x->kick = true;
+}
