@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "engine/internal.h"
+
+#define SEED 0x7431u
+#define CONNS 300
+
+static uint64_t rng;
+static struct xiw_engine *e;
+static struct xiw_conn *conns[CONNS];
+
+static uint32_t rnd(uint32_t below)
+{
+	rng = rng * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(rng >> 33) % below;
+}
+
+/* Dead ones: a deadline that has come does nothing to them but to be over. */
+static void setup(void)
+{
+	rng = SEED;
+	e = calloc(1, sizeof(*e));
+	cr_assert(e);
+	e->next_scan_ms = e->collect_ms = XIW_NEVER;
+	e->now_ms = 123456789;
+	for (unsigned int i = 0; i < CONNS; i++) {
+		conns[i] = aligned_alloc(64, (sizeof(**conns) + 63) & ~63ul);
+		cr_assert(conns[i]);
+		memset(conns[i], 0, sizeof(**conns));
+		conns[i]->engine = e;
+		conns[i]->state = XIW_DEAD;
+		conns[i]->deadline_ms = conns[i]->ack_ms = XIW_NEVER;
+	}
+}
+
+static void teardown(void)
+{
+	for (unsigned int i = 0; i < CONNS; i++)
+		free(conns[i]);
+	free(e);
+}
+
+TestSuite(engine_timer, .init = setup, .fini = teardown);
+
+static void run_at(uint64_t ms)
+{
+	e->now_ms = ms;
+	xiw_timers_run(e);
+}
+
+Test(engine_timer, a_deadline_is_kept_to_the_millisecond)
+{
+	for (uint32_t wait = 1; wait < 3 * XIW_WHEEL; wait += 37) {
+		uint64_t due = e->now_ms + wait;
+
+		conns[0]->deadline_ms = due;
+		xiw_timer(conns[0]);
+		while (e->next_scan_ms < due) {
+			cr_assert_gt(e->next_scan_ms, e->now_ms);
+			run_at(e->next_scan_ms);
+			cr_assert_eq(conns[0]->deadline_ms, due, "%u ms: too early", wait);
+		}
+		cr_assert_eq(e->next_scan_ms, due);
+		run_at(due);
+		cr_assert_eq(conns[0]->deadline_ms, XIW_NEVER, "%u ms: not at its time", wait);
+		cr_assert_eq(e->next_scan_ms, XIW_NEVER);
+		cr_assert_eq(e->timers, 0);
+	}
+}
+
+Test(engine_timer, an_engine_that_was_not_run_for_long_catches_up)
+{
+	for (unsigned int i = 0; i < CONNS; i++) {
+		conns[i]->deadline_ms = e->now_ms + 1 + i * 7;
+		xiw_timer(conns[i]);
+	}
+	run_at(e->now_ms + 1000000);
+	for (unsigned int i = 0; i < CONNS; i++)
+		cr_expect_eq(conns[i]->deadline_ms, XIW_NEVER, "%u", i);
+	cr_assert_eq(e->timers, 0);
+}
+
+/* Against the obvious: nothing that is due is left, nothing else is over, and no wait is too long. */
+Test(engine_timer, many_at_random)
+{
+	for (unsigned int step = 0; step < 20000; step++) {
+		struct xiw_conn *c = conns[rnd(CONNS)];
+		uint64_t next = XIW_NEVER;
+
+		switch (rnd(4)) {
+		case 0:
+			c->deadline_ms = e->now_ms + 1 + rnd(rnd(4) ? 60 : 12000);
+			xiw_timer(c);
+			break;
+		case 1: /* as at a connection's end: it stays on the wheel */
+			c->deadline_ms = XIW_NEVER;
+			break;
+		case 2: /* as when it is freed */
+			c->deadline_ms = XIW_NEVER;
+			xiw_timer_stop(c);
+			cr_assert_null(c->timer_at);
+			break;
+		default:
+			run_at(e->now_ms + rnd(rnd(8) ? 4 : 900));
+		}
+		for (unsigned int i = 0; i < CONNS; i++)
+			if (conns[i]->deadline_ms < next)
+				next = conns[i]->deadline_ms;
+		cr_assert_leq(e->next_scan_ms, next, "step %u, seed %#x", step, SEED);
+		if (e->now_ms >= e->next_scan_ms)
+			run_at(e->now_ms);
+		for (unsigned int i = 0; i < CONNS; i++)
+			cr_assert(conns[i]->deadline_ms == XIW_NEVER ||
+					  (conns[i]->deadline_ms > e->now_ms && conns[i]->timer_at),
+				  "step %u, seed %#x", step, SEED);
+	}
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A connection's life and its report; regions, which are as small as this. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine/internal.h"
+
+#define LINGER_MS 2000
+
+/* What a listener and a connection alike can see of options that make no sense. */
+int xiw_opts_check(const struct xiw_conn_opts *o, bool initiator)
+{
+	bool enhanced = o->enhanced || o->ird || o->ord || o->rtr;
+	size_t most = XIW_PRIVATE_DATA_MAX;
+
+	if (o->revision > 2 || o->ird > XIW_DEPTH_ULP || o->ord > XIW_DEPTH_ULP ||
+	    o->rtr & ~(XIW_RTR_SEND | XIW_RTR_WRITE | XIW_RTR_READ))
+		return -EINVAL;
+	if (!initiator)
+		return 0;
+	if (enhanced) {
+		if (o->revision == 1)
+			return -EINVAL;
+		most -= XIW_MPA_ENHANCED_SIZE;
+	}
+	return o->private_data_len > most || (o->private_data_len && !o->private_data) ? -EINVAL
+										       : 0;
+}
+
+/* RFC 6581: Rev 2 where it is needed, and only there (section 10). */
+static void take_terms(struct xiw_conn *c)
+{
+	struct xiw_conn_opts *o = &c->opts;
+
+	c->terms = (struct xiw_mpa_terms){ .ird = o->ird, .ord = o->ord, .rtr = o->rtr };
+	if (!c->initiator) {
+		o->revision = o->revision ? o->revision : 2;
+		if (!o->rtr) /* section 9.2: one at least */
+			c->terms.rtr = XIW_RTR_SEND | XIW_RTR_WRITE;
+		return;
+	}
+	c->terms.peer_to_peer = o->rtr;
+	o->enhanced |= o->ird || o->ord || o->rtr;
+	if (!o->revision)
+		o->revision = o->enhanced ? 2 : 1;
+}
+
+static int take_opts(struct xiw_conn *c, const struct xiw_conn_opts *opts)
+{
+	int err;
+
+	if (opts) {
+		if (opts->size && opts->size != sizeof(*opts))
+			return -EINVAL;
+		c->opts = *opts;
+	}
+	err = xiw_opts_check(&c->opts, c->initiator);
+	if (err)
+		return err;
+	take_terms(c);
+	if (c->initiator && c->opts.private_data_len)
+		memcpy(c->private_out, c->opts.private_data, c->opts.private_data_len);
+	c->opts.private_data = NULL;
+	if (!c->opts.queues)
+		c->opts.queues = XIW_QUEUES_DEFAULT;
+	if (!c->opts.recv_depth)
+		c->opts.recv_depth = 64;
+	if (!c->opts.send_depth)
+		c->opts.send_depth = 64;
+	if (!c->opts.startup_timeout_ms)
+		c->opts.startup_timeout_ms = 10000;
+	return 0;
+}
+
+static void destroy(struct xiw_conn *c)
+{
+	if (c->prev)
+		c->prev->next = c->next;
+	else if (c->engine->conns == c)
+		c->engine->conns = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	for (struct xiw_conn **at = &c->engine->dirty; c->dirty && *at; at = &(*at)->next_dirty) {
+		if (*at == c) {
+			*at = c->next_dirty;
+			break;
+		}
+	}
+	xiw_timer_stop(c);
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->ulp)
+		c->ulp->free(c);
+	xiw_mpa_stream_free(&c->mpa);
+	xiw_ddp_rx_free(c->ddp);
+	xiw_ddp_tx_free(&c->ddp_tx);
+	free(c->sendq);
+	free(c->stage);
+	free(c->held);
+	free(c->streaming);
+	free(c);
+}
+
+int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
+		 struct xiw_conn **conn)
+{
+	struct xiw_conn *c = aligned_alloc(64, (sizeof(*c) + 63) & ~63ul);
+	struct xiw_ddp_rx_opts ddp = { .table = &e->regions };
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	memset(c, 0, sizeof(*c));
+	c->engine = e;
+	c->initiator = initiator;
+	c->fd = -1;
+	c->window = e->opts.window;
+	c->deadline_ms = c->ack_ms = XIW_NEVER;
+	do {
+		c->id = ++e->next_id;
+	} while (c->id == XIW_DDP_ANY_STREAM);
+	err = take_opts(c, opts);
+	ddp.stream = c->id;
+	ddp.pd = c->opts.pd;
+	ddp.nqueues = c->opts.queues;
+	ddp.depth = c->opts.recv_depth;
+	ddp.first_msn = c->opts.first_msn;
+	if (!err)
+		err = xiw_ddp_rx_create(&c->ddp, &ddp);
+	if (!err)
+		err = xiw_ddp_tx_init(&c->ddp_tx, c->opts.queues, c->opts.first_msn);
+	c->send_depth = c->opts.send_depth;
+	if (!err && !(c->sendq = calloc(c->send_depth, sizeof(*c->sendq))))
+		err = -ENOMEM;
+	c->next = e->conns;
+	if (c->next)
+		c->next->prev = c;
+	e->conns = c;
+	if (err) {
+		destroy(c);
+		return err;
+	}
+	xiw_look_at_clock(e); /* the application may not have run the engine for long */
+	c->deadline_ms = e->now_ms + c->opts.startup_timeout_ms;
+	xiw_timer(c);
+	*conn = c;
+	return 0;
+}
+
+void xiw_conn_set_user_data(struct xiw_conn *c, uint64_t user_data)
+{
+	c->opts.user_data = user_data;
+}
+
+const void *xiw_conn_private_data(const struct xiw_conn *c, size_t *len)
+{
+	*len = c->peer.pd_len;
+	return c->peer.pd;
+}
+
+int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
+{
+	return xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------- */
+
+/*
+ * The incoming stream is in error: it ends here, is reported once, and nothing of it is passed up any more.
+ * The rest, xiw_conn_failed(), waits for the end of the batch, since this is called from the middle of one.
+ */
+void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_ddp_error ddp)
+{
+	if (c->rx_dead)
+		return;
+	c->rx_dead = true;
+	c->failing = true;
+	c->mpa_error = mpa;
+	c->ddp_error = ddp;
+	xiw_dirty(c);
+}
+
+/* The socket takes what still comes, to be thrown away; our own half goes on until the application closes. */
+void xiw_conn_failed(struct xiw_conn *c)
+{
+	c->failing = false;
+	xiw_fall_back(c, XIW_WHY_ERROR, NULL);
+	xiw_conn_event(c, XIW_EV_ERROR, -EPROTO);
+	xiw_conn_maybe_end(c);
+}
+
+static void flush(struct xiw_conn *c)
+{
+	struct xiw_completion done = {
+		.conn = c,
+		.event = XIW_EV_FLUSHED,
+		.status = -ECANCELED,
+	};
+	struct xiw_ddp_buf buf;
+
+	while (xiw_ddp_rx_flush(c->ddp, &done.qn, &buf)) {
+		done.user_data = buf.user_data;
+		if (!c->freed)
+			xiw_complete(c->engine, &done);
+	}
+	xiw_send_flush(c);
+	while (c->held_n) {
+		xiw_buf_return(c->engine, c->held[c->held_head].bid);
+		c->held_head = (uint16_t)((c->held_head + 1) % XIW_BUFS);
+		c->held_n--;
+	}
+	xiw_stream_forget(c);
+}
+
+static void close_socket(struct xiw_conn *c)
+{
+	if (c->fd < 0 || (c->rejected && c->error == ECONNREFUSED && !c->freed))
+		return;
+	close(c->fd);
+	c->fd = -1;
+}
+
+static void cancel(struct xiw_conn *c, enum xiw_op op)
+{
+	io_uring_prep_cancel64(xiw_sqe(c->engine, NULL, XIW_OP_NONE), (uintptr_t)c | op, 0);
+}
+
+/*
+ * The end, orderly (0) or not. The TCP connection is closed; reset if not orderly. A rejected one is left
+ * open, for the application to use or to close (RFC 5044 section 7.1.2 rules 2 and 3).
+ */
+void xiw_conn_end(struct xiw_conn *c, int error)
+{
+	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+	const struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	bool refused = c->initiator && c->state < XIW_OPEN;
+
+	if (c->state == XIW_DEAD)
+		return;
+	if (c->rx_dead)
+		error = EPROTO; /* the first cause, whatever came of it */
+	c->error = error;
+	c->deadline_ms = XIW_NEVER;
+	xiw_conn_unregister(c);
+	c->state = XIW_DEAD;
+	flush(c);
+	/* Except if the peer was told why, and should learn of it; then nothing of his is unread. */
+	if (error && !c->rejected && !c->refusing && !(c->shut && c->eof) && c->fd >= 0) {
+		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		/* A send that waits for room ends at once, and no FIN says that this was all. */
+		if (c->sending)
+			connect(c->fd, &nowhere, sizeof(nowhere));
+	}
+	if (c->ops) {
+		cancel(c, XIW_OP_RECV);
+		cancel(c, XIW_OP_SEND);
+		cancel(c, XIW_OP_CONNECT);
+		cancel(c, XIW_OP_STARTUP);
+	} else {
+		close_socket(c);
+	}
+	if (refused)
+		xiw_conn_event(c, XIW_EV_REFUSED, -error);
+	xiw_conn_event(c, XIW_EV_CLOSED, -error);
+}
+
+/* An operation of a dead connection has ended: with the last one the socket goes. */
+void xiw_conn_op_done(struct xiw_conn *c)
+{
+	if (c->state != XIW_DEAD || c->ops)
+		return;
+	close_socket(c);
+	if (c->freed)
+		destroy(c);
+}
+
+int xiw_conn_take_fd(struct xiw_conn *c)
+{
+	int fd = c->fd;
+
+	if (c->state != XIW_DEAD || !c->rejected || c->error != ECONNREFUSED || fd < 0)
+		return -ENOTCONN;
+	if (c->port)
+		setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
+	c->fd = -1;
+	return fd;
+}
+
+/* After each step of an orderly close, ours or the peer's. */
+void xiw_conn_maybe_end(struct xiw_conn *c)
+{
+	if (c->state == XIW_DEAD)
+		return;
+	if (c->eof && c->state < XIW_OPEN) {
+		c->mpa_error = XIW_MPA_ERR_CLOSED; /* "FIN received" (RFC 5044 section 8) */
+		xiw_conn_end(c, ECONNRESET);
+		return;
+	}
+	/* A Responder that no FPDU came to, and none will, may not send (RFC 5044 section 7.1.2 rule 4). */
+	if (c->eof && !c->may_send && !c->held_n && c->state == XIW_OPEN && !c->direct)
+		xiw_send_flush(c);
+	if (c->closing && !c->shut && !c->send_count && !c->sending && c->state == XIW_OPEN) {
+		c->shut = true;
+		shutdown(c->fd, SHUT_WR);
+		if (c->rx_dead) {
+			/* Time for the last message to arrive: closing with octets unread would reset. */
+			c->deadline_ms = c->engine->now_ms + LINGER_MS;
+			xiw_timer(c);
+		}
+	}
+	if (!c->eof || c->held_n || c->failing)
+		return;
+	if (c->rx_dead) {
+		if (c->shut)
+			xiw_conn_end(c, EPROTO);
+	} else if (xiw_mpa_stream_pending(&c->mpa)) {
+		/* The stream ended within an FPDU. */
+		c->mpa_error = XIW_MPA_ERR_CLOSED;
+		xiw_conn_end(c, ECONNRESET);
+	} else if (c->shut) {
+		xiw_conn_end(c, 0);
+	} else if (!c->eof_told) {
+		c->eof_told = true;
+		xiw_conn_event(c, XIW_EV_EOF, 0);
+	}
+}
+
+int xiw_conn_close(struct xiw_conn *c)
+{
+	if (c->state == XIW_DEAD)
+		return 0;
+	if (c->state != XIW_OPEN) {
+		xiw_conn_end(c, ECONNABORTED);
+		return 0;
+	}
+	c->closing = true;
+	xiw_conn_maybe_end(c);
+	return 0;
+}
+
+void xiw_conn_abort(struct xiw_conn *c)
+{
+	xiw_conn_end(c, ECONNABORTED);
+}
+
+void xiw_conn_free(struct xiw_conn *c)
+{
+	if (!c || c->freed)
+		return;
+	c->freed = true;
+	xiw_conn_end(c, ECONNABORTED);
+	if (!c->ops)
+		destroy(c);
+}
+
+/* ---- report -------------------------------------------------------------------------------------- */
+
+static void flow_info(struct xiw_conn_info *i, const struct xiw_flow *f, uint32_t index)
+{
+	i->path = xiw_owner_path(xiw_flow_owner(f));
+	i->flow = index;
+	i->segments_direct = f->direct_segs;
+	i->segments_kernel = f->kernel_segs;
+	memcpy(i->why, f->why, sizeof(i->why));
+}
+
+void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t size)
+{
+	struct xiw_conn_info i = {
+		.local = c->local,
+		.remote = c->remote,
+		.markers_in = c->opts.markers,
+		.markers_out = c->mpa_tx.markers,
+		.crc = c->crc,
+		.zero_copy = c->zero_copy,
+		.rejected = c->rejected,
+		.revision = c->startup_len > XIW_MPA_REV_OFF ? c->startup[XIW_MPA_REV_OFF] : 0,
+		.enhanced = c->peer.has_enhanced,
+		.peer_to_peer = c->terms.peer_to_peer,
+		.rtr = c->terms.rtr,
+		.ird = c->terms.ird,
+		.ord = c->terms.ord,
+		.peer_ird = c->peer.enhanced.ird,
+		.peer_ord = c->peer.enhanced.ord,
+		.emss = c->emss,
+		.octets_direct = c->placed_direct,
+		.octets_kernel = c->placed_kernel,
+		.stream_direct = c->stream_direct,
+		.stream_kernel = c->stream_kernel,
+		.fpdus = c->fpdus,
+		.fpdus_early = c->fpdus_early,
+		.messages = c->messages,
+		.octets_sent = c->octets_sent,
+		.crc_errors = c->crc_errors,
+		.went_direct = c->went_direct,
+		.went_kernel = c->went_kernel,
+		.acks_sent = c->acks_sent,
+		.injected = c->injections,
+		.mpa_error = c->mpa_error,
+		.ddp_error = c->ddp_error,
+		.error_header_len = c->error_header_len,
+		.error_segment_len = c->error_segment_len,
+		.error = c->error,
+	};
+
+	memcpy(i.no_direct, c->no_direct, sizeof(i.no_direct));
+	memcpy(i.error_header, c->error_header, sizeof(i.error_header));
+	for (unsigned int d = 0; d < XIW_TCP_DROP_MAX; d++)
+		i.drops[d] = c->drops[d] + c->tcp.drops[d];
+	if (c->flow)
+		flow_info(&i, c->flow, c->flow_index);
+	else
+		flow_info(&i, &c->last, c->flow_index);
+	memcpy(info, &i, size < sizeof(i) ? size : sizeof(i));
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Where connections come from: listening, connecting, and sockets that an application hands over. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "engine/internal.h"
+
+#define RETRY_MS 100
+
+/*
+ * A receive buffer that takes the whole window at a fall-back (the kernel counts its own overhead, several
+ * times the payload for small segments), and from the start, as it decides the window scale. Only with the
+ * privilege that the direct path needs anyway; otherwise the kernel's own tuning is better.
+ */
+void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path)
+{
+	int one = 1, size = (int)(e->opts.window * 4);
+
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+	/* Urgent is a pointer: the octet is of the stream (RFC 9293 section 3.8.5), and FPDUs miss it else. */
+	setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one));
+	if (path != XIW_USE_KERNEL && e->opts.path != XIW_USE_KERNEL)
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+}
+
+static void arm_accept(struct xiw_listener *l)
+{
+	io_uring_prep_multishot_accept(xiw_sqe(l->engine, l, XIW_OP_ACCEPT), l->fd, NULL, NULL,
+				       SOCK_CLOEXEC);
+	l->armed = true;
+	l->engine->accepts++;
+}
+
+int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
+	       const struct xiw_conn_opts *opts, struct xiw_listener **listener)
+{
+	struct xiw_listener *l;
+	int one = 1, err;
+
+	if (opts && (opts->size != sizeof(*opts) || xiw_opts_check(opts, false)))
+		return -EINVAL;
+	l = aligned_alloc(64, (sizeof(*l) + 63) & ~63ul);
+	if (!l)
+		return -ENOMEM;
+	memset(l, 0, sizeof(*l));
+	l->engine = e;
+	l->retry_ms = XIW_NEVER;
+	if (opts)
+		l->opts = *opts;
+	l->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (l->fd < 0)
+		goto fail;
+	xiw_sock_prepare(l->fd, e, l->opts.path);
+	if (setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(l->fd, addr, len) || listen(l->fd, 1024))
+		goto fail;
+	l->next = e->listeners;
+	e->listeners = l;
+	arm_accept(l);
+	*listener = l;
+	return 0;
+fail:
+	err = -errno;
+	if (l->fd >= 0)
+		close(l->fd);
+	free(l);
+	return err;
+}
+
+int xiw_listener_addr(const struct xiw_listener *l, struct sockaddr_storage *addr, socklen_t *len)
+{
+	*len = sizeof(*addr);
+	return getsockname(l->fd, (struct sockaddr *)addr, len) ? -errno : 0;
+}
+
+void xiw_listener_free(struct xiw_listener *l)
+{
+	struct xiw_listener **at;
+
+	if (!l || l->closing)
+		return;
+	for (at = &l->engine->listeners; *at && *at != l; at = &(*at)->next)
+		;
+	if (*at)
+		*at = l->next;
+	l->closing = true;
+	if (!l->armed) {
+		close(l->fd);
+		free(l);
+		return;
+	}
+	/* The pending accept ends, and frees it in xiw_accept_done(). */
+	io_uring_prep_cancel64(xiw_sqe(l->engine, NULL, XIW_OP_NONE), (uintptr_t)l | XIW_OP_ACCEPT,
+			       0);
+	io_uring_submit(&l->engine->ring);
+}
+
+/* No file descriptor, or no memory: the connection waits in the backlog, and trying at once would spin. */
+static bool exhausted(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS;
+}
+
+static void not_accepted(struct xiw_listener *l, int err)
+{
+	struct xiw_completion done = {
+		.user_data = l->opts.user_data,
+		.event = XIW_EV_NOT_ACCEPTED,
+		.status = err,
+	};
+
+	if (l->told != err)
+		xiw_complete_app(l->engine, &done);
+	l->told = err;
+}
+
+static void accepted(struct xiw_listener *l, int fd)
+{
+	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+	struct xiw_conn *c;
+	int err = l->closing ? -ECANCELED : xiw_conn_new(l->engine, false, &l->opts, &c);
+
+	if (err) {
+		/* So that the peer does not wait for an answer. */
+		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		close(fd);
+		if (!l->closing)
+			not_accepted(l, err);
+		return;
+	}
+	l->told = 0;
+	c->fd = fd;
+	c->state = XIW_LISTENING;
+	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL);
+	xiw_startup_begin(c, NULL);
+}
+
+void xiw_accept_again(struct xiw_engine *e)
+{
+	for (struct xiw_listener *l = e->listeners; l; l = l->next) {
+		if (l->retry_ms <= e->now_ms) {
+			l->retry_ms = XIW_NEVER;
+			arm_accept(l);
+		} else {
+			xiw_wake_at(e, l->retry_ms);
+		}
+	}
+}
+
+void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
+{
+	if (!(flags & IORING_CQE_F_MORE)) {
+		l->armed = false;
+		l->engine->accepts--;
+	}
+	if (res >= 0)
+		accepted(l, res);
+	if (l->armed)
+		return;
+	if (l->closing) {
+		close(l->fd);
+		free(l);
+	} else if (exhausted(res)) {
+		not_accepted(l, res);
+		l->retry_ms = l->engine->now_ms + RETRY_MS;
+		xiw_wake_at(l->engine, l->retry_ms);
+	} else {
+		arm_accept(l);
+	}
+}
+
+static int start_connect(struct xiw_conn *c)
+{
+	c->fd = socket(c->remote.ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (c->fd < 0)
+		return -errno;
+	xiw_sock_prepare(c->fd, c->engine, c->opts.path);
+	io_uring_prep_connect(xiw_sqe(c->engine, c, XIW_OP_CONNECT), c->fd,
+			      (struct sockaddr *)&c->remote, c->remote_len);
+	c->ops++;
+	return 0;
+}
+
+int xiw_connect(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
+		const struct xiw_conn_opts *opts, struct xiw_conn **conn)
+{
+	struct xiw_conn *c;
+	int err;
+
+	if (len > sizeof(c->remote))
+		return -EINVAL;
+	err = xiw_conn_new(e, true, opts, &c);
+	if (err)
+		return err;
+	memcpy(&c->remote, addr, len);
+	c->remote_len = len;
+	err = start_connect(c);
+	if (err) {
+		c->state = XIW_DEAD;
+		xiw_conn_free(c);
+		return err;
+	}
+	*conn = c;
+	return 0;
+}
+
+/*
+ * RFC 6581 section 10: the Responder may be one that knows no Rev 2, and closed for that. A new TCP connection,
+ * within the time of the first.
+ */
+bool xiw_connect_again(struct xiw_conn *c)
+{
+	if (!c->opts.fall_back || !c->opts.enhanced || c->upgraded || c->ops || c->startup_len)
+		return false;
+	xiw_conn_unregister(c);
+	close(c->fd);
+	c->opts.enhanced = false;
+	c->opts.revision = 1;
+	c->terms = (struct xiw_mpa_terms){ .ird = XIW_DEPTH_ULP, .ord = XIW_DEPTH_ULP };
+	c->reply_len = c->startup_off = 0;
+	c->no_direct[0] = '\0';
+	c->state = XIW_CONNECTING;
+	return !start_connect(c);
+}
+
+void xiw_connect_done(struct xiw_conn *c, int res)
+{
+	c->ops--;
+	if (c->state == XIW_DEAD) {
+		xiw_conn_op_done(c);
+		return;
+	}
+	if (res < 0) {
+		xiw_conn_end(c, -res);
+		return;
+	}
+	c->state = XIW_REQUESTED;
+	xiw_startup_begin(c, NULL);
+}
+
+/* ---- delayed startup ----------------------------------------------------------------------------- */
+
+static int check_socket(int fd)
+{
+	struct tcp_info info = {};
+	int protocol = 0;
+	socklen_t len = sizeof(protocol);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len))
+		return -errno;
+	if (protocol != IPPROTO_TCP)
+		return -EINVAL;
+	len = sizeof(info);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return -errno;
+	return info.tcpi_state == TCP_ESTABLISHED ? 0 : -ENOTCONN;
+}
+
+static int check_upgrade(const struct xiw_upgrade *u)
+{
+	if (!u)
+		return 0;
+	if (u->size != sizeof(*u) || (u->prefix_len && !u->prefix) || (u->last_len && !u->last) ||
+	    u->last_len > INT32_MAX)
+		return -EINVAL;
+	return 0;
+}
+
+int xiw_conn_from_fd(struct xiw_engine *e, int fd, bool initiator, const struct xiw_conn_opts *opts,
+		     const struct xiw_upgrade *upgrade, struct xiw_conn **conn)
+{
+	struct xiw_conn *c;
+	int err = check_upgrade(upgrade);
+
+	if (!err)
+		err = check_socket(fd);
+	if (!err)
+		err = xiw_conn_new(e, initiator, opts, &c);
+	if (err)
+		return err;
+	if (upgrade && upgrade->last_len) {
+		c->streaming = malloc(upgrade->last_len);
+		if (!c->streaming) {
+			c->state = XIW_DEAD;
+			xiw_conn_free(c);
+			return -ENOMEM;
+		}
+		memcpy(c->streaming, upgrade->last, upgrade->last_len);
+		c->streaming_len = (uint32_t)upgrade->last_len;
+	}
+	c->fd = fd;
+	c->upgraded = true;
+	xiw_sock_prepare(fd, e, c->opts.path);
+	c->state = initiator ? XIW_REQUESTED : XIW_LISTENING;
+	*conn = c;
+	xiw_startup_begin(c, upgrade);
+	return 0;
+}

@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The direct path: frames from AF_XDP through the fast-path TCP receiver to placement, then one commit
+ * and at most a few acknowledgements per batch and connection.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "engine/internal.h"
+#include "tcp/csum.h"
+
+#define PAWS_SLACK (1u << 12) /* ticks of the peer's timestamp clock */
+#define PAWS_AGE (1u << 24)
+#define CRC_TRIES 8 /* bad CRCs at one place before it is no accident: MPA error 2 */
+
+/* Sanity of what XDP wrote: it is ours, but it is also an index and offsets. */
+static const struct xiw_meta *meta_of(const struct xiw_packet *p)
+{
+	const struct xiw_meta *meta = (const void *)(p->frag[0].base - sizeof(*meta));
+
+	if (meta->version != XIW_ABI_VERSION || meta->flow >= XIW_MAX_FLOWS ||
+	    meta->l3_off < XIW_ETH_LEN || meta->l3_off > sizeof(((struct xiw_conn *)0)->l2) ||
+	    meta->l4_off < meta->l3_off + XIW_IP4_MIN ||
+	    meta->payload_off < meta->l4_off + XIW_TCP_MIN || meta->payload_off > p->frag[0].len ||
+	    (uint32_t)meta->payload_off + meta->payload_len > p->len)
+		return NULL;
+	return meta;
+}
+
+/*
+ * The socket has been read up to the start of the stretch: the fast-path receiver takes over. False if that
+ * place is none, or the connection cannot be direct any more; then it has fallen back.
+ */
+static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta,
+		  const struct xiw_tcp_seg *seg)
+{
+	const uint8_t *tcp = p->frag[0].base + meta->l4_off;
+	struct xiw_flow *f = c->flow;
+	uint32_t snd_nxt = xiw_flow_get(&f->snd_nxt);
+	struct xiw_tcp_rx_conf conf = {
+		.sport = xiw_wire_get16(tcp + XIW_TCP_OFF_DPORT),
+		.dport = xiw_wire_get16(tcp + XIW_TCP_OFF_SPORT),
+		.rcv_nxt = c->committed,
+		.last_ack_sent = c->committed,
+		.window = c->window,
+		.buffer = c->window,
+		/* The kernel followed acknowledgements until now: start low, the first one is news. */
+		.snd_una = snd_nxt - (1u << 16),
+		.snd_nxt = snd_nxt,
+		.peer_wnd = 0xffff,
+		.mss = c->sock.rcv_mss,
+		.rcv_wscale = c->sock.rcv_wscale,
+		.snd_wscale = c->sock.snd_wscale,
+		.ts_ok = c->sock.timestamps,
+		.sack_ok = c->sock.sack,
+		.ecn_ok = c->sock.ecn,
+		.ece = __atomic_load_n(&f->ece, __ATOMIC_RELAXED) == XIW_ECE_ON,
+		.now_ms = c->engine->now_ms,
+		.max_keep = c->engine->opts.frames / 4,
+	};
+
+	enum xiw_reason why = c->rx_dead			? XIW_WHY_ERROR
+			      : xiw_mpa_stream_pending(&c->mpa) ? XIW_WHY_BOUNDARY
+								: XIW_WHY_NONE;
+
+	/*
+	 * The CPU that began the stretch looks at kernel_high after its swap, but may stand still before it
+	 * does. Whoever gave the kernel octets beyond S under ARMED raised kernel_high before the swap.
+	 */
+	if (!why && __atomic_load_n(&f->kernel_high, __ATOMIC_ACQUIRE) != c->committed)
+		why = XIW_WHY_RACE;
+	if (why) {
+		xiw_fall_back(c, why, NULL);
+		return false;
+	}
+	/* So that at a fall-back the kernel takes all that the engine has offered by then. */
+	if (xiw_seq_before(xiw_flow_get(&f->kernel_edge), c->committed + c->window) &&
+	    !xiw_sock_open_window(c->fd, c->window))
+		xiw_flow_raise(&f->kernel_edge, c->committed + c->window);
+	conf.right_edge = xiw_seq_max(xiw_flow_get(&f->kernel_edge), xiw_flow_get(&f->direct_edge));
+	/*
+	 * What XDP saw last counts for nothing: no checksum was looked at, and one damaged TSval would have PAWS drop
+	 * all that follows. An old duplicate is older than the last stretch's newest, but not by an age (RFC 7323
+	 * section 5.5).
+	 */
+	conf.ts_recent = seg->tsval;
+	if (c->tcp.flags & XIW_TCP_RX_TS && c->tcp.ts_recent - seg->tsval - PAWS_SLACK < PAWS_AGE)
+		conf.ts_recent = c->tcp.ts_recent;
+	for (unsigned int i = 0; i < XIW_TCP_DROP_MAX; i++)
+		c->drops[i] += c->tcp.drops[i];
+	xiw_tcp_rx_init(&c->tcp, &conf);
+	c->draining = false;
+	return true;
+}
+
+/* A frame of an epoch that the connection does not know: has XDP begun a stretch? */
+static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
+{
+	uint64_t owner = xiw_flow_owner(c->flow);
+
+	if (c->direct && xiw_owner_epoch(owner) != c->epoch)
+		xiw_ownership_lost(c);
+	if (xiw_owner_path(owner) != XIW_PATH_DIRECT || xiw_owner_epoch(owner) != meta->epoch)
+		return false;
+	if (c->direct)
+		return true;
+	c->epoch = meta->epoch;
+	c->committed = xiw_owner_value(owner);
+	c->direct = c->draining = true;
+	c->early = NULL;
+	c->early_end = &c->early;
+	c->went_direct++;
+	return true;
+}
+
+/* Is the frame of the stretch that is under way? Then the connection is ready for it. */
+static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_packet *p,
+		    const struct xiw_meta *meta)
+{
+	/* Once per batch is enough; the commit is the judge. */
+	if (c->direct && c->batch == c->engine->batch && c->epoch == meta->epoch)
+		return true;
+	if (!begin(c, meta))
+		return false;
+	c->batch = c->engine->batch;
+	c->rxq = q;
+	c->l2_len = (uint8_t)meta->l3_off;
+	memcpy(c->l2, p->frag[0].base, c->l2_len);
+	/* After the frames were fetched, so that no acknowledgement in them is ahead of it. */
+	if (!c->draining)
+		xiw_tcp_rx_set_snd(&c->tcp, xiw_flow_get(&c->flow->snd_nxt));
+	xiw_dirty(c);
+	return true;
+}
+
+static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
+			  const struct xiw_meta *meta)
+{
+	uint32_t len = (uint32_t)meta->payload_off - meta->l4_off + meta->payload_len, run;
+	const uint8_t *ip = p->frag[0].base + meta->l3_off;
+	struct xiw_csum sum = {};
+
+	if (c->ip_version == 4)
+		xiw_csum_pseudo4(&sum, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, len);
+	else
+		xiw_csum_pseudo6(&sum, ip + XIW_IP6_OFF_SRC, ip + XIW_IP6_OFF_DST, len);
+	for (unsigned int i = 0; i < p->frags && len; i++) {
+		uint32_t off = i ? 0 : meta->l4_off;
+
+		run = (uint32_t)p->frag[i].len - off;
+		if (run > len)
+			run = len;
+		xiw_csum_add(&sum, p->frag[i].base + off, run);
+		len -= run;
+	}
+	return xiw_csum_good(&sum);
+}
+
+/* A wrong CRC: the segment is as good as lost, and TCP sends it again (RFC 5044 section 8). */
+static void bad_crc(struct xiw_conn *c)
+{
+	c->crc_errors++;
+	if (c->crc_tries && c->crc_seq == c->tcp.rcv_nxt) {
+		if (++c->crc_tries >= CRC_TRIES)
+			xiw_conn_stream_error(c, XIW_MPA_ERR_CRC, 0);
+		return;
+	}
+	c->crc_seq = c->tcp.rcv_nxt;
+	c->crc_tries = 1;
+}
+
+/* Where a walk over the FPDUs of a segment ended, and why. */
+struct walk {
+	uint32_t done;		    /* octets of whole FPDUs that were accepted */
+	uint32_t need;		    /* length of the one that is not whole */
+	enum xiw_mpa_status status; /* of the last one */
+	int err;		    /* of xiw_fpdu_accept() */
+};
+
+/* Walks the FPDUs from the in-order point on. `k`: the segment was kept, and may be placed in part. */
+static struct walk walk(struct xiw_conn *c, const struct xiw_vec *v, unsigned int n, uint32_t len,
+			const struct xiw_kept *k)
+{
+	struct walk w = {};
+	struct xiw_fpdu f = {};
+
+	while (w.done < len) {
+		uint32_t seq = c->tcp.rcv_nxt + w.done;
+		unsigned int how = XIW_FPDU_DIRECT;
+
+		w.status = xiw_mpa_parse(&c->mpa.rx, v, n, w.done, &f);
+		if (w.status != XIW_MPA_OK)
+			break;
+		if (w.done + f.wire_len == len)
+			how |= XIW_FPDU_BOUNDED;
+		if (k && !xiw_seq_before(seq, k->placed_from) &&
+		    !xiw_seq_after(seq + f.wire_len, k->placed_to))
+			how |= XIW_FPDU_PLACED;
+		w.err = xiw_fpdu_accept(c, &f, v, n, how);
+		if (w.err)
+			break;
+		w.done += f.wire_len;
+		xiw_mpa_rx_advance(&c->mpa.rx, f.wire_len);
+	}
+	w.need = f.wire_len;
+	if (w.status == XIW_MPA_BAD_MARKER && c->crc && !xiw_mpa_verify(&f, v, n))
+		w.err = -EBADMSG; /* damaged, not misplaced: error 3 wants a valid CRC (section 8) */
+	return w;
+}
+
+/* A segment in order: its FPDUs, and what to do where they end. */
+static void take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
+		 const struct xiw_kept *k)
+{
+	struct xiw_vec v[XIW_XSK_FRAGS_MAX];
+	unsigned int n = xiw_payload(s->packet, s->meta, t->off, t->len, v);
+	struct walk w = walk(c, v, n, t->len, k);
+
+	if (w.done) {
+		c->stream_direct += w.done;
+		c->crc_tries = 0;
+		xiw_tcp_rx_advance(&c->tcp, w.done);
+	}
+	if (w.err == -EBADMSG)
+		bad_crc(c);
+	else if (w.status == XIW_MPA_BAD_MARKER || w.status == XIW_MPA_BAD_LENGTH)
+		xiw_conn_stream_error(c, XIW_MPA_ERR_MARKER, 0);
+	else if (w.status == XIW_MPA_MORE && !c->rx_dead)
+		xiw_fall_back(c, w.need > c->tcp.mss ? XIW_WHY_TOO_LARGE : XIW_WHY_MISALIGNED, s);
+}
+
+/*
+ * Half of the frames may be kept; the other half always goes round, so that what fills a gap finds one. Who has
+ * as many as are left gets no more: alone a connection gets half of them, with n others each about one part in
+ * n + 2, and there are always some for the next.
+ */
+static struct xiw_kept *keep_packet(struct xiw_conn *c, const struct xiw_segment *s)
+{
+	struct xiw_engine *e = c->engine;
+	uint32_t left = e->opts.frames / 2 - e->kept_frames;
+	struct xiw_kept *k = e->kept_free;
+
+	if (!k || s->packet->frags > left || c->kept_frames >= left)
+		return NULL;
+	e->kept_free = k->next_free;
+	k->conn = c;
+	k->frames = s->packet->frags;
+	e->kept_frames += k->frames;
+	c->kept_frames += k->frames;
+	k->packet = *s->packet;
+	k->meta = *s->meta;
+	k->rxq = c->rxq;
+	return k;
+}
+
+/* Counted no longer: it is about to be taken, or kept anew. */
+static void uncount(struct xiw_kept *k)
+{
+	k->conn->engine->kept_frames -= k->frames;
+	k->conn->kept_frames -= k->frames;
+	k->frames = 0;
+}
+
+void xiw_kept_free(struct xiw_engine *e, struct xiw_kept *k)
+{
+	uncount(k);
+	xiw_xsk_release(&k->rxq->xsk, k->packet.addr, k->packet.frags);
+	k->next_free = e->kept_free;
+	e->kept_free = k;
+}
+
+/* What was kept may be in order now. */
+static void drain_kept(struct xiw_conn *c)
+{
+	struct xiw_tcp_take t;
+	struct xiw_kept *k;
+
+	while (c->direct && !c->rx_dead && (k = (struct xiw_kept *)xiw_tcp_rx_next(&c->tcp))) {
+		struct xiw_segment s = { &k->packet, &k->meta };
+
+		switch (xiw_tcp_rx_turn(&c->tcp, &k->node, &t)) {
+		case XIW_TCP_TAKE:
+			take(c, &s, &t, k);
+			break;
+		case XIW_TCP_CONTROL:
+			xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_WHY_FIN : XIW_WHY_URGENT, &s);
+			break;
+		default:
+			break;
+		}
+		xiw_kept_free(c->engine, k);
+	}
+}
+
+/* Returns true if the packet's frames are kept. */
+static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
+{
+	struct xiw_tcp_take t;
+	struct xiw_kept *k;
+	bool kept = false;
+
+	switch (xiw_tcp_rx_segment(&c->tcp, seg, c->engine->now_ms, &t)) {
+	case XIW_TCP_TAKE:
+		take(c, s, &t, NULL);
+		if (c->tcp.keep_head)
+			drain_kept(c);
+		break;
+	case XIW_TCP_KEEP:
+		k = keep_packet(c, s);
+		if (k && !xiw_early_place(c, k)) {
+			/* Not acknowledged selectively either, so that it is sent again. */
+			k->packet.frags = 0;
+			xiw_kept_free(c->engine, k);
+			c->crc_errors++;
+			break;
+		}
+		if (k)
+			xiw_tcp_keep_set(&k->node, &t);
+		kept = xiw_tcp_rx_keep(&c->tcp, k ? &k->node : NULL) == XIW_TCP_KEEP;
+		if (k && !kept) {
+			k->packet.frags = 0; /* the caller's again */
+			xiw_kept_free(c->engine, k);
+		}
+		break;
+	case XIW_TCP_CONTROL:
+		xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_WHY_FIN : XIW_WHY_URGENT, s);
+		break;
+	case XIW_TCP_DROP:
+		break;
+	}
+	/* A duplicate ACK says what a later one cannot: it does not wait for the end of the batch. */
+	if (c->direct && xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, false))
+		xiw_direct_settle(c);
+	return kept;
+}
+
+/*
+ * What the kernel's IP would have looked at: a link-layer group address (RFC 1122 section 4.2.3.10), a VLAN, which
+ * is another link, and IPv4's checksum (section 3.2.1.2).
+ */
+static bool link_good(const struct xiw_packet *p, const struct xiw_meta *meta)
+{
+	const uint8_t *frame = p->frag[0].base, *ip = frame + meta->l3_off;
+
+	if (frame[XIW_ETH_OFF_DST] & 1)
+		return false;
+	for (uint32_t tag = XIW_ETH_LEN; tag < meta->l3_off; tag += XIW_VLAN_LEN)
+		if (xiw_wire_get16(frame + tag) & XIW_VLAN_ID)
+			return false;
+	return ip[0] >> 4 != 4 || xiw_csum_fold(xiw_csum_partial(ip, xiw_ip4_hlen(ip))) == 0xffff;
+}
+
+/* Headers and checksum. False: not a segment that TCP would look at. */
+static bool read_segment(struct xiw_conn *c, const struct xiw_packet *p,
+			 const struct xiw_meta *meta, struct xiw_tcp_seg *seg)
+{
+	const uint8_t *ip = p->frag[0].base + meta->l3_off;
+	int hlen = xiw_tcp_parse(p->frag[0].base + meta->l4_off, p->frag[0].len - meta->l4_off,
+				 (size_t)meta->payload_off - meta->l4_off + meta->payload_len, seg);
+
+	if (hlen != meta->payload_off - meta->l4_off || !link_good(p, meta) ||
+	    (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta))) {
+		c->flow->segs_dropped++;
+		return false;
+	}
+	seg->ecn = c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
+	return true;
+}
+
+/*
+ * A segment that comes before the socket was read up to the start of the stretch. Those from there on wait.
+ * Those from before it are the socket's: XDP has passed such octets, but the kernel may have dropped them,
+ * and the peer now sends them again.
+ */
+static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
+			    const struct xiw_tcp_seg *seg)
+{
+	struct xiw_kept *k;
+
+	if (xiw_seq_before(seg->seq, c->committed)) {
+		xiw_inject_old(c, s);
+		return false;
+	}
+	/* Nobody was offered more than this. */
+	k = NULL;
+	if (!xiw_seq_after(seg->seq, xiw_seq_max(xiw_flow_get(&c->flow->kernel_edge),
+						 xiw_flow_get(&c->flow->direct_edge))))
+		k = keep_packet(c, s);
+	if (!k) {
+		c->flow->segs_dropped++;
+		return false;
+	}
+	k->next_free = NULL;
+	*c->early_end = k;
+	c->early_end = &k->next_free;
+	return true;
+}
+
+/* Returns true if the packet's frames are kept. */
+static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
+{
+	const struct xiw_meta *meta = meta_of(p);
+	struct xiw_conn *c = meta ? q->port->by_flow[meta->flow] : NULL;
+	struct xiw_segment s = { p, meta };
+	struct xiw_tcp_seg seg = {};
+
+	if (!c || !read_segment(c, p, meta, &seg))
+		return false;
+	if (c->rx_dead && !c->leaving)
+		return false; /* nothing more is placed or delivered; TCP sends it again, to the socket */
+	if (!current(c, q, p, meta)) {
+		xiw_stale_segment(c, p, meta);
+		return false;
+	}
+	if (c->leaving) {
+		xiw_inject_late(c, &s);
+		return false;
+	}
+	if (c->draining) {
+		if (c->early || c->stream_nxt != c->committed)
+			return wait_for_socket(c, &s, &seg);
+		if (!enter(c, p, meta, &seg)) {
+			if (c->leaving)
+				xiw_inject_late(c, &s);
+			else
+				xiw_stale_segment(c, p, meta);
+			return false;
+		}
+	}
+	return segment(c, &s, &seg);
+}
+
+/* The socket has given octets: if they reach the start of the stretch, the frames that waited have their turn. */
+void xiw_direct_drained(struct xiw_conn *c)
+{
+	struct xiw_kept *k;
+
+	if (!c->draining || c->leaving)
+		return;
+	/* XDP may have taken the stream back, and no frame will tell. */
+	if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->epoch) {
+		xiw_ownership_lost(c);
+		return;
+	}
+	if (c->stream_nxt != c->committed)
+		return;
+	/* A fall-back on the way takes the rest of the list with it. */
+	while ((k = c->early)) {
+		struct xiw_segment s = { &k->packet, &k->meta };
+		struct xiw_tcp_seg seg = {};
+
+		read_segment(c, s.packet, s.meta, &seg);
+		if (c->draining && !enter(c, s.packet, s.meta, &seg))
+			return;
+		c->early = k->next_free;
+		c->rxq = k->rxq;
+		uncount(k);
+		/* If it is kept again, out of order, the frames have moved to another node. */
+		if (segment(c, &s, &seg))
+			k->packet.frags = 0;
+		xiw_kept_free(c->engine, k);
+	}
+}
+
+unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
+{
+	unsigned int n, i;
+
+	n = xiw_xsk_receive(&q->xsk, e->packets, q->batch);
+	e->batch++;
+	for (i = 0; i < n; i++)
+		if (!packet(q, &e->packets[i]))
+			xiw_xsk_release(&q->xsk, e->packets[i].addr, e->packets[i].frags);
+	xiw_xsk_refill(&q->xsk);
+	return n;
+}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "engine/internal.h"
+
+#define LEAVE_BATCHES 8
+
+void xiw_look_at_clock(struct xiw_engine *e)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	e->now_ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	e->now_ms = e->now_ns / 1000000;
+}
+
+struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&e->ring);
+
+	while (!sqe) {
+		io_uring_submit(&e->ring);
+		sqe = io_uring_get_sqe(&e->ring);
+	}
+	/* The io_uring_prep_*() that follows leaves user_data alone since liburing 2.2. */
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->user_data = (uintptr_t)object | op;
+	return sqe;
+}
+
+void xiw_wake_at(struct xiw_engine *e, uint64_t ms)
+{
+	if (ms < e->next_scan_ms)
+		e->next_scan_ms = ms;
+}
+
+void xiw_dirty(struct xiw_conn *c)
+{
+	if (c->dirty)
+		return;
+	c->dirty = true;
+	c->next_dirty = c->engine->dirty;
+	c->engine->dirty = c;
+}
+
+int xiw_engine_fd(const struct xiw_engine *e)
+{
+	return e->ring.ring_fd;
+}
+
+/* ---- provided buffers ---------------------------------------------------------------------------- */
+
+static void buf_add(struct xiw_engine *e, uint16_t bid)
+{
+	io_uring_buf_ring_add(e->bufs, e->buf_area + (size_t)bid * XIW_BUF_SIZE, XIW_BUF_SIZE, bid,
+			      io_uring_buf_ring_mask(XIW_BUFS), 0);
+	io_uring_buf_ring_advance(e->bufs, 1);
+}
+
+void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
+{
+	buf_add(e, bid);
+	e->bufs_out--;
+}
+
+static int make_bufs(struct xiw_engine *e)
+{
+	size_t ring_len = XIW_BUFS * sizeof(struct io_uring_buf);
+	struct io_uring_buf_reg reg = { .ring_entries = XIW_BUFS, .bgid = XIW_BUF_GROUP };
+
+	e->bufs = mmap(NULL, ring_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (e->bufs == MAP_FAILED) {
+		e->bufs = NULL;
+		return -ENOMEM;
+	}
+	e->buf_area = mmap(NULL, (size_t)XIW_BUFS * XIW_BUF_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (e->buf_area == MAP_FAILED) {
+		e->buf_area = NULL;
+		return -ENOMEM;
+	}
+	reg.ring_addr = (uintptr_t)e->bufs;
+
+	int err = io_uring_register_buf_ring(&e->ring, &reg, 0);
+
+	if (err)
+		return err;
+	io_uring_buf_ring_init(e->bufs);
+	for (uint16_t i = 0; i < XIW_BUFS; i++)
+		buf_add(e, i);
+	return 0;
+}
+
+/* ---- creation ------------------------------------------------------------------------------------ */
+
+static bool power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
+{
+	e->opts = (struct xiw_engine_opts){ .app_ring_fd = -1 };
+	if (opts) {
+		if (opts->size != sizeof(*opts))
+			return -EINVAL;
+		e->opts = *opts;
+	}
+	if (!e->opts.cq_entries)
+		e->opts.cq_entries = 8192;
+	if (!e->opts.frames)
+		e->opts.frames = 8192;
+	if (!e->opts.window)
+		e->opts.window = 1 << 20;
+	if (!power_of_two(e->opts.cq_entries) || e->opts.cq_entries < 4096 ||
+	    !power_of_two(e->opts.frames) || e->opts.frames < 256 || e->opts.window < 4096 ||
+	    e->opts.window > 1u << 29)
+		return -EINVAL;
+	snprintf(e->pin_dir, sizeof(e->pin_dir), "%s",
+		 e->opts.pin_dir ? e->opts.pin_dir : XIW_PIN_DIR);
+	return 0;
+}
+
+static int make_ring(struct xiw_engine *e)
+{
+	struct io_uring_params p = {
+		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+			 IORING_SETUP_CQSIZE | IORING_SETUP_TASKRUN_FLAG,
+		.cq_entries = 4096,
+	};
+	int err = io_uring_queue_init_params(XIW_SQ_ENTRIES, &e->ring, &p);
+
+	if (!err)
+		e->ring_ready = true;
+	return err;
+}
+
+int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **engine)
+{
+	struct xiw_engine *e = aligned_alloc(64, (sizeof(*e) + 63) & ~63ul);
+	uint32_t seed = 0;
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	memset(e, 0, sizeof(*e));
+	e->injector = (struct xiw_injector){ .fd4 = -1, .fd6 = -1 };
+	e->watch_fd = -1;
+	e->next_scan_ms = e->collect_ms = e->watch_ms = XIW_NEVER;
+	e->starved_end = &e->starved;
+	xiw_look_at_clock(e);
+	err = take_opts(e, opts);
+	if (!err)
+		err = make_ring(e);
+	if (!err)
+		err = make_bufs(e);
+	if (err)
+		goto fail;
+	err = -ENOMEM;
+	e->cq = calloc(e->opts.cq_entries, sizeof(*e->cq));
+	e->cq_mask = e->opts.cq_entries - 1;
+	e->kept_total = e->opts.frames / 2;
+	e->kept = calloc(e->kept_total, sizeof(*e->kept));
+	if (!e->cq || !e->kept)
+		goto fail;
+	for (uint32_t i = 0; i < e->kept_total; i++) {
+		e->kept[i].next_free = e->kept_free;
+		e->kept_free = &e->kept[i];
+	}
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		seed = (uint32_t)e->now_ns;
+	xiw_ddp_table_init(&e->regions, seed);
+	*engine = e;
+	return 0;
+fail:
+	xiw_engine_destroy(e);
+	return err;
+}
+
+void xiw_engine_destroy(struct xiw_engine *e)
+{
+	if (!e)
+		return;
+	while (e->listeners)
+		xiw_listener_free(e->listeners);
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		xiw_conn_free(c);
+	}
+	/* The kernel ends what is under way before it lets go of the ring. */
+	for (int i = 0; (e->conns || e->accepts) && i < 1000; i++) {
+		/* Nobody takes completions any more, and with some in the queue nothing would wait. */
+		e->cq_head = e->cq_tail;
+		e->overflow_n = 0;
+		xiw_engine_run(e, 1);
+	}
+	xiw_ports_free(e);
+	if (e->ring_ready)
+		io_uring_queue_exit(&e->ring);
+	if (e->watch_fd >= 0)
+		close(e->watch_fd);
+	xiw_injector_close(&e->injector);
+	xiw_ddp_table_free(&e->regions);
+	if (e->bufs)
+		munmap(e->bufs, XIW_BUFS * sizeof(struct io_uring_buf));
+	if (e->buf_area)
+		munmap(e->buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE);
+	xiw_stages_free(e);
+	free(e->overflow);
+	free(e->kept);
+	free(e->cq);
+	free(e);
+}
+
+/* ---- the turn ------------------------------------------------------------------------------------ */
+
+static void dispatch(const struct io_uring_cqe *cqe)
+{
+	void *object = (void *)(uintptr_t)(cqe->user_data & ~XIW_OP_MASK);
+	struct xiw_rxq *q = object;
+
+	switch ((enum xiw_op)(cqe->user_data & XIW_OP_MASK)) {
+	case XIW_OP_NONE:
+		break;
+	case XIW_OP_ACCEPT:
+		xiw_accept_done(object, cqe->res, cqe->flags);
+		break;
+	case XIW_OP_CONNECT:
+		xiw_connect_done(object, cqe->res);
+		break;
+	case XIW_OP_RECV:
+		xiw_recv_done(object, cqe->res, cqe->flags);
+		xiw_conn_op_done(object);
+		break;
+	case XIW_OP_SEND:
+		xiw_send_done(object, cqe->res);
+		break;
+	case XIW_OP_STARTUP:
+		xiw_startup_done(object, cqe->res);
+		break;
+	case XIW_OP_WATCH:
+		xiw_watch_event(object);
+		break;
+	case XIW_OP_POLL_XSK:
+		q->polled = false;
+		break;
+	case XIW_OP_KICK_XSK:
+		q->kicking = false;
+		/* The kernel sends a bounded number of packets per call. */
+		if (cqe->res == -EAGAIN || cqe->res == -EBUSY || cqe->res == -ENOBUFS)
+			q->xsk.kick = true;
+		break;
+	}
+}
+
+static unsigned int reap(struct xiw_engine *e)
+{
+	struct io_uring_cqe *cqe;
+	unsigned int head, n = 0;
+
+	e->news_read = false;
+	io_uring_for_each_cqe(&e->ring, head, cqe)
+	{
+		dispatch(cqe);
+		n++;
+	}
+	io_uring_cq_advance(&e->ring, n);
+	return n;
+}
+
+/* Everything that waited for the end of a batch. */
+static void settle(struct xiw_engine *e)
+{
+	while (e->dirty) {
+		struct xiw_conn *c = e->dirty;
+
+		e->dirty = c->next_dirty;
+		c->dirty = false;
+		xiw_direct_drained(c);
+		xiw_direct_settle(c);
+		if (c->failing)
+			xiw_conn_failed(c);
+		if (c->want_arm) {
+			c->want_arm = false;
+			xiw_try_arm(c, XIW_RUN);
+		}
+		if (c->send_count > c->send_sent)
+			xiw_send_pump(c);
+	}
+}
+
+/* One batch from a queue. False: it was empty. */
+static bool poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
+{
+	/* No beat: if this lasts, the watchdog moves the stream to where a window can close. */
+	if (xiw_cq_room(e) <= XIW_CQ_RESERVE)
+		return true;
+	__atomic_store_n(&q->shared->beat_ns, e->now_ns, __ATOMIC_RELAXED);
+	if (!xiw_direct_poll(e, q)) {
+		__atomic_store_n(&q->shared->drained_ns, e->now_ns, __ATOMIC_RELEASE);
+		return false;
+	}
+	settle(e);
+	return true;
+}
+
+static bool poll_queues(struct xiw_engine *e)
+{
+	bool busy = false;
+
+	for (struct xiw_port *p = e->ports; p; p = p->next)
+		for (uint32_t i = 0; i < p->nqueues; i++)
+			busy |= poll_queue(e, &p->queues[i]);
+	return busy;
+}
+
+/*
+ * Connections that fall back swap the owner word when their frames have been taken: after what came in the
+ * meantime, but not for ever.
+ */
+static void leave(struct xiw_engine *e)
+{
+	for (int i = 0; e->leaving && i < LEAVE_BATCHES; i++)
+		if (!poll_queues(e))
+			break;
+	while (e->leaving)
+		xiw_leave(e->leaving);
+}
+
+/* Room for completions, or buffers, may be back. */
+static void resume(struct xiw_engine *e)
+{
+	uint32_t room;
+
+	for (struct xiw_conn *c = e->holders, *next; c; c = next) {
+		next = c->next_holder;
+		xiw_stream_resume(c);
+	}
+	/* As many as there are buffers, first come, first served; all at once would find none again. */
+	for (room = XIW_BUFS - e->bufs_out; e->starved && room; room--)
+		xiw_recv_arm(e->starved);
+}
+
+static void prepare_to_wait(struct xiw_engine *e)
+{
+	for (struct xiw_port *p = e->ports; p; p = p->next)
+		for (uint32_t i = 0; i < p->nqueues; i++)
+			xiw_port_poll(e, &p->queues[i]);
+}
+
+static void kick(struct xiw_engine *e)
+{
+	for (struct xiw_port *p = e->ports; p; p = p->next)
+		for (uint32_t i = 0; i < p->nqueues; i++)
+			xiw_port_kick(e, &p->queues[i]);
+}
+
+static bool turn(struct xiw_engine *e)
+{
+	bool busy;
+
+	xiw_look_at_clock(e);
+	xiw_cq_drain(e);
+	busy = poll_queues(e);
+	busy |= reap(e) > 0;
+	xiw_timers_run(e);
+	resume(e);
+	settle(e);
+	leave(e);
+	settle(e);
+	kick(e);
+	if (e->retired)
+		xiw_watch_sweep(e);
+	return busy;
+}
+
+static uint32_t completions(const struct xiw_engine *e)
+{
+	return e->cq_tail - __atomic_load_n(&e->cq_head, __ATOMIC_ACQUIRE);
+}
+
+static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
+{
+	uint64_t until = timeout_ms < 0 ? XIW_NEVER : e->now_ms + (uint64_t)timeout_ms;
+	struct __kernel_timespec ts;
+	struct io_uring_cqe *cqe;
+	int err;
+
+	if (e->next_scan_ms < until)
+		until = e->next_scan_ms;
+	/* Octets wait for room in the queue, which another thread may make without a word. */
+	if (e->bufs_out || e->starved || e->overflow_n)
+		until = e->now_ms + 1 < until ? e->now_ms + 1 : until;
+	if (until != XIW_NEVER) {
+		uint64_t ms = until > e->now_ms ? until - e->now_ms : 0;
+
+		ts.tv_sec = (long long)(ms / 1000);
+		ts.tv_nsec = (long long)(ms % 1000 * 1000000);
+	}
+	err = io_uring_submit_and_wait_timeout(&e->ring, &cqe, 1, until == XIW_NEVER ? NULL : &ts,
+					       NULL);
+	return err == -ETIME || err == -EAGAIN || err == -EBUSY ? 0 : err < 0 ? err : 0;
+}
+
+int xiw_engine_run(struct xiw_engine *e, int timeout_ms)
+{
+	bool busy = turn(e);
+	int err = 0;
+
+	if (e->lost_event)
+		return -ENOMEM;
+	if (busy || completions(e) || !timeout_ms) {
+		/* One system call for everything queued in this turn, and for the kernel's deferred work. */
+		if (io_uring_sq_ready(&e->ring) || !busy || *e->ring.sq.kflags & IORING_SQ_TASKRUN)
+			err = io_uring_submit_and_get_events(&e->ring);
+		return err < 0 && err != -EBUSY && err != -EAGAIN ? err : (int)completions(e);
+	}
+	prepare_to_wait(e);
+	err = enter_and_wait(e, timeout_ms);
+	if (err)
+		return err;
+	turn(e);
+	return (int)completions(e);
+}

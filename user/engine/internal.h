@@ -1,0 +1,470 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The engine's insides, shared by the files of this folder.
+ *
+ *   engine.c   create, run
+ *   cq.c       completions
+ *   port.c     an interface: its flow table and AF_XDP sockets
+ *   watch.c    what becomes of an interface: programs taken off, a larger MTU
+ *   prepare.c  interfaces opened ahead of connections
+ *   direct.c   frames -> fast-path TCP -> FPDUs
+ *   settle.c   commit, acknowledge
+ *   handback.c DIRECT -> KERNEL: fall-back, injection; KERNEL -> ARMED
+ *   stream.c   octets of the kernel's socket -> FPDUs
+ *   early.c    FPDUs of segments out of order, where a marker proves their start
+ *   fpdu.c     one FPDU -> Placement, Delivery; under both paths
+ *   send.c     messages -> FPDUs -> the kernel's socket
+ *   connect.c  listen, accept, connect, upgrade
+ *   startup.c  MPA Request and Reply
+ *   rtr.c      RFC 6581: the indication that the Initiator is ready, and refusals
+ *   conn.c     a connection's life
+ *   timer.c    time
+ */
+#ifndef XIW_ENGINE_INTERNAL_H
+#define XIW_ENGINE_INTERNAL_H
+
+#include <liburing.h>
+#include <net/if.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <xiwarp/xiwarp.h>
+
+#include "ddp/recv.h"
+#include "ddp/tx.h"
+#include "flow/handoff.h"
+#include "flow/inject.h"
+#include "flow/sock.h"
+#include "flow/table.h"
+#include "mpa/enhanced.h"
+#include "mpa/startup.h"
+#include "mpa/stream.h"
+#include "mpa/tx.h"
+#include "tcp/recv.h"
+#include "xsk/xsk.h"
+
+#define XIW_BATCH 64
+#define XIW_SQ_ENTRIES 512
+#define XIW_BUFS 128u /* provided buffers for the fallback sockets */
+#define XIW_BUF_SIZE (64u << 10)
+#define XIW_BUF_GROUP 0
+#define XIW_STARTUP_FPDU_MAX 64u  /* an FPDU with no payload, or with RDMAP's Terminate */
+#define XIW_TX_STAGE (256u << 10) /* octets given to TCP in one send */
+#define XIW_NEVER UINT64_MAX
+#define XIW_WHEEL 512u /* milliseconds: most delayed ACKs are due within */
+
+/*
+ * Aligned segments in a row before a connection that left the direct path goes back to it. A hand-off
+ * costs as much as some ten segments; and a segment can look aligned by chance, but hardly so many.
+ */
+#define XIW_RUN 8
+
+/*
+ * The most completions that one received packet can cause: an FPDU takes 20 octets at least. While
+ * the queue has less room, no packet is taken.
+ */
+#define XIW_CQ_RESERVE 1024u
+
+/* What an io_uring completion is about: in the low bits of its user_data, above an aligned pointer. */
+enum xiw_op {
+	XIW_OP_NONE, /* nobody waits for it */
+	XIW_OP_ACCEPT,
+	XIW_OP_CONNECT,
+	XIW_OP_RECV,
+	XIW_OP_SEND,
+	XIW_OP_POLL_XSK,
+	XIW_OP_KICK_XSK,
+	XIW_OP_STARTUP,
+	XIW_OP_WATCH,
+};
+#define XIW_OP_MASK 15ull
+
+/* One RX queue of an interface with its AF_XDP socket. */
+struct xiw_rxq {
+	struct xiw_xsk xsk;
+	struct xiw_port *port;
+	struct xiw_queue *shared; /* beat and drained, for the watchdog */
+	uint32_t batch; /* packets at once: some 100 KB, for then the peer waits for an ACK */
+	bool mapped;	/* XDP finds the socket */
+	bool polled;	/* a poll is with io_uring */
+	bool kicking;	/* a TX kick is with io_uring */
+} __attribute__((aligned(64)));
+
+/* An interface with the programs loaded. */
+struct xiw_port {
+	struct xiw_port *next;
+	char ifname[IF_NAMESIZE];
+	uint32_t ifindex;
+	uint32_t mtu;
+	uint32_t xdp_id, tc_id; /* of the programs that its connections need */
+	bool outgrown;		/* the MTU has become larger than its frames */
+	struct xiw_table table;
+	struct xiw_rxq *queues;
+	uint32_t nqueues;
+	struct xiw_conn **by_flow; /* XIW_MAX_FLOWS */
+};
+
+/* A kept out-of-order segment: its frames, and what the TCP receiver links it by. */
+struct xiw_kept {
+	struct xiw_tcp_keep node;
+	struct xiw_packet packet;
+	struct xiw_rxq *rxq;
+	struct xiw_meta meta;
+	uint32_t placed_from,
+		placed_to; /* wire seq: FPDUs that are in place already; equal: none */
+	struct xiw_conn *conn;
+	uint8_t frames; /* that count as kept */
+	struct xiw_kept *next_free;
+};
+
+/* A queued message. */
+struct xiw_queued {
+	struct xiw_ddp_tx_msg cut;
+	const uint8_t *buf;
+	uint64_t user_data;
+	uint64_t
+		generation; /* of the regions, when the ULP last said that buf may be read; 0: always */
+	uint32_t len;
+};
+
+/* A ULP inside the library, between a connection and the application. */
+struct xiw_ulp {
+	/* Has every completion first. False: the application is to have it as it is. */
+	bool (*completion)(struct xiw_conn *c, const struct xiw_completion *done);
+	/*
+	 * The regions have changed: may a message queued with xiw_send_from_region() still be read, from `off`
+	 * on? If not, it has failed the stream.
+	 */
+	bool (*readable)(struct xiw_conn *c, uint64_t user_data, uint32_t off);
+	void (*free)(struct xiw_conn *c);
+};
+
+enum xiw_conn_state {
+	XIW_CONNECTING, /* Initiator: TCP handshake */
+	XIW_REQUESTED,	/* Initiator: Request sent, waiting for the Reply */
+	XIW_LISTENING,	/* Responder: waiting for the Request */
+	XIW_DECIDING,	/* the application has the Request, or the Reply */
+	XIW_OPEN,
+	XIW_DEAD, /* XIW_EV_CLOSED is out; nothing happens any more */
+};
+
+struct xiw_conn {
+	/* Direct path. */
+	struct xiw_flow *flow; /* NULL: not registered with XDP */
+	struct xiw_port *port;
+	struct xiw_rxq *rxq; /* that the last frame came by */
+	uint32_t epoch;	     /* of the stretch under way */
+	uint32_t committed;  /* rcv_nxt in the owner word */
+	uint32_t batch;	     /* of the engine, that the last frame was in */
+	bool direct;	     /* the stretch `epoch` is under way */
+	bool leaving; /* it ends here: what comes is injected, until xiw_leave() swaps the owner */
+	enum xiw_reason why; /* it ends */
+	bool draining;	     /* its frames wait: the socket has not been read up to its start yet */
+	bool dirty;	     /* in engine->dirty */
+	bool want_arm;	     /* the path may be KERNEL: arm at the end of the turn */
+	bool crc;
+	bool rx_dead; /* in error: nothing is passed up any more */
+	struct xiw_conn *next_dirty, *next_leaving;
+	struct xiw_tcp_rx tcp;
+	uint64_t placed_direct, placed_kernel; /* DDP payload */
+	uint64_t stream_direct, stream_kernel; /* stream octets */
+	uint64_t fpdus, fpdus_early, messages, crc_errors;
+	struct xiw_ddp_rx *ddp;
+	struct xiw_mpa_stream mpa;
+
+	/* Kernel path. */
+	uint32_t stream_nxt; /* wire seq of the next octet the socket will give */
+	uint32_t skip; /* octets from there that the direct path processed but could not commit */
+	struct xiw_kept *early,
+		**early_end;  /* frames of a stretch that is draining, as they came */
+	uint32_t kept_frames; /* early, or out of order */
+	bool recv_armed;
+	uint16_t held_head,
+		held_n; /* provided buffers that wait for room in the completion queue */
+	struct xiw_held {
+		uint16_t bid;
+		uint32_t off, len;
+	} * held;				   /* XIW_BUFS of them, made when first needed */
+	struct xiw_conn *next_holder, **holder_at; /* in engine->holders while held_n */
+	struct xiw_conn *next_starved, **starved_at;
+
+	/* Hand-off. */
+	struct xiw_sock_state sock;
+	uint32_t marker_origin;
+	uint32_t window;      /* octets to offer in the direct path */
+	uint64_t egress_seen; /* egress_segs when the edge was last looked at */
+	uint32_t flow_index;
+	uint64_t went_direct, went_kernel, acks_sent, injections;
+	uint32_t injected_tsval;	  /* the newest that was injected */
+	uint32_t crc_seq, crc_tries;	  /* a bad CRC, again and again at one place */
+	uint64_t drops[XIW_TCP_DROP_MAX]; /* of the stretches before this one */
+	struct xiw_flow last; /* the slot as it was when the connection left it: for the report */
+	uint8_t l2[22];
+	uint8_t l2_len;
+	uint8_t ip_version;
+	uint8_t remote_ip[16], local_ip[16];
+
+	/* Sending. */
+	struct xiw_mpa_tx mpa_tx;
+	struct xiw_ddp_tx ddp_tx;
+	struct xiw_queued *sendq;
+	uint32_t send_depth, send_head, send_count,
+		send_sent; /* sent: in the stage, not yet reported */
+	uint8_t *stage;
+	uint32_t stage_len, stage_off;
+	uint32_t peer_window; /* the largest that the peer was seen to offer */
+	bool tx_runs;	      /* writes longer than a segment were in the last stage */
+	bool tx_corked;
+	uint16_t emss;
+	bool sending;  /* a send is with io_uring */
+	bool may_send; /* RFC 5044 section 7.1.2 rule 4 */
+	uint64_t octets_sent;
+
+	/* Life. */
+	struct xiw_engine *engine;
+	struct xiw_conn *next, *prev;
+	int fd;
+	enum xiw_conn_state state;
+	bool initiator, closing, shut, eof, eof_told, freed, failing;
+	int error;
+	enum xiw_mpa_error mpa_error;
+	enum xiw_ddp_error ddp_error;
+	uint8_t error_header[XIW_DDP_HDR_MAX];
+	uint32_t error_header_len, error_segment_len;
+	uint32_t ops;	      /* with io_uring */
+	uint64_t deadline_ms; /* of the startup, or XIW_NEVER */
+	uint64_t ack_ms;      /* of the delayed ACK, or XIW_NEVER */
+	uint64_t timer_ms;    /* its place on the wheel; timer_at: NULL if it has none */
+	struct xiw_conn *timer_next, **timer_at;
+	struct xiw_conn_opts opts;
+	const struct xiw_ulp *ulp; /* NULL: the application */
+	void *ulp_ctx;
+	/* Startup. */
+	uint8_t private_out[XIW_PRIVATE_DATA_MAX];
+	uint8_t startup[XIW_MPA_FRAME_MAX]; /* the peer's frame as far as it is here */
+	uint32_t startup_len, startup_need;
+	struct xiw_mpa_frame peer; /* its pd points into startup */
+	struct xiw_mpa_terms terms;
+	/* To be sent: the last streaming message, then our frame and at most one FPDU. */
+	uint8_t *streaming;
+	uint32_t streaming_len, reply_len, startup_off;
+	uint8_t reply[XIW_MPA_FRAME_MAX + XIW_STARTUP_FPDU_MAX];
+	bool startup_recv;    /* a receive, or the poll while deciding, is with io_uring */
+	bool startup_sending; /* the send under way is of the above */
+	bool upgraded;	      /* the socket was the application's */
+	bool surplus;	      /* octets behind a frame where none may be */
+	bool rejected;	      /* out of MPA, the TCP connection left open */
+	bool rtr_wait;	      /* Responder: RFC 6581's indication has not come yet */
+	int refusing;	      /* errno to end with when the Terminate message is out */
+
+	struct sockaddr_storage local, remote;
+	socklen_t remote_len;
+	bool zero_copy;
+	char no_direct[96];
+	uint32_t id;
+} __attribute__((aligned(64)));
+
+struct xiw_listener {
+	struct xiw_engine *engine;
+	struct xiw_listener *next;
+	int fd;
+	int told;	   /* the error that the application knows of, until an accept succeeds */
+	uint64_t retry_ms; /* nothing is to be had now: accept again then, or XIW_NEVER */
+	bool closing, armed;
+	struct xiw_conn_opts opts;
+} __attribute__((aligned(64)));
+
+struct xiw_region {
+	struct xiw_engine *engine;
+	uint64_t serial;
+	uint32_t stag;
+};
+
+struct xiw_engine {
+	struct io_uring ring;
+	bool ring_ready;
+	struct xiw_engine_opts opts;
+	char pin_dir[256];
+
+	/* Completion queue: this thread writes tail, xiw_engine_next() head. */
+	struct xiw_completion *cq;
+	uint32_t cq_mask;
+	uint32_t cq_tail __attribute__((aligned(64)));
+	uint32_t cq_head __attribute__((aligned(64)));
+	/* Events that found the queue full: bounded by what the application has queued and posted. */
+	struct xiw_completion *overflow __attribute__((aligned(64)));
+	size_t overflow_n, overflow_room;
+	bool lost_event;
+
+	struct xiw_port *ports;
+	struct xiw_port *retired; /* out of use, until io_uring has let go of them */
+	struct {
+		char ifname[IF_NAMESIZE];
+		int err;
+		uint64_t until_ms; /* for so long nobody tries again */
+		char why[96];
+	} refused;	   /* the interface whose AF_XDP sockets could not be had last */
+	int watch_fd;	   /* news of interfaces and filters; -1: none */
+	bool news_read;	   /* since the octets were read that io_uring has just brought */
+	bool watching;	   /* a poll on it is with io_uring */
+	uint64_t watch_ms; /* when ports are looked at without news, or XIW_NEVER */
+	/* By xiw_engine_prepare(): the interface that could not be opened, and why. */
+	bool prepared;
+	char unready[IF_NAMESIZE], unready_why[96];
+	struct xiw_conn *conns;
+	struct xiw_conn *dirty;
+	struct xiw_conn *leaving; /* never from one turn to the next */
+	struct xiw_listener *listeners;
+	uint32_t accepts; /* with io_uring */
+	struct xiw_ddp_table regions;
+	struct xiw_injector injector;
+	struct xiw_kept *kept, *kept_free;
+	uint32_t kept_total, kept_frames; /* packets that can be kept; frames that are */
+
+	struct io_uring_buf_ring *bufs;
+	uint8_t *buf_area;
+	uint32_t bufs_out; /* not with the kernel */
+
+	struct stage *stages; /* of send.c, for whoever has something to send */
+	uint32_t nstages;
+	struct xiw_conn *holders; /* with octets for which the completion queue had no room */
+	struct xiw_conn *starved, **starved_end; /* stopped receiving for want of a buffer */
+
+	uint64_t now_ms, now_ns;
+	uint64_t next_scan_ms; /* the wheel and abandoned slots are looked at when this has come */
+	uint64_t wheel_ms;     /* everything up to here was looked at */
+	struct xiw_conn *wheel[XIW_WHEEL];
+	uint32_t timers;     /* on it */
+	uint64_t collect_ms; /* when abandoned slots are looked for, or XIW_NEVER */
+	uint32_t next_id;
+	uint32_t batch; /* counts them */
+	struct xiw_packet packets[XIW_BATCH];
+};
+
+/* cq.c */
+void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c);
+void xiw_complete_app(struct xiw_engine *e, const struct xiw_completion *c);
+void xiw_cq_drain(struct xiw_engine *e);
+
+/* engine.c */
+struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op);
+static inline uint32_t xiw_cq_room(const struct xiw_engine *e)
+{
+	return e->cq_mask + 1 - (e->cq_tail - __atomic_load_n(&e->cq_head, __ATOMIC_ACQUIRE));
+}
+void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status);
+void xiw_wake_at(struct xiw_engine *e, uint64_t ms);
+void xiw_look_at_clock(struct xiw_engine *e);
+void xiw_buf_return(struct xiw_engine *e, uint16_t bid);
+void xiw_dirty(struct xiw_conn *c);
+
+/* timer.c: `c` is looked at when its deadline_ms or ack_ms has come */
+void xiw_timer(struct xiw_conn *c);
+void xiw_timer_stop(struct xiw_conn *c);
+void xiw_timers_run(struct xiw_engine *e);
+void xiw_collect_soon(struct xiw_engine *e);
+
+/* port.c */
+int xiw_port_get(struct xiw_engine *e, const struct sockaddr_storage *local, struct xiw_port **port,
+		 char *why, size_t why_len);
+void xiw_port_free(struct xiw_port *p);
+int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE]);
+int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **port, char *why,
+		     size_t why_len);
+void xiw_ports_free(struct xiw_engine *e);
+void xiw_port_poll(struct xiw_engine *e, struct xiw_rxq *q);
+void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q);
+int xiw_conn_register(struct xiw_conn *c);
+void xiw_conn_unregister(struct xiw_conn *c);
+
+/* watch.c */
+void xiw_watch_begin(struct xiw_engine *e);
+void xiw_watch_event(struct xiw_engine *e);
+void xiw_watch_read(struct xiw_engine *e);
+void xiw_watch_scan(struct xiw_engine *e);
+void xiw_watch_sweep(struct xiw_engine *e);
+bool xiw_port_usable(struct xiw_port *p, char *why, size_t why_len);
+
+/* direct.c */
+unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q);
+void xiw_direct_settle(struct xiw_conn *c);
+void xiw_direct_drained(struct xiw_conn *c);
+
+/* early.c: false if a CRC is wrong, so that the segment is not to be kept */
+bool xiw_early_place(struct xiw_conn *c, struct xiw_kept *k);
+
+/* handback.c */
+struct xiw_segment {
+	const struct xiw_packet *packet;
+	const struct xiw_meta *meta;
+};
+void xiw_fall_back(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand);
+void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s);
+void xiw_leave(struct xiw_conn *c);
+void xiw_ownership_lost(struct xiw_conn *c);
+void xiw_stale_segment(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta);
+void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s);
+void xiw_inject_news(struct xiw_conn *c);
+void xiw_try_arm(struct xiw_conn *c, uint32_t run);
+unsigned int xiw_payload(const struct xiw_packet *p, const struct xiw_meta *meta, uint32_t off,
+			 uint32_t len, struct xiw_vec v[XIW_XSK_FRAGS_MAX]);
+uint32_t xiw_segment_seq(const struct xiw_packet *p, const struct xiw_meta *meta);
+void xiw_kept_free(struct xiw_engine *e, struct xiw_kept *k);
+
+/* fpdu.c: 0; -EBADMSG for a wrong CRC; -EPROTO when the stream has failed (already reported). */
+enum xiw_fpdu_how {
+	XIW_FPDU_KERNEL = 0,	  /* from the socket */
+	XIW_FPDU_DIRECT = 1 << 0, /* from a frame */
+	XIW_FPDU_BOUNDED =
+		1 << 1, /* it ends where its segment does: its length has a second witness */
+	XIW_FPDU_PLACED = 1 << 2, /* verified and placed when it came, out of order */
+};
+int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
+		    unsigned int n, unsigned int how);
+int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
+		   unsigned int n);
+
+/* stream.c */
+void xiw_recv_arm(struct xiw_conn *c);
+void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags);
+void xiw_stream_resume(struct xiw_conn *c);
+void xiw_stream_forget(struct xiw_conn *c);
+
+/* send.c */
+void xiw_send_pump(struct xiw_conn *c);
+void xiw_send_done(struct xiw_conn *c, int res);
+void xiw_send_flush(struct xiw_conn *c);
+void xiw_stages_free(struct xiw_engine *e);
+void xiw_send_cancel(struct xiw_conn *c);
+int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m);
+
+/* connect.c */
+void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path);
+void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags);
+void xiw_accept_again(struct xiw_engine *e);
+void xiw_connect_done(struct xiw_conn *c, int res);
+bool xiw_connect_again(struct xiw_conn *c);
+
+/* startup.c */
+void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade);
+void xiw_startup_done(struct xiw_conn *c, int res);
+void xiw_startup_send(struct xiw_conn *c);
+void xiw_startup_sent(struct xiw_conn *c, int res);
+void xiw_startup_timeout(struct xiw_conn *c);
+
+/* rtr.c */
+void xiw_rtr_send(struct xiw_conn *c);
+int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload);
+void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error);
+
+/* conn.c */
+int xiw_opts_check(const struct xiw_conn_opts *o, bool initiator);
+int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
+		 struct xiw_conn **conn);
+void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_ddp_error ddp);
+void xiw_conn_failed(struct xiw_conn *c);
+void xiw_conn_end(struct xiw_conn *c, int error);
+void xiw_conn_maybe_end(struct xiw_conn *c);
+void xiw_conn_op_done(struct xiw_conn *c);
+
+#endif

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Interfaces: finding the one a connection uses, its pinned maps and an AF_XDP socket for each of its
+ * queues; and the registration of connections with XDP.
+ */
+#include <arpa/inet.h>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <linux/ethtool.h>
+#include <linux/filter.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "engine/internal.h"
+#include "flow/trust.h"
+#include "load/query.h"
+#include "tcp/wire.h"
+
+#define REFUSED_MS 1000
+
+static bool same_address(const struct sockaddr *a, const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *b6 = (const void *)b;
+	const struct sockaddr_in *b4 = (const void *)b;
+
+	if (!a)
+		return false;
+	if (b->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&b6->sin6_addr))
+		return a->sa_family == AF_INET &&
+		       !memcmp(&((const struct sockaddr_in *)(const void *)a)->sin_addr,
+			       &b6->sin6_addr.s6_addr[12], 4);
+	if (a->sa_family != b->ss_family)
+		return false;
+	if (a->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr ==
+		       b4->sin_addr.s_addr;
+	return a->sa_family == AF_INET6 &&
+	       !memcmp(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, &b6->sin6_addr,
+		       16);
+}
+
+int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
+{
+	struct ifaddrs *all, *i;
+	int err = -ENODEV;
+
+	if (getifaddrs(&all))
+		return -errno;
+	for (i = all; i; i = i->ifa_next) {
+		if (same_address(i->ifa_addr, local)) {
+			snprintf(name, IF_NAMESIZE, "%s", i->ifa_name);
+			err = 0;
+			break;
+		}
+	}
+	freeifaddrs(all);
+	return err;
+}
+
+static void query_interface(struct xiw_port *p)
+{
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	struct ifreq ifr = {};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	p->nqueues = 1;
+	p->mtu = 1500;
+	if (fd < 0)
+		return;
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", p->ifname);
+	if (!ioctl(fd, SIOCGIFMTU, &ifr))
+		p->mtu = (uint32_t)ifr.ifr_mtu;
+	ifr.ifr_data = (void *)&channels;
+	if (!ioctl(fd, SIOCETHTOOL, &ifr)) {
+		p->nqueues = channels.combined_count + channels.rx_count;
+		if (!p->nqueues)
+			p->nqueues = 1;
+		if (p->nqueues > XIW_MAX_QUEUES)
+			p->nqueues = XIW_MAX_QUEUES;
+	}
+	close(fd);
+}
+
+static int pinned_id(const char *dir, const char *name, uint32_t *id)
+{
+	struct bpf_prog_info info = {};
+	uint32_t len = sizeof(info);
+	char path[512];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return -errno;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		err = -errno;
+	*id = info.id;
+	close(fd);
+	return err;
+}
+
+/*
+ * The pins may be of another interface of that name, in another network namespace; or somebody has taken a
+ * program off since.
+ */
+static int check_attached(struct xiw_port *p, const char *dir, char *why, size_t len)
+{
+	int err = pinned_id(dir, "xiw_ingress", &p->xdp_id), there;
+
+	if (!err)
+		err = pinned_id(dir, "xiw_egress", &p->tc_id);
+	if (err)
+		return err;
+	there = xiw_query_xdp((int)p->ifindex, p->xdp_id);
+	if (there <= 0)
+		return there ? there : -ENOENT;
+	there = xiw_query_egress((int)p->ifindex, p->tc_id);
+	if (there)
+		return there < 0 ? there : 0;
+	snprintf(why, len, "xiw_egress is not attached to %s: unload and load again", p->ifname);
+	return -ENOENT;
+}
+
+void xiw_port_free(struct xiw_port *p)
+{
+	for (uint32_t i = 0; p->queues && i < p->nqueues; i++) {
+		/* What is in the map may be another process's. */
+		if (p->queues[i].mapped)
+			bpf_map_delete_elem(p->table.xsks_fd, &i);
+		xiw_xsk_destroy(&p->queues[i].xsk);
+	}
+	xiw_table_close(&p->table);
+	free(p->queues);
+	free(p->by_flow);
+	free(p);
+}
+
+/* While another process has the queues, each connection would cost the time to find out: not so often. */
+static int refuse(struct xiw_engine *e, const struct xiw_port *p, int err, const char *why)
+{
+	snprintf(e->refused.ifname, sizeof(e->refused.ifname), "%s", p->ifname);
+	snprintf(e->refused.why, sizeof(e->refused.why), "%s", why);
+	e->refused.err = err;
+	e->refused.until_ms = e->now_ms + REFUSED_MS;
+	return err;
+}
+
+static bool was_refused(const struct xiw_engine *e, const char *ifname)
+{
+	return e->refused.err && !strcmp(e->refused.ifname, ifname);
+}
+
+static const char *xsk_cause(int err, bool jumbo)
+{
+	switch (err) {
+	case -EBUSY:
+		return "Device or resource busy (another process has it)";
+	case -ENOBUFS:
+		return "CAP_IPC_LOCK is missing, or raise the memlock limit";
+	case -EPERM:
+		return "CAP_NET_RAW is missing";
+	case -EINVAL:
+		/* XDP_USE_SG is not known. */
+		return jumbo ? "an MTU above 1500 needs Linux 6.6 for it" : strerror(-err);
+	default:
+		return strerror(-err);
+	}
+}
+
+static int open_queues(struct xiw_engine *e, struct xiw_port *p, char *why, size_t len)
+{
+	/* 2 KiB frames hold an MTU of 1500; beyond that a packet takes several. */
+	bool jumbo = p->mtu > 1500, patient = !was_refused(e, p->ifname);
+
+	p->queues = aligned_alloc(64, p->nqueues * sizeof(*p->queues));
+	if (!p->queues)
+		return -ENOMEM;
+	memset(p->queues, 0, p->nqueues * sizeof(*p->queues));
+	for (uint32_t i = 0; i < p->nqueues; i++) {
+		struct xiw_rxq *q = &p->queues[i];
+		struct xiw_xsk_opts opts = { p->ifname, i, e->opts.frames, jumbo, patient };
+		int err = xiw_xsk_create(&q->xsk, &opts);
+
+		if (!err && bpf_map_update_elem(p->table.xsks_fd, &i, &q->xsk.fd, BPF_ANY))
+			err = -errno;
+		if (err) {
+			snprintf(why, len, "AF_XDP on %s queue %u: %s", p->ifname, i,
+				 xsk_cause(err, jumbo));
+			return refuse(e, p, err, why);
+		}
+		q->mapped = true;
+		q->port = p;
+		q->batch = jumbo ? XIW_BATCH / 4 : XIW_BATCH;
+		q->shared = &p->table.queues[i];
+		q->shared->beat_ns = q->shared->drained_ns = e->now_ns;
+	}
+	return 0;
+}
+
+static int open_pins(struct xiw_port *p, const char *dir, char *why, size_t len)
+{
+	int err = xiw_trust_dir(dir, why, len);
+
+	if (err && err != -ENOENT)
+		return err;
+	why[0] = '\0';
+	if (!err)
+		err = check_attached(p, dir, why, len);
+	if (!err)
+		err = xiw_table_open(&p->table, dir);
+	if (err == -EACCES)
+		err = -EPERM;
+	if (!err || why[0])
+		return err;
+	if (err == -ENOENT && xiw_query_xdp_named((int)p->ifindex, "xiw_ingress"))
+		snprintf(why, len, "the pins of %s are gone (xiwarp load %s --replace)", p->ifname,
+			 p->ifname);
+	else if (err == -ENOENT)
+		snprintf(why, len, "xiwarp is not loaded on %s (xiwarp load %s)", p->ifname,
+			 p->ifname);
+	else if (err == -EPROTO)
+		snprintf(why, len, "another version of xiwarp is loaded on %s", p->ifname);
+	else
+		snprintf(why, len, "pins of %s: %s", p->ifname,
+			 err == -EPERM ? "CAP_DAC_OVERRIDE is missing" : strerror(-err));
+	return err;
+}
+
+static int open_sockets(struct xiw_engine *e, char *why, size_t len)
+{
+	int err = xiw_sock_allowed();
+
+	if (err) {
+		snprintf(why, len, "TCP_REPAIR: %s",
+			 err == -EPERM ? "CAP_NET_ADMIN is missing" : strerror(-err));
+		return err;
+	}
+	if (e->injector.fd4 < 0)
+		err = xiw_injector_open(&e->injector);
+	if (err)
+		snprintf(why, len, "raw socket: %s",
+			 err == -EPERM ? "CAP_NET_RAW is missing" : strerror(-err));
+	return err;
+}
+
+static int port_open(struct xiw_engine *e, struct xiw_port *p, char *why, size_t len)
+{
+	char dir[400];
+	int err;
+
+	p->table = (struct xiw_table){
+		.flows_fd = -1, .index_fd = -1, .queues_fd = -1, .xsks_fd = -1
+	};
+	p->ifindex = if_nametoindex(p->ifname);
+	query_interface(p);
+	snprintf(dir, sizeof(dir), "%s/%s", e->pin_dir, p->ifname);
+	err = open_pins(p, dir, why, len);
+	if (!err && !strcmp(p->ifname, "lo")) {
+		/* XDP would take what comes back there for the peer's. */
+		snprintf(why, len, "not on lo: segments for the socket are injected there");
+		err = -EOPNOTSUPP;
+	}
+	if (!err)
+		err = open_sockets(e, why, len);
+	if (err)
+		return err;
+	p->by_flow = calloc(XIW_MAX_FLOWS, sizeof(*p->by_flow));
+	if (!p->by_flow)
+		return -ENOMEM;
+	xiw_table_collect(&p->table);
+	xiw_collect_soon(e);
+	err = open_queues(e, p, why, len);
+	if (!err)
+		xiw_table_take_over(&p->table);
+	return err;
+}
+
+int xiw_port_get(struct xiw_engine *e, const struct sockaddr_storage *local, struct xiw_port **port,
+		 char *why, size_t len)
+{
+	char name[IF_NAMESIZE];
+	int err;
+
+	why[0] = '\0';
+	err = xiw_port_find(local, name);
+	if (err) {
+		if (err == -ENODEV)
+			snprintf(why, len, "no interface has the local address");
+		else
+			snprintf(why, len, "interfaces cannot be asked: %s", strerror(-err));
+		return err;
+	}
+	err = xiw_port_by_name(e, name, port, why, len);
+	/* The privilege may be gone by now: what was in the way then is what counts. */
+	if (err == -EPERM && e->unready[0] && (!strcmp(name, e->unready) || !e->ports))
+		snprintf(why, len, "%s", e->unready_why);
+	else if (err == -EPERM && e->prepared)
+		snprintf(why, len, "%s can be opened at the start only: start this process again",
+			 name);
+	return err;
+}
+
+int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **port, char *why,
+		     size_t len)
+{
+	struct xiw_port *p;
+	int err;
+
+	for (p = e->ports; p; p = p->next) {
+		if (!strcmp(p->ifname, name)) {
+			*port = p;
+			return xiw_port_usable(p, why, len) ? 0 : -EMSGSIZE;
+		}
+	}
+	if (was_refused(e, name) && e->now_ms < e->refused.until_ms) {
+		snprintf(why, len, "%s", e->refused.why);
+		return e->refused.err;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	snprintf(p->ifname, sizeof(p->ifname), "%s", name);
+	err = port_open(e, p, why, len);
+	if (err) {
+		if (!why[0])
+			snprintf(why, len, "%s: %s", name, strerror(-err));
+		xiw_port_free(p);
+		/* Nothing is left open that this process may no longer be allowed to have. */
+		if (!e->ports && !e->retired)
+			xiw_injector_close(&e->injector);
+		return err;
+	}
+	e->refused.err = 0;
+	p->next = e->ports;
+	e->ports = p;
+	*port = p;
+	xiw_watch_begin(e);
+	for (uint32_t i = 0; i < p->nqueues; i++)
+		xiw_port_poll(e, &p->queues[i]);
+	return 0;
+}
+
+static void free_all(struct xiw_port **list)
+{
+	while (*list) {
+		struct xiw_port *p = *list;
+
+		*list = p->next;
+		xiw_port_free(p);
+	}
+}
+
+void xiw_ports_free(struct xiw_engine *e)
+{
+	free_all(&e->ports);
+	free_all(&e->retired);
+}
+
+/* Asks to be woken when frames come. One shot: while the engine is busy it is not told of each. */
+void xiw_port_poll(struct xiw_engine *e, struct xiw_rxq *q)
+{
+	if (q->polled)
+		return;
+	io_uring_prep_poll_add(xiw_sqe(e, q, XIW_OP_POLL_XSK), q->xsk.fd, POLLIN);
+	q->polled = true;
+}
+
+/* Tells the kernel that packets wait in the TX ring. */
+void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q)
+{
+	if (!q->xsk.kick || q->kicking)
+		return;
+	q->xsk.kick = false;
+	if (!xsk_ring_prod__needs_wakeup(&q->xsk.tx))
+		return;
+	io_uring_prep_send(xiw_sqe(e, q, XIW_OP_KICK_XSK), q->xsk.fd, NULL, 0, MSG_DONTWAIT);
+	q->kicking = true;
+}
+
+/*
+ * A packet of the flow that reached the socket without translation, by another interface or a tunnel,
+ * must not be taken for data: only the expected interface counts, and lo for what is injected. No SYN is: it is
+ * the one segment that any local user can send in the peer's name (IPV6_FREEBIND takes no privilege), since
+ * the answers, which go to the peer, never let his socket get beyond it.
+ */
+static int filter_interfaces(int fd, uint32_t ifindex)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_IFINDEX)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ifindex, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, if_nametoindex("lo"), 0, 3),
+		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, XIW_TCP_OFF_FLAGS),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, XIW_TCP_SYN, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)) ? -errno : 0;
+}
+
+static void remember_addresses(struct xiw_conn *c, const struct xiw_flow_key *key)
+{
+	bool v4 = !key->local_addr[0] && !key->local_addr[1] && key->local_addr[2] == htonl(0xffff);
+
+	c->ip_version = v4 ? 4 : 6;
+	memcpy(c->local_ip, v4 ? &key->local_addr[3] : key->local_addr, v4 ? 4 : 16);
+	memcpy(c->remote_ip, v4 ? &key->remote_addr[3] : key->remote_addr, v4 ? 4 : 16);
+}
+
+/*
+ * What the socket has before XDP starts to count. Whatever arrives between the first look and the
+ * publication is seen by the second. Octets beyond rcv_nxt that the socket may hold already (`ooo`)
+ * are unknown: then everything the peer was allowed to send counts as passed.
+ */
+static int publish(struct xiw_conn *c, uint32_t skew)
+{
+	struct xiw_flow *f = c->flow;
+	int err = xiw_sock_read(c->fd, &c->sock);
+
+	if (err)
+		return err;
+	f->flags = (c->sock.timestamps ? XIW_FLOW_TIMESTAMPS : 0) |
+		   (c->sock.sack ? XIW_FLOW_SACK : 0) | (c->sock.ecn ? XIW_FLOW_ECN : 0);
+	f->rcv_wscale = c->sock.rcv_wscale;
+	f->window = c->window;
+	f->kernel_high = c->sock.rcv_nxt + skew;
+	f->kernel_edge = f->direct_edge = c->sock.rcv_edge + skew;
+	f->snd_nxt = c->sock.snd_nxt;
+	f->acked = c->sock.rcv_nxt + skew;
+	f->ifindex = c->port->ifindex;
+	xiw_flow_publish(f, skew);
+	err = xiw_table_insert(&c->port->table, c->flow_index);
+	if (!err)
+		err = xiw_sock_read(c->fd, &c->sock);
+	if (err)
+		return err;
+	xiw_flow_raise(&f->kernel_high, (c->sock.ooo ? c->sock.rcv_edge : c->sock.rcv_nxt) + skew);
+	xiw_flow_raise(&f->kernel_edge, c->sock.rcv_edge + skew);
+	xiw_flow_raise(&f->snd_nxt, c->sock.snd_nxt);
+	c->stream_nxt = c->sock.copied_seq + skew;
+	return 0;
+}
+
+/* Registers with XDP. On failure c->no_direct says why, and the connection is the kernel's alone. */
+int xiw_conn_register(struct xiw_conn *c)
+{
+	char *why = c->no_direct;
+	size_t len = sizeof(c->no_direct);
+	struct xiw_flow_key key;
+	uint32_t skew;
+	int err, slot;
+
+	if (c->opts.path == XIW_USE_KERNEL) {
+		snprintf(why, len, "the kernel path was asked for");
+		return -ENOTSUP;
+	}
+	err = xiw_port_get(c->engine, &c->local, &c->port, why, len);
+	if (err)
+		return err;
+	xiw_flow_key_set(&key, &c->remote, &c->local);
+	remember_addresses(c, &key);
+	slot = xiw_table_claim(&c->port->table, &key, &skew);
+	if (slot < 0) {
+		snprintf(why, len, "flow table of %s: %s", c->port->ifname, strerror(-slot));
+		return slot;
+	}
+	c->flow_index = (uint32_t)slot;
+	c->flow = &c->port->table.flows[slot];
+	err = filter_interfaces(c->fd, c->port->ifindex);
+	if (!err)
+		err = publish(c, skew);
+	if (err) {
+		snprintf(why, len, "socket of the connection: %s%s", strerror(-err),
+			 err == -EPERM ? " (needs CAP_NET_ADMIN)" : "");
+		xiw_table_remove(&c->port->table, c->flow_index);
+		c->flow = NULL;
+		return err;
+	}
+	c->port->by_flow[slot] = c;
+	c->zero_copy = c->port->nqueues && c->port->queues[0].xsk.zero_copy;
+	return 0;
+}
+
+/*
+ * The connection leaves the engine, but the kernel's socket may live on for a while (FIN-WAIT, TIME-WAIT)
+ * and needs its numbers translated until then. The slot is left to be collected.
+ */
+void xiw_conn_unregister(struct xiw_conn *c)
+{
+	if (!c->flow)
+		return;
+	xiw_fall_back(c, XIW_WHY_CLOSE, NULL);
+	xiw_leave(c);
+	xiw_flow_disarm(c->flow);
+	c->port->by_flow[c->flow_index] = NULL;
+	c->last = *c->flow;
+	xiw_table_abandon(&c->port->table, c->flow_index);
+	c->flow = NULL;
+	xiw_collect_soon(c->engine);
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Opening interfaces while the process still has the privilege to, instead of at their first connection. */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/internal.h"
+
+static bool wildcard(const struct sockaddr *addr)
+{
+	const struct sockaddr_in6 *in6 = (const void *)addr;
+	const struct sockaddr_in *in = (const void *)addr;
+
+	if (!addr)
+		return true;
+	return addr->sa_family == AF_INET ? in->sin_addr.s_addr == htonl(INADDR_ANY)
+					  : IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr);
+}
+
+static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char why[96])
+{
+	struct sockaddr_storage local = {};
+	struct xiw_port *port;
+
+	memcpy(&local, addr,
+	       addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
+					  : sizeof(struct sockaddr_in6));
+	int err = xiw_port_find(&local, e->unready);
+
+	if (err) {
+		snprintf(why, 96, "%s",
+			 err == -ENODEV ? "no interface has the address" : strerror(-err));
+		return err;
+	}
+	return xiw_port_by_name(e, e->unready, &port, why, 96);
+}
+
+/* One that is ready is enough; of those where the programs are and cannot be used the first is told. */
+static int prepare_all(struct xiw_engine *e, char why[96])
+{
+	struct if_nameindex *all = if_nameindex();
+	struct xiw_port *port;
+	char line[96];
+	int err = -ENOENT;
+
+	if (!all)
+		return -errno;
+	snprintf(why, 96, "xiwarp is not loaded on any interface: 'xiwarp load IF'");
+	for (struct if_nameindex *i = all; i->if_index; i++) {
+		int one;
+
+		line[0] = '\0';
+		one = xiw_port_by_name(e, i->if_name, &port, line, sizeof(line));
+		if (!one || one == -ENOENT || err != -ENOENT)
+			continue;
+		err = one;
+		snprintf(e->unready, sizeof(e->unready), "%s", i->if_name);
+		snprintf(why, 96, "%s", line);
+	}
+	if_freenameindex(all);
+	if (!e->ports)
+		return err;
+	if (err == -ENOENT)
+		why[0] = '\0';
+	return 0;
+}
+
+int xiw_engine_prepare(struct xiw_engine *e, const struct sockaddr *addr, char *why, size_t len)
+{
+	char *line = e->unready_why;
+	int err;
+
+	line[0] = e->unready[0] = '\0';
+	if (e->opts.path == XIW_USE_KERNEL) {
+		snprintf(line, sizeof(e->unready_why), "the kernel path was asked for");
+		err = -EOPNOTSUPP;
+	} else if (wildcard(addr)) {
+		err = prepare_all(e, line);
+	} else {
+		err = prepare_one(e, addr, line);
+	}
+	e->prepared = true;
+	if (why && len)
+		snprintf(why, len, "%s", line);
+	/* Where nothing was loaded, it may be by the time of a connection. */
+	if (err == -ENOENT || !line[0])
+		e->unready[0] = '\0';
+	return err;
+}

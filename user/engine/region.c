@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+
+#include "engine/internal.h"
+
+static int ddp_access(unsigned int access, uint32_t *rights)
+{
+	if (!access || access & ~(XIW_ACCESS_NONE | XIW_ACCESS_WRITE | XIW_ACCESS_READ))
+		return -EINVAL;
+	*rights = (access & XIW_ACCESS_WRITE ? XIW_DDP_REMOTE_WRITE : 0) |
+		  (access & XIW_ACCESS_READ ? XIW_DDP_REMOTE_READ : 0);
+	return 0;
+}
+
+int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
+			const struct xiw_region_opts *opts, struct xiw_region **region)
+{
+	struct xiw_ddp_region_opts o = {
+		.ptr = addr,
+		.len = len,
+		.stream = XIW_DDP_ANY_STREAM,
+		.access = XIW_DDP_REMOTE_WRITE,
+	};
+	struct xiw_region *r;
+	int err;
+
+	if (opts) {
+		if (opts->size != sizeof(*opts))
+			return -EINVAL;
+		o.base = opts->base_to;
+		o.pd = opts->pd;
+		if (opts->access && ddp_access(opts->access, &o.access))
+			return -EINVAL;
+		if (opts->conn)
+			o.stream = opts->conn->id;
+		if (opts->stag) {
+			o.fixed = true;
+			o.stag = *opts->stag;
+		}
+	}
+	r = malloc(sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->engine = engine;
+	err = xiw_ddp_region_register(&engine->regions, &o, &r->stag);
+	if (err) {
+		free(r);
+		return err;
+	}
+	r->serial = xiw_ddp_region_lookup(&engine->regions, r->stag)->serial;
+	*region = r;
+	return 0;
+}
+
+/* A peer may have invalidated the STag (RFC 5040 section 5.3), and another region may have it by now. */
+static bool is_there(const struct xiw_region *r)
+{
+	const struct xiw_ddp_region *now = xiw_ddp_region_lookup(&r->engine->regions, r->stag);
+
+	return now && now->serial == r->serial;
+}
+
+uint32_t xiw_region_stag(const struct xiw_region *region)
+{
+	return region->stag;
+}
+
+int xiw_region_set_access(struct xiw_region *region, unsigned int access)
+{
+	uint32_t rights;
+
+	if (ddp_access(access, &rights))
+		return -EINVAL;
+	if (!is_there(region))
+		return -ENOENT;
+	return xiw_ddp_region_set_access(&region->engine->regions, region->stag, rights);
+}
+
+void xiw_region_free(struct xiw_region *region)
+{
+	if (!region)
+		return;
+	if (is_there(region))
+		xiw_ddp_region_invalidate(&region->engine->regions, region->stag);
+	free(region);
+}
