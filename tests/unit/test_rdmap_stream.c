@@ -1,0 +1,687 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* An RDMAP Stream's state machine: RFC 5040 sections 5 to 7. */
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "rdmap/stream.h"
+
+#define PD 5
+#define STREAM 9
+#define BASE 0x10000
+#define SIZE 4096
+#define DEPTH 8
+
+static struct xiw_ddp_table table;
+static struct xiw_rdmap_stream s;
+static uint8_t memory[SIZE];
+static uint32_t rd, wr, other_pd, other_stream, bound, bound_wr;
+
+static uint32_t region(uint32_t pd, uint32_t stream, uint32_t access)
+{
+	const struct xiw_ddp_region_opts o = {
+		.ptr = memory,
+		.len = SIZE,
+		.base = BASE,
+		.pd = pd,
+		.stream = stream,
+		.access = access,
+	};
+	uint32_t stag;
+
+	cr_assert_eq(xiw_ddp_region_register(&table, &o, &stag), 0);
+	return stag;
+}
+
+static void begin(void)
+{
+	const struct xiw_rdmap_opts o = {
+		.table = &table, .pd = PD, .stream = STREAM, .depth = DEPTH, .ird_max = 2
+	};
+
+	xiw_ddp_table_init(&table, 1);
+	rd = region(PD, 0, XIW_DDP_REMOTE_READ);
+	wr = region(PD, 0, XIW_DDP_REMOTE_WRITE);
+	other_pd = region(PD + 1, 0, XIW_DDP_REMOTE_READ | XIW_DDP_REMOTE_WRITE);
+	other_stream = region(PD, STREAM + 1, XIW_DDP_REMOTE_READ);
+	bound = region(PD, STREAM, XIW_DDP_REMOTE_READ);
+	bound_wr = region(PD, STREAM, XIW_DDP_REMOTE_WRITE);
+	cr_assert_eq(xiw_rdmap_init(&s, &o), 0);
+	xiw_rdmap_limits(&s, 2, 2);
+}
+
+static void end(void)
+{
+	xiw_rdmap_free(&s);
+	xiw_ddp_table_free(&table);
+}
+
+TestSuite(rdmap_stream, .init = begin, .fini = end);
+
+/* ---- what comes in ------------------------------------------------------------------------ */
+
+static uint8_t header[18];
+
+static enum xiw_rdmap_verdict in_untagged(uint8_t control, uint32_t qn, const uint8_t *buf,
+					  uint32_t len, uint32_t inv, uint32_t *invalidated)
+{
+	uint8_t rsvdulp[5] = { control };
+	const struct xiw_rdmap_in m = {
+		.qn = qn,
+		.len = len,
+		.rsvdulp = rsvdulp,
+		.buf = buf,
+		.header = header,
+		.header_len = 18,
+		.segment_len = 18 + len,
+	};
+	uint32_t none;
+
+	xiw_ddp_put32(rsvdulp + 1, inv);
+	header[0] = 0x41;
+	memcpy(header + 1, rsvdulp, 5);
+	return xiw_rdmap_received(&s, &m, invalidated ? invalidated : &none);
+}
+
+static enum xiw_rdmap_verdict in_tagged(uint8_t control, uint32_t stag, uint64_t to, uint64_t len)
+{
+	const struct xiw_rdmap_in m = {
+		.tagged = true,
+		.stag = stag,
+		.to = to,
+		.len = len,
+		.rsvdulp = &control,
+		.header = header,
+		.header_len = 14,
+		.segment_len = 14 + (uint32_t)len,
+	};
+	uint32_t none;
+
+	header[0] = 0xc1;
+	header[1] = control;
+	return xiw_rdmap_received(&s, &m, &none);
+}
+
+static enum xiw_rdmap_verdict in_read(uint32_t size, uint32_t stag, uint64_t to, uint64_t sink_to)
+{
+	const struct xiw_rdmap_read r = { 0x77, sink_to, size, stag, to };
+	uint8_t buf[XIW_RDMAP_READ_LEN];
+
+	xiw_rdmap_read_encode(&r, buf);
+	return in_untagged(0x41, 1, buf, sizeof(buf), 0, NULL);
+}
+
+static void expect_failed(enum xiw_rdmap_error error, bool ddp, bool read)
+{
+	cr_expect_eq(s.state, XIW_RDMAP_FAILED);
+	cr_expect(s.info.sent.present);
+	cr_expect_eq(s.info.sent.layer, XIW_RDMA_LAYER_RDMAP);
+	cr_expect_eq(s.info.sent.etype << 8 | s.info.sent.code, (int)(error & 0xffff), "%u.%u",
+		     s.info.sent.etype, s.info.sent.code);
+	cr_expect_eq(s.info.sent.has_segment_len, ddp);
+	cr_expect_eq(s.info.sent.has_ddp_header, ddp);
+	cr_expect_eq(s.info.sent.has_read_request, read);
+	if (ddp)
+		cr_expect_arr_eq(s.info.sent.ddp_header, header, s.info.sent.ddp_header_len);
+}
+
+/* A failed stream is begun anew, for the next case of a table. */
+static void anew(void)
+{
+	end();
+	begin();
+}
+
+/* Figure 4: of every control octet, on every queue and Tagged, only these are taken. */
+Test(rdmap_stream, every_control_octet)
+{
+	static const uint8_t terminate[4] = { 0x20, 2 };
+	uint8_t read[XIW_RDMAP_READ_LEN] = { 0 };
+
+	for (unsigned int v = 0; v < 256; v++) {
+		const unsigned int op = v & 15;
+
+		for (unsigned int qn = 0; qn < 4; qn++) { /* 3: Tagged */
+			const bool right = v >> 6 == 1 && (qn == 3   ? op == 0
+							   : qn == 0 ? op == 3 || op == 5
+							   : qn == 1 ? op == 1
+								     : op == 7);
+			enum xiw_rdmap_verdict got;
+
+			/* Those that say something of an STag or a Read have cases of their own. */
+			if (v >> 6 == 1 &&
+			    ((qn == 0 && (op == 4 || op == 6)) || (qn == 3 && op == 2)))
+				continue;
+			if (qn == 3)
+				got = in_tagged((uint8_t)v, wr, BASE, 10);
+			else
+				got = in_untagged((uint8_t)v, qn, qn == 2 ? terminate : read,
+						  qn == 2 ? 4 : sizeof(read), 0, NULL);
+			if (right) {
+				cr_expect_eq(got,
+					     qn == 0   ? XIW_RDMAP_DELIVER
+					     : qn == 2 ? XIW_RDMAP_ENDED
+						       : XIW_RDMAP_HANDLED,
+					     "%02x on %u", v, qn);
+			} else {
+				cr_expect_eq(got, XIW_RDMAP_ERROR, "%02x on %u", v, qn);
+				expect_failed(v >> 6 == 1 ? XIW_RDMAP_OPCODE : XIW_RDMAP_VERSION,
+					      true, false);
+			}
+			anew();
+		}
+	}
+}
+
+/* Section 7.2, Read Requests: each check, and its number. */
+Test(rdmap_stream, read_source)
+{
+	const struct {
+		uint32_t size, stag;
+		uint64_t to, sink_to;
+		enum xiw_rdmap_error want;
+	} t[] = {
+		{ 1, rd, BASE, 0, XIW_RDMAP_OK },
+		{ SIZE, rd, BASE, UINT64_MAX - SIZE, XIW_RDMAP_OK },
+		{ 1, bound, BASE + SIZE - 1, 0, XIW_RDMAP_OK },
+		{ 0, 0xdead, UINT64_MAX, UINT64_MAX, XIW_RDMAP_OK },
+		{ 1, 0xdead, BASE, 0, XIW_RDMAP_STAG },
+		{ 1, rd, BASE - 1, 0, XIW_RDMAP_BOUNDS },
+		{ SIZE + 1, rd, BASE, 0, XIW_RDMAP_BOUNDS },
+		{ 2, rd, BASE + SIZE - 1, 0, XIW_RDMAP_BOUNDS },
+		{ 1, rd, BASE + SIZE, 0, XIW_RDMAP_BOUNDS },
+		{ UINT32_MAX, rd, BASE, 0, XIW_RDMAP_BOUNDS },
+		{ 1, wr, BASE, 0, XIW_RDMAP_ACCESS },
+		{ 1, other_pd, BASE, 0, XIW_RDMAP_NOT_STREAM },
+		{ 1, other_stream, BASE, 0, XIW_RDMAP_NOT_STREAM },
+		{ 2, rd, UINT64_MAX - 1, 0, XIW_RDMAP_TO_WRAP },
+		{ 2, rd, BASE, UINT64_MAX - 1, XIW_RDMAP_TO_WRAP },
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		enum xiw_rdmap_verdict got = in_read(t[i].size, t[i].stag, t[i].to, t[i].sink_to);
+
+		cr_expect_eq(got, t[i].want ? XIW_RDMAP_ERROR : XIW_RDMAP_HANDLED, "case %zu", i);
+		if (t[i].want)
+			expect_failed(t[i].want, true, true);
+		anew();
+	}
+}
+
+Test(rdmap_stream, read_request_of_another_length)
+{
+	uint8_t buf[64] = { 0 };
+
+	for (uint32_t len = 0; len < sizeof(buf); len++) {
+		if (len == XIW_RDMAP_READ_LEN)
+			continue;
+		cr_expect_eq(in_untagged(0x41, 1, buf, len, 0, NULL), XIW_RDMAP_ERROR);
+		expect_failed(XIW_RDMAP_OPERATION, true, false);
+		anew();
+	}
+}
+
+Test(rdmap_stream, answers)
+{
+	struct xiw_rdmap_out out;
+
+	cr_expect_eq(in_read(100, rd, BASE + 7, 0x500), XIW_RDMAP_HANDLED);
+	cr_expect_eq(in_read(0, 0xdead, 1, 2), XIW_RDMAP_HANDLED);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect(out.tagged && out.from_region && out.stag == 0x77 && out.to == 0x500);
+	cr_expect(out.len == 100 && out.buf == memory + 7 && out.rsvdulp[0] == 0x42);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect(out.tagged && !out.from_region && out.stag == 0x77 && out.to == 2 && !out.len);
+	cr_expect(!xiw_rdmap_idle(&s) || s.answer_head != s.answer_tail);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_expect(xiw_rdmap_idle(&s));
+	cr_expect_eq(s.info.reads_in, 2);
+	cr_expect_eq(s.info.read_octets_out, 100);
+}
+
+/* Section 6.1: as many as were agreed on, and as many as a peer may ask for before it is known that they are sent. */
+Test(rdmap_stream, too_many_reads)
+{
+	struct xiw_rdmap_out out;
+
+	for (int round = 0; round < 50; round++) {
+		for (int i = 0; i < 4; i++)
+			cr_assert_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_HANDLED);
+		for (int i = 0; i < 4; i++) {
+			cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+			xiw_rdmap_sent(&s, out.id, true);
+		}
+	}
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_HANDLED);
+	cr_expect_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_ERROR);
+	expect_failed(XIW_RDMAP_STREAM, true, false);
+	/* Section 7.1 rule 4: the first error stays; nothing is sent any more. */
+	cr_expect_eq(in_untagged(0xc3, 0, NULL, 0, 0, NULL), XIW_RDMAP_HANDLED);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
+	cr_expect_eq(s.info.sent.ddp_header[1], 0x41);
+	cr_expect_eq(s.info.sent.code, 7);
+}
+
+/* The source goes before it is sent, or while: the header says what is left (section 4.8). */
+Test(rdmap_stream, source_goes)
+{
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_read left;
+
+	cr_assert_eq(in_read(100, rd, BASE, 0x500), XIW_RDMAP_HANDLED);
+	xiw_ddp_region_invalidate(&table, rd);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), -EPROTO);
+	expect_failed(XIW_RDMAP_STAG, true, true);
+	cr_expect_eq(s.info.sent.segment_len, 46);
+
+	anew();
+	cr_assert_eq(in_read(100, rd, BASE + 1, 0x500), XIW_RDMAP_HANDLED);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect(xiw_rdmap_readable(&s, out.id, 60));
+	xiw_ddp_region_set_access(&table, rd, XIW_DDP_REMOTE_WRITE);
+	/* All of it was taken already. */
+	cr_expect(xiw_rdmap_readable(&s, out.id, 100));
+	cr_expect(!xiw_rdmap_readable(&s, out.id, 60));
+	expect_failed(XIW_RDMAP_ACCESS, true, true);
+	xiw_rdmap_read_decode(&left, s.info.sent.read_request);
+	cr_expect(left.sink_stag == 0x77 && left.sink_to == 0x500 + 60 && left.size == 40);
+	cr_expect(left.src_stag == rd && left.src_to == BASE + 1 + 60);
+}
+
+/* Section 5.3; one that is shared never (section 8.1.1 rule 7). */
+Test(rdmap_stream, invalidate)
+{
+	const uint32_t cannot[] = { 0xdead, other_pd, other_stream, rd, wr };
+	uint32_t stag;
+
+	cr_expect_eq(in_untagged(0x44, 0, NULL, 0, bound_wr, &stag), XIW_RDMAP_DELIVER);
+	cr_expect_eq(stag, bound_wr);
+	cr_expect_null(xiw_ddp_region_lookup(&table, bound_wr));
+	cr_expect_eq(in_untagged(0x46, 0, NULL, 10, bound, &stag), XIW_RDMAP_DELIVER);
+	cr_expect_eq(stag, bound);
+	/* Others have nothing to invalidate, whatever stands there (section 4.1). */
+	cr_expect_eq(in_untagged(0x43, 0, NULL, 10, wr, &stag), XIW_RDMAP_DELIVER);
+	cr_expect_eq(in_untagged(0x45, 0, NULL, 10, wr, &stag), XIW_RDMAP_DELIVER);
+	cr_expect_eq(stag, 0);
+	cr_expect_not_null(xiw_ddp_region_lookup(&table, wr));
+	cr_expect_eq(s.info.invalidated, 2);
+	cr_expect_eq(s.info.sends_in, 4);
+	/* Once. */
+	cr_expect_eq(in_untagged(0x44, 0, NULL, 0, bound, &stag), XIW_RDMAP_ERROR);
+	expect_failed(XIW_RDMAP_CANNOT_INVALIDATE, true, false);
+	for (size_t i = 0; i < sizeof(cannot) / sizeof(cannot[0]); i++) {
+		anew();
+		cr_expect_eq(in_untagged(0x46, 0, NULL, 0, cannot[i], &stag), XIW_RDMAP_ERROR);
+		expect_failed(XIW_RDMAP_CANNOT_INVALIDATE, true, false);
+		cr_expect(cannot[i] == 0xdead || xiw_ddp_region_lookup(&table, cannot[i]));
+	}
+}
+
+/* ---- operations --------------------------------------------------------------------------- */
+
+static int post(enum xiw_rdma_kind kind, unsigned int flags, uint64_t len)
+{
+	static uint8_t buf[16];
+	const struct xiw_rdma_op op = {
+		.kind = kind,
+		.flags = flags,
+		.buf = kind == XIW_RDMA_READ ? NULL : buf,
+		.len = len,
+		.stag = 0x99,
+		.to = 0x1000,
+		.sink_stag = wr,
+		.sink_to = BASE,
+		.invalidate = 0x01020304,
+		.user_data = s.tail,
+	};
+
+	return xiw_rdmap_post(&s, &op);
+}
+
+Test(rdmap_stream, posted_wrongly)
+{
+	struct xiw_rdma_op op = { .kind = XIW_RDMA_SEND, .len = 1 };
+
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EINVAL); /* no buf */
+	op = (struct xiw_rdma_op){ .kind = (enum xiw_rdma_kind)7 };
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EINVAL);
+	op = (struct xiw_rdma_op){ .kind = XIW_RDMA_WRITE, .flags = XIW_RDMA_SOLICITED };
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EINVAL);
+	op = (struct xiw_rdma_op){ .kind = XIW_RDMA_SEND, .flags = 1 << 7 };
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EINVAL);
+	op = (struct xiw_rdma_op){ .kind = XIW_RDMA_WRITE, .buf = "x", .len = 2, .to = UINT64_MAX };
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EINVAL);
+	op = (struct xiw_rdma_op){ .kind = XIW_RDMA_WRITE, .buf = "x", .len = 1ull << 32 };
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EMSGSIZE);
+	op = (struct xiw_rdma_op){
+		.kind = XIW_RDMA_READ, .len = 1, .sink_stag = rd, .sink_to = BASE
+	};
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EACCES);
+	op.sink_stag = wr;
+	op.sink_to = BASE + SIZE;
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EACCES);
+	op.sink_stag = other_pd;
+	op.sink_to = BASE;
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EACCES);
+	for (int i = 0; i < DEPTH; i++)
+		cr_expect_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+	cr_expect_eq(post(XIW_RDMA_SEND, 0, 1), -EAGAIN);
+	xiw_rdmap_limits(&s, 2, 0);
+	cr_expect_eq(post(XIW_RDMA_READ, 0, 1), -EOPNOTSUPP);
+}
+
+/* What each looks like, and section 5.5 rule 13: in the order posted. */
+Test(rdmap_stream, passed_on)
+{
+	static const uint8_t controls[] = { 0x43, 0x45, 0x44, 0x46 };
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+	struct xiw_rdmap_read r;
+
+	for (unsigned int flags = 0; flags < 4; flags++)
+		cr_assert_eq(post(XIW_RDMA_SEND, flags, 3), 0);
+	cr_assert_eq(post(XIW_RDMA_WRITE, 0, 16), 0);
+	cr_assert_eq(post(XIW_RDMA_READ, 0, 40), 0);
+	for (unsigned int flags = 0; flags < 4; flags++) {
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+		cr_expect(!out.tagged && out.qn == 0 && out.len == 3 && !out.from_region);
+		cr_expect_eq(out.rsvdulp[0], controls[flags]);
+		cr_expect_eq(xiw_ddp_get32(out.rsvdulp + 1), flags & 2 ? 0x01020304 : 0);
+		xiw_rdmap_sent(&s, out.id, true);
+		cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == flags && !op.failed);
+	}
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect(out.tagged && out.stag == 0x99 && out.to == 0x1000 && out.len == 16);
+	cr_expect_eq(out.rsvdulp[0], 0x40);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect(!out.tagged && out.qn == 1 && out.rsvdulp[0] == 0x41 && out.len == 28);
+	xiw_rdmap_read_decode(&r, out.buf);
+	cr_expect(r.sink_stag == wr && r.sink_to == BASE && r.size == 40);
+	cr_expect(r.src_stag == 0x99 && r.src_to == 0x1000);
+	cr_expect(xiw_rdmap_completed(&s, &op) && op.op.kind == XIW_RDMA_WRITE);
+	/* Not by being sent (rule 19), and not before it is, though the answer may be faster than that word. */
+	cr_expect(!xiw_rdmap_completed(&s, &op));
+	cr_expect_eq(in_tagged(0x42, wr, BASE, 40), XIW_RDMAP_HANDLED);
+	cr_expect(!xiw_rdmap_completed(&s, &op));
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_expect(xiw_rdmap_completed(&s, &op) && op.op.kind == XIW_RDMA_READ && !op.failed);
+	cr_expect(xiw_rdmap_idle(&s));
+	cr_expect(s.info.sends_out == 4 && s.info.writes_out == 1 && s.info.reads_out == 1);
+	cr_expect(s.info.write_octets_out == 16 && s.info.read_octets_in == 40);
+}
+
+/* Rule 15, and the limit of section 6.1. */
+Test(rdmap_stream, order_and_limit)
+{
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(post(XIW_RDMA_READ, 0, 10), 0);
+	cr_assert_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+	for (int i = 0; i < 2; i++) {
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+		xiw_rdmap_sent(&s, out.id, true);
+	}
+	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
+	cr_expect_eq(in_tagged(0x42, wr, BASE, 10), XIW_RDMAP_HANDLED);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect_eq(out.id, 2);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect_eq(out.id, 3);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == 0);
+	cr_expect(!xiw_rdmap_completed(&s, &op));
+	cr_expect_eq(in_tagged(0x42, wr, BASE, 10), XIW_RDMAP_HANDLED);
+	cr_expect_eq(in_tagged(0x42, wr, BASE, 10), XIW_RDMAP_HANDLED);
+	for (uint64_t i = 1; i < 4; i++)
+		cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == i && !op.failed);
+	cr_expect(xiw_rdmap_idle(&s));
+	/* One more than was asked for. */
+	cr_expect_eq(in_tagged(0x42, wr, BASE, 10), XIW_RDMAP_ERROR);
+	expect_failed(XIW_RDMAP_OPCODE, true, false);
+}
+
+Test(rdmap_stream, fence)
+{
+	struct xiw_rdmap_out out;
+
+	cr_assert_eq(post(XIW_RDMA_READ, 0, 10), 0);
+	cr_assert_eq(post(XIW_RDMA_WRITE, XIW_RDMA_FENCE, 1), 0);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
+	cr_expect_eq(in_tagged(0x42, wr, BASE, 10), XIW_RDMAP_HANDLED);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), 1);
+}
+
+/* Section 5.2.2: the STag, Tagged Offset and length of the request. */
+Test(rdmap_stream, wrong_answers)
+{
+	const struct {
+		uint32_t stag;
+		uint64_t to, len;
+	} t[] = { { rd, BASE, 10 },
+		  { wr, BASE + 1, 10 },
+		  { wr, BASE, 9 },
+		  { wr, BASE, 11 },
+		  { wr, BASE, 0 } };
+	struct xiw_rdmap_out out;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		cr_assert_eq(post(XIW_RDMA_READ, 0, 10), 0);
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+		cr_expect_eq(in_tagged(0x42, t[i].stag, t[i].to, t[i].len), XIW_RDMAP_ERROR);
+		expect_failed(XIW_RDMAP_STREAM, true, false);
+		anew();
+	}
+	/* Of no octets: what its header says has no meaning. */
+	cr_assert_eq(post(XIW_RDMA_READ, 0, 0), 0);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect_eq(in_tagged(0x42, 0xdead, 1, 0), XIW_RDMAP_HANDLED);
+}
+
+/* RFC 6581 section 9.2: nothing of it is the application's, and no limit holds it. */
+Test(rdmap_stream, ready_to_receive)
+{
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+	struct xiw_rdmap_read r;
+
+	xiw_rdmap_limits(&s, 0, 0);
+	cr_assert_eq(xiw_rdmap_post_ready(&s), 0);
+	cr_expect_eq(xiw_rdmap_post_ready(&s), -EAGAIN);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	xiw_rdmap_read_decode(&r, out.buf);
+	cr_expect(out.rsvdulp[0] == 0x41 && out.qn == 1 && !r.size);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_expect_eq(in_tagged(0x42, 0, 0, 0), XIW_RDMAP_HANDLED);
+	cr_expect(xiw_rdmap_completed(&s, &op) && op.internal);
+	cr_expect_eq(s.info.reads_out, 0);
+	/* And that of a peer, though no Reads were agreed on. */
+	cr_expect_eq(in_read(0, 0, 0, 0), XIW_RDMAP_HANDLED);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect_eq(out.rsvdulp[0], 0x42);
+}
+
+/* ---- ends --------------------------------------------------------------------------------- */
+
+Test(rdmap_stream, terminated)
+{
+	static const uint8_t body[4] = { 0x12, 5 };
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+
+	cr_assert_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+	cr_assert_eq(post(XIW_RDMA_READ, 0, 1), 0);
+	cr_assert_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect_eq(in_untagged(0x47, 2, body, 4, 0, NULL), XIW_RDMAP_ENDED);
+	cr_expect(s.info.received.present && s.info.received.layer == 1 &&
+		  s.info.received.etype == 2 && s.info.received.code == 5);
+	cr_expect(!s.info.sent.present);
+	cr_expect_eq(post(XIW_RDMA_SEND, 0, 1), -EPIPE);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
+	/* Section 5.4: what DDP has not been given fails at once, the other when DDP is done with it. */
+	xiw_rdmap_abandon(&s);
+	cr_expect(!xiw_rdmap_completed(&s, &op));
+	xiw_rdmap_sent(&s, 0, true);
+	for (uint64_t i = 0; i < 3; i++)
+		cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == i && op.failed);
+	cr_expect(xiw_rdmap_idle(&s));
+}
+
+Test(rdmap_stream, terminate_too_short)
+{
+	static const uint8_t body[4] = { 0x12, 5 };
+
+	for (uint32_t len = 0; len < 4; len++) {
+		cr_expect_eq(in_untagged(0x47, 2, body, len, 0, NULL), XIW_RDMAP_ERROR);
+		expect_failed(XIW_RDMAP_OPERATION, true, false);
+		anew();
+	}
+}
+
+Test(rdmap_stream, lower_layers)
+{
+	header[0] = 0x41;
+	xiw_rdmap_lower_failed(&s, XIW_MPA_ERR_MARKER, 0, NULL, 0, 0);
+	cr_expect(s.info.sent.layer == 2 && s.info.sent.etype == 0 && s.info.sent.code == 3);
+	cr_expect(!s.info.sent.has_ddp_header && !s.info.sent.has_segment_len);
+	anew();
+	xiw_rdmap_lower_failed(&s, 0, XIW_DDP_UNTAGGED_MO, header, 18, 77);
+	cr_expect(s.info.sent.layer == 1 && s.info.sent.etype == 2 && s.info.sent.code == 4);
+	cr_expect(s.info.sent.has_ddp_header && s.info.sent.segment_len == 77);
+	/* The first one counts. */
+	xiw_rdmap_lower_failed(&s, XIW_MPA_ERR_CRC, 0, NULL, 0, 0);
+	cr_expect_eq(s.info.sent.layer, 1);
+	anew();
+	xiw_rdmap_lower_failed(&s, 0, 0, NULL, 0, 0);
+	expect_failed(XIW_RDMAP_LOCAL_CATASTROPHIC, false, false);
+}
+
+/* The peer has closed: Reads fail wherever they are, and what is between them goes out. */
+Test(rdmap_stream, peer_gone)
+{
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(post(XIW_RDMA_READ, 0, 10), 0);
+	cr_assert_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+	cr_assert_eq(post(XIW_RDMA_READ, 0, 10), 0);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	xiw_rdmap_sent(&s, 1, true);
+	xiw_rdmap_peer_gone(&s);
+	cr_expect_eq(post(XIW_RDMA_READ, 0, 10), -EPIPE);
+	cr_expect(!xiw_rdmap_completed(&s, &op));
+	xiw_rdmap_sent(&s, 0, true);
+	for (uint64_t i = 0; i < 4; i++)
+		cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == i && op.failed);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect_eq(out.id, 4);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == 4 && !op.failed);
+	cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == 5 && op.failed);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
+	cr_expect(xiw_rdmap_idle(&s));
+}
+
+/* ---- any order of events ------------------------------------------------------------------ */
+
+#define IN_FLIGHT 64
+
+/* Messages that DDP has, which it may be done with in any order where some come back. */
+static struct {
+	uint64_t id[IN_FLIGHT];
+	unsigned int n;
+} ddp;
+
+static void ddp_done(unsigned int i, bool success)
+{
+	xiw_rdmap_sent(&s, ddp.id[i], success);
+	memmove(&ddp.id[i], &ddp.id[i + 1], (--ddp.n - i) * sizeof(ddp.id[0]));
+}
+
+static void random_event(unsigned int *seed, unsigned int *asked)
+{
+	struct xiw_rdmap_out out;
+
+	switch (rand_r(seed) % 12) {
+	case 0:
+	case 1:
+		post((enum xiw_rdma_kind)(rand_r(seed) % 3), rand_r(seed) % 4 ? 0 : XIW_RDMA_FENCE,
+		     10);
+		break;
+	case 2:
+	case 3:
+	case 4:
+		if (ddp.n < IN_FLIGHT && xiw_rdmap_next(&s, &out) > 0) {
+			ddp.id[ddp.n++] = out.id;
+			*asked += out.rsvdulp[0] == 0x41;
+		}
+		break;
+	case 5:
+	case 6:
+	case 7:
+		if (ddp.n)
+			ddp_done(0, true);
+		break;
+	case 8:
+	case 9:
+		if (*asked && in_tagged(0x42, wr, BASE, 10) == XIW_RDMAP_HANDLED)
+			--*asked;
+		break;
+	case 10:
+		in_read((uint32_t)rand_r(seed) % 20, rd, BASE, 0);
+		break;
+	default:
+		in_untagged(0x43, 0, NULL, 10, 0, NULL);
+	}
+}
+
+/* Everything that was posted completes, once, in its order; a failed stream says why; nothing is counted twice. */
+Test(rdmap_stream, random)
+{
+	unsigned int seed = 7, failures = 0;
+
+	for (int run = 0; run < 3000; run++) {
+		unsigned int asked = 0, events = (unsigned int)rand_r(&seed) % 300;
+		uint64_t completed = 0, posted;
+		struct xiw_rdmap_op op;
+
+		ddp.n = 0;
+		for (unsigned int i = 0; i < events; i++) {
+			random_event(&seed, &asked);
+			if (rand_r(&seed) % 500 == 0)
+				xiw_ddp_region_invalidate(&table, rd);
+			while (xiw_rdmap_completed(&s, &op))
+				cr_assert_eq(op.op.user_data, completed++, "seed 7, run %d", run);
+			cr_assert_leq(s.reads_out, 2, "seed 7, run %d", run);
+			cr_assert_leq(s.answer_tail - s.answer_head, 4, "seed 7, run %d", run);
+			cr_assert_eq(s.state == XIW_RDMAP_FAILED, s.info.sent.present,
+				     "seed 7, run %d", run);
+		}
+		failures += s.state == XIW_RDMAP_FAILED;
+		posted = s.tail;
+		if (rand_r(&seed) % 2)
+			xiw_rdmap_peer_gone(&s);
+		xiw_rdmap_abandon(&s);
+		while (ddp.n)
+			ddp_done((unsigned int)rand_r(&seed) % ddp.n, rand_r(&seed) % 2);
+		while (xiw_rdmap_completed(&s, &op))
+			cr_assert_eq(op.op.user_data, completed++, "seed 7, run %d", run);
+		cr_assert_eq(completed, posted, "seed 7, run %d", run);
+		cr_assert(xiw_rdmap_idle(&s) && s.answer_head == s.answer_tail, "seed 7, run %d",
+			  run);
+		anew();
+	}
+	/* Streams that failed, and streams that did not. */
+	cr_expect(failures > 300 && failures < 2700, "%u", failures);
+}

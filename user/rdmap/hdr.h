@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * rdmap/hdr.h - RDMAP's own headers in host form, RFC 5040 sections 4.4 and 4.8
+ */
+#ifndef XIW_RDMAP_HDR_H
+#define XIW_RDMAP_HDR_H
+
+#include <stdint.h>
+
+#include <xiwarp/rdmap.h>
+
+#include "rdmap/wire.h"
+
+struct xiw_rdmap_read {
+	uint32_t sink_stag;
+	uint64_t sink_to;
+	uint32_t size;
+	uint32_t src_stag;
+	uint64_t src_to;
+};
+
+void xiw_rdmap_read_encode(const struct xiw_rdmap_read *r, uint8_t buf[XIW_RDMAP_READ_LEN]);
+void xiw_rdmap_read_decode(struct xiw_rdmap_read *r, const uint8_t buf[XIW_RDMAP_READ_LEN]);
+
+/* Writes the header as the has_ members say, and t->control; returns its length. */
+uint32_t xiw_rdmap_terminate_encode(struct xiw_rdma_terminate_info *t,
+				    uint8_t buf[XIW_RDMAP_TERM_MAX]);
+
+/*
+ * Reads a Terminate message of len octets. Headers that do not fit in it are taken as absent: the error itself
+ * is worth more than they are. Returns 0, or -EBADMSG if not even that is there.
+ */
+int xiw_rdmap_terminate_decode(struct xiw_rdma_terminate_info *t, const uint8_t *buf, uint64_t len);
+
+/* A Terminate for an error of MPA, of DDP, or of RDMAP; without headers yet. */
+void xiw_rdmap_terminate_mpa(struct xiw_rdma_terminate_info *t, enum xiw_mpa_error error);
+void xiw_rdmap_terminate_ddp(struct xiw_rdma_terminate_info *t, enum xiw_ddp_error error);
+void xiw_rdmap_terminate_own(struct xiw_rdma_terminate_info *t, enum xiw_rdmap_error error);
+
+/*
+ * The DDP header of the segment in question and its length, where Figure 10 has them: not for errors of the LLP,
+ * nor for a Local Catastrophic Error. len: 14 or 18, else it is left out.
+ */
+void xiw_rdmap_terminate_quote(struct xiw_rdma_terminate_info *t, const uint8_t *header,
+			       uint32_t len, uint32_t segment_len);
+
+/* The Read Request, only behind the DDP header of one and for a Remote Protection Error of RDMAP. */
+void xiw_rdmap_terminate_quote_read(struct xiw_rdma_terminate_info *t,
+				    const struct xiw_rdmap_read *r);
+
+#endif

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The receiving half of a stream: RFC 5040 sections 5 and 7.2. */
+#include <errno.h>
+#include <string.h>
+
+#include "rdmap/error.h"
+
+/* ---- errors ------------------------------------------------------------------------------- */
+
+void xiw_rdmap_fail(struct xiw_rdmap_stream *s, enum xiw_rdmap_error error, const uint8_t *header,
+		    uint32_t header_len, uint32_t segment_len, const struct xiw_rdmap_read *read)
+{
+	if (s->state != XIW_RDMAP_OPEN)
+		return;
+	s->state = XIW_RDMAP_FAILED;
+	xiw_rdmap_terminate_own(&s->info.sent, error);
+	xiw_rdmap_terminate_quote(&s->info.sent, header, header_len, segment_len);
+	if (read)
+		xiw_rdmap_terminate_quote_read(&s->info.sent, read);
+}
+
+void xiw_rdmap_lower_failed(struct xiw_rdmap_stream *s, enum xiw_mpa_error mpa,
+			    enum xiw_ddp_error ddp, const uint8_t *header, uint32_t header_len,
+			    uint32_t segment_len)
+{
+	if (s->state != XIW_RDMAP_OPEN)
+		return;
+	s->state = XIW_RDMAP_FAILED;
+	if (mpa)
+		xiw_rdmap_terminate_mpa(&s->info.sent, mpa);
+	else if (ddp)
+		xiw_rdmap_terminate_ddp(&s->info.sent, ddp);
+	else
+		xiw_rdmap_terminate_own(&s->info.sent, XIW_RDMAP_LOCAL_CATASTROPHIC);
+	xiw_rdmap_terminate_quote(&s->info.sent, header, header_len, segment_len);
+}
+
+static enum xiw_rdmap_verdict fail(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
+				   enum xiw_rdmap_error error)
+{
+	xiw_rdmap_fail(s, error, m->header, m->header_len, m->segment_len, NULL);
+	return XIW_RDMAP_ERROR;
+}
+
+/* ---- RDMA Read Request -------------------------------------------------------------------- */
+
+enum xiw_rdmap_error xiw_rdmap_check_source(const struct xiw_rdmap_stream *s,
+					    const struct xiw_rdmap_read *read,
+					    const struct xiw_ddp_region **region)
+{
+	const struct xiw_ddp_region *r;
+
+	switch (xiw_ddp_region_check(s->table, read->src_stag, s->pd, s->stream,
+				     XIW_DDP_REMOTE_READ, read->src_to, read->size, region)) {
+	case XIW_DDP_OK:
+		return XIW_RDMAP_OK;
+	case XIW_DDP_TAGGED_NOT_STREAM:
+		return XIW_RDMAP_NOT_STREAM;
+	case XIW_DDP_TAGGED_TO_WRAP:
+		return XIW_RDMAP_TO_WRAP;
+	case XIW_DDP_TAGGED_BOUNDS:
+		return XIW_RDMAP_BOUNDS;
+	default:
+		break;
+	}
+	/* DDP has one number for an STag that is not there and one without the right; RDMAP has two. */
+	r = xiw_ddp_region_lookup(s->table, read->src_stag);
+	return r ? XIW_RDMAP_ACCESS : XIW_RDMAP_STAG;
+}
+
+/*
+ * A peer may ask again as soon as it has an answer, which can be before we are told that this was sent: of
+ * each Read that it may have open, one answer may be counted by us alone. A limit of 0 leaves room for the Read
+ * that tells that it is ready (RFC 6581 section 9.2).
+ */
+static uint32_t answer_limit(const struct xiw_rdmap_stream *s)
+{
+	return 2 * (s->ird ? s->ird : 1);
+}
+
+static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
+{
+	const struct xiw_ddp_region *r;
+	struct xiw_rdmap_answer *a;
+	struct xiw_rdmap_read read;
+	enum xiw_rdmap_error err;
+	uint64_t end;
+
+	/* A longer one found no place in its buffer. RDMAP has no number for a header cut short. */
+	if (m->len != XIW_RDMAP_READ_LEN)
+		return fail(s, m, XIW_RDMAP_OPERATION);
+	xiw_rdmap_read_decode(&read, m->buf);
+	/* Section 5.2.1: a Read of no octets is answered, whatever its STags and offsets. */
+	err = read.size ? xiw_rdmap_check_source(s, &read, &r) : XIW_RDMAP_OK;
+	/* DDP would not make segments of an answer whose offsets wrap. */
+	if (!err && __builtin_add_overflow(read.sink_to, read.size, &end))
+		err = XIW_RDMAP_TO_WRAP;
+	if (err) {
+		xiw_rdmap_fail(s, err, m->header, m->header_len, m->segment_len, &read);
+		return XIW_RDMAP_ERROR;
+	}
+	/* Section 6.1. */
+	if (s->answer_tail - s->answer_head >= answer_limit(s))
+		return fail(s, m, XIW_RDMAP_STREAM);
+	a = &s->answers[s->answer_tail++ % s->answer_depth];
+	*a = (struct xiw_rdmap_answer){ .read = read };
+	memcpy(a->header, m->header, m->header_len);
+	return XIW_RDMAP_HANDLED;
+}
+
+/* ---- the others --------------------------------------------------------------------------- */
+
+/*
+ * The answer to the oldest Read, for they come in order (section 5.2.2): the same place, the same length. Where
+ * the octets went DDP has checked; this is about an answer that leaves some of the sink as it was.
+ */
+static enum xiw_rdmap_verdict read_response(struct xiw_rdmap_stream *s,
+					    const struct xiw_rdmap_in *m)
+{
+	const struct xiw_rdmap_op *o = xiw_rdmap_oldest_read(s);
+
+	if (!o)
+		return fail(s, m, XIW_RDMAP_OPCODE);
+	/* STag and TO of a message without octets mean nothing to DDP (RFC 5041 section 5.2). */
+	if (m->len != o->op.len ||
+	    (m->len && (m->stag != o->op.sink_stag || m->to != o->op.sink_to)))
+		return fail(s, m, XIW_RDMAP_STREAM);
+	if (!o->internal) {
+		s->info.reads_out++;
+		s->info.read_octets_in += m->len;
+	}
+	xiw_rdmap_read_done(s, true);
+	return XIW_RDMAP_HANDLED;
+}
+
+/*
+ * Section 5.3, last rule; and section 8.1.1 rule 7: not an STag that others share, so only one that is bound to this
+ * stream.
+ */
+static enum xiw_rdmap_error invalidate(struct xiw_rdmap_stream *s, uint32_t stag)
+{
+	const struct xiw_ddp_region *r = xiw_ddp_region_lookup(s->table, stag);
+
+	if (!r || r->pd != s->pd || r->stream != s->stream)
+		return XIW_RDMAP_CANNOT_INVALIDATE;
+	xiw_ddp_region_invalidate(s->table, stag);
+	s->info.invalidated++;
+	return XIW_RDMAP_OK;
+}
+
+static enum xiw_rdmap_verdict send_message(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
+					   uint8_t opcode, uint32_t *invalidated)
+{
+	enum xiw_rdmap_error err = XIW_RDMAP_OK;
+
+	if (opcode == XIW_RDMAP_OP_SEND_INV || opcode == XIW_RDMAP_OP_SEND_SE_INV) {
+		*invalidated = xiw_ddp_get32(m->rsvdulp + XIW_RDMAP_OFF_INVALIDATE);
+		err = invalidate(s, *invalidated);
+	}
+	if (err)
+		return fail(s, m, err);
+	s->info.sends_in++;
+	return XIW_RDMAP_DELIVER;
+}
+
+static enum xiw_rdmap_verdict terminate(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
+{
+	if (xiw_rdmap_terminate_decode(&s->info.received, m->buf, m->len))
+		return fail(s, m, XIW_RDMAP_OPERATION);
+	s->state = XIW_RDMAP_TERMINATED;
+	return XIW_RDMAP_ENDED;
+}
+
+/* Figure 4: the opcodes of Tagged messages, and of each queue. */
+static bool expected(const struct xiw_rdmap_in *m, uint8_t opcode)
+{
+	switch (opcode) {
+	case XIW_RDMAP_OP_WRITE:
+	case XIW_RDMAP_OP_READ_RESPONSE:
+		return m->tagged;
+	case XIW_RDMAP_OP_READ_REQUEST:
+		return !m->tagged && m->qn == XIW_RDMAP_QN_READ;
+	case XIW_RDMAP_OP_SEND:
+	case XIW_RDMAP_OP_SEND_INV:
+	case XIW_RDMAP_OP_SEND_SE:
+	case XIW_RDMAP_OP_SEND_SE_INV:
+		return !m->tagged && m->qn == XIW_RDMAP_QN_SEND;
+	case XIW_RDMAP_OP_TERMINATE:
+		return !m->tagged && m->qn == XIW_RDMAP_QN_TERMINATE;
+	}
+	return false;
+}
+
+enum xiw_rdmap_verdict xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
+					  uint32_t *invalidated)
+{
+	const uint8_t opcode = xiw_rdmap_opcode(m->rsvdulp[0]);
+
+	*invalidated = 0;
+	if (s->state != XIW_RDMAP_OPEN)
+		return XIW_RDMAP_HANDLED;
+	if (xiw_rdmap_version(m->rsvdulp[0]) != XIW_RDMAP_RV)
+		return fail(s, m, XIW_RDMAP_VERSION);
+	/* The reserved bits are not looked at (section 4.1). */
+	if (!expected(m, opcode))
+		return fail(s, m, XIW_RDMAP_OPCODE);
+	switch (opcode) {
+	case XIW_RDMAP_OP_WRITE:
+		/* It is in place, and not the application's business (section 5.1). */
+		s->info.writes_in++;
+		s->info.write_octets_in += m->len;
+		return XIW_RDMAP_HANDLED;
+	case XIW_RDMAP_OP_READ_REQUEST:
+		return read_request(s, m);
+	case XIW_RDMAP_OP_READ_RESPONSE:
+		return read_response(s, m);
+	case XIW_RDMAP_OP_TERMINATE:
+		return terminate(s, m);
+	}
+	return send_message(s, m, opcode, invalidated);
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * rdmap/stream.h - one RDMAP Stream: which message goes to DDP next, what one that DDP delivers means,
+ * when operations are complete, and what is an error. RFC 5040 sections 5 to 7.
+ *
+ * Nothing here does I/O, or allocates once made. The caller passes messages between this and DDP:
+ *
+ *	xiw_rdmap_next()      -> DDP                the next message to queue
+ *	DDP -> xiw_rdmap_sent()                     it was sent, or came back
+ *	DDP -> xiw_rdmap_received()                 a message was delivered
+ *	xiw_rdmap_completed() -> application        operations, in order
+ */
+#ifndef XIW_RDMAP_STREAM_H
+#define XIW_RDMAP_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ddp/region.h"
+#include "rdmap/hdr.h"
+
+#define XIW_RDMAP_MAX_DEPTH (1u << 16)
+/* Ids of messages: operations count from 0, responses from this on. */
+#define XIW_RDMAP_ID_RESPONSE (1ull << 63)
+
+/* A posted operation, or a Read that tells the peer that we are ready (RFC 6581 section 9.2). */
+struct xiw_rdmap_op {
+	struct xiw_rdma_op op;
+	uint8_t request[XIW_RDMAP_READ_LEN];
+	bool internal; /* not the application's */
+	bool sent;     /* DDP is done with it */
+	bool answered; /* Read: the response is here, or will not come. Others: true from the start */
+	bool failed;
+};
+
+/* A Read Request of the peer's that is being answered. */
+struct xiw_rdmap_answer {
+	struct xiw_rdmap_read read;
+	uint8_t header[XIW_DDP_UNTAGGED_LEN]; /* DDP's, for a Terminate */
+	bool sent;
+};
+
+enum xiw_rdmap_state {
+	XIW_RDMAP_OPEN,
+	XIW_RDMAP_FAILED,     /* in error: `sent` is to be told to the peer */
+	XIW_RDMAP_TERMINATED, /* the peer has said `received` */
+};
+
+struct xiw_rdmap_stream {
+	enum xiw_rdmap_state state;
+	struct xiw_ddp_table *table;
+	uint32_t pd, stream; /* as DDP checks STags for */
+
+	/* Operations: [head, next) are with DDP or wait for an answer, [next, tail) wait for DDP. */
+	struct xiw_rdmap_op *ops;
+	uint32_t depth;
+	uint64_t head, next, tail;
+	uint64_t read_at; /* the oldest Read without an answer, if reads_out */
+	uint32_t reads_out, ord;
+	bool no_answers; /* the peer has closed */
+
+	/* The peer's Reads: [answer_head, answer_next) are with DDP, up to answer_tail they wait. */
+	struct xiw_rdmap_answer *answers;
+	uint32_t answer_depth, ird;
+	uint64_t answer_head, answer_next, answer_tail;
+	bool op_turn; /* operations and answers take turns */
+
+	struct xiw_rdma_info info; /* counters, and both Terminates */
+};
+
+struct xiw_rdmap_opts {
+	struct xiw_ddp_table *table;
+	uint32_t pd, stream;
+	uint32_t depth;	  /* operations */
+	uint16_t ird_max; /* the most that xiw_rdmap_limits() may set */
+};
+
+/* Returns 0, -EINVAL or -ENOMEM. xiw_rdmap_free() on zeros is fine. */
+int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o);
+void xiw_rdmap_free(struct xiw_rdmap_stream *s);
+
+/* As negotiated (section 6.1), before the first message; no Read is passed on or taken until then. */
+void xiw_rdmap_limits(struct xiw_rdmap_stream *s, uint16_t ird, uint16_t ord);
+
+/* xiw_rdma_post()'s errors, but for -ENOTCONN. */
+int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op);
+/* RFC 6581 section 9.2: a zero-length Read, the first message; whatever the limit. 0 or -EAGAIN. */
+int xiw_rdmap_post_ready(struct xiw_rdmap_stream *s);
+
+/* A message for DDP. */
+struct xiw_rdmap_out {
+	uint64_t id;
+	const uint8_t *buf;
+	uint32_t len;
+	bool tagged, from_region; /* from_region: ask xiw_rdmap_readable() again while it is sent */
+	uint32_t stag, qn;
+	uint64_t to;
+	uint8_t rsvdulp[XIW_DDP_UNTAGGED_RSVDULP_LEN];
+};
+
+/* 1: there is one; 0: none now; -EPROTO: the stream has just failed, of an answer's source. */
+int xiw_rdmap_next(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out);
+
+/* May the octets from `off` on of this answer still be read? If not, the stream has failed. */
+bool xiw_rdmap_readable(struct xiw_rdmap_stream *s, uint64_t id, uint32_t off);
+
+/* DDP is done with a message. */
+void xiw_rdmap_sent(struct xiw_rdmap_stream *s, uint64_t id, bool success);
+
+/* A message that DDP delivered; header and lengths of its last segment. */
+struct xiw_rdmap_in {
+	bool tagged;
+	uint32_t qn;
+	uint32_t stag;
+	uint64_t to, len;
+	const uint8_t *rsvdulp;
+	const uint8_t *buf; /* untagged */
+	const uint8_t *header;
+	uint32_t header_len, segment_len;
+};
+
+enum xiw_rdmap_verdict {
+	XIW_RDMAP_HANDLED,
+	XIW_RDMAP_DELIVER, /* a Send: *invalidated is set if an STag was */
+	XIW_RDMAP_ENDED,   /* a Terminate */
+	XIW_RDMAP_ERROR,   /* the stream has failed */
+};
+
+enum xiw_rdmap_verdict xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
+					  uint32_t *invalidated);
+
+/* An error of a layer below, or (both 0) a local one: the Terminate for it. header_len 0: no header. */
+void xiw_rdmap_lower_failed(struct xiw_rdmap_stream *s, enum xiw_mpa_error mpa,
+			    enum xiw_ddp_error ddp, const uint8_t *header, uint32_t header_len,
+			    uint32_t segment_len);
+
+/* The peer sends nothing any more: Reads without an answer fail. */
+void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s);
+
+/* The stream ends: whatever is not complete fails, as soon as DDP is done with it; nothing is passed on. */
+void xiw_rdmap_abandon(struct xiw_rdmap_stream *s);
+
+/* Takes the oldest operation if it is complete; op->failed tells how. */
+bool xiw_rdmap_completed(struct xiw_rdmap_stream *s, struct xiw_rdmap_op *op);
+
+/* Neither operations nor answers are left to be passed to DDP, or waited for. */
+bool xiw_rdmap_idle(const struct xiw_rdmap_stream *s);
+
+#endif
