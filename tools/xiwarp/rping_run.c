@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* One end of `xiwarp rping`, moved on by its connection's completions. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <xiwarp/rdmap.h>
+
+#include "rping.h"
+
+/* Not 0: what a peer adds to the wrong thing is then found. */
+#define SOURCE_TO 0x100000000ull
+#define SINK_TO 0x200000000ull
+/* user_data of receive buffers is their index; of operations, one of these. */
+enum { UD_INFO = 16, UD_READ, UD_WRITE };
+
+void xiw_rping_fail(struct xiw_rping *p, int code, const char *fmt, ...)
+{
+	va_list args;
+
+	if (p->code || p->state >= XIW_RPING_CLOSING)
+		return;
+	p->code = code;
+	va_start(args, fmt);
+	vsnprintf(p->why, sizeof(p->why), fmt, args);
+	va_end(args);
+	p->state = XIW_RPING_CLOSING;
+	xiw_rdma_terminate(p->rdma);
+}
+
+static void failed_here(struct xiw_rping *p, const char *what, int err)
+{
+	xiw_rping_fail(p, XIW_EXIT_FAILURE, "%s: %s", what, strerror(-err));
+}
+
+/* ---- buffers ------------------------------------------------------------------------------------- */
+
+static uint8_t *room(uint32_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int open_region(struct xiw_rping *p, uint8_t **buf, uint64_t to, unsigned int access,
+		       struct xiw_region **region)
+{
+	struct xiw_region_opts opts = {
+		.size = sizeof(opts),
+		.base_to = to,
+		.conn = p->conn,
+		.access = access,
+	};
+
+	*buf = room(p->size);
+	if (!*buf)
+		return -ENOMEM;
+	return xiw_region_register(p->engine, *buf, p->size, &opts, region);
+}
+
+int xiw_rping_open(struct xiw_rping *p)
+{
+	int err = open_region(p, &p->sink, SINK_TO, XIW_ACCESS_WRITE, &p->sink_region);
+
+	if (!err && !p->server)
+		err = open_region(p, &p->source, SOURCE_TO, XIW_ACCESS_READ, &p->source_region);
+	for (int i = 0; i < XIW_RPING_RECVS && !err; i++)
+		err = xiw_rdma_post_recv(p->rdma, p->recv[i], XIW_RPING_INFO, i);
+	return err;
+}
+
+void xiw_rping_free(struct xiw_rping *p)
+{
+	xiw_region_free(p->source_region);
+	xiw_region_free(p->sink_region);
+	if (p->source)
+		munmap(p->source, p->size);
+	if (p->sink)
+		munmap(p->sink, p->size);
+}
+
+/* ---- the ping ------------------------------------------------------------------------------------ */
+
+/* "rdma-ping-N: ", then the letters and signs from 'A' to 'z', each ping beginning one further, and a NUL. */
+static void fill_ping(uint8_t *buf, uint32_t size, uint64_t n)
+{
+	const unsigned int span = 'z' - 'A' + 1;
+	char head[40];
+	uint32_t len = (uint32_t)snprintf(head, sizeof(head), "rdma-ping-%d: ", (int)n);
+	unsigned int letter = (unsigned int)(n % span);
+
+	if (len > size)
+		len = size;
+	memcpy(buf, head, len);
+	for (uint32_t i = len; i < size; i++, letter = letter + 1 == span ? 0 : letter + 1)
+		buf[i] = (uint8_t)('A' + letter);
+	buf[size - 1] = 0;
+}
+
+/* The first octet that is not the ping's; size: none. */
+static uint32_t first_wrong(const uint8_t *buf, uint32_t size, uint64_t n)
+{
+	uint8_t *want = malloc(size);
+	uint32_t i = 0;
+
+	if (!want)
+		return 0;
+	fill_ping(want, size, n);
+	while (i < size && buf[i] == want[i])
+		i++;
+	free(want);
+	return i;
+}
+
+static void show(const struct xiw_rping *p, const uint8_t *buf, uint32_t size)
+{
+	uint32_t n = 0;
+
+	if (!p->args->verbose)
+		return;
+	printf("%s: ", p->server ? "server ping data" : "ping data");
+	/* A peer's octets, on a terminal perhaps. */
+	for (; n < size && buf[n]; n++)
+		putchar(buf[n] < 0x20 || buf[n] > 0x7e ? '?' : buf[n]);
+	putchar('\n');
+}
+
+/* Compares what went all the way with the ping that this iteration has. */
+static bool validate(struct xiw_rping *p, const uint8_t *buf, uint32_t size)
+{
+	uint32_t wrong;
+
+	if (!p->args->validate)
+		return true;
+	wrong = first_wrong(buf, size, p->iterations);
+	if (wrong == size)
+		return true;
+	p->mismatches++;
+	xiw_rping_fail(p, XIW_EXIT_VERIFY,
+		       "ping %" PRIu64 " differs from octet %" PRIu32 " of %" PRIu32 " on",
+		       p->iterations, wrong, size);
+	return false;
+}
+
+/* ---- messages ------------------------------------------------------------------------------------ */
+
+static void put_be(uint8_t *p, uint64_t v, int octets)
+{
+	while (octets--)
+		*p++ = (uint8_t)(v >> 8 * octets);
+}
+
+static uint64_t get_be(const uint8_t *p, int octets)
+{
+	uint64_t v = 0;
+
+	while (octets--)
+		v = v << 8 | *p++;
+	return v;
+}
+
+static void post(struct xiw_rping *p, const struct xiw_rdma_op *op)
+{
+	int err = xiw_rdma_post(p->rdma, op);
+
+	/* It closes already: an event will say so. */
+	if (err && err != -EPIPE)
+		failed_here(p, "cannot post an operation", err);
+}
+
+/* The client's word of a buffer, or the server's to go ahead, which says nothing. */
+static void send_info(struct xiw_rping *p, const struct xiw_region *region, uint64_t to)
+{
+	uint8_t *info = p->info[p->state == XIW_RPING_SINK];
+	struct xiw_rdma_op op = {
+		.kind = XIW_RDMA_SEND,
+		.buf = info,
+		.len = XIW_RPING_INFO,
+		.user_data = UD_INFO,
+	};
+
+	memset(info, 0, XIW_RPING_INFO);
+	if (region) {
+		put_be(info, to, 8);
+		put_be(info + 8, xiw_region_stag(region), 4);
+		put_be(info + 12, p->size, 4);
+	}
+	post(p, &op);
+}
+
+/* ---- client -------------------------------------------------------------------------------------- */
+
+static void next_ping(struct xiw_rping *p)
+{
+	if (p->iterations && p->iterations == p->args->count) {
+		p->state = XIW_RPING_CLOSING;
+		xiw_rdma_close(p->rdma);
+		return;
+	}
+	fill_ping(p->source, p->size, p->iterations);
+	if (p->args->validate)
+		memset(p->sink, 0, p->size);
+	p->state = XIW_RPING_SOURCE;
+	send_info(p, p->source_region, SOURCE_TO);
+}
+
+static void client_go_ahead(struct xiw_rping *p)
+{
+	if (p->state == XIW_RPING_SOURCE) {
+		p->state = XIW_RPING_SINK;
+		send_info(p, p->sink_region, SINK_TO);
+		return;
+	}
+	if (!validate(p, p->sink, p->size))
+		return;
+	show(p, p->sink, p->size);
+	p->iterations++;
+	p->octets += 2ull * p->size;
+	p->last_ns = xiw_now_ns();
+	next_ping(p);
+}
+
+/* ---- server -------------------------------------------------------------------------------------- */
+
+static void server_source(struct xiw_rping *p, uint64_t to, uint32_t stag, uint32_t size)
+{
+	struct xiw_rdma_op op = {
+		.kind = XIW_RDMA_READ,
+		.len = size,
+		.stag = stag,
+		.to = to,
+		.sink_stag = xiw_region_stag(p->sink_region),
+		.sink_to = SINK_TO,
+		.user_data = UD_READ,
+	};
+
+	if (!size || size > p->size) {
+		xiw_rping_fail(p, XIW_EXIT_PEER,
+			       "the client wants %" PRIu32 " octets read; --size allows %" PRIu32,
+			       size, p->size);
+		return;
+	}
+	p->pinged = size;
+	p->state = XIW_RPING_READ;
+	post(p, &op);
+}
+
+static void server_read(struct xiw_rping *p)
+{
+	if (!validate(p, p->sink, p->pinged))
+		return;
+	show(p, p->sink, p->pinged);
+	p->state = XIW_RPING_SINK;
+	send_info(p, NULL, 0);
+}
+
+static void server_sink(struct xiw_rping *p, uint64_t to, uint32_t stag, uint32_t size)
+{
+	struct xiw_rdma_op op = {
+		.kind = XIW_RDMA_WRITE,
+		.buf = p->sink,
+		.len = p->pinged < size ? p->pinged : size,
+		.stag = stag,
+		.to = to,
+		.user_data = UD_WRITE,
+	};
+
+	post(p, &op);
+	p->state = XIW_RPING_SOURCE;
+	/* Delivered behind the Write, as it is posted behind it (RFC 5040 section 5.5 rule 10). */
+	send_info(p, NULL, 0);
+	p->iterations++;
+	p->octets += p->pinged + op.len;
+	p->last_ns = xiw_now_ns();
+}
+
+/* ---- completions --------------------------------------------------------------------------------- */
+
+static void on_received(struct xiw_rping *p, const struct xiw_completion *c)
+{
+	uint8_t info[XIW_RPING_INFO];
+	uint64_t to;
+	uint32_t stag, size;
+
+	memcpy(info, p->recv[c->user_data], sizeof(info));
+	xiw_rdma_post_recv(p->rdma, p->recv[c->user_data], XIW_RPING_INFO, c->user_data);
+	if (p->state >= XIW_RPING_CLOSING)
+		return;
+	if (c->length != XIW_RPING_INFO ||
+	    (p->state != XIW_RPING_SOURCE && p->state != XIW_RPING_SINK)) {
+		xiw_rping_fail(p, XIW_EXIT_PEER,
+			       "a Send of %" PRIu64 " octets came that rping does "
+			       "not send here",
+			       c->length);
+		return;
+	}
+	to = get_be(info, 8);
+	stag = (uint32_t)get_be(info + 8, 4);
+	size = (uint32_t)get_be(info + 12, 4);
+	if (!p->server)
+		client_go_ahead(p);
+	else if (p->state == XIW_RPING_SOURCE)
+		server_source(p, to, stag, size);
+	else
+		server_sink(p, to, stag, size);
+}
+
+static void on_eof(struct xiw_rping *p)
+{
+	/* A client leaves when it has what it wants. */
+	if (p->state < XIW_RPING_CLOSING && !(p->server && p->state == XIW_RPING_SOURCE)) {
+		xiw_rping_fail(p, XIW_EXIT_PEER, "the peer closed in the middle of an iteration");
+		return;
+	}
+	p->state = XIW_RPING_CLOSING;
+	xiw_rdma_close(p->rdma);
+}
+
+static void on_ended(struct xiw_rping *p, const char *who, const struct xiw_rdma_terminate_info *t)
+{
+	/* What went wrong here first, and made us say so, stays the reason. */
+	if (p->code)
+		return;
+	p->code = XIW_EXIT_PEER;
+	snprintf(p->why, sizeof(p->why), "%s: layer %u, type %u, code 0x%02x, %s", who, t->layer,
+		 t->etype, t->code, xiw_rdma_terminate_name(t));
+	p->state = XIW_RPING_CLOSING;
+}
+
+static void on_closed(struct xiw_rping *p, const struct xiw_completion *c)
+{
+	/*
+	 * A client that resets at the end of an iteration has ended it, if not nicely; and what the other end makes
+	 * of our closing when all is done is its own affair.
+	 */
+	bool between = p->server && p->state == XIW_RPING_SOURCE && p->iterations;
+
+	p->status = c->status;
+	if (c->status && !p->code && !between && p->state < XIW_RPING_CLOSING) {
+		p->code = XIW_EXIT_PEER;
+		snprintf(p->why, sizeof(p->why), "the connection failed: %s", strerror(-c->status));
+	}
+	p->state = XIW_RPING_CLOSED;
+}
+
+void xiw_rping_completion(struct xiw_rping *p, const struct xiw_completion *c)
+{
+	struct xiw_rdma_info info;
+
+	switch (c->event) {
+	case XIW_EV_CONNECTED:
+		p->first_ns = p->last_ns = xiw_now_ns();
+		p->state = XIW_RPING_SOURCE;
+		if (!p->server)
+			next_ping(p);
+		break;
+	case XIW_EV_RECEIVED:
+		on_received(p, c);
+		break;
+	case XIW_EV_READ:
+		if (p->state == XIW_RPING_READ)
+			server_read(p);
+		break;
+	case XIW_EV_EOF:
+		on_eof(p);
+		break;
+	case XIW_EV_ERROR:
+		xiw_rdma_info(p->rdma, &info, sizeof(info));
+		on_ended(p, "the stream is in error, Terminate sent", &info.sent);
+		break;
+	case XIW_EV_TERMINATED:
+		xiw_rdma_info(p->rdma, &info, sizeof(info));
+		on_ended(p, "the peer terminated", &info.received);
+		break;
+	case XIW_EV_CLOSED:
+		on_closed(p, c);
+		break;
+	default:
+		break;
+	}
+}

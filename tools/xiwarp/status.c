@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "cli.h"
+#include "load/query.h"
+
+struct report {
+	const struct xiw_args *args;
+	const char *ifname;
+	struct json_object *interfaces; /* NULL: a table */
+	struct json_object *flows;
+	unsigned int shown;
+};
+
+static void flow_addr(const __be32 addr[4], __be16 port, char buf[80])
+{
+	struct sockaddr_storage ss = {};
+	struct sockaddr_in6 *in6 = (void *)&ss;
+
+	in6->sin6_family = AF_INET6;
+	in6->sin6_port = port;
+	memcpy(&in6->sin6_addr, addr, 16);
+	xiw_addr_name(&ss, buf);
+}
+
+static const char *drops_text(const struct xiw_flow *f, char *buf, size_t len)
+{
+	snprintf(buf, len, "xdp %" PRIu64 ", receiver %" PRIu64 ", crc %" PRIu64,
+		 (uint64_t)f->dropped, (uint64_t)f->segs_dropped, (uint64_t)f->crc_errors);
+	return buf;
+}
+
+static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
+{
+	struct json_object *o = json_object_new_object(), *drops = json_object_new_object();
+	uint64_t owner = f->owner;
+	char addr[80];
+
+	xiw_json_u64(o, "index", index);
+	flow_addr(f->key.local_addr, f->key.local_port, addr);
+	xiw_json_str(o, "local", addr);
+	flow_addr(f->key.remote_addr, f->key.remote_port, addr);
+	xiw_json_str(o, "remote", addr);
+	xiw_json_u64(o, "pid", f->pid);
+	xiw_json_str(o, "path", xiw_path_name(xiw_owner_path(owner)));
+	xiw_json_u64(o, "epoch", xiw_owner_epoch(owner));
+	if (xiw_owner_path(owner) == XIW_PATH_DIRECT)
+		xiw_json_u64(o, "rcv_nxt", xiw_owner_value(owner));
+	xiw_json_u64(o, "skew", xiw_owner_skew(owner, f->kernel_nxt));
+	xiw_json_u64(o, "octets_direct", f->placed_direct);
+	xiw_json_u64(o, "octets_kernel", f->placed_kernel);
+	xiw_json_u64(o, "segments_direct", f->direct_segs);
+	xiw_json_u64(o, "segments_kernel", f->kernel_segs);
+	xiw_json_u64(o, "segments_control", f->control_segs);
+	xiw_json_u64(o, "fpdus", f->fpdus);
+	xiw_json_u64(o, "armed", f->armed);
+	xiw_json_u64(o, "went_direct", f->went_direct);
+	xiw_json_reasons(o, "left_direct", f->why);
+	xiw_json_u64(o, "acks_sent", f->acks_sent);
+	xiw_json_u64(o, "injected", f->injected);
+	xiw_json_u64(drops, "xdp", f->dropped);
+	xiw_json_u64(drops, "receiver", f->segs_dropped);
+	xiw_json_u64(drops, "crc", f->crc_errors);
+	json_object_object_add(o, "drops", drops);
+	json_object_array_add(r->flows, o);
+	return 0;
+}
+
+static int flow_table(uint32_t index, const struct xiw_flow *f, struct report *r)
+{
+	char local[80], remote[80], direct[32], kernel[32], drops[128];
+	uint64_t owner = f->owner;
+
+	(void)r;
+	flow_addr(f->key.local_addr, f->key.local_port, local);
+	flow_addr(f->key.remote_addr, f->key.remote_port, remote);
+	printf("  flow %u  %s <- %s  pid %u\n", index, local, remote, f->pid);
+	printf("    %-10s %s, epoch %u", "path", xiw_path_name(xiw_owner_path(owner)),
+	       xiw_owner_epoch(owner));
+	if (xiw_owner_path(owner) == XIW_PATH_DIRECT)
+		printf(", rcv_nxt %u", xiw_owner_value(owner));
+	printf(", skew %u\n", xiw_owner_skew(owner, f->kernel_nxt));
+	printf("    %-10s %s in %" PRIu64 " segments (%.2f %% of octets)\n", "direct",
+	       xiw_octets(f->placed_direct, direct), (uint64_t)f->direct_segs,
+	       100 * xiw_share(f->placed_direct, f->placed_kernel));
+	printf("    %-10s %s in %" PRIu64 " segments, %" PRIu64 " without data\n", "kernel",
+	       xiw_octets(f->placed_kernel, kernel), (uint64_t)f->kernel_segs,
+	       (uint64_t)f->control_segs);
+	printf("    %-10s armed %" PRIu64 ", went direct %" PRIu64, "hand-offs", (uint64_t)f->armed,
+	       (uint64_t)f->went_direct);
+	for (unsigned int i = 1; i < XIW_WHY__COUNT; i++)
+		if (f->why[i])
+			printf(", %s %u", xiw_reason_name(i), f->why[i]);
+	printf("\n    %-10s %s\n", "dropped", drops_text(f, drops, sizeof(drops)));
+	return 0;
+}
+
+static int each_flow(uint32_t index, const struct xiw_flow *f, void *ctx)
+{
+	struct report *r = ctx;
+
+	return r->interfaces ? flow_json(index, f, r) : flow_table(index, f, r);
+}
+
+static void print_attachment(const struct xiw_status *s)
+{
+	if (!s->xdp_id && !s->tc_id)
+		printf("%s: pins, but no programs: %s\n", s->ifname,
+		       s->ifindex ? "somebody took them off, or the interface is another one"
+				  : "the interface is gone, or in another network namespace");
+	else
+		printf("%s: %s%s%s, MTU %u, %u RX queue%s, %u flow%s\n", s->ifname,
+		       s->xdp_id ? "XDP " : "no XDP program",
+		       s->xdp_id ? (s->mode == XIW_XDP_GENERIC ? "generic mode" : "native mode")
+				 : "",
+		       s->tc_id ? "" : ", no TC program", s->mtu, s->queues,
+		       s->queues == 1 ? "" : "s", s->flows, s->flows == 1 ? "" : "s");
+}
+
+static void print_interface(const struct xiw_status *s)
+{
+	int n = 0;
+
+	print_attachment(s);
+	for (unsigned int i = 0; i < XIW_STAT__COUNT; i++) {
+		if (!s->stats[i])
+			continue;
+		printf("%s%s %" PRIu64, n++ ? ", " : "  packets: ", xiw_stat_name(i), s->stats[i]);
+	}
+	if (n)
+		putchar('\n');
+}
+
+static void add_interface(const struct xiw_status *s, struct report *r)
+{
+	struct json_object *o = json_object_new_object(), *stats = json_object_new_object();
+
+	xiw_json_str(o, "interface", s->ifname);
+	xiw_json_u64(o, "ifindex", s->ifindex);
+	xiw_json_str(o, "mode",
+		     !s->xdp_id			  ? "detached"
+		     : s->mode == XIW_XDP_GENERIC ? "generic"
+						  : "native");
+	xiw_json_u64(o, "mtu", s->mtu);
+	xiw_json_u64(o, "queues", s->queues);
+	xiw_json_u64(o, "xdp_id", s->xdp_id);
+	xiw_json_u64(o, "tc_id", s->tc_id);
+	for (unsigned int i = 0; i < XIW_STAT__COUNT; i++)
+		xiw_json_u64(stats, xiw_stat_name(i), s->stats[i]);
+	json_object_object_add(o, "packets", stats);
+	r->flows = json_object_new_array();
+	json_object_object_add(o, "flows", r->flows);
+	json_object_array_add(r->interfaces, o);
+}
+
+static int each_interface(const char *ifname, void *ctx)
+{
+	struct report *r = ctx;
+	struct xiw_status s;
+	int err;
+
+	if (r->ifname && strcmp(r->ifname, ifname))
+		return 0;
+	err = xiw_status_read(ifname, r->args->pin_dir, &s, sizeof(s));
+	/* Unloaded between the two calls. */
+	if (err == -ENOENT && !r->ifname)
+		return 0;
+	if (err)
+		return err;
+	r->shown++;
+	if (r->interfaces)
+		add_interface(&s, r);
+	else
+		print_interface(&s);
+	err = xiw_flows_each(ifname, r->args->pin_dir, each_flow, r);
+	return err == -ENOENT ? 0 : err;
+}
+
+static int failed(const struct report *r, int err)
+{
+	const char *dir = r->args->pin_dir ? r->args->pin_dir : XIW_PIN_DIR;
+
+	if (err == -ENOENT && xiw_query_xdp_named((int)if_nametoindex(r->ifname), "xiw_ingress"))
+		return xiw_fail(XIW_EXIT_NOT_FOUND,
+				"%s runs xiw_ingress, but its pins are not in %s/%s: 'xiwarp load "
+				"%s --replace' brings them back, and ends the connections that use "
+				"it",
+				r->ifname, dir, r->ifname, r->ifname);
+	if (err == -ENOENT)
+		return xiw_fail(XIW_EXIT_NOT_FOUND, "xiwarp is not loaded on %s: 'xiwarp load %s'",
+				r->ifname, r->ifname);
+	if (err == -EPERM)
+		return xiw_fail(XIW_EXIT_PRIVILEGE,
+				"%s cannot be read: CAP_DAC_READ_SEARCH is missing: run as root",
+				dir);
+	if (err == -EUCLEAN)
+		return xiw_fail(XIW_EXIT_FAILURE,
+				"%s, or what is in it, is or can be changed by somebody else: "
+				"remove "
+				"it, and load again",
+				dir);
+	if (err == -ESTALE)
+		return xiw_fail(XIW_EXIT_FAILURE,
+				"%s holds pins of another version of xiwarp: unload and "
+				"load again",
+				dir);
+	if (err == -EINVAL)
+		return xiw_fail(XIW_EXIT_USAGE, "'%s' cannot be an interface", r->ifname);
+	return xiw_fail(XIW_EXIT_FAILURE, "cannot read %s: %s", dir, strerror(-err));
+}
+
+static int report_once(const struct xiw_args *args)
+{
+	struct report r = { .args = args, .ifname = args->nwords ? args->words[0] : NULL };
+	int err;
+
+	if (args->json)
+		r.interfaces = json_object_new_array();
+	err = r.ifname ? each_interface(r.ifname, &r)
+		       : xiw_status_each(args->pin_dir, each_interface, &r);
+	if (err) {
+		json_object_put(r.interfaces);
+		return failed(&r, err);
+	}
+	if (r.interfaces)
+		xiw_json_print(r.interfaces);
+	else if (!r.shown)
+		printf("xiwarp is not loaded on any interface: 'xiwarp load IF'\n");
+	return XIW_EXIT_OK;
+}
+
+static int run_status(const struct xiw_args *args)
+{
+	struct timespec pause = { .tv_sec = (time_t)args->watch };
+	int code;
+
+	pause.tv_nsec = (long)((args->watch - (double)pause.tv_sec) * 1e9);
+	if (args->watch <= 0)
+		return report_once(args);
+	xiw_catch_signals();
+	do {
+		code = report_once(args);
+		if (code || fflush(stdout))
+			return code ? code : XIW_EXIT_FAILURE;
+		nanosleep(&pause, NULL);
+		if (!args->json)
+			putchar('\n');
+	} while (!xiw_stop_signal);
+	return xiw_exit_stopped(XIW_EXIT_OK);
+}
+
+static const struct xiw_opt status_opts[] = {
+	{ XIW_OPT_WATCH, "watch", "SECONDS",
+	  "again and again, at this interval, until interrupted" },
+	{ 0, NULL, NULL, NULL },
+};
+
+const struct xiw_cmd xiw_cmd_status = {
+	.name = "status",
+	.synopsis = "[IF]",
+	.summary = "show what is loaded, and every connection's path",
+	.text = "For each interface: mode, queues and packets by what became of them. For each "
+		"connection: its "
+		"path, epoch, rcv_nxt and skew, octets and segments by path, hand-offs and drops "
+		"by reason. "
+		"Only reads pins: needs the privilege to do that, disturbs nothing.",
+	.examples = "sudo xiwarp status\n"
+		    "sudo xiwarp status eth0 --json\n"
+		    "sudo xiwarp status --watch 1\n",
+	.opts = status_opts,
+	.max_words = 1,
+	.run = run_status,
+};

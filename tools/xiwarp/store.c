@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+int xiw_store_dir(const char *path)
+{
+	int fd;
+
+	if (mkdir(path, 0777) && errno != EEXIST)
+		return -errno;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (faccessat(fd, ".", W_OK | X_OK, 0)) {
+		int err = -errno;
+
+		close(fd);
+		return err;
+	}
+	return fd;
+}
+
+static enum xiw_xfer_status status_of(int err)
+{
+	switch (err) {
+	case ENOSPC:
+	case EDQUOT:
+		return XIW_XFER_NO_SPACE;
+	case EFBIG:
+	case EINVAL:
+	case ENOMEM:
+		return XIW_XFER_TOO_LARGE;
+	case EEXIST:
+		return XIW_XFER_EXISTS;
+	case ENAMETOOLONG:
+		return XIW_XFER_BAD_NAME;
+	default:
+		return XIW_XFER_FAILED;
+	}
+}
+
+/*
+ * The blocks must be there before the mapping is written: a full disk found out in a page fault is
+ * SIGBUS. A file system that cannot reserve them is asked for its free space instead.
+ */
+static int reserve(int fd, uint64_t size)
+{
+	struct statvfs vfs;
+
+	if (!fallocate(fd, 0, 0, (off_t)size))
+		return 0;
+	if (errno != EOPNOTSUPP)
+		return errno;
+	if (fstatvfs(fd, &vfs))
+		return errno;
+	if ((uint64_t)vfs.f_bavail * vfs.f_frsize < size)
+		return ENOSPC;
+	return ftruncate(fd, (off_t)size) ? errno : 0;
+}
+
+static int make_temp(struct xiw_store *s)
+{
+	uint64_t random;
+
+	for (int i = 0; i < 100; i++) {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			return errno;
+		snprintf(s->temp, sizeof(s->temp), ".xiwarp-%016llx.part",
+			 (unsigned long long)random);
+		s->fd = openat(s->dir, s->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			       0600);
+		if (s->fd >= 0)
+			return 0;
+		if (errno != EEXIST)
+			break;
+	}
+	s->temp[0] = '\0';
+	return errno;
+}
+
+static int fill_in(struct xiw_store *s, uint32_t mode)
+{
+	mode_t mask = umask(0);
+	int err = make_temp(s);
+
+	umask(mask);
+	if (err)
+		return err;
+	if (fchmod(s->fd, mode & 0777 & ~mask))
+		return errno;
+	if (s->size) {
+		err = reserve(s->fd, s->size);
+		if (err)
+			return err;
+		s->map = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
+		if (s->map == MAP_FAILED) {
+			s->map = NULL;
+			return errno;
+		}
+	}
+	s->digest = EVP_MD_CTX_new();
+	return s->digest && EVP_DigestInit_ex(s->digest, EVP_sha256(), NULL) ? 0 : EIO;
+}
+
+enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
+				     const struct xiw_xfer *offer)
+{
+	enum xiw_xfer_status status;
+	int err;
+
+	memset(s, 0, sizeof(*s));
+	s->dir = dir;
+	s->force = force;
+	s->fd = -1;
+	s->size = offer->size;
+	if (!xiw_xfer_name_ok(offer->name))
+		return XIW_XFER_BAD_NAME;
+	memcpy(s->name, offer->name, sizeof(s->name));
+	if (s->size > INT64_MAX || s->size > SIZE_MAX / 2)
+		return XIW_XFER_TOO_LARGE;
+	/* Told before the transfer rather than after it; the commit decides. */
+	if (!force && !faccessat(dir, s->name, F_OK, AT_SYMLINK_NOFOLLOW))
+		return XIW_XFER_EXISTS;
+	err = fill_in(s, offer->mode);
+	if (!err)
+		return XIW_XFER_OK;
+	status = status_of(err);
+	xiw_store_end(s);
+	return status;
+}
+
+int xiw_store_digest(struct xiw_store *s, uint64_t octets, uint8_t sha256[XIW_XFER_SHA256])
+{
+	uint64_t left = s->size - s->digested;
+
+	if (octets > left)
+		octets = left;
+	if (octets && !EVP_DigestUpdate(s->digest, s->map + s->digested, octets))
+		return -EIO;
+	s->digested += octets;
+	if (s->digested < s->size)
+		return 0;
+	return EVP_DigestFinal_ex(s->digest, sha256, NULL) ? 1 : -EIO;
+}
+
+static int take_name(struct xiw_store *s)
+{
+	if (s->force)
+		return renameat(s->dir, s->temp, s->dir, s->name) ? errno : 0;
+	if (!renameat2(s->dir, s->temp, s->dir, s->name, RENAME_NOREPLACE))
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS)
+		return errno;
+	/* A file system without RENAME_NOREPLACE: link(2) does not replace either. */
+	if (linkat(s->dir, s->temp, s->dir, s->name, 0))
+		return errno;
+	unlinkat(s->dir, s->temp, 0);
+	return 0;
+}
+
+enum xiw_xfer_status xiw_store_commit(struct xiw_store *s)
+{
+	int err = take_name(s);
+
+	if (err)
+		return status_of(err);
+	s->temp[0] = '\0';
+	return XIW_XFER_OK;
+}
+
+void xiw_store_end(struct xiw_store *s)
+{
+	if (s->map)
+		munmap(s->map, s->size);
+	if (s->fd >= 0)
+		close(s->fd);
+	if (s->temp[0])
+		unlinkat(s->dir, s->temp, 0);
+	EVP_MD_CTX_free(s->digest);
+	memset(s, 0, sizeof(*s));
+	s->fd = -1;
+}

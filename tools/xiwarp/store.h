@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * A file on its way into serve's directory: under a hidden temporary name, mapped, until it is
+ * verified. Nothing here knows about the network.
+ */
+#ifndef XIW_TOOL_STORE_H
+#define XIW_TOOL_STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <openssl/evp.h>
+
+#include "xfer.h"
+
+struct xiw_store {
+	int dir; /* descriptor, not owned */
+	bool force;
+	char name[XIW_XFER_NAME_MAX + 1];
+	char temp[48];
+	int fd;
+	uint8_t *map; /* NULL: empty file */
+	uint64_t size;
+	EVP_MD_CTX *digest;
+	uint64_t digested;
+};
+
+/* Opens the directory, makes it if it is missing. Negative errno. */
+int xiw_store_dir(const char *path);
+
+/* Makes the temporary file, with its blocks, and maps it. */
+enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
+				     const struct xiw_xfer *offer);
+/* Digests up to `octets` more. 1: all done, `sha256` is set; 0: not yet; negative errno. */
+int xiw_store_digest(struct xiw_store *s, uint64_t octets, uint8_t sha256[XIW_XFER_SHA256]);
+/* Gives the file its name. */
+enum xiw_xfer_status xiw_store_commit(struct xiw_store *s);
+/* Frees; what was not committed is removed. */
+void xiw_store_end(struct xiw_store *s);
+
+#endif

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "xfer.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static void put16(uint8_t *p, uint16_t v)
+{
+	v = htobe16(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	v = htobe32(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static void put64(uint8_t *p, uint64_t v)
+{
+	v = htobe64(v);
+	memcpy(p, &v, sizeof(v));
+}
+
+static uint16_t get16(const uint8_t *p)
+{
+	uint16_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be16toh(v);
+}
+
+static uint32_t get32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be32toh(v);
+}
+
+static uint64_t get64(const uint8_t *p)
+{
+	uint64_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return be64toh(v);
+}
+
+size_t xiw_xfer_encode(const struct xiw_xfer *x, uint8_t buf[XIW_XFER_MAX])
+{
+	size_t len;
+
+	buf[0] = x->type;
+	buf[1] = XIW_XFER_VERSION;
+	put16(buf + 2, x->status);
+	switch (x->type) {
+	case XIW_XFER_OFFER:
+		len = strlen(x->name);
+		put32(buf + 4, x->mode);
+		put64(buf + 8, x->size);
+		put16(buf + 16, len);
+		memcpy(buf + 18, x->name, len);
+		return 18 + len;
+	case XIW_XFER_GRANT:
+		put32(buf + 4, x->stag);
+		put64(buf + 8, x->base_to);
+		return 16;
+	case XIW_XFER_DONE:
+		memcpy(buf + 4, x->sha256, sizeof(x->sha256));
+		return 4 + sizeof(x->sha256);
+	default:
+		put64(buf + 4, x->size);
+		return 12;
+	}
+}
+
+static int decode_offer(struct xiw_xfer *x, const uint8_t *buf, size_t len)
+{
+	size_t name_len;
+
+	if (len < 18)
+		return -EBADMSG;
+	name_len = get16(buf + 16);
+	if (name_len > XIW_XFER_NAME_MAX || len != 18 + name_len ||
+	    memchr(buf + 18, '\0', name_len))
+		return -EBADMSG;
+	x->mode = get32(buf + 4);
+	x->size = get64(buf + 8);
+	memcpy(x->name, buf + 18, name_len);
+	return 0;
+}
+
+int xiw_xfer_decode(struct xiw_xfer *x, const uint8_t *buf, size_t len)
+{
+	memset(x, 0, sizeof(*x));
+	if (len < 4 || buf[1] != XIW_XFER_VERSION)
+		return -EBADMSG;
+	x->type = (enum xiw_xfer_type)buf[0];
+	x->status = get16(buf + 2);
+	switch (buf[0]) {
+	case XIW_XFER_OFFER:
+		return decode_offer(x, buf, len);
+	case XIW_XFER_GRANT:
+		if (len != 16)
+			return -EBADMSG;
+		x->stag = get32(buf + 4);
+		x->base_to = get64(buf + 8);
+		return 0;
+	case XIW_XFER_DONE:
+		if (len != 4 + sizeof(x->sha256))
+			return -EBADMSG;
+		memcpy(x->sha256, buf + 4, sizeof(x->sha256));
+		return 0;
+	case XIW_XFER_RESULT:
+		if (len != 12)
+			return -EBADMSG;
+		x->size = get64(buf + 4);
+		return 0;
+	default:
+		return -EBADMSG;
+	}
+}
+
+int xiw_xfer_name_ok(const char *name)
+{
+	if (!*name || *name == '.' || strchr(name, '/'))
+		return 0;
+	for (; *name; name++)
+		if ((unsigned char)*name < 0x20 || *name == 0x7f)
+			return 0;
+	return 1;
+}
+
+const char *xiw_xfer_status_name(unsigned int status)
+{
+	static const char *const names[] = {
+		[XIW_XFER_OK] = "ok",
+		[XIW_XFER_BAD_NAME] = "the name is not a plain, visible file name",
+		[XIW_XFER_EXISTS] = "the file exists there (serve --force would overwrite it)",
+		[XIW_XFER_NO_SPACE] = "no space there",
+		[XIW_XFER_TOO_LARGE] = "too large for the file system there",
+		[XIW_XFER_MISMATCH] = "the digests differ",
+		[XIW_XFER_FAILED] = "the receiver could not make the file",
+	};
+
+	return status < sizeof(names) / sizeof(names[0]) ? names[status] : "unknown reason";
+}
+
+void xiw_xfer_hex(const uint8_t sha256[XIW_XFER_SHA256], char text[2 * XIW_XFER_SHA256 + 1])
+{
+	for (int i = 0; i < XIW_XFER_SHA256; i++)
+		snprintf(text + 2 * i, 3, "%02x", sha256[i]);
+}

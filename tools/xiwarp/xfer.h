@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * xfer.h - how put gives files to serve, on top of DDP. Version 1.
+ *
+ * put is the MPA Initiator, serve the Responder. Both post buffers of XIW_XFER_MAX octets for untagged
+ * queue 0, and use no other queue. Per file, one file after the other on a connection:
+ *
+ *   put                                       serve
+ *    | OFFER {size, mode, name}        ------>  |  makes a temporary file of that size, maps it,
+ *    |                                          |  registers it for this connection alone
+ *    |  <------ GRANT {status, STag, base TO}   |
+ *    | tagged messages: the octets of the       |
+ *    | file, in order, from base TO    ------>  |  placed straight into the file's pages
+ *    | DONE {sha256}                   ------>  |  invalidates the STag, digests what the file holds,
+ *    |                                          |  gives it its name only if the digests are equal
+ *    |  <------ RESULT {status, octets}         |
+ *
+ * A GRANT whose status is not 0 refuses this file; put may offer the next. An empty file has no tagged
+ * messages, and the GRANT's STag means nothing. DDP delivers in order, so DONE, delivered, means that every
+ * octet before it is in place (RFC 5041 section 5.3). A message that is not as described here, or out
+ * of turn, ends the connection.
+ *
+ * Integers are in network byte order:
+ *
+ *   all     0 type (1 OFFER, 2 GRANT, 3 DONE, 4 RESULT) | 1 version | 2..3 status (0 in OFFER, DONE)
+ *   OFFER   4..7 mode, the permission bits | 8..15 size | 16..17 name's length | 18.. name
+ *   GRANT   4..7 STag | 8..15 base TO
+ *   DONE    4..35 SHA-256
+ *   RESULT  4..11 octets in the file
+ */
+#ifndef XIW_TOOL_XFER_H
+#define XIW_TOOL_XFER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define XIW_XFER_VERSION 1
+#define XIW_XFER_NAME_MAX 255
+#define XIW_XFER_MAX (18 + XIW_XFER_NAME_MAX)
+#define XIW_XFER_SHA256 32
+
+enum xiw_xfer_type {
+	XIW_XFER_OFFER = 1,
+	XIW_XFER_GRANT = 2,
+	XIW_XFER_DONE = 3,
+	XIW_XFER_RESULT = 4,
+};
+
+enum xiw_xfer_status {
+	XIW_XFER_OK = 0,
+	XIW_XFER_BAD_NAME = 1,
+	XIW_XFER_EXISTS = 2,
+	XIW_XFER_NO_SPACE = 3,
+	XIW_XFER_TOO_LARGE = 4,
+	XIW_XFER_MISMATCH = 5,
+	XIW_XFER_FAILED = 6,
+};
+
+struct xiw_xfer {
+	enum xiw_xfer_type type;
+	uint16_t status;
+	uint32_t mode, stag;
+	uint64_t size; /* OFFER: of the file; RESULT: octets */
+	uint64_t base_to;
+	char name[XIW_XFER_NAME_MAX + 1]; /* no NUL inside; not checked otherwise */
+	uint8_t sha256[XIW_XFER_SHA256];
+};
+
+/* Returns the length. */
+size_t xiw_xfer_encode(const struct xiw_xfer *x, uint8_t buf[XIW_XFER_MAX]);
+/* 0, or -EBADMSG: not a message of this version, or its length is wrong. */
+int xiw_xfer_decode(struct xiw_xfer *x, const uint8_t *buf, size_t len);
+
+/* A name that stays in its directory: one component, not hidden, no control characters. */
+int xiw_xfer_name_ok(const char *name);
+/* A few words, static storage. */
+const char *xiw_xfer_status_name(unsigned int status);
+void xiw_xfer_hex(const uint8_t sha256[XIW_XFER_SHA256], char text[2 * XIW_XFER_SHA256 + 1]);
+
+#endif
