@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The hand-off, by the code that ships: the BPF programs on two CPUs, and the engine, in a schedule that is the input.
+ * They give way before every access to what they share. The peer and the kernel's socket are models (handoff_world.h).
+ *
+ * Whatever the schedule, and whatever the wire does: every message is delivered once, in order, with the octets that
+ * were sent; nothing is acknowledged that nobody holds; the window's right edge does not move back; every checksum is
+ * right. And when the wire is good to it again, the stream comes to its end: what was acknowledged and lost would
+ * stop it for ever, as the peer does not send that again.
+ */
+#include "tests/fuzz/handoff_start.h"
+
+#define DRAIN_ROUNDS 4000
+
+static struct fiber engine_fiber;
+
+static void start(struct fuzz_in *in)
+{
+	world_begin(in);
+	xdp_step = fiber_step;
+	fiber_make(&engine_fiber, engine_turn, NULL);
+	for (int i = 0; i < XDP_CPUS; i++)
+		fiber_make(&cpus[i].fiber, cpu_run, &cpus[i]);
+}
+
+/* ---- what may happen next ------------------------------------------------------------------------ */
+
+static void peer_sends(struct fuzz_in *in)
+{
+	uint8_t how = fuzz_u8(in);
+	uint32_t n = 1 + (how >> 4), len;
+
+	for (; n; n--) {
+		switch (how & 7) {
+		case 0: /* anything */
+			len = 1 + fuzz_u8(in) * 2;
+			break;
+		case 1: /* two FPDUs, or one and a half */
+			len = fpdu_end(fpdu_end(peer_nxt)) - peer_nxt;
+			break;
+		default: /* to the end of the FPDU */
+			len = fpdu_end(peer_nxt) - peer_nxt;
+			break;
+		}
+		transmit(peer_nxt, len, how & 8);
+	}
+}
+
+/* What is not acknowledged may come again, in other segments than before. */
+static void peer_sends_again(struct fuzz_in *in)
+{
+	uint32_t unacked = peer_nxt > peer_una ? peer_nxt - peer_una : 0, pos, len;
+	uint8_t how = fuzz_u8(in);
+
+	pos = peer_una + (how & 1 && unacked ? fuzz_u16(in) % unacked : 0);
+	if (pos >= stream_end && !fin_sent)
+		return;
+	len = how & 2 ? 1 + fuzz_u8(in) * 2 : fpdu_end(pos) - pos;
+	if (len > peer_nxt - pos)
+		len = peer_nxt - pos;
+	transmit(pos, len, fin_sent);
+}
+
+/* Lost, doubled, damaged, or come to a CPU, in any order. */
+static void wire_moves(struct fuzz_in *in)
+{
+	uint8_t how = fuzz_u8(in);
+	struct cpu *c = &cpus[how & 1];
+	struct parcel *p, *copy;
+	uint32_t hlen;
+
+	if (!wire.n)
+		return;
+	p = wire.item[how & 2 ? fuzz_u8(in) % wire.n : 0];
+	for (uint32_t i = 0; i < wire.n; i++)
+		if (wire.item[i] == p)
+			pull(&wire, i);
+	if (how & 4 && !(how & 0xf0)) {
+		free(p);
+		return;
+	}
+	if (c->fiber.busy) {
+		push(&wire, p);
+		return;
+	}
+	if (how & 8 && !(how & 0xf0)) {
+		copy = new_parcel();
+		*copy = *p;
+		push(&wire, copy);
+	}
+	if (how == 0xf4 && p->len) {
+		hlen = p->octets_len - p->len;
+		p->octets[hlen + fuzz_u16(in) % p->len] ^= 1 + fuzz_u8(in) % 255;
+		p->damaged = true;
+	}
+	cpu_start(c, p, false);
+	fiber_go(&c->fiber, how >> 4 == 15 ? 1000 : how >> 4);
+}
+
+static void sock_moves(struct fuzz_in *in)
+{
+	uint8_t how = fuzz_u8(in);
+	struct queue_of *q = how & 1 ? &injected : how & 2 ? &cpus[0].backlog : &cpus[1].backlog;
+	uint32_t n = 1 + (how >> 5);
+	struct parcel *p;
+
+	for (; n && q->n; n--) {
+		p = pull(q, 0);
+		if ((how & 0x1c) != 0x1c) /* now and then the kernel has no memory */
+			sock_receive(q == &injected ? p->octets : p->octets + ETH,
+				     q == &injected ? p->octets_len : p->octets_len - ETH, p);
+		free(p);
+	}
+}
+
+static void sock_acks(struct cpu *c, uint32_t steps)
+{
+	if (c->fiber.busy)
+		return;
+	cpu_start(c, sock_ack(), true);
+	fiber_go(&c->fiber, steps);
+}
+
+static void engine_moves(uint32_t steps, uint32_t most)
+{
+	read_most = most ? most : 1;
+	fiber_go(&engine_fiber, steps);
+}
+
+/* As it goes most of the time: segments, all the way, and the engine's turn. */
+static void all_through(void);
+
+static void round_trip(uint8_t how)
+{
+	for (uint32_t n = 1 + (how & 15); n; n--) {
+		uint32_t len = fpdu_end(peer_nxt) - peer_nxt;
+
+		transmit(peer_nxt, how & 16 && n == 1 ? len / 2 : len, how & 32);
+	}
+	all_through();
+	engine_moves(1000000, 4096);
+	all_through();
+	if (how & 64)
+		xdp_now += 41000000;
+	if (how & 128)
+		sock_acks(&cpus[0], 1000);
+	engine_moves(1000000, 4096);
+}
+
+static void step(struct fuzz_in *in)
+{
+	uint8_t what = fuzz_u8(in);
+	uint32_t steps;
+
+	switch (what & 15) {
+	case 0:
+		peer_sends(in);
+		break;
+	case 1:
+		round_trip(fuzz_u8(in));
+		break;
+	case 2:
+		peer_sends_again(in);
+		break;
+	case 3:
+	case 4:
+	case 5:
+		wire_moves(in);
+		break;
+	case 6:
+	case 7:
+		if (cpus[what & 1].fiber.busy)
+			fiber_go(&cpus[what & 1].fiber, what >> 4);
+		break;
+	case 8:
+	case 9:
+		sock_moves(in);
+		break;
+	case 10:
+		sock_acks(&cpus[what >> 4 & 1], what >> 5);
+		break;
+	case 11: /* a burst goes straight through */
+		for (steps = 0; steps < 16 && wire.n && !cpus[0].fiber.busy; steps++) {
+			cpu_start(&cpus[0], pull(&wire, 0), false);
+			fiber_go(&cpus[0].fiber, 1000);
+			if (what & 16)
+				continue;
+			while (cpus[0].backlog.n) {
+				struct parcel *p = pull(&cpus[0].backlog, 0);
+
+				sock_receive(p->octets + ETH, p->octets_len - ETH, p);
+				free(p);
+			}
+		}
+		break;
+	case 12:
+	case 13:
+		engine_moves(what & 0x80 ? 10000 : what >> 4, 4096);
+		break;
+	case 14:
+		engine_moves(what >> 4, fuzz_u8(in) * 4u);
+		break;
+	default:
+		if (what == 0xff)
+			xdp_xsk = !xdp_xsk;
+		else
+			xdp_now += (what & 0x80 ? 250 : what & 0x40 ? 41 : 1) * 1000000ull;
+		break;
+	}
+}
+
+/* ---- the wire is good again ---------------------------------------------------------------------- */
+
+static void all_through(void)
+{
+	for (int i = 0; i < XDP_CPUS; i++) {
+		while (cpus[i].fiber.busy)
+			fiber_go(&cpus[i].fiber, 1000);
+	}
+	while (wire.n) {
+		cpu_start(&cpus[0], pull(&wire, 0), false);
+		fiber_go(&cpus[0].fiber, 1000);
+	}
+	for (int i = 0; i < XDP_CPUS; i++) {
+		while (cpus[i].backlog.n) {
+			struct parcel *p = pull(&cpus[i].backlog, 0);
+
+			sock_receive(p->octets + ETH, p->octets_len - ETH, p);
+			free(p);
+		}
+	}
+	while (injected.n) {
+		struct parcel *p = pull(&injected, 0);
+
+		sock_receive(p->octets, p->octets_len, p);
+		free(p);
+	}
+}
+
+/* Everything that was sent, to the end of its FPDU, has to arrive. */
+static void drain(void)
+{
+	uint32_t goal, rounds = 0, last;
+
+	while (engine_fiber.busy)
+		fiber_go(&engine_fiber, 1000);
+	goal = peer_nxt ? fpdu_end(peer_nxt - 1) : 0;
+	if (fin_sent)
+		goal = stream_end;
+	last = goal + fin_sent;
+	while (peer_una < last || held_upto < last) {
+		CHECK(++rounds < DRAIN_ROUNDS, "stalls at %u of %u; held %u, edge %u", peer_una,
+		      goal, held_upto, edge);
+		all_through();
+		for (int i = 0; i < 3; i++)
+			engine_moves(1000000, 4096);
+		CHECK(!engine_fiber.busy);
+		all_through();
+		sock_acks(&cpus[0], 1000);
+		/* From what is not acknowledged on, some segments at a time, as a peer after a loss. */
+		for (uint32_t pos = peer_una, n = 0, took; n < 4 && pos < last; n++, pos += took) {
+			took = pos < goal ? transmit(pos, fpdu_end(pos) - pos, fin_sent)
+					  : transmit(pos, 0, fin_sent);
+			if (!took)
+				break;
+		}
+		xdp_now += 50000000;
+	}
+	all_through();
+	for (int i = 0; i < 3; i++)
+		engine_moves(1000000, 4096);
+	CHECK(next_fpdu == nfpdus || fpdus[next_fpdu].start >= goal, "%u messages", next_fpdu);
+	CHECK(!fin_sent || conn->eof);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_in in = { data, size };
+
+	start(&in);
+	while (in.left)
+		step(&in);
+	drain();
+	world_end();
+	return 0;
+}

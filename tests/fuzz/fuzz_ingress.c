@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * xiw_ingress, its parser and its classifier among it, against the reference that tests/bpf holds the loaded program
+ * to: any packet, any state of the flow. Verdict, octets out, metadata, and everything in the maps are the same.
+ */
+#include <linux/bpf.h>
+
+#include "tests/bpf/ref.h"
+#include "tests/fuzz/mpa_model.h"
+#include "tests/fuzz/xdp.h"
+
+#include "tests/bpf/ref.c" /* NOLINT */
+
+#define SEQ 0xffffff00u
+
+static struct model_fpdu model;
+
+static void put16(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static void put32(uint8_t *p, uint32_t v)
+{
+	put16(p, v >> 16);
+	put16(p + 2, v);
+}
+
+static uint32_t near(struct fuzz_in *in, uint32_t to)
+{
+	switch (fuzz_u8(in) % 4) {
+	case 0:
+		return to;
+	case 1:
+		return to + (uint32_t)(int32_t)(int8_t)fuzz_u8(in);
+	case 2:
+		return to + (uint32_t)(int32_t)(int16_t)fuzz_u16(in);
+	default:
+		return fuzz_u32(in);
+	}
+}
+
+static void make_flow(struct fuzz_in *in, struct xiw_flow *f, struct xiw_flow_key *key, bool v6)
+{
+	uint8_t how = fuzz_u8(in);
+	uint32_t path = how & 3, epoch = how & 4 ? 0xffffff : fuzz_u8(in);
+
+	*key = (struct xiw_flow_key){ .remote_port = 3, .local_port = 4 };
+	key->remote_addr[3] = 1;
+	key->local_addr[3] = 2;
+	if (!v6)
+		key->remote_addr[2] = key->local_addr[2] = __builtin_bswap32(0xffff);
+	f->owner =
+		xiw_owner_pack(path == XIW_PATH_DIRECT ? near(in, SEQ) : fuzz_u16(in), epoch, path);
+	f->kernel_nxt = xiw_kernel_nxt_pack(near(in, SEQ), epoch + (how & 8 ? 1 : 0));
+	f->flags = fuzz_u8(in) & 0xf;
+	f->marker_origin = SEQ - fuzz_u16(in) * (how & 16 ? 4 : 1);
+	f->run_needed = fuzz_u8(in) & 3;
+	f->direct_edge = near(in, SEQ + 4096);
+	f->kernel_edge = near(in, SEQ + 4096);
+	f->kernel_high = near(in, SEQ);
+	f->ts_recent = near(in, 0);
+	f->run_end = near(in, SEQ);
+	f->run_len = fuzz_u8(in) & 3;
+	f->kernel_segs = how & 32 ? 1 : 0;
+	f->key = *key;
+}
+
+/* Ethernet, up to three tags, IP with options or extension headers; returns the offset of TCP. */
+static uint32_t make_ip(struct fuzz_in *in, uint8_t *p, const struct xiw_flow_key *key, bool v6,
+			uint32_t *ip)
+{
+	uint32_t at = 12, tags = fuzz_below(in, 4) % 4, n;
+	uint8_t next = 6, *slot;
+
+	for (; tags; tags--, at += 4)
+		put16(p + at, tags & 1 ? 0x8100 : 0x88a8);
+	put16(p + at, v6 ? 0x86dd : 0x0800);
+	at += 2;
+	*ip = at;
+	if (!v6) {
+		n = fuzz_u8(in) % 16;
+		p[at] = 0x40 | (n < 11 ? 5 : n);
+		p[at + 6] = fuzz_below(in, 8) ? 0x40 : fuzz_u8(in);
+		p[at + 9] = 6;
+		memcpy(p + at + 12, &key->remote_addr[3], 4);
+		memcpy(p + at + 16, &key->local_addr[3], 4);
+		return at + (p[at] & 15) * 4;
+	}
+	p[at] = 0x60;
+	memcpy(p + at + 8, key->remote_addr, 16);
+	memcpy(p + at + 24, key->local_addr, 16);
+	slot = p + at + 6;
+	at += 40;
+	for (n = fuzz_below(in, 16) < 12 ? 0 : fuzz_below(in, 8); n; n--) {
+		static const uint8_t kinds[] = { 0, 43, 60, 44 };
+
+		next = kinds[fuzz_below(in, 4)];
+		*slot = next;
+		slot = p + at;
+		if (next == 44) {
+			put16(p + at + 2, fuzz_u8(in) & 1);
+			at += 8;
+		} else {
+			p[at + 1] = fuzz_below(in, 8) ? 0 : fuzz_u8(in);
+			at += 8 + 8 * p[at + 1];
+		}
+	}
+	*slot = 6;
+	return at;
+}
+
+static uint32_t make_packet(struct fuzz_in *in, uint8_t *p, const struct xiw_flow *f,
+			    const struct xiw_flow_key *key, bool v6)
+{
+	uint32_t ip, tcp = make_ip(in, p, key, v6, &ip), hlen = 20, seq = near(in, SEQ), len, i;
+	uint8_t how = fuzz_u8(in), *th = p + tcp;
+
+	put16(th, 0x0300); /* ports in network order are 3 and 4 in the key's memory */
+	put16(th + 2, 0x0400);
+	put32(th + 4, seq);
+	th[13] = how & 1 ? fuzz_u8(in) : 0x10;
+	put16(th + 16, fuzz_u16(in));
+	if (how & 2) { /* the usual timestamp */
+		put32(th + 20, 0x0101080a);
+		put32(th + 24, near(in, f->ts_recent));
+		hlen = 32;
+	} else if (how & 4) {
+		hlen = 20 + fuzz_below(in, 11) * 4;
+		for (i = 20; i < hlen; i++)
+			th[i] = fuzz_u8(in);
+	}
+	th[12] = (uint8_t)(hlen / 4 << 4);
+	/* FPDUs, each with the length that the input says, as far as they go. */
+	len = 0;
+	for (i = how & 8 ? 0 : fuzz_below(in, 8); i && len < 3000; i--) {
+		uint32_t at = tcp + hlen + len, phase = seq + len - f->marker_origin;
+		bool markers = f->flags & XIW_FLOW_MARKERS;
+
+		put16(p + at + (model_marker_due(markers, phase) ? 4 : 0),
+		      fuzz_u16(in) & (i & 1 ? 0x3f : 0x3ff));
+		model_parse(&model, p + at, 4000, markers, phase, true);
+		len += model.wire_len;
+	}
+	/* Or anything, at the end or instead. */
+	i = how & 16 ? fuzz_u8(in) : 0;
+	for (; i; i--)
+		p[tcp + hlen + len++] = fuzz_u8(in);
+	len += tcp + hlen;
+	if (v6)
+		put16(p + ip + 4, len - ip - 40);
+	else
+		put16(p + ip + 2, len - ip);
+	/* Somewhere something is wrong. */
+	for (i = how & 32 ? 1 + fuzz_below(in, 4) : 0; i; i--) {
+		uint32_t at = fuzz_u8(in) & 1 ? fuzz_u16(in) % len : fuzz_u8(in) % 128;
+
+		p[at] = fuzz_u8(in);
+	}
+	if (how & 64) /* cut short, or padded */
+		len += (uint32_t)(int32_t)(int8_t)fuzz_u8(in);
+	return len;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static uint8_t ours[XDP_PACKET_MAX], theirs[XDP_PACKET_MAX];
+	struct fuzz_in in = { data, size };
+	struct xiw_queue queue, *ref_queue = &queue;
+	struct ref_flow flow = { .index = 1 };
+	struct xiw_flow state, *f = &xdp_flows[1];
+	uint8_t how = fuzz_u8(&in);
+	struct xdp_packet p = { .octets = ours, .queue = how & 1 ? fuzz_below(&in, 3) % 2 : 0 };
+	struct ref_case c = {
+		.pkt = theirs, .flows = &flow, .nflows = 1, .limit = XIW_WATCHDOG_NS
+	};
+	int action;
+
+	xdp_reset();
+	make_flow(&in, f, &flow.key, how & 2);
+	xdp_index[1] = flow.key;
+	xdp_queue.last_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
+	xdp_queue.drained_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
+	xdp_queue.wait_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
+	xdp_queue.beat_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
+	xdp_xsk = !(how & 4);
+	memset(ours, 0, sizeof(ours));
+	p.len = make_packet(&in, ours, f, &flow.key, how & 2);
+	if (p.len > 12000)
+		return 0;
+	p.linear = how & 8 ? fuzz_u16(&in) % (p.len + 1) : p.len;
+	memcpy(theirs, ours, p.len);
+	queue = xdp_queue;
+	state = *f;
+	flow.state = &state;
+	if (p.queue)
+		ref_queue = NULL;
+	c.len = p.len;
+	c.linear = p.linear;
+	c.queue = ref_queue;
+	c.now = xdp_now;
+	c.xsk = xdp_xsk && !p.queue;
+
+	ref_ingress(&c);
+	action = xdp_ingress(&p, 0);
+
+	CHECK(action == c.action, "%d, not %d (exit %d)", action, c.action, c.exit);
+	CHECK(xdp_stats[0][c.stat] == 1, "exit %d", c.exit);
+	CHECK(!memcmp(ours, theirs, p.len), "exit %d", c.exit);
+	/* On a packet that is dropped nobody sees it. */
+	CHECK(!c.has_meta || p.has_meta, "exit %d", c.exit);
+	CHECK(!p.has_meta || c.has_meta || action == XDP_DROP, "exit %d", c.exit);
+	CHECK(!c.has_meta || !memcmp(&p.meta, &c.meta, sizeof(p.meta)), "exit %d", c.exit);
+	CHECK(!memcmp(&state, f, sizeof(state)), "exit %d", c.exit);
+	CHECK(!memcmp(&queue, &xdp_queue, sizeof(queue)), "exit %d", c.exit);
+	return 0;
+}

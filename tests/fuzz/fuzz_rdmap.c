@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Two RDMAP Streams that talk to each other (RFC 5040 sections 5 and 6), messages in order as DDP gives them: every
+ * operation completes once, in the order posted, without error, what was written or read is there, and no more Reads
+ * are open than were agreed. Or one of them and a peer that sends anything, a Terminate among it.
+ */
+#include <errno.h>
+
+#include "rdmap/stream.h"
+#include "tests/fuzz/fuzz.h"
+
+enum { REGION = 64, DEPTH = 5, FIFO = 64, STAG = 9 };
+
+struct message {
+	uint64_t id;
+	struct xiw_rdmap_out out;
+	uint8_t octets[REGION];
+	bool sent; /* its sender knows */
+};
+
+struct side {
+	struct xiw_rdmap_stream s;
+	struct xiw_ddp_table table;
+	uint8_t memory[REGION];
+	struct message fifo[FIFO]; /* on their way from here */
+	uint32_t n, told;	   /* told: of these, sent as their sender knows */
+	uint64_t posted, completed;
+	uint32_t reads_open, sends, got_sends;
+	uint16_t ird;
+};
+
+static struct side sides[2];
+static uint8_t source[REGION];
+
+static void open_side(struct side *a, struct fuzz_in *in)
+{
+	struct xiw_ddp_region_opts r = { .ptr = a->memory,
+					 .len = REGION,
+					 .access = XIW_DDP_REMOTE_WRITE | XIW_DDP_REMOTE_READ,
+					 .pd = 1,
+					 .stream = 1,
+					 .fixed = true,
+					 .stag = STAG };
+	struct xiw_rdmap_opts o = {
+		.table = &a->table, .pd = 1, .stream = 1, .depth = DEPTH, .ird_max = 4
+	};
+	uint32_t stag;
+
+	memset(a, 0, sizeof(*a));
+	xiw_ddp_table_init(&a->table, 1);
+	CHECK(!xiw_ddp_region_register(&a->table, &r, &stag));
+	CHECK(!xiw_rdmap_init(&a->s, &o));
+	a->ird = 1 + fuzz_below(in, 4);
+}
+
+static void close_side(struct side *a)
+{
+	xiw_rdmap_free(&a->s);
+	xiw_ddp_table_free(&a->table);
+}
+
+static void post(struct side *a, struct fuzz_in *in)
+{
+	struct xiw_rdma_op op = { .kind = (enum xiw_rdma_kind)(XIW_RDMA_SEND + fuzz_below(in, 3)),
+				  .len = fuzz_below(in, REGION + 1),
+				  .stag = STAG,
+				  .sink_stag = STAG,
+				  .user_data = a->posted };
+	int err;
+
+	if (op.kind == XIW_RDMA_SEND)
+		op.flags = fuzz_u8(in) & XIW_RDMA_SOLICITED;
+	else
+		op.to = fuzz_below(in, REGION - (uint32_t)op.len + 1);
+	if (op.kind == XIW_RDMA_READ)
+		op.sink_to = fuzz_below(in, REGION - (uint32_t)op.len + 1);
+	else
+		op.buf = source + (op.kind == XIW_RDMA_WRITE ? op.to : 0);
+	if (op.kind == XIW_RDMA_WRITE)
+		op.len = op.len < REGION - op.to ? op.len : REGION - op.to;
+	err = xiw_rdmap_post(&a->s, &op);
+	/* A Send of a hostile peer may have invalidated the sink. */
+	if (!xiw_ddp_region_lookup(&a->table, STAG) && err == -EACCES)
+		return;
+	CHECK(err == 0 || (err == -EAGAIN && a->posted - a->completed == DEPTH), "%d", err);
+	a->posted += !err;
+}
+
+static void complete(struct side *a)
+{
+	struct xiw_rdmap_op op;
+
+	while (xiw_rdmap_completed(&a->s, &op)) {
+		CHECK(op.op.user_data == a->completed && a->completed < a->posted);
+		CHECK(!op.failed);
+		a->completed++;
+	}
+}
+
+/* The next message goes to DDP. */
+static void pass_on(struct side *a, const struct side *b)
+{
+	struct message *m = &a->fifo[a->n];
+
+	if (a->n == FIFO)
+		return;
+	memset(m, 0, sizeof(*m));
+	if (xiw_rdmap_next(&a->s, &m->out) != 1)
+		return;
+	CHECK(m->out.len <= REGION && (m->out.buf || !m->out.len));
+	/* ASan sees what is read. */
+	if (m->out.len)
+		memcpy(m->octets, m->out.buf, m->out.len);
+	if (m->out.from_region)
+		CHECK(xiw_rdmap_readable(&a->s, m->out.id, m->out.len / 2));
+	if (!m->out.tagged && m->out.qn == XIW_RDMAP_QN_READ)
+		CHECK(++a->reads_open <= b->ird, "more Reads than agreed");
+	a->sends += !m->out.tagged && m->out.qn == XIW_RDMAP_QN_SEND;
+	a->n++;
+}
+
+/* DDP has given it to TCP; the peer may have it before we are told. */
+static void tell_sent(struct side *a)
+{
+	if (a->told < a->n)
+		xiw_rdmap_sent(&a->s, a->fifo[a->told++].out.id, true);
+	complete(a);
+}
+
+static void deliver(struct side *a, struct side *b)
+{
+	struct message *m = &a->fifo[0];
+	struct xiw_rdmap_in in = { .tagged = m->out.tagged,
+				   .qn = m->out.qn,
+				   .stag = m->out.stag,
+				   .to = m->out.to,
+				   .len = m->out.len,
+				   .rsvdulp = m->out.rsvdulp,
+				   .buf = m->octets,
+				   .header = source,
+				   .header_len = m->out.tagged ? 14 : 18 };
+	enum xiw_rdmap_verdict verdict;
+	uint32_t invalidated;
+
+	if (!a->n)
+		return;
+	if (!a->told)
+		tell_sent(a);
+	if (m->out.tagged && m->out.len) {
+		CHECK(m->out.stag == STAG && m->out.to <= REGION &&
+		      m->out.len <= REGION - m->out.to);
+		memcpy(b->memory + m->out.to, m->octets, m->out.len);
+	}
+	if (xiw_rdmap_opcode(m->out.rsvdulp[0]) == XIW_RDMAP_OP_READ_RESPONSE)
+		b->reads_open--;
+	verdict = xiw_rdmap_received(&b->s, &in, &invalidated);
+	CHECK(verdict == (!m->out.tagged && m->out.qn == XIW_RDMAP_QN_SEND ? XIW_RDMAP_DELIVER
+									   : XIW_RDMAP_HANDLED));
+	CHECK(b->s.state == XIW_RDMAP_OPEN && !invalidated);
+	b->got_sends += verdict == XIW_RDMAP_DELIVER;
+	a->n--;
+	a->told--;
+	memmove(&a->fifo[0], &a->fifo[1], a->n * sizeof(a->fifo[0]));
+	complete(b);
+}
+
+static void both_honest(struct fuzz_in *in)
+{
+	for (int i = 0; i < 2; i++)
+		xiw_rdmap_limits(&sides[i].s, sides[i].ird, sides[!i].ird);
+	while (in->left) {
+		uint8_t what = fuzz_u8(in);
+		struct side *a = &sides[what & 1], *b = &sides[!(what & 1)];
+
+		switch (what >> 1 & 3) {
+		case 0:
+			post(a, in);
+			break;
+		case 1:
+			pass_on(a, b);
+			break;
+		case 2:
+			tell_sent(a);
+			break;
+		default:
+			deliver(a, b);
+			break;
+		}
+	}
+	for (int round = 0; round < 4 * DEPTH; round++) {
+		for (int i = 0; i < 2; i++) {
+			for (int k = 0; k < FIFO; k++)
+				pass_on(&sides[i], &sides[!i]);
+			while (sides[i].n)
+				deliver(&sides[i], &sides[!i]);
+		}
+	}
+	for (int i = 0; i < 2; i++) {
+		CHECK(sides[i].completed == sides[i].posted && xiw_rdmap_idle(&sides[i].s));
+		CHECK(sides[i].sends == sides[!i].got_sends);
+	}
+}
+
+/* A Terminate that we send is one that can be read. */
+static void check_terminate(struct xiw_rdma_terminate_info *t)
+{
+	uint8_t *buf = malloc(XIW_RDMAP_TERM_MAX);
+	struct xiw_rdma_terminate_info back;
+	uint32_t len;
+
+	CHECK(buf && t->present);
+	len = xiw_rdmap_terminate_encode(t, buf);
+	CHECK(len >= 4 && len <= XIW_RDMAP_TERM_MAX);
+	CHECK(!xiw_rdmap_terminate_decode(&back, buf, len));
+	CHECK(back.layer == t->layer && back.etype == t->etype && back.code == t->code);
+	CHECK(back.has_ddp_header == t->has_ddp_header &&
+	      back.has_read_request == t->has_read_request);
+	CHECK(!t->has_ddp_header || t->ddp_header_len == 14 || t->ddp_header_len == 18);
+	free(buf);
+}
+
+static void hostile(struct fuzz_in *in)
+{
+	struct side *a = &sides[0];
+	struct xiw_rdmap_out out;
+
+	xiw_rdmap_limits(&a->s, a->ird, 2);
+	while (in->left && a->s.state == XIW_RDMAP_OPEN) {
+		uint8_t how = fuzz_u8(in), rsvdulp[5], header[18] = { 0 };
+		uint32_t len = how & 0x10 ? XIW_RDMAP_READ_LEN : fuzz_below(in, 80), invalidated;
+		enum xiw_rdmap_verdict verdict;
+		uint8_t *buf;
+
+		if (how & 1) {
+			post(a, in);
+			if (xiw_rdmap_next(&a->s, &out) == 1 && how & 2)
+				xiw_rdmap_sent(&a->s, out.id, true);
+			continue;
+		}
+		rsvdulp[0] = (uint8_t)(0x40 | (how >> 5));
+		if (how & 4)
+			rsvdulp[0] = fuzz_u8(in);
+		for (int i = 1; i < 5; i++)
+			rsvdulp[i] = how & 8 ? fuzz_u8(in) : i == 4 ? STAG : 0;
+		header[0] = fuzz_u8(in) & 0x80;
+		buf = fuzz_take(in, len);
+		if (how & 0x10 && how & 2) { /* a Read Request that may be granted */
+			memset(buf, 0, len);
+			buf[15] = fuzz_u8(in);
+			buf[19] = STAG;
+			buf[27] = fuzz_u8(in);
+		}
+		verdict = xiw_rdmap_received(&a->s,
+					     &(struct xiw_rdmap_in){ .tagged = header[0],
+								     .qn = fuzz_below(in, 4),
+								     .stag = STAG,
+								     .len = len,
+								     .rsvdulp = rsvdulp,
+								     .buf = buf,
+								     .header = header,
+								     .header_len = header[0] ? 14
+											     : 18,
+								     .segment_len = len + 18 },
+					     &invalidated);
+		CHECK((verdict == XIW_RDMAP_ERROR) == (a->s.state == XIW_RDMAP_FAILED));
+		CHECK((verdict == XIW_RDMAP_ENDED) == (a->s.state == XIW_RDMAP_TERMINATED));
+		if (verdict == XIW_RDMAP_ERROR)
+			check_terminate(&a->s.info.sent);
+		if (verdict == XIW_RDMAP_ENDED)
+			CHECK(*xiw_rdma_terminate_name(&a->s.info.received));
+		free(buf);
+		/* Answers, whatever they were asked for, lie within the region. */
+		while (a->s.state == XIW_RDMAP_OPEN && xiw_rdmap_next(&a->s, &out) == 1) {
+			if (out.from_region)
+				CHECK(out.buf >= a->memory && out.len <= REGION &&
+				      out.buf + out.len <= a->memory + REGION);
+			if (how & 2)
+				xiw_rdmap_sent(&a->s, out.id, true);
+		}
+	}
+	if (a->s.state != XIW_RDMAP_OPEN)
+		CHECK(xiw_rdmap_next(&a->s, &out) == 0);
+	xiw_rdmap_abandon(&a->s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_in in = { data, size };
+	uint8_t how = fuzz_u8(&in);
+
+	for (uint32_t i = 0; i < REGION; i++)
+		source[i] = fuzz_pattern(i);
+	for (int i = 0; i < 2; i++)
+		open_side(&sides[i], &in);
+	if (how & 1)
+		hostile(&in);
+	else
+		both_honest(&in);
+	for (int i = 0; i < 2; i++)
+		close_side(&sides[i]);
+	return 0;
+}

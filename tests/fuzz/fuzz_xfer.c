@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The messages of `xiwarp put` and `xiwarp serve`: what is decoded encodes to the same octets. */
+#include "tests/fuzz/fuzz.h"
+#include "tools/xiwarp/xfer.c"
+
+/* By the table in xfer.h. */
+static bool valid(const uint8_t *p, size_t len)
+{
+	size_t name;
+
+	if (len < 4 || p[1] != 1)
+		return false;
+	switch (p[0]) {
+	case 1:
+		if (len < 18)
+			return false;
+		name = (size_t)p[16] << 8 | p[17];
+		return name <= 255 && len == 18 + name && !memchr(p + 18, 0, name);
+	case 2:
+		return len == 16;
+	case 3:
+		return len == 36;
+	case 4:
+		return len == 12;
+	default:
+		return false;
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct fuzz_in in = { data, size };
+	size_t len = size < 400 ? size : 400;
+	uint8_t *p = fuzz_take(&in, len), *out = malloc(XIW_XFER_MAX);
+	char hex[2 * XIW_XFER_SHA256 + 1];
+	struct xiw_xfer x;
+
+	CHECK(out);
+	CHECK(!xiw_xfer_decode(&x, p, len) == valid(p, len));
+	if (valid(p, len)) {
+		CHECK(len <= XIW_XFER_MAX);
+		CHECK(xiw_xfer_encode(&x, out) == len);
+		CHECK(!memcmp(out, p, len));
+		CHECK(strnlen(x.name, sizeof(x.name)) < sizeof(x.name));
+		/* No way out of the directory, whatever the peer calls its file. */
+		if (xiw_xfer_name_ok(x.name)) {
+			CHECK(x.name[0] && x.name[0] != '.' && !strpbrk(x.name, "/\n\r\033\177"));
+		}
+		CHECK(*xiw_xfer_status_name(x.status));
+		xiw_xfer_hex(x.sha256, hex);
+		CHECK(strspn(hex, "0123456789abcdef") == 2 * XIW_XFER_SHA256);
+	}
+	free(out);
+	free(p);
+	return 0;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The beginning and the end of a run: the stream that the peer is to send, and an established connection. */
+#ifndef XIW_TESTS_FUZZ_HANDOFF_START_H
+#define XIW_TESTS_FUZZ_HANDOFF_START_H
+
+#include "tests/fuzz/handoff_engine.h"
+
+#include "mpa/tx.h"
+
+/* FPDUs that fill segments for the most part, some small, some larger than a segment. */
+static void make_stream(struct fuzz_in *in)
+{
+	struct xiw_mpa_tx tx = { .markers = with_markers, .crc = true };
+	uint32_t kind = fuzz_u8(in), to = 0, seed = fuzz_u8(in);
+
+	nfpdus = stream_end = 0;
+	while (nfpdus < FPDUS_MAX && stream_end < STREAM_MAX - 1500) {
+		uint8_t header[XIW_DDP_HDR_MAX], payload[1024], roll = fuzz_pattern(seed++);
+		struct xiw_ddp_hdr h = { .tagged = true, .last = true, .dv = 1, .stag = 7 };
+		struct fpdu *f = &fpdus[nfpdus];
+		uint32_t len = xiw_mpa_ulpdu_fit(MSS, with_markers, tx.phase) - XIW_DDP_TAGGED_LEN;
+
+		if (roll < (kind & 0x7f))
+			len = roll & 3 ? roll : roll & 4 ? 0 : 500 + roll;
+		f->start = stream_end;
+		f->payload = len;
+		f->to = to;
+		h.to = to;
+		h.rsvdulp[0] = (uint8_t)nfpdus;
+		for (uint32_t i = 0; i < len; i++)
+			payload[i] = fuzz_pattern(to + i);
+		xiw_ddp_hdr_encode(&h, header);
+		f->len = xiw_mpa_build(&tx, stream + stream_end, header, XIW_DDP_TAGGED_LEN,
+				       payload, len);
+		stream_end += f->len;
+		to += len;
+		nfpdus++;
+	}
+}
+
+/* What a connection is like is in the input; nothing is under way yet. */
+static void world_begin(struct fuzz_in *in)
+{
+	static const uint32_t bases[] = { 1000, 0xfffff000, 0x7ffff000, 0, 0xffffffff };
+	uint8_t how = fuzz_u8(in);
+
+	xdp_reset();
+	isn = bases[fuzz_below(in, 5)];
+	timestamps = how & 1;
+	with_markers = how & 2;
+	friendly = fin_sent = false;
+	peer_una = peer_nxt = held_upto = 0;
+	edge = KERNEL_WINDOW;
+	memset(held, 0, sizeof(held));
+	memset(&sock, 0, sizeof(sock));
+	sock.edge = KERNEL_WINDOW;
+	sock.ts_recent = now_ms();
+	the_flow->key = (struct xiw_flow_key){ .remote_port = 3, .local_port = 4 };
+	the_flow->key.remote_addr[2] = the_flow->key.local_addr[2] = __builtin_bswap32(0xffff);
+	the_flow->key.remote_addr[3] = 1;
+	the_flow->key.local_addr[3] = 2;
+	xdp_index[FLOW] = the_flow->key;
+	make_stream(in);
+	engine_open();
+}
+
+static void world_end(void)
+{
+	for (int i = 0; i < XDP_CPUS; i++)
+		empty(&cpus[i].backlog);
+	empty(&wire);
+	empty(&ring);
+	empty(&injected);
+	engine_close();
+}
+
+#endif /* XIW_TESTS_FUZZ_HANDOFF_START_H */

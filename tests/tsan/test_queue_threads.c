@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What an application's threads may share with an engine's: its completions, which another thread may take, and the
+ * functions that anybody may call at any time.
+ */
+#include <pthread.h>
+#include <sched.h>
+
+#include "crc32c/crc32c.h"
+#include "engine/internal.h"
+#include "tcp/csum.h"
+#include "tests/fuzz/fuzz.h"
+
+#define EVENTS 200000u
+#define ENTRIES 64u
+#define AHEAD 500u /* events that wait in memory, at most */
+#define CALLERS 4
+
+static struct xiw_engine engine;
+static pthread_barrier_t barrier;
+
+/* The engine's thread: its events, in order, also where the queue was full. */
+static void *produce(void *arg)
+{
+	struct xiw_conn *conn = arg;
+
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		struct xiw_completion c = { .user_data = i, .conn = conn, .length = ~i };
+
+		xiw_complete(&engine, &c);
+		while (engine.overflow_n > AHEAD) {
+			xiw_cq_drain(&engine);
+			sched_yield();
+		}
+	}
+	while (engine.overflow_n) {
+		xiw_cq_drain(&engine);
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void queue(void)
+{
+	struct xiw_conn *conn = aligned_alloc(64, (sizeof(*conn) + 63) & ~63ul);
+	struct xiw_completion c;
+	pthread_t thread;
+
+	CHECK(conn);
+	memset(conn, 0, sizeof(*conn));
+	engine.opts.app_ring_fd = -1;
+	engine.cq = calloc(ENTRIES, sizeof(*engine.cq));
+	engine.cq_mask = ENTRIES - 1;
+	CHECK(engine.cq);
+	CHECK(!pthread_create(&thread, NULL, produce, conn));
+	for (uint32_t i = 0; i < EVENTS; i++) {
+		while (!xiw_engine_next(&engine, &c))
+			sched_yield();
+		CHECK(c.user_data == i && c.length == (uint64_t)(uint32_t)~i, "%u", i);
+	}
+	pthread_join(thread, NULL);
+	CHECK(!xiw_engine_next(&engine, &c));
+	free(engine.overflow);
+	free(engine.cq);
+	free(conn);
+	printf("PASS completions taken by another thread\n");
+}
+
+/* All at once, and for the first time. */
+static void *call(void *arg)
+{
+	static const uint8_t octets[] = "123456789";
+	uint8_t copy[9];
+
+	pthread_barrier_wait(&barrier);
+	CHECK(xiw_crc32c(0, octets, 9) == 0xe3069283);
+	CHECK(xiw_crc32c_copy(0, copy, octets, 9) == 0xe3069283 && !memcmp(copy, octets, 9));
+	CHECK(xiw_csum_fold(xiw_csum_partial(octets, 9)) ==
+	      xiw_csum_fold(xiw_csum_partial_generic(octets, 9)));
+	return arg;
+}
+
+static void calls(void)
+{
+	pthread_t thread[CALLERS];
+
+	CHECK(!pthread_barrier_init(&barrier, NULL, CALLERS));
+	for (int i = 0; i < CALLERS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, call, NULL));
+	for (int i = 0; i < CALLERS; i++)
+		pthread_join(thread[i], NULL);
+	pthread_barrier_destroy(&barrier);
+	printf("PASS first calls from several threads\n");
+}
+
+int main(void)
+{
+	calls();
+	queue();
+	return 0;
+}
