@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * bench_report RUNS PLACE OUT - from single runs to a table on standard output and a report in OUT.
+ *
+ * RUNS has a line for each run, in order: MTU IN_FLIGHT CASE LOST {result of wire_bench}. PLACE is what place_bench
+ * --json printed.
+ */
+#include <json-c/json.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/param.h>
+
+#define ROUNDS_MAX 101
+
+enum which { DIRECT, KERNEL, LOADED, PLAIN, CASES };
+enum metric { GOODPUT, NAPI, APP, TOGETHER, METRICS };
+
+/* The runs of one case at one MTU. */
+struct series {
+	double v[METRICS][ROUNDS_MAX];
+	int n;
+	double least_direct; /* share of octets */
+	long lost;	     /* frames that found the wire's ring full */
+};
+
+struct mtu {
+	int mtu;
+	long in_flight; /* octets, at most */
+	struct series series[CASES];
+};
+
+struct summary {
+	double median, min, max;
+};
+
+static const struct {
+	const char *key, *text, *how;
+} cases[CASES] = {
+	{ "direct", "direct path",
+	  "MPA and DDP with CRC32c over AF_XDP, xiw_ingress and xiw_egress attached" },
+	{ "kernel", "kernel path",
+	  "MPA and DDP with CRC32c from the kernel's socket, no XDP program, GRO on" },
+	{ "kernel_loaded", "kernel path, programs loaded",
+	  "MPA and DDP with CRC32c from the kernel's socket, xiw_ingress and xiw_egress attached" },
+	{ "plain_tcp", "plain TCP",
+	  "recv() of 256 KiB at a time, no framing, no CRC, no XDP program, GRO on" },
+};
+
+static const struct {
+	const char *key, *unit, *text;
+	bool higher;
+} metrics[METRICS] = {
+	{ "goodput", "Gbit/s", "payload", true },
+	{ "napi", "ns/octet", "the receiver's NAPI thread", false },
+	{ "app", "ns/octet", "the application, all its threads and system calls", false },
+	{ "together", "ns/octet", "NAPI thread and application", false },
+};
+
+static const struct {
+	enum which ours, other;
+} pairs[] = {
+	{ DIRECT, KERNEL },
+	{ DIRECT, PLAIN },
+	{ KERNEL, PLAIN },
+	{ DIRECT, LOADED },
+};
+
+static struct mtu mtus[4];
+static int nmtus;
+
+static void die(const char *what, const char *why)
+{
+	fprintf(stderr, "bench_report: %s: %s\n", what, why);
+	exit(1);
+}
+
+static double number(json_object *o, const char *key)
+{
+	json_object *v;
+
+	if (!json_object_object_get_ex(o, key, &v))
+		die("a run lacks", key);
+	return json_object_get_double(v);
+}
+
+static struct series *series_of(int mtu, long in_flight, const char *name)
+{
+	int m, c;
+
+	for (m = 0; m < nmtus && mtus[m].mtu != mtu; m++)
+		;
+	for (c = 0; c < CASES && strcmp(cases[c].key, name); c++)
+		;
+	if (c == CASES || m == (int)(sizeof(mtus) / sizeof(mtus[0])))
+		die("unknown case", name);
+	if (m == nmtus) {
+		mtus[m].mtu = mtu;
+		mtus[m].in_flight = in_flight;
+		nmtus++;
+	}
+	return &mtus[m].series[c];
+}
+
+static void add_run(struct series *s, json_object *o, long lost)
+{
+	double octets = number(o, "octets"), share = number(o, "direct_share");
+	int n = s->n;
+
+	if (n == ROUNDS_MAX)
+		die("too many rounds", "");
+	s->v[GOODPUT][n] = octets * 8 / number(o, "seconds") / 1e9;
+	s->v[NAPI][n] = number(o, "napi_cpu_ns") / octets;
+	s->v[APP][n] = number(o, "app_cpu_ns") / octets;
+	s->v[TOGETHER][n] = s->v[NAPI][n] + s->v[APP][n];
+	s->least_direct = n ? MIN(s->least_direct, share) : share;
+	s->lost += lost;
+	s->n++;
+}
+
+static void read_runs(const char *path)
+{
+	char line[2048], name[32];
+	FILE *f = fopen(path, "r");
+	long in_flight, lost;
+	int mtu, at;
+
+	if (!f)
+		die(path, "cannot be read");
+	while (fgets(line, sizeof(line), f)) {
+		json_object *o;
+
+		if (sscanf(line, "%d %ld %31s %ld %n", &mtu, &in_flight, name, &lost, &at) != 4 ||
+		    !(o = json_tokener_parse(line + at)))
+			die("not a run", line);
+		add_run(series_of(mtu, in_flight, name), o, lost);
+		json_object_put(o);
+	}
+	fclose(f);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static struct summary summarize(const double *v, int n)
+{
+	double sorted[ROUNDS_MAX];
+
+	memcpy(sorted, v, sizeof(*v) * n);
+	qsort(sorted, n, sizeof(*sorted), by_value);
+	return (struct summary){ (sorted[(n - 1) / 2] + sorted[n / 2]) / 2, sorted[0],
+				 sorted[n - 1] };
+}
+
+static json_object *range(struct summary s)
+{
+	json_object *o = json_object_new_array();
+
+	json_object_array_add(o, json_object_new_double(s.min));
+	json_object_array_add(o, json_object_new_double(s.max));
+	return o;
+}
+
+static void describe(char *text, size_t size, const struct mtu *m, enum which ours,
+		     enum which other, enum metric k)
+{
+	const struct series *a = &m->series[ours], *b = &m->series[other];
+	int n;
+
+	n = snprintf(text, size, "%s, %s is better; ours: %s; other: %s; ", metrics[k].text,
+		     metrics[k].higher ? "higher" : "lower", cases[ours].how, cases[other].how);
+	n += snprintf(text + n, size - n,
+		      "from the second MiB to the last; at most %ld KiB in flight; ",
+		      m->in_flight / 1024);
+	if (k == GOODPUT)
+		n += snprintf(text + n, size - n,
+			      "sender and wire share one core, which also frames and "
+			      "computes CRCs where there are any, and is the bottleneck; ");
+	n += snprintf(text + n, size - n, "frames lost to a full ring: ours %ld, other %ld",
+		      a->lost, b->lost);
+	if (ours == DIRECT)
+		snprintf(text + n, size - n, "; at least %.2f %% of ours took the direct path",
+			 100 * a->least_direct);
+}
+
+static void add_row(json_object *rows, const struct mtu *m, enum which ours, enum which other,
+		    enum metric k)
+{
+	const struct series *a = &m->series[ours], *b = &m->series[other];
+	struct summary x = summarize(a->v[k], a->n), y = summarize(b->v[k], b->n), r;
+	json_object *o = json_object_new_object(), *spread = json_object_new_object();
+	int n = MIN(a->n, b->n);
+	double ratio[ROUNDS_MAX];
+	char text[1024];
+
+	for (int i = 0; i < n; i++)
+		ratio[i] = a->v[k][i] / b->v[k][i];
+	r = summarize(ratio, n);
+	json_object_object_add(spread, "ours", range(x));
+	json_object_object_add(spread, "other", range(y));
+	json_object_object_add(spread, "ratio", range(r));
+	snprintf(text, sizeof(text), "%s_vs_%s_%s", cases[ours].key, cases[other].key,
+		 metrics[k].key);
+	json_object_object_add(o, "name", json_object_new_string(text));
+	json_object_object_add(o, "mtu", json_object_new_int(m->mtu));
+	json_object_object_add(o, "unit", json_object_new_string(metrics[k].unit));
+	json_object_object_add(o, "ours", json_object_new_double(x.median));
+	json_object_object_add(o, "other", json_object_new_double(y.median));
+	json_object_object_add(o, "ratio", json_object_new_double(x.median / y.median));
+	json_object_object_add(o, "spread", spread);
+	json_object_object_add(o, "runs", json_object_new_int(n));
+	describe(text, sizeof(text), m, ours, other, k);
+	json_object_object_add(o, "included", json_object_new_string(text));
+	json_object_array_add(rows, o);
+}
+
+static void add_wire_rows(json_object *rows)
+{
+	for (int m = 0; m < nmtus; m++)
+		for (size_t p = 0; p < sizeof(pairs) / sizeof(pairs[0]); p++)
+			for (int k = 0; k < METRICS; k++)
+				if (mtus[m].series[pairs[p].ours].n &&
+				    mtus[m].series[pairs[p].other].n)
+					add_row(rows, &mtus[m], pairs[p].ours, pairs[p].other, k);
+}
+
+static void add_place_rows(json_object *rows, const char *path)
+{
+	json_object *place = json_object_from_file(path);
+
+	if (!json_object_is_type(place, json_type_array))
+		die(path, "not a list of rows");
+	for (size_t i = 0; i < json_object_array_length(place); i++)
+		json_object_array_add(rows, json_object_get(json_object_array_get_idx(place, i)));
+	json_object_put(place);
+}
+
+/* ---- the table ----------------------------------------------------------------------------------- */
+
+static void print_series(const struct mtu *m)
+{
+	printf("\nMTU %d, median (min..max)\n%-29s %-21s %-20s %-20s %-20s %6s %s\n", m->mtu, "",
+	       "Gbit/s", "ns/octet NAPI", "application", "together", "direct", "runs");
+	for (int c = 0; c < CASES; c++) {
+		const struct series *s = &m->series[c];
+
+		if (!s->n)
+			continue;
+		printf("%-29s", cases[c].text);
+		for (int k = 0; k < METRICS; k++) {
+			struct summary x = summarize(s->v[k], s->n);
+
+			printf(k == GOODPUT ? " %5.2f (%5.2f..%5.2f) " : " %.3f (%.3f..%.3f)",
+			       x.median, x.min, x.max);
+		}
+		printf(" %5.1f%% %d\n", 100 * s->least_direct, s->n);
+	}
+}
+
+static double member(json_object *row, const char *name, size_t i)
+{
+	json_object *spread, *list;
+
+	if (!json_object_object_get_ex(row, "spread", &spread) ||
+	    !json_object_object_get_ex(spread, name, &list))
+		die("a row lacks", name);
+	return json_object_get_double(json_object_array_get_idx(list, i));
+}
+
+static const char *text(json_object *row, const char *key)
+{
+	json_object *v;
+
+	return json_object_object_get_ex(row, key, &v) ? json_object_get_string(v) : "";
+}
+
+static void print_rows(json_object *rows)
+{
+	printf("\n%-38s %5s %-8s %8s %8s  %s\n", "", "MTU", "", "ours", "other",
+	       "ours / other (of single rounds); better");
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		json_object *row = json_object_array_get_idx(rows, i);
+		const char *unit = text(row, "unit");
+
+		printf("%-38s %5.0f %-8s %8.3f %8.3f  %.2f (%.2f..%.2f); %s\n", text(row, "name"),
+		       number(row, "mtu"), unit, number(row, "ours"), number(row, "other"),
+		       number(row, "ratio"), member(row, "ratio", 0), member(row, "ratio", 1),
+		       strcmp(unit, "Gbit/s") ? "lower" : "higher");
+	}
+}
+
+int main(int argc, char **argv)
+{
+	json_object *rows = json_object_new_array();
+
+	if (argc != 4) {
+		fprintf(stderr, "usage: bench_report RUNS PLACE OUT\n");
+		return 2;
+	}
+	read_runs(argv[1]);
+	add_wire_rows(rows);
+	add_place_rows(rows, argv[2]);
+	for (int m = 0; m < nmtus; m++)
+		print_series(&mtus[m]);
+	print_rows(rows);
+	if (json_object_to_file_ext(argv[3], rows,
+				    JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE))
+		die(argv[3], "cannot be written");
+	json_object_put(rows);
+	return 0;
+}

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Both ends of the benchmark's connections.
+ *
+ *   wire_bench recv PATH ADDRESS PORT MIB NAPI   one connection; prints what it cost, as a line of JSON
+ *   wire_bench send PATH ADDRESS PORT MIB
+ *
+ * PATH is direct or kernel (the library: tagged messages of 1 MiB into one region, round and round) or
+ * plain (TCP without framing or CRC). The octets come to lie at the same places in each case, and are
+ * compared at the end, so that no figure is of wrong octets.
+ *
+ * What is measured begins with the second MiB, when the connection has found its path and its pace, and ends with the last.
+ * NAPI is the pid of the interface's NAPI thread, which must run on the receiver's core: then it
+ * does not run while the receiver looks at its account, and the account is exact.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <xiwarp/xiwarp.h>
+
+#define MIB (1ul << 20)
+#define AREA_MIB 64ul /* more than the caches hold */
+#define AREA (AREA_MIB * MIB)
+#define CHUNK (256ul << 10) /* of the plain path's send and recv */
+#define STAG 0x1234
+
+/* What has been used up, at one moment. */
+struct account {
+	uint64_t ns, app_ns, napi_ns, octets, switches;
+};
+
+struct bench {
+	enum { DIRECT, KERNEL, PLAIN } path;
+	struct sockaddr_in addr;
+	uint64_t mib;
+	uint8_t *area;
+	int napi; /* its schedstat */
+	struct account from, to;
+	struct xiw_conn_info info;
+};
+
+static const char *const path_names[] = { "direct", "kernel", "plain" };
+
+static void die(const char *what, int err)
+{
+	fprintf(stderr, "wire_bench: %s: %s\n", what, strerror(err < 0 ? -err : err));
+	exit(1);
+}
+
+static void usage(void)
+{
+	fprintf(stderr, "usage: wire_bench recv direct|kernel|plain ADDRESS PORT MIB NAPI\n"
+			"       wire_bench send direct|kernel|plain ADDRESS PORT MIB\n");
+	exit(2);
+}
+
+static uint8_t *make_area(void)
+{
+	void *p = mmap(NULL, AREA, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+
+	if (p == MAP_FAILED)
+		die("mmap", errno);
+	return p;
+}
+
+/* The same for both ends, and nothing that compresses. */
+static uint64_t pattern(uint64_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	return *state;
+}
+
+static void fill_area(uint8_t *area)
+{
+	uint64_t state = 0x9e3779b97f4a7c15ull, v;
+
+	for (size_t i = 0; i < AREA; i += sizeof(v)) {
+		v = pattern(&state);
+		memcpy(area + i, &v, sizeof(v));
+	}
+}
+
+static void check_area(const struct bench *b)
+{
+	uint64_t state = 0x9e3779b97f4a7c15ull, v;
+	size_t len = (b->mib < AREA_MIB ? b->mib : AREA_MIB) * MIB;
+
+	for (size_t i = 0; i < len; i += sizeof(v)) {
+		v = pattern(&state);
+		if (memcmp(b->area + i, &v, sizeof(v))) {
+			fprintf(stderr, "wire_bench: wrong octets at %zu\n", i);
+			exit(1);
+		}
+	}
+}
+
+/* ---- accounts ------------------------------------------------------------------------------------ */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts;
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+/* The first number of schedstat: nanoseconds on a CPU. */
+static uint64_t napi_ns(int fd)
+{
+	char text[128];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		die("schedstat of the NAPI thread", n ? errno : ENODATA);
+	text[n] = '\0';
+	return strtoull(text, NULL, 10);
+}
+
+static struct account account(const struct bench *b, uint64_t octets)
+{
+	struct rusage usage;
+	struct account a = { .octets = octets };
+
+	getrusage(RUSAGE_SELF, &usage);
+	a.switches = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
+	a.napi_ns = napi_ns(b->napi);
+	a.app_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID); /* all threads, io_uring's workers too */
+	a.ns = clock_ns(CLOCK_MONOTONIC);
+	return a;
+}
+
+static void print_result(const struct bench *b)
+{
+	const struct xiw_conn_info *i = &b->info;
+	uint64_t all = i->octets_direct + i->octets_kernel;
+
+	printf("{ \"path\": \"%s\", \"octets\": %" PRIu64
+	       ", \"seconds\": %.6f, \"app_cpu_ns\": %" PRIu64 ", \"napi_cpu_ns\": %" PRIu64
+	       ", \"switches\": %" PRIu64 ", \"direct_share\": %.6f"
+	       ", \"segments_direct\": %" PRIu64 ", \"acks_sent\": %" PRIu64
+	       ", \"went_direct\": %" PRIu64 ", \"crc_errors\": %" PRIu64 " }\n",
+	       path_names[b->path], b->to.octets - b->from.octets,
+	       (double)(b->to.ns - b->from.ns) / 1e9, b->to.app_ns - b->from.app_ns,
+	       b->to.napi_ns - b->from.napi_ns, b->to.switches - b->from.switches,
+	       all ? (double)i->octets_direct / (double)all : 0, i->segments_direct, i->acks_sent,
+	       i->went_direct, i->crc_errors);
+}
+
+/* ---- plain TCP ----------------------------------------------------------------------------------- */
+
+static void receive_plain(struct bench *b)
+{
+	int fd, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), on = 1;
+	uint64_t got = 0;
+
+	if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+	    bind(listener, (struct sockaddr *)&b->addr, sizeof(b->addr)) || listen(listener, 1))
+		die("listen", errno);
+	fd = accept(listener, NULL, NULL);
+	if (fd < 0)
+		die("accept", errno);
+	close(listener);
+	while (got < b->mib * MIB) {
+		size_t at = got % AREA, room = AREA - at;
+		ssize_t n = recv(fd, b->area + at, room < CHUNK ? room : CHUNK, 0);
+
+		if (n <= 0)
+			die("recv", n ? errno : ECONNRESET);
+		got += (uint64_t)n;
+		if (!b->from.octets && got >= MIB)
+			b->from = account(b, got);
+	}
+	b->to = account(b, got);
+	close(fd);
+}
+
+static void send_plain(struct bench *b)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	uint64_t sent = 0;
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&b->addr, sizeof(b->addr)))
+		die("connect", errno);
+	while (sent < b->mib * MIB) {
+		size_t at = sent % AREA;
+		ssize_t n = send(fd, b->area + at, CHUNK - at % CHUNK, MSG_NOSIGNAL);
+
+		if (n < 0)
+			die("send", errno);
+		sent += (uint64_t)n;
+	}
+	close(fd);
+}
+
+/* ---- the library --------------------------------------------------------------------------------- */
+
+static void failed(const char *what, const struct xiw_completion *c)
+{
+	struct xiw_conn_info info;
+
+	xiw_conn_info(c->conn, &info, sizeof(info));
+	fprintf(stderr, "wire_bench: %s: %s; %s; %s; %s\n", what, strerror(-c->status),
+		xiw_mpa_error_name(info.mpa_error), xiw_ddp_error_name(info.ddp_error),
+		info.no_direct);
+	exit(1);
+}
+
+static void receive_message(struct bench *b, const struct xiw_completion *c, uint64_t *octets)
+{
+	*octets += c->length;
+	if (!b->from.octets)
+		b->from = account(b, *octets);
+	else if (*octets == b->mib * MIB)
+		b->to = account(b, *octets);
+}
+
+static bool receive_event(struct bench *b, const struct xiw_completion *c, uint64_t *octets)
+{
+	switch (c->event) {
+	case XIW_EV_REQUEST:
+		xiw_conn_accept(c->conn, NULL, 0);
+		break;
+	case XIW_EV_WRITTEN:
+		receive_message(b, c, octets);
+		break;
+	case XIW_EV_ERROR:
+		xiw_conn_abort(c->conn);
+		break;
+	case XIW_EV_EOF:
+		xiw_conn_close(c->conn);
+		break;
+	case XIW_EV_CLOSED:
+		if (c->status || !b->to.octets)
+			failed("the connection ended early", c);
+		xiw_conn_info(c->conn, &b->info, sizeof(b->info));
+		xiw_conn_free(c->conn);
+		return false;
+	default:
+		break;
+	}
+	return true;
+}
+
+static void receive_library(struct bench *b)
+{
+	struct xiw_engine_opts opts = {
+		.size = sizeof(opts),
+		.app_ring_fd = -1,
+		.path = b->path == DIRECT ? XIW_USE_DIRECT : XIW_USE_KERNEL,
+	};
+	struct xiw_conn_opts conn_opts = { .size = sizeof(conn_opts), .path = opts.path };
+	uint32_t stag = STAG;
+	struct xiw_region_opts region_opts = { .size = sizeof(region_opts), .stag = &stag };
+	struct xiw_listener *listener;
+	struct xiw_completion c;
+	struct xiw_engine *engine;
+	struct xiw_region *region;
+	uint64_t octets = 0;
+	bool more = true;
+	int err;
+
+	err = xiw_engine_create(&opts, &engine);
+	if (err)
+		die("engine", err);
+	err = xiw_region_register(engine, b->area, AREA, &region_opts, &region);
+	if (err)
+		die("region", err);
+	err = xiw_listen(engine, (struct sockaddr *)&b->addr, sizeof(b->addr), &conn_opts,
+			 &listener);
+	if (err)
+		die("listen", err);
+	while (more) {
+		err = xiw_engine_run(engine, -1);
+		if (err < 0 && err != -EINTR)
+			die("engine", err);
+		while (more && xiw_engine_next(engine, &c) > 0)
+			more = receive_event(b, &c, &octets);
+	}
+	xiw_listener_free(listener);
+	xiw_region_free(region);
+	xiw_engine_destroy(engine);
+}
+
+/* Queues messages until the queue is full. */
+static void send_messages(struct bench *b, struct xiw_conn *conn, uint64_t *queued)
+{
+	while (*queued < b->mib) {
+		uint64_t at = *queued % AREA_MIB * MIB;
+		struct xiw_message m = {
+			.buf = b->area + at,
+			.len = MIB,
+			.tagged = true,
+			.stag = STAG,
+			.to = at,
+		};
+		int err = xiw_conn_send(conn, &m);
+
+		if (err == -EAGAIN)
+			return;
+		if (err)
+			die("send", err);
+		++*queued;
+	}
+	xiw_conn_close(conn);
+}
+
+static bool send_event(struct bench *b, const struct xiw_completion *c, uint64_t *queued)
+{
+	switch (c->event) {
+	case XIW_EV_CONNECTED:
+	case XIW_EV_SENT:
+		send_messages(b, c->conn, queued);
+		break;
+	case XIW_EV_REFUSED:
+		failed("connect", c);
+		break;
+	case XIW_EV_CLOSED:
+		if (c->status)
+			failed("the connection ended early", c);
+		xiw_conn_free(c->conn);
+		return false;
+	default:
+		break;
+	}
+	return true;
+}
+
+static void send_library(struct bench *b)
+{
+	struct xiw_engine_opts opts = {
+		.size = sizeof(opts),
+		.app_ring_fd = -1,
+		.path = XIW_USE_KERNEL,
+	};
+	struct xiw_conn_opts conn_opts = { .size = sizeof(conn_opts), .path = opts.path };
+	struct xiw_completion c;
+	struct xiw_engine *engine;
+	struct xiw_conn *conn;
+	uint64_t queued = 0;
+	bool more = true;
+	int err;
+
+	err = xiw_engine_create(&opts, &engine);
+	if (err)
+		die("engine", err);
+	err = xiw_connect(engine, (struct sockaddr *)&b->addr, sizeof(b->addr), &conn_opts, &conn);
+	if (err)
+		die("connect", err);
+	while (more) {
+		err = xiw_engine_run(engine, -1);
+		if (err < 0 && err != -EINTR)
+			die("engine", err);
+		while (more && xiw_engine_next(engine, &c) > 0)
+			more = send_event(b, &c, &queued);
+	}
+	xiw_engine_destroy(engine);
+}
+
+/* ---- the command line ---------------------------------------------------------------------------- */
+
+static void open_napi(struct bench *b, const char *pid)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "/proc/%s/schedstat", pid);
+	b->napi = open(name, O_RDONLY | O_CLOEXEC);
+	if (b->napi < 0)
+		die(name, errno);
+}
+
+static void receive(struct bench *b)
+{
+	if (b->path == PLAIN)
+		receive_plain(b);
+	else
+		receive_library(b);
+	check_area(b);
+	print_result(b);
+}
+
+static void transmit(struct bench *b)
+{
+	fill_area(b->area);
+	if (b->path == PLAIN)
+		send_plain(b);
+	else
+		send_library(b);
+}
+
+int main(int argc, char **argv)
+{
+	struct bench b = { .addr = { .sin_family = AF_INET } };
+	bool receiver;
+	size_t p;
+
+	if (argc < 2)
+		usage();
+	receiver = !strcmp(argv[1], "recv");
+	if (argc != (receiver ? 7 : 6) || (!receiver && strcmp(argv[1], "send")))
+		usage();
+	for (p = 0; p <= PLAIN && strcmp(argv[2], path_names[p]); p++)
+		;
+	b.mib = strtoull(argv[5], NULL, 10);
+	if (p > PLAIN || inet_pton(AF_INET, argv[3], &b.addr.sin_addr) != 1 || b.mib < 2)
+		usage();
+	b.path = p;
+	b.addr.sin_port = htons((uint16_t)atoi(argv[4]));
+	b.area = make_area();
+	if (receiver) {
+		open_napi(&b, argv[6]);
+		receive(&b);
+	} else {
+		transmit(&b);
+	}
+	return 0;
+}
