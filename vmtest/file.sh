@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Files from the peer to the VM, for scenarios with a NIC: compared by digest, over IPv4 and IPv6.
+#
+#   receive_files COUNT OPTION...   in guest(): serve with these options; sets json, the reports' file
+#   send_files COUNT MIB            in peer()
+json=$RESULTS/serve.json
+
+receive_files() {
+	local server i
+	mkdir -p /tmp/in
+	"$BUILD/xiwarp" serve --json "${@:2}" /tmp/in >"$json" 2>"$RESULTS/serve.log" &
+	server=$!
+	listening 15044
+	say serving
+	for ((i = 1; i <= $1; i++)); do
+		meet "put-$i" 240 || break
+	done
+	sleep 1
+	"$BUILD/xiwarp" status
+	kill -INT $server
+	wait $server
+	cat "$RESULTS/serve.log" "$json"
+	expect digests [ "$(grep -c '"digest_equal":true' "$json")" = "$1" ]
+	echo "SHARE $(sed 's/.*"direct_share":\([0-9.]*\).*/\1/' "$json" |
+		awk '{ s += $1 } END { printf "%.1f %%", 100 * s / NR }')"
+}
+
+send_files() {
+	local i to
+	meet serving 120
+	for ((i = 1; i <= $1; i++)); do
+		head -c $(($2 << 20)) /dev/urandom >"$RESULTS/file-$i"
+		((i % 2)) && to=$V4_GUEST || to=[$V6_GUEST]
+		patiently 120 "$BUILD/xiwarp" put "$RESULTS/file-$i" "$to"
+		say "put-$i" $?
+		rm "$RESULTS/file-$i"
+	done
+}

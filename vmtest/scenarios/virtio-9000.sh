@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# MTU 9000: a packet takes several frames, which virtio-net's XDP can do from Linux 6.3 on. Before that native XDP is
+# refused in one line; what is left is generic XDP, and before 6.6, which has AF_XDP for such packets, the kernel's
+# path. limit: 300, queues: 1, mtu: 9000
+. vmtest/file.sh
+
+guest() {
+	local out rc rc_native
+	out=$("$BUILD/xiwarp" load --mode native eth0 2>&1)
+	rc_native=$?
+	echo "$out"
+	if ((rc_native)); then
+		expect native-refused [ "$rc_native" = 6 ]
+		expect native-refused-in-a-line [ "$(wc -l <<<"$out")" = 1 ]
+		out=$("$BUILD/xiwarp" load eth0 2>&1)
+		rc=$?
+		echo "$out"
+		expect auto-falls-back [ "$rc" = 0 ]
+		expect auto-says-so grep -q generic <<<"$out"
+	fi
+	receive_files 2
+	if ((rc_native)); then
+		expect kernel-path-says-why grep -q 'above 1500 needs Linux 6.6' "$json"
+	fi
+	expect unload "$BUILD/xiwarp" unload eth0
+}
+
+peer() {
+	send_files 2 16
+}

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# AF_XDP without a copy: the socket's XDP_OPTIONS say so, and 64 MiB come through it. virtio-net has had the
+# receiving half since Linux 6.11, but tells the kernel so (NETDEV_XDP_ACT_XSK_ZEROCOPY) only since it has both.
+# limit: 400, queues: 1, kernels: newest
+. vmtest/file.sh
+
+guest() {
+	expect load "$BUILD/xiwarp" load --mode native eth0
+	receive_files 2 --path direct
+	expect zero-copy [ "$(grep -c '"zero_copy":true' "$json")" = 2 ]
+	expect unload "$BUILD/xiwarp" unload eth0
+}
+
+peer() {
+	send_files 2 32
+}
