@@ -169,11 +169,13 @@ limited() {
 	fi
 }
 random_file "$TMP/file" 2
+# What a user has locked counts for all his processes, and is given back some time after one of them has ended: the
+# limits on it come first, and the one that is to suffice for an engine, but for no UMEM (16 MiB), suffices for several.
+limited limit-memlock-no-engine 1 7 "the memlock limit" --memlock=16384
+limited limit-memlock-no-direct 0 0 "no direct path: .*memlock limit" --memlock=4194304
 limited limit-descriptors-no-engine 1 7 "Too many open files: raise the limit on open files" --nofile=4
 limited limit-descriptors-no-file 0 7 "refused 'file'" --nofile=7
 limited limit-descriptors-no-direct 0 0 "no direct path: .*Too many open files" --nofile=10
-limited limit-memlock-no-engine 1 7 "the memlock limit" --memlock=16384
-limited limit-memlock-no-direct 0 0 "no direct path: .*memlock limit" --memlock=262144
 [[ $BUILD == */san ]] || limited limit-memory-no-direct 0 0 "no direct path: .*Cannot allocate memory" --as=25000000
 finishes other-process-complete B 9
 quit other-process-ends B
