@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* A Stream under test with a table of regions, messages for it, and the account of its error. */
+#ifndef XIW_TEST_RDMAP_RIG_H
+#define XIW_TEST_RDMAP_RIG_H
+
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
+
+#include "rdmap/stream.h"
+
+#define PD 5
+#define STREAM 9
+#define BASE 0x10000
+#define SIZE 4096
+#define DEPTH 8
+
+static struct xiw_ddp_table table;
+static struct xiw_rdmap_stream s;
+static uint8_t memory[SIZE];
+static uint32_t rd, wr, other_pd, other_stream, bound, bound_wr;
+
+static inline uint32_t region(uint32_t pd, uint32_t stream, uint32_t access)
+{
+	const struct xiw_ddp_region_opts o = {
+		.ptr = memory,
+		.len = SIZE,
+		.base = BASE,
+		.pd = pd,
+		.stream = stream,
+		.access = access,
+	};
+	uint32_t stag;
+
+	cr_assert_eq(xiw_ddp_region_register(&table, &o, &stag), 0);
+	return stag;
+}
+
+static inline void begin(void)
+{
+	const struct xiw_rdmap_opts o = {
+		.table = &table, .pd = PD, .stream = STREAM, .depth = DEPTH, .ird_max = 2
+	};
+
+	xiw_ddp_table_init(&table, 1);
+	rd = region(PD, 0, XIW_DDP_REMOTE_READ);
+	wr = region(PD, 0, XIW_DDP_REMOTE_WRITE);
+	other_pd = region(PD + 1, 0, XIW_DDP_REMOTE_READ | XIW_DDP_REMOTE_WRITE);
+	other_stream = region(PD, STREAM + 1, XIW_DDP_REMOTE_READ);
+	bound = region(PD, STREAM, XIW_DDP_REMOTE_READ);
+	bound_wr = region(PD, STREAM, XIW_DDP_REMOTE_WRITE);
+	cr_assert_eq(xiw_rdmap_init(&s, &o), 0);
+	xiw_rdmap_limits(&s, 2, 2);
+}
+
+static inline void end(void)
+{
+	xiw_rdmap_free(&s);
+	xiw_ddp_table_free(&table);
+}
+
+/* ---- what comes in ------------------------------------------------------------------------ */
+
+static uint8_t header[18];
+
+static inline enum xiw_rdmap_verdict in_untagged(uint8_t control, uint32_t qn, const uint8_t *buf,
+						 uint32_t len, uint32_t inv, uint32_t *invalidated)
+{
+	uint8_t rsvdulp[5] = { control };
+	const struct xiw_rdmap_in m = {
+		.qn = qn,
+		.len = len,
+		.rsvdulp = rsvdulp,
+		.buf = buf,
+		.header = header,
+		.header_len = 18,
+		.segment_len = 18 + len,
+	};
+	uint32_t none;
+
+	xiw_ddp_put32(rsvdulp + 1, inv);
+	header[0] = 0x41;
+	memcpy(header + 1, rsvdulp, 5);
+	return xiw_rdmap_received(&s, &m, invalidated ? invalidated : &none);
+}
+
+static inline enum xiw_rdmap_verdict in_tagged(uint8_t control, uint32_t stag, uint64_t to,
+					       uint64_t len)
+{
+	const struct xiw_rdmap_in m = {
+		.tagged = true,
+		.stag = stag,
+		.to = to,
+		.len = len,
+		.rsvdulp = &control,
+		.header = header,
+		.header_len = 14,
+		.segment_len = 14 + (uint32_t)len,
+	};
+	uint32_t none;
+
+	header[0] = 0xc1;
+	header[1] = control;
+	return xiw_rdmap_received(&s, &m, &none);
+}
+
+static inline enum xiw_rdmap_verdict in_read(uint32_t size, uint32_t stag, uint64_t to,
+					     uint64_t sink_to)
+{
+	const struct xiw_rdmap_read r = { 0x77, sink_to, size, stag, to };
+	uint8_t buf[XIW_RDMAP_READ_LEN];
+
+	xiw_rdmap_read_encode(&r, buf);
+	return in_untagged(0x41, 1, buf, sizeof(buf), 0, NULL);
+}
+
+static inline void expect_failed(enum xiw_rdmap_error error, bool ddp, bool read)
+{
+	cr_expect_eq(s.state, XIW_RDMAP_FAILED);
+	cr_expect(s.info.sent.present);
+	cr_expect_eq(s.info.sent.layer, XIW_RDMA_LAYER_RDMAP);
+	cr_expect_eq(s.info.sent.etype << 8 | s.info.sent.code, (int)(error & 0xffff), "%u.%u",
+		     s.info.sent.etype, s.info.sent.code);
+	cr_expect_eq(s.info.sent.has_segment_len, ddp);
+	cr_expect_eq(s.info.sent.has_ddp_header, ddp);
+	cr_expect_eq(s.info.sent.has_read_request, read);
+	if (ddp)
+		cr_expect_arr_eq(s.info.sent.ddp_header, header, s.info.sent.ddp_header_len);
+}
+
+/* A failed stream is begun anew, for the next case of a table. */
+static inline void anew(void)
+{
+	end();
+	begin();
+}
+
+/* ---- what is posted ----------------------------------------------------------------------- */
+
+static inline int post(enum xiw_rdma_kind kind, unsigned int flags, uint64_t len)
+{
+	static uint8_t buf[16];
+	const struct xiw_rdma_op op = {
+		.kind = kind,
+		.flags = flags,
+		.buf = kind == XIW_RDMA_READ ? NULL : buf,
+		.len = len,
+		.stag = 0x99,
+		.to = 0x1000,
+		.sink_stag = wr,
+		.sink_to = BASE,
+		.invalidate = 0x01020304,
+		.user_data = s.tail,
+	};
+
+	return xiw_rdmap_post(&s, &op);
+}
+
+#endif

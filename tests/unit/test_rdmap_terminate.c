@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* An RDMAP Stream's state machine: errors, and how it ends (RFC 5040 sections 5.4 and 7). */
+
+#include "test_rdmap_rig.h"
+
+TestSuite(rdmap_terminate, .init = begin, .fini = end);
+
+/* ---- what is refused --------------------------------------------------------------------------- */
+
+/* Section 7.2, Read Requests: each check, and its number. */
+Test(rdmap_terminate, read_source)
+{
+	const struct {
+		uint32_t size, stag;
+		uint64_t to, sink_to;
+		enum xiw_rdmap_error want;
+	} t[] = {
+		{ 1, rd, BASE, 0, XIW_RDMAP_OK },
+		{ SIZE, rd, BASE, UINT64_MAX - SIZE, XIW_RDMAP_OK },
+		{ 1, bound, BASE + SIZE - 1, 0, XIW_RDMAP_OK },
+		{ 0, 0xdead, UINT64_MAX, UINT64_MAX, XIW_RDMAP_OK },
+		{ 1, 0xdead, BASE, 0, XIW_RDMAP_STAG },
+		{ 1, rd, BASE - 1, 0, XIW_RDMAP_BOUNDS },
+		{ SIZE + 1, rd, BASE, 0, XIW_RDMAP_BOUNDS },
+		{ 2, rd, BASE + SIZE - 1, 0, XIW_RDMAP_BOUNDS },
+		{ 1, rd, BASE + SIZE, 0, XIW_RDMAP_BOUNDS },
+		{ UINT32_MAX, rd, BASE, 0, XIW_RDMAP_BOUNDS },
+		{ 1, wr, BASE, 0, XIW_RDMAP_ACCESS },
+		{ 1, other_pd, BASE, 0, XIW_RDMAP_NOT_STREAM },
+		{ 1, other_stream, BASE, 0, XIW_RDMAP_NOT_STREAM },
+		{ 2, rd, UINT64_MAX - 1, 0, XIW_RDMAP_TO_WRAP },
+		{ 2, rd, BASE, UINT64_MAX - 1, XIW_RDMAP_TO_WRAP },
+	};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		enum xiw_rdmap_verdict got = in_read(t[i].size, t[i].stag, t[i].to, t[i].sink_to);
+
+		cr_expect_eq(got, t[i].want ? XIW_RDMAP_ERROR : XIW_RDMAP_HANDLED, "case %zu", i);
+		if (t[i].want)
+			expect_failed(t[i].want, true, true);
+		anew();
+	}
+}
+
+Test(rdmap_terminate, read_request_of_another_length)
+{
+	uint8_t buf[64] = { 0 };
+
+	for (uint32_t len = 0; len < sizeof(buf); len++) {
+		if (len == XIW_RDMAP_READ_LEN)
+			continue;
+		cr_expect_eq(in_untagged(0x41, 1, buf, len, 0, NULL), XIW_RDMAP_ERROR);
+		expect_failed(XIW_RDMAP_OPERATION, true, false);
+		anew();
+	}
+}
+
+/* Section 6.1: as many as were agreed on, and as many as a peer may ask for before it is known that they are sent. */
+Test(rdmap_terminate, too_many_reads)
+{
+	struct xiw_rdmap_out out;
+
+	for (int round = 0; round < 50; round++) {
+		for (int i = 0; i < 4; i++)
+			cr_assert_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_HANDLED);
+		for (int i = 0; i < 4; i++) {
+			cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+			xiw_rdmap_sent(&s, out.id, true);
+		}
+	}
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_HANDLED);
+	cr_expect_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_ERROR);
+	expect_failed(XIW_RDMAP_STREAM, true, false);
+	/* Section 7.1 rule 4: the first error stays; nothing is sent any more. */
+	cr_expect_eq(in_untagged(0xc3, 0, NULL, 0, 0, NULL), XIW_RDMAP_HANDLED);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
+	cr_expect_eq(s.info.sent.ddp_header[1], 0x41);
+	cr_expect_eq(s.info.sent.code, 7);
+}
+
+/* The source goes before it is sent, or while: the header says what is left (section 4.8). */
+Test(rdmap_terminate, source_goes)
+{
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_read left;
+
+	cr_assert_eq(in_read(100, rd, BASE, 0x500), XIW_RDMAP_HANDLED);
+	xiw_ddp_region_invalidate(&table, rd);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), -EPROTO);
+	expect_failed(XIW_RDMAP_STAG, true, true);
+	cr_expect_eq(s.info.sent.segment_len, 46);
+
+	anew();
+	cr_assert_eq(in_read(100, rd, BASE + 1, 0x500), XIW_RDMAP_HANDLED);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect(xiw_rdmap_readable(&s, out.id, 60));
+	xiw_ddp_region_set_access(&table, rd, XIW_DDP_REMOTE_WRITE);
+	/* All of it was taken already. */
+	cr_expect(xiw_rdmap_readable(&s, out.id, 100));
+	cr_expect(!xiw_rdmap_readable(&s, out.id, 60));
+	expect_failed(XIW_RDMAP_ACCESS, true, true);
+	xiw_rdmap_read_decode(&left, s.info.sent.read_request);
+	cr_expect(left.sink_stag == 0x77 && left.sink_to == 0x500 + 60 && left.size == 40);
+	cr_expect(left.src_stag == rd && left.src_to == BASE + 1 + 60);
+}
+
+/* Section 5.2.2: the STag, Tagged Offset and length of the request. */
+Test(rdmap_terminate, wrong_answers)
+{
+	const struct {
+		uint32_t stag;
+		uint64_t to, len;
+	} t[] = { { rd, BASE, 10 },
+		  { wr, BASE + 1, 10 },
+		  { wr, BASE, 9 },
+		  { wr, BASE, 11 },
+		  { wr, BASE, 0 } };
+	struct xiw_rdmap_out out;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		cr_assert_eq(post(XIW_RDMA_READ, 0, 10), 0);
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+		cr_expect_eq(in_tagged(0x42, t[i].stag, t[i].to, t[i].len), XIW_RDMAP_ERROR);
+		expect_failed(XIW_RDMAP_STREAM, true, false);
+		anew();
+	}
+	/* Of no octets: what its header says has no meaning. */
+	cr_assert_eq(post(XIW_RDMA_READ, 0, 0), 0);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect_eq(in_tagged(0x42, 0xdead, 1, 0), XIW_RDMAP_HANDLED);
+}
+
+/* ---- ends -------------------------------------------------------------------------------------- */
+
+Test(rdmap_terminate, terminated)
+{
+	static const uint8_t body[4] = { 0x12, 5 };
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+
+	cr_assert_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+	cr_assert_eq(post(XIW_RDMA_READ, 0, 1), 0);
+	cr_assert_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect_eq(in_untagged(0x47, 2, body, 4, 0, NULL), XIW_RDMAP_ENDED);
+	cr_expect(s.info.received.present && s.info.received.layer == 1 &&
+		  s.info.received.etype == 2 && s.info.received.code == 5);
+	cr_expect(!s.info.sent.present);
+	cr_expect_eq(post(XIW_RDMA_SEND, 0, 1), -EPIPE);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
+	/* Section 5.4: what DDP has not been given fails at once, the other when DDP is done with it. */
+	xiw_rdmap_abandon(&s);
+	cr_expect(!xiw_rdmap_completed(&s, &op));
+	xiw_rdmap_sent(&s, 0, true);
+	for (uint64_t i = 0; i < 3; i++)
+		cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == i && op.failed);
+	cr_expect(xiw_rdmap_idle(&s));
+}
+
+Test(rdmap_terminate, terminate_too_short)
+{
+	static const uint8_t body[4] = { 0x12, 5 };
+
+	for (uint32_t len = 0; len < 4; len++) {
+		cr_expect_eq(in_untagged(0x47, 2, body, len, 0, NULL), XIW_RDMAP_ERROR);
+		expect_failed(XIW_RDMAP_OPERATION, true, false);
+		anew();
+	}
+}
+
+Test(rdmap_terminate, lower_layers)
+{
+	header[0] = 0x41;
+	xiw_rdmap_lower_failed(&s, XIW_MPA_ERR_MARKER, 0, NULL, 0, 0);
+	cr_expect(s.info.sent.layer == 2 && s.info.sent.etype == 0 && s.info.sent.code == 3);
+	cr_expect(!s.info.sent.has_ddp_header && !s.info.sent.has_segment_len);
+	anew();
+	xiw_rdmap_lower_failed(&s, 0, XIW_DDP_UNTAGGED_MO, header, 18, 77);
+	cr_expect(s.info.sent.layer == 1 && s.info.sent.etype == 2 && s.info.sent.code == 4);
+	cr_expect(s.info.sent.has_ddp_header && s.info.sent.segment_len == 77);
+	/* The first one counts. */
+	xiw_rdmap_lower_failed(&s, XIW_MPA_ERR_CRC, 0, NULL, 0, 0);
+	cr_expect_eq(s.info.sent.layer, 1);
+	anew();
+	xiw_rdmap_lower_failed(&s, 0, 0, NULL, 0, 0);
+	expect_failed(XIW_RDMAP_LOCAL_CATASTROPHIC, false, false);
+}
+
+/* The peer has closed: Reads fail wherever they are, and what is between them goes out. */
+Test(rdmap_terminate, peer_gone)
+{
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(post(XIW_RDMA_READ, 0, 10), 0);
+	cr_assert_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+	cr_assert_eq(post(XIW_RDMA_READ, 0, 10), 0);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	xiw_rdmap_sent(&s, 1, true);
+	xiw_rdmap_peer_gone(&s);
+	cr_expect_eq(post(XIW_RDMA_READ, 0, 10), -EPIPE);
+	cr_expect(!xiw_rdmap_completed(&s, &op));
+	xiw_rdmap_sent(&s, 0, true);
+	for (uint64_t i = 0; i < 4; i++)
+		cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == i && op.failed);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect_eq(out.id, 4);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == 4 && !op.failed);
+	cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == 5 && op.failed);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
+	cr_expect(xiw_rdmap_idle(&s));
+}
