@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Runs the scripts of conduct.h, all at the same time, each against the kernel path and against the direct path.
+ * Runs the scripts of conduct.h, many at the same time, each against the kernel path and against the direct path.
  *
  *   conduct SENDER-NS IFNAME IFNAME2 MAC MAC2 [NAME]
  *
@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +22,9 @@
 
 #define ATTEMPTS 4
 #define CASES_MAX 256
-#define APART_MS 10 /* rings are short, and losses are not what is tested here */
+/* Rings are short, and losses are not what is tested here. */
+#define APART_MS 10
+#define LEGS_AT_ONCE 96
 
 struct leg {
 	struct peer peer;
@@ -42,6 +45,7 @@ static struct {
 	uint8_t mac[2][6];
 } wire;
 
+static sem_t places;
 static _Atomic uint16_t next_port = FIRST_PORT;
 
 static bool open_raw(struct raw *r, bool v6, uint16_t sport, uint16_t dport, int which)
@@ -73,13 +77,16 @@ static void *run_leg(void *arg)
 	struct leg *leg = arg;
 	struct peer *p = &leg->peer;
 
+	while (sem_wait(&places))
+		;
 	if (setns(wire.ns, CLONE_NEWNET) ||
 	    !open_raw(&p->raw, p->v6, p->app->port, p->direct ? DIRECT_PORT : KERNEL_PORT, 0)) {
 		snprintf(p->why, sizeof(p->why), "the peer's socket: %m");
-		return NULL;
+	} else {
+		leg->ok = peer_run(p);
+		raw_close(&p->raw);
 	}
-	leg->ok = peer_run(p);
-	raw_close(&p->raw);
+	sem_post(&places);
 	return NULL;
 }
 
@@ -218,6 +225,7 @@ int main(int argc, char **argv)
 	wire.ns = open(argv[1], O_RDONLY | O_CLOEXEC);
 	wire.ifname[0] = argv[2];
 	wire.ifname[1] = argv[3];
+	sem_init(&places, 0, LEGS_AT_ONCE);
 	n = collect(tests, argc > 6 ? argv[6] : NULL);
 	if (wire.ns < 0 || !n || !end_start()) {
 		printf("FAIL start: %m\n");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <arpa/inet.h>
+#include <errno.h>
 #include <linux/filter.h>
 #include <linux/if_packet.h>
 #include <net/ethernet.h>
@@ -163,6 +164,8 @@ static uint8_t *build_ip6(struct raw *r, const struct raw_seg *s, uint8_t *p, ui
 	return p;
 }
 
+#define BUSY_MS 5000
+
 static bool put_packet(struct raw *r, const struct raw_seg *s, const uint8_t *payload, uint32_t len,
 		       uint32_t frag)
 {
@@ -170,7 +173,15 @@ static bool put_packet(struct raw *r, const struct raw_seg *s, const uint8_t *pa
 
 	p = r->v6 ? build_ip6(r, s, p, len, frag) : build_ip4(r, s, p, len, frag);
 	memcpy(p, payload, len);
-	return send(r->fd, packet, (size_t)(p + len - packet), 0) == p + len - packet;
+	/* A full ring at the wire's other end: nothing was sent, and soon there is room. */
+	for (int i = 0; i < BUSY_MS; i++) {
+		if (send(r->fd, packet, (size_t)(p + len - packet), 0) == p + len - packet)
+			return true;
+		if (errno != ENOBUFS)
+			return false;
+		usleep(1000);
+	}
+	return false;
 }
 
 bool raw_send(struct raw *r, const struct raw_seg *s)
