@@ -4,6 +4,7 @@
 # Files from the peer to the VM, for scenarios with a NIC: compared by digest, over IPv4 and IPv6.
 #
 #   receive_files COUNT OPTION...   in guest(): serve with these options; sets json, the reports' file
+#   mostly_direct                   most of what was received came by the direct path; says SHARE
 #   send_files COUNT MIB            in peer()
 json=$RESULTS/serve.json
 
@@ -23,8 +24,14 @@ receive_files() {
 	wait $server
 	cat "$RESULTS/serve.log" "$json"
 	expect digests [ "$(grep -c '"digest_equal":true' "$json")" = "$1" ]
-	echo "SHARE $(sed 's/.*"direct_share":\([0-9.]*\).*/\1/' "$json" |
-		awk '{ s += $1 } END { printf "%.1f %%", 100 * s / NR }')"
+}
+
+# Not all of it: the engine of an emulated machine now and then stands still for longer than the watchdog waits.
+mostly_direct() {
+	local share
+	share=$(sed 's/.*"direct_share":\([0-9.]*\).*/\1/' "$json" | awk '{ s += $1 } END { printf "%.1f", 100 * s / NR }')
+	echo "SHARE $share %"
+	expect mostly-direct awk -v share="$share" 'BEGIN { exit !(share > 50) }'
 }
 
 send_files() {

@@ -4,6 +4,8 @@
 guest() {
 	modprobe sch_netem || return
 	. tests/net/lib.sh
+	. vmtest/file.sh
+	json=$TMP/reports
 	wire_up plain 1500
 	in_ns rcv "$BUILD/xiwarp" load "$IF_RCV"
 	random_file "$TMP/file" 8
@@ -17,7 +19,9 @@ guest() {
 		in_ns snd timeout 300 "$BUILD/xiwarp" put "$TMP/file" "$V4_RCV"
 		reap "$server" 30
 		cat "$TMP/serve"
+		grep '^{' "$TMP/serve" >>"$json"
 		expect "${impairment// /-}" cmp "$TMP/file" "$TMP/in/file"
 	done
+	mostly_direct
 	finish
 }

@@ -6,6 +6,7 @@
 guest() {
 	expect load "$BUILD/xiwarp" load --mode native eth0
 	receive_files 2
+	mostly_direct
 	expect unload "$BUILD/xiwarp" unload eth0
 }
 
