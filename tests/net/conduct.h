@@ -73,6 +73,7 @@ enum {
 	 */
 	NO_ECHO = 1 << 7,
 	LOUD = 1 << 6, /* the receiver sends by itself: what comes is not compared */
+	NO_WSCALE = 1 << 8,
 };
 
 struct peer;

@@ -338,6 +338,8 @@ static void syn_options(const struct peer *p, struct raw_seg *r)
 	o[5] = 3;
 	o[6] = 3;
 	o[7] = 0; /* our windows are not scaled */
+	if (p->flags & NO_WSCALE)
+		memset(o + 4, 1, 4);
 	r->opt_len = 8;
 	if (!(p->flags & NO_SACK)) {
 		memcpy(o + 8, "\1\1\4\2", 4);

@@ -379,6 +379,22 @@ static void window_opens_after_a_stretch(struct peer *p)
 	goes_on(p);
 }
 
+/*
+ * Without scaling no window is larger than 65535 (RFC 7323 section 2.2), whatever there is room for; nor is one that
+ * goes out with our own data, by the kernel.
+ */
+static void window_unscaled(struct peer *p)
+{
+	for (int i = 0; i < 4; i++) {
+		p->app->want |= APP_SEND;
+		await(p, is_data);
+		deliver(p, 1);
+		deliver(p, 4);
+	}
+	still_direct(p);
+	goes_on(p);
+}
+
 const struct script conduct_recv[] = {
 	{ "rfc9293-in-order", in_order, V46 },
 	{ "rfc9293-in-order-wrap", in_order, WRAP },
@@ -409,5 +425,6 @@ const struct script conduct_recv[] = {
 	{ "rfc9293-window-opens-with-data", window_opens, LOUD },
 	{ "rfc9293-window-opens-without-data", window_opens_without_data, LOUD },
 	{ "rfc9293-window-opens-after-a-stretch", window_opens_after_a_stretch, LOUD },
+	{ "rfc7323-window-unscaled", window_unscaled, LOUD | NO_WSCALE },
 	{},
 };

@@ -54,6 +54,27 @@ Test(tcp_window, window_is_offered)
 	}
 }
 
+/* What others have advertised is kept to, as far as a window field reaches. */
+Test(tcp_window, promise_of_others)
+{
+	RIG_EACH_BASE(b)
+	{
+		struct rig r;
+
+		rig_init(&r, rig_bases[b], 0);
+		rig_data(&r, 0, 1000);
+		rig_data(&r, 0, 1000);
+		xiw_tcp_rx_promised(&r.rx, r.base + RIG_WND); /* long gone by */
+		xiw_tcp_rx_promised(&r.rx, r.base + 2000 + 0xfff0);
+		rig_ack(&r);
+		cr_assert_eq(r.sent.wnd, 0xfff0);
+		xiw_tcp_rx_promised(&r.rx, r.base + 2000 + 0x20001);
+		rig_data(&r, 0, 0);
+		rig_ack(&r);
+		cr_assert_eq(r.sent.wnd, 0xffff);
+	}
+}
+
 /* A buffer smaller than two segments: half of it is worth an update. */
 Test(tcp_window, window_update_of_half_the_buffer)
 {

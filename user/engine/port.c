@@ -430,6 +430,9 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	f->flags = (c->sock.timestamps ? XIW_FLOW_TIMESTAMPS : 0) |
 		   (c->sock.sack ? XIW_FLOW_SACK : 0) | (c->sock.ecn ? XIW_FLOW_ECN : 0);
 	f->rcv_wscale = c->sock.rcv_wscale;
+	/* Nothing promises, or opens the socket to, more than a window field can say (RFC 7323 section 2.3). */
+	if (c->window > 0xffffu << f->rcv_wscale)
+		c->window = 0xffffu << f->rcv_wscale;
 	f->window = c->window;
 	f->kernel_high = c->sock.rcv_nxt + skew;
 	f->kernel_edge = f->direct_edge = c->sock.rcv_edge + skew;

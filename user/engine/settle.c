@@ -79,8 +79,7 @@ static void publish(struct xiw_conn *c)
 	/* A data segment of the kernel's that xiw_egress rewrote has advertised committed + window. */
 	if (egress != c->egress_seen) {
 		c->egress_seen = egress;
-		c->tcp.right_edge = xiw_seq_max(c->tcp.right_edge,
-						c->tcp.rcv_nxt + f->window + (1u << f->rcv_wscale));
+		xiw_tcp_rx_promised(&c->tcp, c->tcp.rcv_nxt + f->window + (1u << f->rcv_wscale));
 	}
 }
 

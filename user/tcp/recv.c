@@ -34,11 +34,10 @@ void xiw_tcp_rx_init(struct xiw_tcp_rx *rx, const struct xiw_tcp_rx_conf *conf)
 
 	memset(rx, 0, sizeof(*rx));
 	rx->rcv_nxt = conf->rcv_nxt;
-	rx->right_edge = xiw_seq_max(conf->right_edge, conf->rcv_nxt);
+	rx->right_edge = conf->rcv_nxt;
 	rx->last_ack_sent = conf->last_ack_sent;
 	rx->rcv_wscale = conf->rcv_wscale > WSCALE_MAX ? WSCALE_MAX : conf->rcv_wscale;
-	if (rx->right_edge - rx->rcv_nxt > 0xffffu << rx->rcv_wscale)
-		rx->right_edge = rx->rcv_nxt + (0xffffu << rx->rcv_wscale);
+	xiw_tcp_rx_promised(rx, conf->right_edge);
 	rx->buffer = conf->buffer;
 	xiw_tcp_rx_set_window(rx, conf->window);
 

@@ -246,6 +246,14 @@ void xiw_tcp_rx_set_snd(struct xiw_tcp_rx *rx, uint32_t snd_nxt);
  */
 void xiw_tcp_rx_set_window(struct xiw_tcp_rx *rx, uint32_t octets);
 
+/* Somebody else has advertised up to `right`. What no window field can say counts for nothing. */
+static inline void xiw_tcp_rx_promised(struct xiw_tcp_rx *rx, uint32_t right)
+{
+	uint32_t most = rx->rcv_nxt + (0xffffu << rx->rcv_wscale);
+
+	rx->right_edge = xiw_seq_max(rx->right_edge, xiw_seq_min(right, most));
+}
+
 /* The window field that says right_edge, rounded so that the edge does not move left. */
 static inline uint16_t xiw_tcp_rx_window_field(const struct xiw_tcp_rx *rx)
 {
