@@ -243,6 +243,27 @@ static void fin_outside(struct peer *p)
 	goes_on(p);
 }
 
+/*
+ * Where the direct path ends, a segment from far beyond the window is among those that the engine has in hand. It
+ * counts for nothing: the stream goes on, and back to the direct path.
+ */
+static void blind_at_fall_back(struct peer *p)
+{
+	app_hangs = true;
+	pause_ms(10);
+	SEND(p, .seq = 0, .len = 100);
+	SEND(p, .seq = 1 << 30, .len = FPDU, .evil = true);
+	app_hangs = false;
+	SEND(p, .seq = 100, .len = FPDU - 100);
+	p->nxt = FPDU;
+	quietly(p);
+	caught_up(p);
+	goes_on(p);
+	go_direct(p);
+	still_direct(p);
+	goes_on(p);
+}
+
 const struct script conduct_secure[] = {
 	{ "rfc5961-rst-exact", rst_exact, V46 },
 	{ "rfc5961-rst-exact-wrap", rst_exact, WRAP },
@@ -265,5 +286,6 @@ const struct script conduct_secure[] = {
 	{ "rfc5961-limit-syn", limit_syn, 0 },
 	{ "rfc5961-limit-ack", limit_ack, 0 },
 	{ "rfc9293-fin-outside-window", fin_outside, 0 },
+	{ "rfc9293-blind-segment-at-fall-back", blind_at_fall_back, ALONE },
 	{},
 };

@@ -382,10 +382,7 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 		return false;
 	}
 	/* Nobody was offered more than this. */
-	k = NULL;
-	if (!xiw_seq_after(seg->seq, xiw_seq_max(xiw_flow_get(&c->flow->kernel_edge),
-						 xiw_flow_get(&c->flow->direct_edge))))
-		k = keep_packet(c, s);
+	k = xiw_flow_within_window(c->flow, seg->seq) ? keep_packet(c, s) : NULL;
 	if (!k) {
 		c->flow->segs_dropped++;
 		return false;

@@ -36,13 +36,22 @@ uint32_t xiw_segment_seq(const struct xiw_packet *p, const struct xiw_meta *meta
 	return xiw_wire_get32(p->frag[0].base + meta->l4_off + XIW_TCP_OFF_SEQ);
 }
 
-/* kernel_high covers what is about to be injected. Even if the socket will not get it: too high only waits. */
-static void raise_high(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta)
+static uint32_t segment_end(const struct xiw_packet *p, const struct xiw_meta *meta)
 {
 	const uint8_t *tcp = p->frag[0].base + meta->l4_off;
-	uint32_t end = xiw_segment_seq(p, meta) + meta->payload_len;
 
-	xiw_flow_raise(&c->flow->kernel_high, end + !!(tcp[XIW_TCP_OFF_FLAGS] & XIW_TCP_FIN));
+	return xiw_segment_seq(p, meta) + meta->payload_len +
+	       !!(tcp[XIW_TCP_OFF_FLAGS] & XIW_TCP_FIN);
+}
+
+/*
+ * kernel_high covers what is about to be injected, even if the socket will not get it: too high only waits. But not
+ * what the socket would not keep: anybody can send it, and no stretch would begin for up to 2^31 octets.
+ */
+static void raise_high(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta)
+{
+	if (xiw_flow_within_window(c->flow, xiw_segment_seq(p, meta)))
+		xiw_flow_raise(&c->flow->kernel_high, segment_end(p, meta));
 }
 
 /*
@@ -53,7 +62,8 @@ static void note_ecn(struct xiw_conn *c, const struct xiw_packet *p, const struc
 {
 	const uint8_t *ip = p->frag[0].base + meta->l3_off, *tcp = p->frag[0].base + meta->l4_off;
 
-	if (!c->sock.ecn)
+	if (!c->sock.ecn ||
+	    !xiw_flow_acceptable(c->flow, xiw_segment_seq(p, meta), segment_end(p, meta)))
 		return;
 	if ((c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip)) == XIW_ECN_CE)
 		xiw_flow_note_ece(c->flow, true);
@@ -119,8 +129,6 @@ static void out_of_direct(struct xiw_conn *c)
 {
 	c->went_kernel++;
 	c->ack_ms = XIW_NEVER;
-	if (!c->draining)
-		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 	c->direct = c->draining = c->leaving = false;
 	c->want_arm = true;
 	xiw_dirty(c);
@@ -148,8 +156,10 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason why, const struct xiw_seg
 		return;
 	}
 	c->committed = rcv_nxt;
-	if (!c->draining)
+	if (!c->draining) {
 		c->stream_nxt = rcv_nxt;
+		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
+	}
 	c->leaving = true;
 	c->why = why;
 	c->next_leaving = c->engine->leaving;
@@ -195,6 +205,7 @@ void xiw_ownership_lost(struct xiw_conn *c)
 		c->stream_nxt = c->committed;
 		c->skip = c->tcp.rcv_nxt - c->committed;
 		xiw_flow_raise(&c->flow->kernel_high, c->tcp.rcv_nxt);
+		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 	}
 	inject_kept(c, xiw_owner_path(owner) == XIW_PATH_KERNEL, xiw_owner_value(owner));
 	out_of_direct(c);

@@ -45,6 +45,20 @@ static inline void xiw_flow_raise(__u32 *field, uint32_t to)
 		;
 }
 
+/* May the socket keep octets that begin at @seq? As XDP has it: only within a window that was advertised. */
+static inline bool xiw_flow_within_window(const struct xiw_flow *flow, uint32_t seq)
+{
+	return (int32_t)(seq - xiw_flow_get(&flow->kernel_edge)) <= 0 ||
+	       (int32_t)(seq - xiw_flow_get(&flow->direct_edge)) <= 0;
+}
+
+/* Would the socket find [@seq, @end) acceptable? What it would not may be anybody's, and says nothing of the peer. */
+static inline bool xiw_flow_acceptable(const struct xiw_flow *flow, uint32_t seq, uint32_t end)
+{
+	return xiw_flow_within_window(flow, seq) &&
+	       (int32_t)(xiw_flow_get(&flow->acked) - end) <= 0;
+}
+
 /* RFC 3168 section 6.1.3: CE was seen and CWR not yet, or not. Seldom news, and the line is read for each segment. */
 static inline void xiw_flow_note_ece(struct xiw_flow *flow, bool on)
 {
