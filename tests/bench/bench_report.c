@@ -129,7 +129,7 @@ static void read_runs(const char *path)
 	if (!f)
 		die(path, "cannot be read");
 	while (fgets(line, sizeof(line), f)) {
-		json_object *o;
+		json_object *o = NULL;
 
 		if (sscanf(line, "%d %ld %31s %ld %n", &mtu, &in_flight, name, &lost, &at) != 4 ||
 		    !(o = json_tokener_parse(line + at)))
