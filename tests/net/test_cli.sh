@@ -136,6 +136,9 @@ refused no-command 2 "which command" "$xiwarp"
 refused bad-command 2 "no command 'frob'" "$xiwarp" frob
 refused bad-option 2 "--frob" "$xiwarp" put --frob a b
 refused bad-early-option 2 "--frob" "$xiwarp" --frob put a b
+refused bad-letter 2 "unknown option -x:" "$xiwarp" serve -xy
+refused bad-letter-behind 2 "unknown option -Z:" "$xiwarp" rping -sZc
+refused flag-value 2 "no value is taken by --force=x:" "$xiwarp" serve --force=x
 refused no-value 2 "--listen" "$xiwarp" serve --listen
 refused no-argument 2 "usage: xiwarp put" "$xiwarp" put
 refused one-argument 2 "usage: xiwarp put" "$xiwarp" put x

@@ -10,6 +10,7 @@
 #include "cli.h"
 
 #define MAX_OPTS 24
+#define LONG_OPT 256 /* what getopt_long() returns for a long option: no letter */
 
 const struct xiw_cmd *const xiw_cmds[] = {
 	&xiw_cmd_load, &xiw_cmd_unload, &xiw_cmd_status, &xiw_cmd_serve, &xiw_cmd_put,
@@ -259,7 +260,7 @@ static void make_tables(const struct xiw_cmd *cmd, struct option table[MAX_OPTS]
 
 	for (int i = 0; i < MAX_OPTS - 1 && (opt = opt_at(cmd, i)); i++) {
 		table[i] = (struct option){ opt->name, opt->arg ? required_argument : no_argument,
-					    NULL, 'L' };
+					    NULL, LONG_OPT };
 		if (opt->key < XIW_OPT_LETTERS)
 			continue;
 		*letters++ = (char)opt->key;
@@ -267,6 +268,20 @@ static void make_tables(const struct xiw_cmd *cmd, struct option table[MAX_OPTS]
 			*letters++ = ':';
 	}
 	*letters = '\0';
+}
+
+/* What is wrong with the option that getopt_long() has just refused. */
+static int bad_option(const char *word, const char *cmd)
+{
+	const char letter[] = { '-', (char)optopt, '\0' };
+	char shown[256];
+
+	/* One of several letters in a word, perhaps: getopt may not be done with the word yet. */
+	if (optopt && optopt != LONG_OPT)
+		word = letter;
+	return xiw_fail(XIW_EXIT_USAGE, "%s%s: see 'xiwarp %s%s--help'",
+			optopt == LONG_OPT ? "no value is taken by " : "unknown option ",
+			xiw_printable(word, shown, sizeof(shown)), cmd, *cmd ? " " : "");
 }
 
 /* `first_word_only`: stops at the command's name, for the options in front of it. */
@@ -288,11 +303,9 @@ static int parse_opts(const struct xiw_cmd *cmd, bool first_word_only, int argc,
 		if (c == ':')
 			return xiw_fail(XIW_EXIT_USAGE, "%s needs a value: see 'xiwarp %s%s--help'",
 					argv[optind - 1], name, *name ? " " : "");
-		opt = c == 'L' ? opt_at(cmd, index) : opt_of_letter(cmd, c);
+		opt = c == LONG_OPT ? opt_at(cmd, index) : opt_of_letter(cmd, c);
 		if (!opt)
-			return xiw_fail(XIW_EXIT_USAGE,
-					"unknown option %s: see 'xiwarp %s%s--help'",
-					argv[optind - 1], name, *name ? " " : "");
+			return bad_option(argv[optind - 1], name);
 		err = opt->arg ? set_value(opt, optarg, args) : set_flag(cmd, opt, args);
 		if (err)
 			return err;
