@@ -111,12 +111,15 @@ static int send_control(struct put *p, const struct xiw_xfer *x)
 	return err;
 }
 
-static bool open_file(struct put *p)
+/* Opens the file at hand, and says in `x` what is to be offered. */
+static bool open_file(struct put *p, struct xiw_xfer *x)
 {
 	const char *slash = strrchr(p->path, '/');
+	const char *name = slash ? slash + 1 : p->path;
 	struct stat st;
 
-	xiw_printable(slash ? slash + 1 : p->path, p->shown, sizeof(p->shown));
+	/* Behind a directory's last slash there is no name to speak of. */
+	xiw_printable(*name ? name : p->path, p->shown, sizeof(p->shown));
 	p->fd = open(p->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (p->fd < 0 || fstat(p->fd, &st)) {
 		xiw_fail(0, "cannot open %s: %s", p->shown, strerror(errno));
@@ -126,25 +129,25 @@ static bool open_file(struct put *p)
 		xiw_fail(0, "%s is not a regular file", p->shown);
 		return false;
 	}
-	p->size = st.st_size;
+	if (strlen(name) > XIW_XFER_NAME_MAX) {
+		xiw_fail(0, "%s: the name is longer than %d octets", p->shown, XIW_XFER_NAME_MAX);
+		return false;
+	}
+	memcpy(x->name, name, strlen(name));
+	x->mode = st.st_mode & 0777;
+	x->size = p->size = st.st_size;
 	return true;
 }
 
 static void offer(struct put *p)
 {
 	struct xiw_xfer x = { .type = XIW_XFER_OFFER };
-	const char *slash = strrchr(p->path, '/');
-	const char *name = slash ? slash + 1 : p->path;
-	struct stat st;
 
 	p->queued = p->sent = 0;
-	if (!open_file(p) || fstat(p->fd, &st) || strlen(name) > XIW_XFER_NAME_MAX) {
+	if (!open_file(p, &x)) {
 		skip(p, XIW_EXIT_FAILURE);
 		return;
 	}
-	x.mode = st.st_mode & 0777;
-	x.size = p->size;
-	memcpy(x.name, name, strlen(name));
 	if (!EVP_DigestInit_ex(p->digest, EVP_sha256(), NULL) || send_control(p, &x)) {
 		xiw_fail(0, "%s: cannot be offered", p->shown);
 		fail(p, XIW_EXIT_FAILURE);
