@@ -174,6 +174,10 @@ expect put-large put_ok "$TMP/large"
 expect put-unprivileged in_ns rcv "${nobody[@]}" "$xiwarp" put "$TMP/one MiB ü" 127.0.0.1
 expect report-equal grep -q '"octets":1048576,"digest_equal":true' "$TMP/serve.json"
 expect report-digest grep -q "\"sha256\":\"$(sha256sum <"$TMP/large" | cut -d ' ' -f 1)\"" "$TMP/serve.json"
+# shellcheck disable=SC2016
+refused put-report-lost 1 "standard output" sh -c '"$0" put --json "$1" 127.0.0.1 >/dev/full' "$xiwarp" "$TMP/small"
+rm -f "$TMP/in/small"
+refused watch-lost 1 "standard output" sh -c "'$xiwarp' status --watch 1 >/dev/full"
 refused put-exists 7 "exists" "$xiwarp" put "$TMP/one MiB ü" 127.0.0.1
 expect put-exists-kept cmp "$TMP/one MiB ü" "$TMP/in/one MiB ü"
 expect put-many put "$TMP/small" "$TMP/empty" "$TMP/large" 127.0.0.1:15044

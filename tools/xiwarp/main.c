@@ -175,9 +175,13 @@ static int set_value(const struct xiw_opt *opt, const char *value, struct xiw_ar
 /* What was printed must have arrived for a 0. */
 static int flushed(int code)
 {
-	if (fflush(stdout) && code == XIW_EXIT_OK)
-		return xiw_fail(XIW_EXIT_FAILURE, "cannot write to standard output: %s",
-				strerror(errno));
+	bool lost = fflush(stdout) || ferror(stdout);
+
+	/* Reports are flushed one by one: an error may be an earlier one's, whose errno is gone. */
+	if (lost && code == XIW_EXIT_OK)
+		return xiw_fail(XIW_EXIT_FAILURE,
+				"not everything could be written to standard output: is it full, "
+				"or closed?");
 	return code;
 }
 

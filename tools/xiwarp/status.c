@@ -246,8 +246,9 @@ static int run_status(const struct xiw_args *args)
 	xiw_catch_signals();
 	do {
 		code = report_once(args);
+		/* main() says that nobody gets to see it. */
 		if (code || fflush(stdout))
-			return code ? code : XIW_EXIT_FAILURE;
+			return code;
 		nanosleep(&pause, NULL);
 		if (!args->json)
 			putchar('\n');
