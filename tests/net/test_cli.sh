@@ -195,6 +195,17 @@ expect put-v6 put "$TMP/large" "[::1]:15044"
 expect put-v6-octets cmp "$TMP/large" "$TMP/in/large"
 rm -rf "${TMP:?}"/in/*
 
+# Names of any octets: JSON stays UTF-8, and a terminal is told nothing.
+odd=$TMP/$'odd\xff\xc2\x9b"\\\xe2\x82\xed\xa0\x80é'
+cp "$TMP/small" "$odd"
+put --json "$odd" 127.0.0.1 >"$TMP/odd.json"
+expect put-odd cmp "$odd" "$TMP/in/${odd##*/}"
+refused put-odd-printable 7 'odd??"\?????é was refused' "$xiwarp" put "$odd" 127.0.0.1
+tail -n 1 "$TMP/serve.json" >>"$TMP/odd.json"
+expect odd-json-utf8 iconv -f UTF-8 -t UTF-8 "$TMP/odd.json"
+expect odd-json grep -qF '"file":"odd??\"\\?????é"' "$TMP/odd.json"
+rm -rf "$odd" "${TMP:?}"/in/*
+
 pids=()
 for i in 1 2 3 4; do
 	cp "$TMP/large" "$TMP/large$i"

@@ -154,7 +154,7 @@ int xiw_exit_stopped(int code);
 /* "1.5 GiB". */
 const char *xiw_octets(uint64_t n, char buf[32]);
 uint64_t xiw_now_ns(void);
-/* A string from the wire or the file system, made fit for a terminal. */
+/* A string from the wire or the file system, made fit for a terminal: UTF-8, and no control characters. */
 const char *xiw_printable(const char *s, char *buf, size_t len);
 /* "[addr]:port", "a.b.c.d:port". */
 const char *xiw_addr_name(const struct sockaddr_storage *addr, char buf[80]);

@@ -96,12 +96,46 @@ uint64_t xiw_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
 }
 
+/* Length of the UTF-8 sequence at `s` (RFC 3629 section 4), its code point in `*code`; 0: it is none. */
+static size_t utf8(const char *s, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *u = (const unsigned char *)s;
+	size_t n = *u < 0x80   ? 1
+		   : *u < 0xc0 ? 0
+		   : *u < 0xe0 ? 2
+		   : *u < 0xf0 ? 3
+		   : *u < 0xf8 ? 4
+			       : 0;
+
+	if (!n)
+		return 0;
+	*code = n == 1 ? *u : *u & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((u[i] & 0xc0) != 0x80)
+			return 0;
+		*code = *code << 6 | (u[i] & 0x3f);
+	}
+	return *code < least[n] || *code > 0x10ffff || (*code >= 0xd800 && *code < 0xe000) ? 0 : n;
+}
+
 const char *xiw_printable(const char *s, char *buf, size_t len)
 {
-	size_t i;
+	size_t i = 0, n;
+	uint32_t code;
 
-	for (i = 0; i + 1 < len && s[i]; i++)
-		buf[i] = (unsigned char)s[i] < 0x20 || s[i] == 0x7f ? '?' : s[i];
+	while (*s) {
+		n = utf8(s, &code);
+		if (i + (n ? n : 1) >= len)
+			break;
+		/* Of both sets of control characters: some terminals obey the second in UTF-8 as well. */
+		if (!n || code < 0x20 || (code >= 0x7f && code < 0xa0))
+			buf[i++] = '?';
+		else
+			for (size_t k = 0; k < n; k++)
+				buf[i++] = s[k];
+		s += n ? n : 1;
+	}
 	buf[i] = '\0';
 	return buf;
 }
@@ -330,7 +364,18 @@ void xiw_json_f(struct json_object *o, const char *key, double value, const char
 
 void xiw_json_str(struct json_object *o, const char *key, const char *value)
 {
-	json_object_object_add(o, key, json_object_new_string(value ? value : ""));
+	char *text = strdup(value ? value : "");
+	uint32_t code;
+	size_t n;
+
+	/* JSON is UTF-8 (RFC 8259 section 8.1), file names are any octets. json-c escapes the rest. */
+	for (char *s = text; s && *s; s += n ? n : 1) {
+		n = utf8(s, &code);
+		if (!n)
+			*s = '?';
+	}
+	json_object_object_add(o, key, json_object_new_string(text ? text : ""));
+	free(text);
 }
 
 void xiw_json_print(struct json_object *o)

@@ -210,6 +210,7 @@ static void digest_some(struct peer *p)
 {
 	struct xiw_xfer result = { .type = XIW_XFER_RESULT, .size = p->store.size };
 	uint8_t sha256[XIW_XFER_SHA256];
+	char shown[XIW_XFER_NAME_MAX + 1];
 	uint64_t start = xiw_now_ns();
 	int done = xiw_store_digest(&p->store, DIGEST_SLICE, sha256);
 	bool equal;
@@ -224,7 +225,8 @@ static void digest_some(struct peer *p)
 	if (done > 0)
 		report(p, sha256, equal);
 	if (result.status)
-		xiw_fail(0, "%s: '%s' was not kept: %s", p->name, p->store.name,
+		xiw_fail(0, "%s: '%s' was not kept: %s", p->name,
+			 xiw_printable(p->store.name, shown, sizeof(shown)),
 			 xiw_xfer_status_name(result.status));
 	if (result.status && !p->serve->code)
 		p->serve->code = equal ? XIW_EXIT_FAILURE : XIW_EXIT_VERIFY;
