@@ -48,7 +48,7 @@ XIW_API int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char 
 /*
  * Detaches and unpins. Flows in the direct path are given back to the kernel first; translation of
  * sequence numbers ends, so -EBUSY while flows with skew exist, unless `force` (those connections break).
- * -ENOENT: not loaded.
+ * -ENOENT: not loaded; -EPERM; -EUCLEAN: the pins may be somebody else's; -EINVAL. `why` as above.
  */
 XIW_API int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why,
 		       size_t why_len);
@@ -66,8 +66,8 @@ struct xiw_status {
 };
 
 /*
- * -ENOENT: not loaded; -EPERM; -EUCLEAN: the pins may be somebody else's; -ESTALE: of another version. `size` is
- * sizeof(struct xiw_status).
+ * -ENOENT: not loaded; -EPERM; -EUCLEAN: the pins may be somebody else's; -ESTALE: of another version;
+ * -EINVAL, -ENAMETOOLONG: ifname, pin_dir. `size` is sizeof(struct xiw_status).
  */
 XIW_API int xiw_status_read(const char *ifname, const char *pin_dir, struct xiw_status *status,
 			    size_t size);

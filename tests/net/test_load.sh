@@ -103,6 +103,11 @@ refused only-net-admin 3 "CAP_BPF" setpriv --bounding-set=-all,+net_admin,+dac_o
 	--inh-caps=-all,+net_admin,+dac_override "$xiwarp" load "$IF_RCV"
 refused not-bpffs 6 "BPF file system" "$xiwarp" load "$IF_RCV" --pin-dir "$TMP/pins"
 expect refusals-bare bare
+printf -v long '/%0600d' 0
+refused load-long-pin-dir 2 "too long" "$xiwarp" load "$IF_RCV" --pin-dir "$long"
+refused unload-long-pin-dir 2 "too long" "$xiwarp" unload "$IF_RCV" --pin-dir "$long"
+mkdir -m 700 "$TMP/other-names" "$TMP/other-names/no-interface-has-this-name"
+expect status-other-names json --pin-dir "$TMP/other-names"
 mkdir -p "$pins"
 refused stale-pins 5 "unload $IF_RCV" "$xiwarp" load "$IF_RCV"
 expect stale-unload unload "$IF_RCV"

@@ -136,7 +136,8 @@ int xiw_status_each(const char *pin_dir, int (*fn)(const char *ifname, void *ctx
 	if (n < 0)
 		return errno == ENOENT ? 0 : errno == EACCES ? -EPERM : -errno;
 	for (int i = 0; i < n; i++) {
-		if (!ret && names[i]->d_name[0] != '.')
+		/* What is no interface's name is nobody's pins. */
+		if (!ret && names[i]->d_name[0] != '.' && strlen(names[i]->d_name) < IFNAMSIZ)
 			ret = fn(names[i]->d_name, ctx);
 		free(names[i]);
 	}

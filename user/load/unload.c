@@ -156,7 +156,9 @@ int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why, s
 		why[0] = '\0';
 	err = xiw_pins_init(&pins, pin_dir, ifname);
 	if (err)
-		return xiw_why(why, why_len, err, "'%s' cannot be an interface",
+		return xiw_why(why, why_len, -EINVAL,
+			       "'%s' cannot be an interface, or the pin directory's name is "
+			       "too long",
 			       ifname ? ifname : "");
 	xiw_quiet_begin(&quiet);
 	err = unload_quietly(&pins, ifname, force, why, why_len);
