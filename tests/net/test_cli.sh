@@ -275,6 +275,11 @@ ends serve-terminated 143 TERM
 reap "$sender" 10
 rc=$?
 ((rc == 7)) && pass put-server-gone || fail put-server-gone "exit code $rc: $(cat "$TMP/put")"
+serve
+spawn sender rcv put "$xiwarp" put "$TMP/sparse" 127.0.0.1
+wait_until 10 sh -c "ls -A '$TMP/in' | grep -q part"
+ends serve-terminal-gone 129 HUP
+reap "$sender" 10
 rm -f "$TMP/sparse"
 serve --force
 expect force-first put "$TMP/large" 127.0.0.1

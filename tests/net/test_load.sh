@@ -79,6 +79,19 @@ expect unload-bare bare
 refused unload-twice 4 "not loaded on $IF_RCV" "$xiwarp" unload "$IF_RCV"
 refused status-not-loaded 4 "xiwarp load $IF_RCV" "$xiwarp" status "$IF_RCV"
 
+# ---- interrupted: all of it is there or nothing; strace sends the signal with the N-th message to the kernel
+whole() { { attached && pinned; } || bare; }
+interrupted() { # COMMAND N
+	in_ns rcv env ASAN_OPTIONS=detect_leaks=0 strace -qq -o /dev/null -e trace=sendto \
+		-e "inject=sendto:signal=INT:when=$2" "$xiwarp" "$1" "$IF_RCV" >"$TMP/out" 2>&1
+	expect "interrupted-$1-$2" whole
+}
+for n in 2 3 4; do
+	interrupted load "$n"
+	interrupted unload "$n"
+	bare || unload "$IF_RCV" >"$TMP/out" 2>&1
+done
+
 # ---- modes and MTU
 expect generic load "$IF_RCV" --mode generic
 expect generic-mode mode_is generic

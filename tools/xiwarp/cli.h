@@ -145,9 +145,11 @@ __attribute__((format(printf, 2, 3))) int xiw_fail(int code, const char *fmt, ..
 /* The exit code for a negative errno of the loading functions. */
 int xiw_exit_code(int err);
 
-/* Set by SIGINT and SIGTERM. */
+/* Set by SIGINT, SIGTERM and SIGHUP. */
 extern volatile int xiw_stop_signal;
 void xiw_catch_signals(void);
+/* They come too late, for a command that ends by itself and must not end half way. */
+void xiw_hold_signals(void);
 /* Code, or 128 + n when stopped by signal n. */
 int xiw_exit_stopped(int code);
 

@@ -24,11 +24,25 @@ void xiw_catch_signals(void)
 {
 	/* Without SA_RESTART: xiw_engine_run() must come back. */
 	struct sigaction stop = { .sa_handler = on_signal };
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, was;
 
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGTERM, &stop, NULL);
+	/* The terminal is gone; not under nohup. */
+	if (!sigaction(SIGHUP, NULL, &was) && was.sa_handler != SIG_IGN)
+		sigaction(SIGHUP, &stop, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
+}
+
+void xiw_hold_signals(void)
+{
+	sigset_t held;
+
+	sigemptyset(&held);
+	sigaddset(&held, SIGINT);
+	sigaddset(&held, SIGTERM);
+	sigaddset(&held, SIGHUP);
+	sigprocmask(SIG_BLOCK, &held, NULL);
 }
 
 int xiw_exit_stopped(int code)

@@ -18,8 +18,10 @@ static int run_load(const struct xiw_args *args)
 	struct xiw_status status = {};
 	struct json_object *o;
 	char why[512];
-	int err = xiw_load(ifname, &opts, why, sizeof(why));
+	int err;
 
+	xiw_hold_signals();
+	err = xiw_load(ifname, &opts, why, sizeof(why));
 	if (err)
 		return xiw_fail(xiw_exit_code(err), "%s", why);
 	if (*why)
@@ -50,8 +52,10 @@ static int run_unload(const struct xiw_args *args)
 	const char *ifname = args->words[0];
 	struct json_object *o;
 	char why[512];
-	int err = xiw_unload(ifname, args->pin_dir, args->force, why, sizeof(why));
+	int err;
 
+	xiw_hold_signals();
+	err = xiw_unload(ifname, args->pin_dir, args->force, why, sizeof(why));
 	if (err)
 		return xiw_fail(xiw_exit_code(err), "%s", why);
 	if (!args->json) {
