@@ -6,13 +6,7 @@
 #ifndef XIW_TESTS_FAULTS_H
 #define XIW_TESTS_FAULTS_H
 
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "tests/net/common.h"
 
 #define FAULTS_PORT 15047
 #define FAULTS_STAG 0x5fa17000u
@@ -25,68 +19,30 @@
 #define FAULTS_BACK_MSG (16u << 10)
 #define FAULTS_BACK_SALT 0x6261636bull
 
-static inline void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
+/* Message `msg` is a stream of its own. */
+static inline uint64_t faults_stream(uint64_t seed, uint64_t msg)
 {
-	va_list ap;
-
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	fprintf(stderr, "\n");
-	va_end(ap);
-	exit(1);
+	return seed + (msg << 24) + 1;
 }
 
-/* splitmix64 */
-static inline uint64_t faults_mix(uint64_t z)
-{
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
-static inline uint64_t faults_word(uint64_t seed, uint64_t msg, uint64_t n)
-{
-	return faults_mix((seed + (msg << 24) + n + 1) * 0x9e3779b97f4a7c15ull);
-}
-
-/* Octets [off, off + len) of message `msg`. */
-static inline void faults_fill(uint64_t seed, uint64_t msg, uint8_t *out, uint64_t off, size_t len)
-{
-	uint64_t w;
-
-	for (; len && off % 8; len--, off++) {
-		w = faults_word(seed, msg, off / 8);
-		*out++ = ((uint8_t *)&w)[off % 8];
-	}
-	for (; len >= 8; len -= 8, off += 8, out += 8) {
-		w = faults_word(seed, msg, off / 8);
-		memcpy(out, &w, 8);
-	}
-	w = faults_word(seed, msg, off / 8);
-	memcpy(out, &w, len);
-}
-
-/* How many octets are not what they should be. */
+/* How many octets, from `off` of message `msg` on, are not what they should be. */
 static inline uint64_t faults_wrong(uint64_t seed, uint64_t msg, const uint8_t *got, uint64_t off,
 				    size_t len)
 {
-	uint8_t want[4096];
 	uint64_t wrong = 0;
+	int64_t at;
 
-	for (size_t at = 0, n; at < len; at += n) {
-		n = len - at < sizeof(want) ? len - at : sizeof(want);
-		faults_fill(seed, msg, want, off + at, n);
-		if (!memcmp(got + at, want, n))
-			continue;
-		for (size_t i = 0; i < n; i++)
-			wrong += got[at + i] != want[i];
+	for (; (at = stream_wrong(faults_stream(seed, msg), off, got, len)) >= 0; wrong++) {
+		off += (uint64_t)at + 1;
+		got += at + 1;
+		len -= (size_t)at + 1;
 	}
 	return wrong;
 }
 
 static inline uint32_t faults_len(uint64_t seed, uint64_t msg)
 {
-	uint64_t z = faults_mix(~seed * 0x9e3779b97f4a7c15ull + msg);
+	uint64_t z = mix(~seed * MIX_STEP + msg);
 
 	/* Every eighth one is short. */
 	return 1 + (uint32_t)(z >> 16) % (z & 7 ? FAULTS_MSG_MAX : 600);

@@ -8,19 +8,14 @@
  *
  * Prints one line of JSON. Exit code 0 if the connection came to an orderly end, whatever the counts are.
  */
-#include <arpa/inet.h>
-#include <dirent.h>
-#include <errno.h>
-#include <json-c/json.h>
+#include <getopt.h>
 #include <malloc.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
-#include <xiwarp/xiwarp.h>
-
-#include "engine/internal.h"
 #include "faults.h"
+#include "tests/net/borrowed.h"
+#include "tests/net/json.h"
 
 #define POSTED 256u /* for the same reason */
 #define POISON 0xee
@@ -45,14 +40,6 @@ static uint64_t back_sent, back_done;
 static bool eof;
 static uint8_t back_buf[16][FAULTS_BACK_MSG];
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 /* A quarter of what came, so that the stream under test does not starve. */
 static void send_back(struct xiw_conn *c)
 {
@@ -66,7 +53,8 @@ static void send_back(struct xiw_conn *c)
 			.to = back_sent * FAULTS_BACK_MSG,
 		};
 
-		faults_fill(opt.seed ^ FAULTS_BACK_SALT, back_sent, buf, 0, FAULTS_BACK_MSG);
+		stream_octets(faults_stream(opt.seed ^ FAULTS_BACK_SALT, back_sent), 0, buf,
+			      FAULTS_BACK_MSG);
 		if (xiw_conn_send(c, &m))
 			return;
 		back_sent++;
@@ -84,7 +72,7 @@ static void end_back(struct xiw_conn *c)
 /* Message `msg` was delivered, with these octets. */
 static void delivered(uint64_t msg, uint8_t *at, uint64_t len)
 {
-	double t = now();
+	double t = now_s();
 
 	if (got.last && t - got.last > got.gap)
 		got.gap = t - got.last;
@@ -163,7 +151,7 @@ static int serve(struct xiw_engine *e, struct xiw_conn_info *info)
 				xiw_conn_accept(c.conn, NULL, 0);
 				break;
 			case XIW_EV_CONNECTED:
-				got.first = now();
+				got.first = now_s();
 				break;
 			case XIW_EV_SENT:
 				back_done++;
@@ -203,18 +191,6 @@ struct leaks {
 	int64_t frames, tx_frames, kept, bufs, conns, slots, fds, memory;
 };
 
-static int64_t open_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	int64_t n = 0;
-
-	while (d && readdir(d))
-		n++;
-	if (d)
-		closedir(d);
-	return n;
-}
-
 static int64_t heap(void)
 {
 	struct mallinfo2 m = mallinfo2();
@@ -222,15 +198,19 @@ static int64_t heap(void)
 	return (int64_t)(m.uordblks + m.hblkhd);
 }
 
-/* Frames are free, or lent to the kernel: in the fill ring, or filled and not looked at yet. */
-static void count_frames(struct xiw_xsk *x, struct leaks *l)
+static int64_t tx_frames_out(const struct xiw_engine *e)
 {
-	uint32_t lent = x->fill.size - xsk_prod_nb_free(&x->fill, x->fill.size);
-	uint32_t filled = xsk_cons_nb_avail(&x->rx, x->rx.size);
-	uint32_t sent = xsk_cons_nb_avail(&x->comp, XIW_XSK_TX_FRAMES);
+	int64_t count = 0;
 
-	l->frames += (int64_t)x->frames - x->nfree - lent - filled;
-	l->tx_frames += (int64_t)XIW_XSK_TX_FRAMES - x->ntx_free - sent;
+	for (struct xiw_port *p = e->ports; p; p = p->next) {
+		for (uint32_t i = 0; i < p->nqueues; i++) {
+			struct xiw_xsk *x = &p->queues[i].xsk;
+
+			count += (int64_t)XIW_XSK_TX_FRAMES - x->ntx_free -
+				 xsk_cons_nb_avail(&x->comp, XIW_XSK_TX_FRAMES);
+		}
+	}
+	return count;
 }
 
 static void count_engine(struct xiw_engine *e, struct leaks *l)
@@ -243,12 +223,9 @@ static void count_engine(struct xiw_engine *e, struct leaks *l)
 		xiw_engine_run(e, 1);
 	for (struct xiw_conn *c = e->conns; c; c = c->next)
 		l->conns++;
-	for (struct xiw_port *p = e->ports; p; p = p->next)
-		for (uint32_t i = 0; i < p->nqueues; i++)
-			count_frames(&p->queues[i].xsk, l);
-	l->kept = e->kept_total;
-	for (struct xiw_kept *k = e->kept_free; k; k = k->next_free)
-		l->kept--;
+	l->frames = frames_out(e);
+	l->tx_frames = tx_frames_out(e);
+	l->kept = kept_out(e);
 	l->bufs = e->bufs_out;
 }
 
@@ -263,9 +240,7 @@ static void count_slots(const char *ifname, struct leaks *l)
 		return;
 	for (int ms = 0; ms < LINGER_MS; ms += 20) {
 		xiw_table_collect(&t);
-		l->slots = 0;
-		for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++)
-			l->slots += t.flows[i].pid != 0;
+		l->slots = (int64_t)slots_used(&t);
 		if (!l->slots)
 			break;
 		usleep(20000);
@@ -275,53 +250,40 @@ static void count_slots(const char *ifname, struct leaks *l)
 
 static void report(const struct xiw_conn_info *i, int status, const struct leaks *l)
 {
-	struct json_object *o = json_object_new_object(), *why = json_object_new_object();
+	struct json_object *o = json_object_new_object();
 
-#define ADD(name, value) json_object_object_add(o, name, json_object_new_int64((int64_t)(value)))
 	for (uint64_t n = 0; n < total; n++)
 		got.lost += !seen[n];
-	ADD("octets", got.octets);
-	ADD("octets_back", got.back);
-	ADD("messages", got.delivered);
-	ADD("wrong", got.wrong);
-	ADD("lost", got.lost);
-	ADD("repeated", got.repeated);
-	ADD("misordered", got.misordered);
-	ADD("stray", got.stray);
-	ADD("octets_direct", i->octets_direct);
-	ADD("octets_kernel", i->octets_kernel);
-	ADD("went_direct", i->went_direct);
-	ADD("went_kernel", i->went_kernel);
-	ADD("injected", i->injected);
-	ADD("crc_errors", i->crc_errors);
-	ADD("early", i->fpdus_early);
-	ADD("mpa_error", i->mpa_error);
-	ADD("status", status);
-	ADD("ms", (got.last - got.first) * 1000);
-	ADD("gap_ms", got.gap * 1000);
-	for (unsigned int w = 1; w < XIW_WHY__COUNT; w++)
-		if (i->why[w])
-			json_object_object_add(why, xiw_reason_name(w),
-					       json_object_new_int64(i->why[w]));
-	json_object_object_add(o, "why", why);
-	why = json_object_new_object();
-	for (unsigned int d = 0; xiw_drop_name(d); d++)
-		if (i->drops[d])
-			json_object_object_add(why, xiw_drop_name(d),
-					       json_object_new_int64((int64_t)i->drops[d]));
-	json_object_object_add(o, "drops", why);
-	ADD("leaked_frames", l->frames);
-	ADD("leaked_tx_frames", l->tx_frames);
-	ADD("leaked_kept", l->kept);
-	ADD("leaked_buffers", l->bufs);
-	ADD("leaked_connections", l->conns);
-	ADD("leaked_slots", l->slots);
-	ADD("leaked_fds", l->fds);
-	ADD("leaked_octets", l->memory);
+	add(o, "octets", got.octets);
+	add(o, "octets_back", got.back);
+	add(o, "messages", got.delivered);
+	add(o, "wrong", got.wrong);
+	add(o, "lost", got.lost);
+	add(o, "repeated", got.repeated);
+	add(o, "misordered", got.misordered);
+	add(o, "stray", got.stray);
+	add(o, "octets_direct", i->octets_direct);
+	add(o, "octets_kernel", i->octets_kernel);
+	add(o, "went_direct", i->went_direct);
+	add(o, "went_kernel", i->went_kernel);
+	add(o, "injected", i->injected);
+	add(o, "crc_errors", i->crc_errors);
+	add(o, "early", i->fpdus_early);
+	add(o, "mpa_error", i->mpa_error);
+	add(o, "status", (uint64_t)status);
+	add(o, "ms", (uint64_t)((got.last - got.first) * 1000));
+	add(o, "gap_ms", (uint64_t)(got.gap * 1000));
+	add_reasons(o, i);
+	add(o, "leaked_frames", (uint64_t)l->frames);
+	add(o, "leaked_tx_frames", (uint64_t)l->tx_frames);
+	add(o, "leaked_kept", (uint64_t)l->kept);
+	add(o, "leaked_buffers", (uint64_t)l->bufs);
+	add(o, "leaked_connections", (uint64_t)l->conns);
+	add(o, "leaked_slots", (uint64_t)l->slots);
+	add(o, "leaked_fds", (uint64_t)l->fds);
+	add(o, "leaked_octets", (uint64_t)l->memory);
 	json_object_object_add(o, "no_direct", json_object_new_string(i->no_direct));
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
-	json_object_put(o);
-#undef ADD
+	print_json(o);
 }
 
 /* One life of an engine. The first time nobody connects: what libraries keep for good is there then. */
@@ -396,10 +358,10 @@ int main(int argc, char **argv)
 		die("no memory");
 	memset(slots, POISON, FAULTS_MSG_MAX * FAULTS_SLOTS);
 	life(true, &info, &l, ifname);
-	l.fds = -open_fds();
+	l.fds = -(int64_t)open_fds();
 	l.memory = -heap();
 	status = life(false, &info, &l, ifname);
-	l.fds += open_fds();
+	l.fds += (int64_t)open_fds();
 	l.memory += heap();
 	count_slots(ifname, &l);
 	/* All of it was delivered, and nothing was written since. */

@@ -19,31 +19,22 @@
  * The Initiator prints the "map" that is to be seen while the segment is held back (RFC 5044 section 6), and
  * "marked N, behind N": early FPDUs in place that have a Marker, and that only a ULPDU_Length leads to.
  */
-#include <arpa/inet.h>
 #include <getopt.h>
 #include <linux/sockios.h>
-#include <linux/tcp.h>
-#include <netinet/in.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <xiwarp/xiwarp.h>
 
 #include "crc32c/crc32c.h"
-#include "ddp/hdr.h"
-#include "mpa/startup.h"
-#include "mpa/tx.h"
+#include "tests/net/plain.h"
 
 #define STAG 0x1234u
 #define PORT 15046
 #define SLOT 192u
 #define SLOTS 6u
 #define SEGMENT_MAX 2048
+#define CONTENT 1 /* the stream of that number */
 
 static struct {
 	uint32_t isn;
@@ -52,18 +43,9 @@ static struct {
 	const char *image;
 } opt = { .segments = 12 };
 
-static uint64_t mix(uint64_t n)
-{
-	uint64_t z = (n + 1) * 0x9e3779b97f4a7c15ull;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
 static bool untagged(unsigned int slot)
 {
-	return opt.mixed && mix(~(uint64_t)slot) % 3 == 0;
+	return opt.mixed && stream_word(CONTENT, ~(uint64_t)slot) % 3 == 0;
 }
 
 /* ---- the library's end --------------------------------------------------------------------------- */
@@ -192,55 +174,6 @@ static int receive(void)
 
 /* ---- the plain end ------------------------------------------------------------------------------- */
 
-static void __attribute__((noreturn)) die(const char *what)
-{
-	perror(what);
-	exit(1);
-}
-
-static int connect_to(const char *host)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(PORT) };
-	int on = 1, off = TCP_REPAIR_OFF_NO_WP, queue = TCP_SEND_QUEUE, fd;
-
-	fd = socket(AF_INET, SOCK_STREAM, 0);
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	/* A send queue position set before connect() becomes the initial sequence number. */
-	if (opt.set_isn && (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)) ||
-			    setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue, sizeof(queue)) ||
-			    setsockopt(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, &opt.isn, sizeof(opt.isn)) ||
-			    setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &off, sizeof(off))))
-		die("initial sequence number");
-	if (inet_pton(AF_INET, host, &a.sin_addr) != 1 ||
-	    connect(fd, (struct sockaddr *)&a, sizeof(a)))
-		die("connect");
-	return fd;
-}
-
-static struct xiw_mpa_tx startup(int fd)
-{
-	struct xiw_mpa_frame f = { .rev = 1, .crc = true };
-	uint8_t buf[XIW_MPA_FRAME_MAX];
-	int n = xiw_mpa_frame_encode(&f, buf, sizeof(buf));
-	size_t need;
-
-	if (send(fd, buf, (size_t)n, 0) != n ||
-	    recv(fd, buf, XIW_MPA_FRAME_HDR, MSG_WAITALL) != XIW_MPA_FRAME_HDR ||
-	    xiw_mpa_frame_decode(buf, XIW_MPA_FRAME_HDR, true, &f, &need) == XIW_MPA_START_MORE)
-		die("MPA Reply");
-	return (struct xiw_mpa_tx){ .crc = true, .markers = f.markers };
-}
-
-static void generate(uint8_t *out, unsigned int slot, unsigned int slots)
-{
-	uint64_t first = (uint64_t)slot * SLOT / 8, w;
-
-	for (uint64_t i = 0; i < slots * SLOT / 8; i++) {
-		w = mix(first + i);
-		memcpy(out + i * 8, &w, sizeof(w));
-	}
-}
-
 /* One message, of a slot or several, in an FPDU of its own. */
 static uint32_t put(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int slot, unsigned int slots)
 {
@@ -254,7 +187,7 @@ static uint32_t put(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int slot, unsi
 	} else {
 		h.msn = ++msn;
 	}
-	generate(payload, slot, slots);
+	stream_octets(CONTENT, (uint64_t)slot * SLOT, payload, slots * SLOT);
 	return xiw_mpa_build(tx, out, raw, xiw_ddp_hdr_encode(&h, raw), payload, slots * SLOT);
 }
 
@@ -315,19 +248,19 @@ static void write_image(void)
 	FILE *f = fopen(opt.image, "wb");
 
 	if (!image || !f)
-		die(opt.image);
-	generate(image, 0, opt.segments * SLOTS);
+		die_errno(opt.image);
+	stream_octets(CONTENT, 0, image, size);
 	if (fwrite(image, 1, size, f) != size || fclose(f))
-		die(opt.image);
+		die_errno(opt.image);
 	free(image);
 }
 
 /* So that all of TCP's first window is there for what comes now. */
-static void await_acknowledged(int fd)
+static void await_acknowledged(void)
 {
 	int unacked = 1;
 
-	for (int i = 0; i < 10000 && !ioctl(fd, SIOCOUTQ, &unacked) && unacked; i++)
+	for (int i = 0; i < 10000 && !ioctl(sock, SIOCOUTQ, &unacked) && unacked; i++)
 		usleep(1000);
 }
 
@@ -335,7 +268,7 @@ static void await_acknowledged(int fd)
  * Three with pauses, the others by one system call: were the process to sleep among those, TCP would find the one
  * that is held to be lost, and send no more until it has come.
  */
-static void send_segments(int fd, struct xiw_mpa_tx *tx, char *map)
+static void send_segments(struct xiw_mpa_tx *tx, char *map)
 {
 	struct mmsghdr *m = calloc(opt.segments, sizeof(*m));
 	struct iovec *v = calloc(opt.segments, sizeof(*v));
@@ -343,7 +276,7 @@ static void send_segments(int fd, struct xiw_mpa_tx *tx, char *map)
 	int n;
 
 	if (!m || !v || !out)
-		die("memory");
+		die_errno("memory");
 	for (unsigned int i = 0; i < opt.segments; i++) {
 		v[i].iov_base = out + (size_t)i * SEGMENT_MAX;
 		v[i].iov_len = segment(tx, v[i].iov_base, i + 1, map + i * SLOTS);
@@ -351,12 +284,12 @@ static void send_segments(int fd, struct xiw_mpa_tx *tx, char *map)
 		m[i].msg_hdr.msg_iovlen = 1;
 	}
 	for (unsigned int i = 0; i < opt.segments; i += (unsigned int)n) {
-		n = sendmmsg(fd, m + i, i < 3 ? 1 : opt.segments - i, MSG_EOR | MSG_NOSIGNAL);
+		n = sendmmsg(sock, m + i, i < 3 ? 1 : opt.segments - i, MSG_EOR | MSG_NOSIGNAL);
 		if (n < 1 || m[i].msg_len != v[i].iov_len)
-			die("send");
+			die_errno("send");
 		if (i < 3) {
 			usleep(60000);
-			await_acknowledged(fd);
+			await_acknowledged();
 		}
 	}
 	free(out);
@@ -368,23 +301,22 @@ static int send_all(const char *host)
 {
 	char *map = calloc(opt.segments, SLOTS + 1);
 	struct xiw_mpa_tx tx;
-	uint8_t in[64];
+	uint8_t back[64];
 	ssize_t n;
-	int fd;
 
 	if (!map)
-		die("memory");
+		die_errno("memory");
 	if (opt.image)
 		write_image();
-	fd = connect_to(host);
-	tx = startup(fd);
-	send_segments(fd, &tx, map);
+	connect_to(host, PORT, opt.set_isn ? &opt.isn : NULL);
+	tx = startup();
+	send_segments(&tx, map);
 	printf("map %s\nmarked %u, behind %u\n", map, n_marked, n_behind);
 	fflush(stdout);
-	shutdown(fd, SHUT_WR);
-	while ((n = recv(fd, in, sizeof(in), 0)) > 0)
+	shutdown(sock, SHUT_WR);
+	while ((n = recv(sock, back, sizeof(back), 0)) > 0)
 		;
-	close(fd);
+	close(sock);
 	free(map);
 	return n && !opt.wrong;
 }

@@ -28,6 +28,8 @@
 
 #include <xiwarp/xiwarp.h>
 
+#include "tests/net/common.h"
+
 struct sender {
 	struct xiw_engine *engine;
 	struct xiw_conn *conn;
@@ -44,14 +46,9 @@ struct sender {
 	bool open, pause;
 };
 
-/* splitmix64 */
 static uint64_t next_random(uint64_t *state)
 {
-	uint64_t z = *state += 0x9e3779b97f4a7c15u;
-
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-	return z ^ z >> 31;
+	return mix(*state += MIX_STEP);
 }
 
 static uint64_t random_between(uint64_t *state, uint64_t min, uint64_t max)

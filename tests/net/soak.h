@@ -6,14 +6,8 @@
 #ifndef SOAK_H
 #define SOAK_H
 
-#include <errno.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+#include "tests/net/common.h"
+#include "tests/net/json.h"
 
 #define SOAK_PORT 15045 /* and the next one, whose listener asks for markers */
 #define SOAK_MAGIC 0x736f616bu
@@ -25,7 +19,7 @@
 #define SOAK_BACK_STAG 0xbac0bac0u
 #define SOAK_HALF_EXTRA 3u /* messages that go back behind the peer's half-close */
 
-/* Octets [off, ...) of a stream: by which seed. */
+/* The two ways. */
 #define SOAK_FORWARD 0x243f6a8885a308d3ull
 #define SOAK_BACK 0x13198a2e03707344ull
 
@@ -92,52 +86,16 @@ struct soak_plan {
 	struct soak_msg ahead;
 };
 
-static inline uint64_t soak_mix(uint64_t z)
+/* Each way of connection `id` has its stream. */
+static inline uint64_t soak_stream(uint64_t id, uint64_t way)
 {
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
-static inline void soak_fill(uint64_t id, uint64_t stream, uint8_t *out, uint64_t off, size_t len)
-{
-	uint64_t seed = soak_mix(id * 0x9e3779b97f4a7c15ull + stream), w;
-
-	for (; len && off % 8; len--, off++) {
-		w = soak_mix(seed + off / 8 * 0x9e3779b97f4a7c15ull);
-		*out++ = (uint8_t)(w >> off % 8 * 8);
-	}
-	for (; len >= 8; len -= 8, off += 8, out += 8) {
-		w = soak_mix(seed + off / 8 * 0x9e3779b97f4a7c15ull);
-		memcpy(out, &w, 8);
-	}
-	w = soak_mix(seed + off / 8 * 0x9e3779b97f4a7c15ull);
-	memcpy(out, &w, len);
-}
-
-/* The first wrong octet, or -1. */
-static inline int64_t soak_compare(uint64_t id, uint64_t stream, const uint8_t *got, uint64_t off,
-				   size_t len)
-{
-	uint8_t want[4096];
-
-	for (size_t at = 0; at < len; at += sizeof(want)) {
-		size_t n = len - at < sizeof(want) ? len - at : sizeof(want);
-
-		soak_fill(id, stream, want, off + at, n);
-		if (!memcmp(got + at, want, n))
-			continue;
-		for (size_t i = 0; i < n; i++)
-			if (got[at + i] != want[i])
-				return (int64_t)(at + i);
-	}
-	return -1;
+	return mix(id * MIX_STEP + way);
 }
 
 static inline uint32_t soak_rnd(uint64_t *rng, uint32_t below)
 {
-	*rng += 0x9e3779b97f4a7c15ull;
-	return (uint32_t)((soak_mix(*rng) >> 32) * below >> 32);
+	*rng += MIX_STEP;
+	return (uint32_t)((mix(*rng) >> 32) * below >> 32);
 }
 
 /* As many small ones as large ones: 1 to 2^bits octets. */
@@ -167,7 +125,7 @@ static inline void soak_plan_init(struct soak_plan *p, uint64_t id)
 	uint32_t at, mood;
 	int kind = -1;
 
-	*p = (struct soak_plan){ .id = id, .rng = soak_mix(id + 0x5eed) };
+	*p = (struct soak_plan){ .id = id, .rng = mix(id + 0x5eed) };
 	at = soak_rnd(&p->rng, 1000);
 	do {
 		kind++;
@@ -228,12 +186,13 @@ static inline bool soak_stops_early(enum soak_kind kind)
 	return kind == SOAK_ABORT || kind == SOAK_RABORT || kind >= SOAK_TRUNCATED;
 }
 
-static inline uint64_t soak_now_ms(void)
+static inline void soak_add_kinds(struct json_object *o, const uint64_t kinds[SOAK_KINDS])
 {
-	struct timespec ts;
+	struct json_object *k = json_object_new_object();
 
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	for (unsigned int i = 0; i < SOAK_KINDS; i++)
+		add(k, soak_kinds[i].name, kinds[i]);
+	json_object_object_add(o, "kinds", k);
 }
 
 #endif

@@ -3,17 +3,13 @@
 #ifndef SOAK_PEER_H
 #define SOAK_PEER_H
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <json-c/json.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "ddp/tx.h"
@@ -94,12 +90,6 @@ static void __attribute__((format(printf, 2, 3))) wrong(const struct conn *c, co
 	fprintf(stderr, "\n");
 }
 
-static void __attribute__((noreturn)) die(const char *what)
-{
-	fprintf(stderr, "soak_send: %s: %s\n", what, strerror(errno));
-	exit(2);
-}
-
 /* ---- opening and closing ------------------------------------------------------------------------- */
 
 static void finish(struct conn *c)
@@ -122,53 +112,37 @@ static void reset(struct conn *c)
 	finish(c);
 }
 
-static socklen_t peer_address(const struct conn *c, struct sockaddr_storage *ss)
-{
-	const char *text = opt.address[c->plan.id % opt.addresses];
-	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)ss;
-	struct sockaddr_in *a4 = (struct sockaddr_in *)ss;
-	uint16_t port = htons(SOAK_PORT + c->plan.markers);
-
-	memset(ss, 0, sizeof(*ss));
-	if (inet_pton(AF_INET, text, &a4->sin_addr) == 1) {
-		a4->sin_family = AF_INET;
-		a4->sin_port = port;
-		return sizeof(*a4);
-	}
-	if (inet_pton(AF_INET6, text, &a6->sin6_addr) != 1)
-		die(text);
-	a6->sin6_family = AF_INET6;
-	a6->sin6_port = port;
-	return sizeof(*a6);
-}
-
 static void watch(struct conn *c, bool writable)
 {
 	struct epoll_event ev = { .events = EPOLLIN | (writable ? EPOLLOUT : 0), .data.ptr = c };
 
 	c->writable = writable;
 	if (epoll_ctl(poller, EPOLL_CTL_MOD, c->fd, &ev))
-		die("epoll_ctl");
+		die_errno("epoll_ctl");
 }
 
 static void begin(struct conn *c)
 {
 	struct epoll_event ev = { .events = EPOLLIN | EPOLLOUT, .data.ptr = c };
 	struct sockaddr_storage ss;
+	const char *to;
 	socklen_t len;
 	int one = 1;
 
 	memset(c, 0, offsetof(struct conn, out));
 	soak_plan_init(&c->plan, next_id++);
 	c->answers = c->plan;
-	len = peer_address(c, &ss);
+	to = opt.address[c->plan.id % opt.addresses];
+	len = address_of(to, SOAK_PORT + c->plan.markers, &ss);
+	if (!len)
+		die("%s is no address", to);
 	c->fd = socket(ss.ss_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	if (c->fd < 0)
-		die("socket");
+		die_errno("socket");
 	setsockopt(c->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	if (connect(c->fd, (struct sockaddr *)&ss, len) && errno != EINPROGRESS) {
 		if (errno != EADDRNOTAVAIL)
-			die("connect");
+			die_errno("connect");
 		/* All ports are in TIME-WAIT: this is not the connection's fault. */
 		n.connect_again++;
 		next_id--;
@@ -177,7 +151,7 @@ static void begin(struct conn *c)
 	}
 	c->writable = true;
 	if (xiw_ddp_tx_init(&c->ddp, QUEUES, 0) || epoll_ctl(poller, EPOLL_CTL_ADD, c->fd, &ev))
-		die("epoll_ctl");
+		die_errno("epoll_ctl");
 	c->state = CONNECTING;
 	c->last_ms = now;
 	n.opened++;
@@ -229,20 +203,14 @@ static void ended(struct conn *c, int err)
 	}
 	finish(c);
 }
-static void add(struct json_object *o, const char *key, uint64_t value)
-{
-	json_object_object_add(o, key, json_object_new_int64((int64_t)value));
-}
 
 static void report(void)
 {
-	struct json_object *o = json_object_new_object(), *kinds = json_object_new_object();
+	struct json_object *o = json_object_new_object();
 
 	add(o, "opened", n.opened);
 	add(o, "least_open", n.least);
-	for (unsigned int k = 0; k < SOAK_KINDS; k++)
-		add(kinds, soak_kinds[k].name, n.kinds[k]);
-	json_object_object_add(o, "kinds", kinds);
+	soak_add_kinds(o, n.kinds);
 	add(o, "messages", n.messages);
 	add(o, "octets", n.octets);
 	add(o, "answers", n.answers);
@@ -251,7 +219,6 @@ static void report(void)
 	add(o, "lost_resets", n.lost_resets);
 	add(o, "stuck", n.stuck);
 	add(o, "wrong", n.wrong);
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
-	json_object_put(o);
+	print_json(o);
 }
 #endif

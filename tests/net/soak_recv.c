@@ -72,7 +72,7 @@ static void on_request(struct xiw_conn *xc)
 		.tagged = c->tagged,
 		.untagged = c->untagged,
 		.live = true,
-		.last_ms = soak_now_ms(),
+		.last_ms = now_ms(),
 	};
 	n.opened++;
 	if (++n.live > n.most)
@@ -120,7 +120,7 @@ static int send_back(struct conn *c, uint32_t len)
 
 	if (!buf)
 		die("no memory");
-	soak_fill(c->plan.id, SOAK_BACK, buf, c->back_off, len);
+	stream_octets(soak_stream(c->plan.id, SOAK_BACK), c->back_off, buf, len);
 	err = xiw_conn_send(c->xc, &m);
 	if (err) {
 		free(buf);
@@ -190,7 +190,7 @@ static void on_message(struct conn *c, const struct xiw_completion *d, bool tagg
 		      (unsigned long long)(tagged ? m->at : m->off));
 		return;
 	}
-	at = soak_compare(c->plan.id, SOAK_FORWARD, got, m->off, m->len);
+	at = stream_wrong(soak_stream(c->plan.id, SOAK_FORWARD), m->off, got, m->len);
 	if (at >= 0)
 		wrong(c, "wrong octet at %lld of %u", (long long)at, m->len);
 	memset(got, POISON, m->len);
@@ -307,7 +307,7 @@ static void handle(const struct xiw_completion *d)
 	struct conn *c = (struct conn *)(uintptr_t)d->conn->opts.user_data;
 
 	if (c)
-		c->last_ms = soak_now_ms();
+		c->last_ms = now_ms();
 	switch (d->event) {
 	case XIW_EV_REQUEST:
 		on_request(d->conn);
@@ -357,7 +357,7 @@ static void turn(uint64_t start)
 		die("engine: %s", strerror(-err));
 	while (xiw_engine_next(engine, &d))
 		handle(&d);
-	now = soak_now_ms();
+	now = now_ms();
 	if (now < next_watch)
 		return;
 	next_watch = now + 500;
@@ -376,11 +376,11 @@ static void check_rest(void)
 		wrong(NULL, "%llu connections left", (unsigned long long)n.live);
 	if (engine->conns)
 		wrong(NULL, "the engine still has connections");
-	if (kept() || engine->bufs_out)
-		wrong(NULL, "%llu frames kept, %u buffers out", (unsigned long long)kept(),
-		      engine->bufs_out);
-	if (frames_out())
-		wrong(NULL, "%lld frames lost", (long long)frames_out());
+	if (kept_out(engine) || engine->bufs_out)
+		wrong(NULL, "%llu frames kept, %u buffers out",
+		      (unsigned long long)kept_out(engine), engine->bufs_out);
+	if (frames_out(engine))
+		wrong(NULL, "%lld frames lost", (long long)frames_out(engine));
 	if (slots())
 		wrong(NULL, "%llu flow slots in use", (unsigned long long)slots());
 	if (table.index_fd >= 0 && !bpf_map_get_next_key(table.index_fd, NULL, &key))
@@ -446,27 +446,27 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR1, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	make_conns();
-	fds = count_fds();
+	fds = open_fds();
 	heap = mallinfo2().uordblks;
 	err = xiw_engine_create(&eo, &engine);
 	if (err)
 		die("engine: %s", strerror(-err));
 	listen_on(SOAK_PORT, false);
 	listen_on(SOAK_PORT + 1, true);
-	start = soak_now_ms();
+	start = now_ms();
 	while (!ending)
 		turn(start);
-	clear = soak_now_ms() + CLEAR_MS;
-	while ((engine->conns || slots()) && soak_now_ms() < clear)
+	clear = now_ms() + CLEAR_MS;
+	while ((engine->conns || slots()) && now_ms() < clear)
 		turn(start);
 	check_rest();
 	xiw_engine_destroy(engine);
 	if (table.flows_fd >= 0)
 		xiw_table_close(&table);
 	heap_end = mallinfo2().uordblks;
-	if (count_fds() != fds)
-		wrong(NULL, "%llu file descriptors, not %llu", (unsigned long long)count_fds(),
+	if (open_fds() != fds)
+		wrong(NULL, "%llu file descriptors, not %llu", (unsigned long long)open_fds(),
 		      (unsigned long long)fds);
-	report((double)(soak_now_ms() - start) / 1000, heap_end > heap ? heap_end - heap : 0);
+	report((double)(now_ms() - start) / 1000, heap_end > heap ? heap_end - heap : 0);
 	return n.wrong != 0;
 }

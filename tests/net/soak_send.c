@@ -30,7 +30,7 @@ static int back_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *
 	    (h.tagged ? h.stag != SOAK_BACK_STAG || h.to != c->back_off
 		      : h.qn || h.mo != c->back_len || h.msn != c->back_msn + 1))
 		return -3;
-	if (soak_compare(c->plan.id, SOAK_BACK, buf + h.len, c->back_off, len) >= 0)
+	if (stream_wrong(soak_stream(c->plan.id, SOAK_BACK), c->back_off, buf + h.len, len) >= 0)
 		return -4;
 	c->back_off += len;
 	c->back_len += len;
@@ -215,7 +215,7 @@ static bool next_message(struct conn *c)
 		end_of_plan(c);
 		return false;
 	}
-	c->whole = soak_mix(c->plan.id + c->plan.n) % 8 < c->plan.mixed;
+	c->whole = mix(c->plan.id + c->plan.n) % 8 < c->plan.mixed;
 	if (c->msg.tagged)
 		xiw_ddp_tx_tagged(&c->cut, c->stag, c->msg.at, c->msg.len, 0);
 	else
@@ -235,17 +235,17 @@ static void fill(struct conn *c)
 	while (c->out_len < OUT) {
 		most = xiw_mpa_mulpdu(seg_len, c->tx.markers, c->tx.phase);
 		if (c->whole)
-			most = 200 + (uint32_t)(soak_mix(c->cut.off + c->plan.id) % 9000);
+			most = 200 + (uint32_t)(mix(c->cut.off + c->plan.id) % 9000);
 		if (xiw_ddp_tx_next(&c->cut, most, &s) <= 0) {
 			c->sending = false;
 			n.messages++;
 			n.octets += c->msg.len;
 			if (c->plan.think_ms)
-				c->due_ms =
-					now + soak_mix(c->msg.off + c->plan.id) % c->plan.think_ms;
+				c->due_ms = now + mix(c->msg.off + c->plan.id) % c->plan.think_ms;
 			break;
 		}
-		soak_fill(c->plan.id, SOAK_FORWARD, payload, c->msg.off + s.off, s.len);
+		stream_octets(soak_stream(c->plan.id, SOAK_FORWARD), c->msg.off + s.off, payload,
+			      s.len);
 		before = c->out_len;
 		build(c, &s.hdr, payload, s.len);
 		if (!c->whole && c->out_len - before < seg_len && !s.hdr.last)
@@ -253,7 +253,7 @@ static void fill(struct conn *c)
 	}
 	c->run = c->out_len;
 	if (c->whole && c->out_len > 2000)
-		c->run = 1 + (uint32_t)(soak_mix(c->plan.off + c->out_len) % c->out_len);
+		c->run = 1 + (uint32_t)(mix(c->plan.off + c->out_len) % c->out_len);
 }
 
 /* False: the connection has ended. */
@@ -438,12 +438,12 @@ int main(int argc, char **argv)
 	conns = calloc(opt.conns, sizeof(*conns));
 	poller = epoll_create1(0);
 	if (!conns || poller < 0)
-		die("no memory");
-	start = now = soak_now_ms();
+		die_errno("no memory");
+	start = now = now_ms();
 	end = start + opt.seconds * 1000;
 	do {
 		got = epoll_wait(poller, ev, 256, 5);
-		now = soak_now_ms();
+		now = now_ms();
 		for (int i = 0; i < got; i++)
 			event(&ev[i]);
 		if (now >= next_tick) {

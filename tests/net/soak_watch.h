@@ -4,21 +4,18 @@
 #define SOAK_WATCH_H
 
 #include <bpf/bpf.h>
-#include <dirent.h>
 #include <getopt.h>
-#include <json-c/json.h>
 #include <linux/if_xdp.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <malloc.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "engine/internal.h"
 #include "soak.h"
+#include "tests/net/borrowed.h"
 
 #define DEPTH 64u
 #define LOST_MS 20000
@@ -88,17 +85,6 @@ static void __attribute__((format(printf, 2, 3))) wrong(const struct conn *c, co
 	fprintf(stderr, "\n");
 }
 
-static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	fprintf(stderr, "soak_recv: ");
-	vfprintf(stderr, fmt, ap);
-	fprintf(stderr, "\n");
-	va_end(ap);
-	exit(2);
-}
 /* ---- watching ------------------------------------------------------------------------------------ */
 
 static uint64_t rss(void)
@@ -113,22 +99,8 @@ static uint64_t rss(void)
 	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t count_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	uint64_t count = 0;
-
-	while (d && readdir(d))
-		count++;
-	if (d)
-		closedir(d);
-	return count;
-}
-
 static uint64_t slots(void)
 {
-	uint64_t count = 0;
-
 	if (table.flows_fd < 0 && opt.ifname) {
 		char dir[300];
 
@@ -136,35 +108,7 @@ static uint64_t slots(void)
 		if (xiw_table_open(&table, dir))
 			die("no flow table in %s", dir);
 	}
-	for (unsigned int i = 0; table.flows && i < XIW_MAX_FLOWS; i++)
-		count += table.flows[i].pid != 0;
-	return count;
-}
-
-static uint64_t kept(void)
-{
-	uint64_t unused = 0;
-
-	for (struct xiw_kept *k = engine->kept_free; k; k = k->next_free)
-		unused++;
-	return engine->kept_total - unused;
-}
-
-/* Frames that are neither free, nor lent to the kernel, nor on their way to us. */
-static int64_t frames_out(void)
-{
-	int64_t out = 0;
-
-	for (struct xiw_port *p = engine->ports; p; p = p->next) {
-		for (uint32_t i = 0; i < p->nqueues; i++) {
-			struct xiw_xsk *x = &p->queues[i].xsk;
-			uint32_t lent = x->fill.size - xsk_prod_nb_free(&x->fill, x->fill.size);
-			uint32_t waiting = xsk_cons_nb_avail(&x->rx, x->frames);
-
-			out += (int64_t)x->frames - x->nfree - lent - waiting;
-		}
-	}
-	return out;
+	return slots_used(&table);
 }
 
 /* Packets for which there was no frame, or no room in a ring. */
@@ -192,7 +136,7 @@ static void most(uint64_t *at, uint64_t value)
 
 static void watch(uint64_t start, uint64_t now, bool print)
 {
-	uint64_t memory = rss(), heap = mallinfo2().uordblks, fds = count_fds(), used = slots();
+	uint64_t memory = rss(), heap = mallinfo2().uordblks, fds = open_fds(), used = slots();
 
 	if (now - start < opt.warm_up * 1000ull || !n.rss_base) {
 		n.rss_base = memory;
@@ -203,7 +147,7 @@ static void watch(uint64_t start, uint64_t now, bool print)
 	most(&n.heap_most, heap);
 	most(&n.fds_most, fds);
 	most(&n.slots_most, used);
-	most(&n.kept_most, kept());
+	most(&n.kept_most, (uint64_t)kept_out(engine));
 	n.ring_drops = ring_drops();
 	if (!print)
 		return;
@@ -217,7 +161,8 @@ static void watch(uint64_t start, uint64_t now, bool print)
 	       (unsigned long long)n.went_direct, (unsigned long long)n.went_kernel,
 	       (unsigned long long)n.wrong, (unsigned long long)n.stuck,
 	       (unsigned long long)memory >> 20, (unsigned long long)heap >> 10,
-	       (unsigned long long)fds, (unsigned long long)used, (unsigned long long)kept());
+	       (unsigned long long)fds, (unsigned long long)used,
+	       (unsigned long long)kept_out(engine));
 	fflush(stdout);
 }
 
@@ -295,23 +240,16 @@ static void look_for_stuck(uint64_t now)
 	}
 }
 
-static void add(struct json_object *o, const char *key, uint64_t value)
-{
-	json_object_object_add(o, key, json_object_new_int64((int64_t)value));
-}
-
 static void report(double seconds, uint64_t left_heap)
 {
-	struct json_object *o = json_object_new_object(), *kinds = json_object_new_object();
+	struct json_object *o = json_object_new_object();
 	struct json_object *why = json_object_new_object(), *drops = json_object_new_object();
 
 	json_object_object_add(o, "seconds", json_object_new_double(seconds));
 	add(o, "opened", n.opened);
 	add(o, "closed", n.closed);
 	add(o, "most_open", n.most);
-	for (unsigned int k = 0; k < SOAK_KINDS; k++)
-		add(kinds, soak_kinds[k].name, n.kinds[k]);
-	json_object_object_add(o, "kinds", kinds);
+	soak_add_kinds(o, n.kinds);
 	add(o, "messages", n.messages);
 	add(o, "octets", n.octets);
 	add(o, "answers", n.answers);
@@ -340,7 +278,6 @@ static void report(double seconds, uint64_t left_heap)
 	add(o, "ring_drops", n.ring_drops);
 	add(o, "stuck", n.stuck);
 	add(o, "wrong", n.wrong);
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
-	json_object_put(o);
+	print_json(o);
 }
 #endif

@@ -14,17 +14,11 @@
  * says how many there were. -o: FILE always has one line of JSON per connection, the newest state of each ID.
  * Every event is a line on standard output as well. Exit codes: 0; 1 a wrong octet or an engine that failed.
  */
-#include <errno.h>
 #include <getopt.h>
 #include <malloc.h>
-#include <netinet/in.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <xiwarp/xiwarp.h>
@@ -105,7 +99,7 @@ void *aligned_alloc(size_t align, size_t size)
 
 /* ---- reports ------------------------------------------------------------------------------------- */
 
-static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
+static void __attribute__((noreturn, format(printf, 1, 2))) fatal(const char *fmt, ...)
 {
 	va_list ap;
 
@@ -116,14 +110,6 @@ static void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt,
 	fflush(stdout);
 	va_end(ap);
 	_exit(1);
-}
-
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
 static void print_stream(FILE *out, const struct stream *s)
@@ -155,9 +141,9 @@ static void write_state(void)
 	char temp[512];
 	FILE *f;
 
-	if (!opt.state || now() - last < STATE_EVERY)
+	if (!opt.state || now_s() - last < STATE_EVERY)
 		return;
-	last = now();
+	last = now_s();
 	counting = false;
 	snprintf(temp, sizeof(temp), "%s.new", opt.state);
 	if (nspare)
@@ -196,7 +182,7 @@ static void on_request(const struct xiw_completion *c)
 	int err;
 
 	if (s->conn)
-		die("ID %u is in use", id);
+		fatal("ID %u is in use", id);
 	*s = (struct stream){ .id = id, .conn = c->conn, .used = true };
 	s->ring = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (s->ring == MAP_FAILED) {
@@ -215,22 +201,20 @@ static void on_request(const struct xiw_completion *c)
 
 static void check(const struct stream *s, const uint8_t *got, size_t len)
 {
-	static uint8_t want[TROUBLE_MSG];
+	int64_t at = stream_wrong(trouble_stream(s->id), s->octets, got, len);
 
-	trouble_octets(want, s->octets, len, s->id);
-	for (size_t i = 0; memcmp(got, want, len) && i < len; i++)
-		if (got[i] != want[i])
-			die("connection %u: wrong octet at %llu: %02x, not %02x", s->id,
-			    (unsigned long long)s->octets + i, got[i], want[i]);
+	if (at >= 0)
+		fatal("connection %u: wrong octet %02x at %llu", s->id, got[at],
+		      (unsigned long long)s->octets + (unsigned long long)at);
 }
 
 static void on_written(struct stream *s, const struct xiw_completion *c)
 {
 	if (c->stag != TROUBLE_STAG + s->id || c->to != s->octets % RING ||
 	    c->length != TROUBLE_MSG)
-		die("connection %u: STag %#x, TO %llu, length %llu after %llu octets", s->id,
-		    c->stag, (unsigned long long)c->to, (unsigned long long)c->length,
-		    (unsigned long long)s->octets);
+		fatal("connection %u: STag %#x, TO %llu, length %llu after %llu octets", s->id,
+		      c->stag, (unsigned long long)c->to, (unsigned long long)c->length,
+		      (unsigned long long)s->octets);
 	check(s, s->ring + c->to, c->length);
 	s->octets += c->length;
 	/* A second delivery, or a late stray write, would not find what it should overwrite. */
@@ -312,10 +296,10 @@ static void take_completions(void)
 
 	if (ignore) {
 		ignore = 0;
-		ignore_until = now() + opt.stall_s;
+		ignore_until = now_s() + opt.stall_s;
 		printf("taking nothing\n");
 	}
-	if (now() < ignore_until)
+	if (now_s() < ignore_until)
 		return;
 	for (int i = 0; i < 256 && xiw_engine_next(engine, &c); i++) {
 		on_completion(&c);
@@ -346,13 +330,13 @@ static int receive(void)
 
 	if ((err = xiw_engine_create(&eo, &engine)) ||
 	    (err = xiw_listen(engine, (struct sockaddr *)&any, sizeof(any), &co, &l)))
-		die("cannot start: %s", strerror(-err));
+		fatal("cannot start: %s", strerror(-err));
 	printf("ready%s\n", injects ? "" : ", without failing allocations");
 	counting = true;
 	while (!stop) {
 		err = xiw_engine_run(engine, 50);
 		if (err < 0 && err != -EINTR)
-			die("engine: %s", strerror(-err));
+			fatal("engine: %s", strerror(-err));
 		take_completions();
 		write_state();
 		if (few_fds)

@@ -8,17 +8,10 @@
  * end of a message. Then it closes its half and waits for the peer's. SIGUSR2 changes from aligned to misaligned
  * or back. Prints one line of JSON with what this end saw. Exit codes: 0 complete, 7 the connection failed.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <getopt.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ddp/hdr.h"
@@ -62,14 +55,6 @@ static void failed(const char *call)
 	done("failed", call, errno);
 }
 
-static double now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
 static void write_all(const uint8_t *p, size_t len)
 {
 	struct pollfd pfd = { .fd = sock, .events = POLLOUT };
@@ -90,28 +75,25 @@ static void write_all(const uint8_t *p, size_t len)
 
 static void connect_to(const char *host)
 {
-	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_port = htons(opt.port) };
-	struct sockaddr_in a4 = { .sin_family = AF_INET, .sin_port = htons(opt.port) };
-	bool v4 = inet_pton(AF_INET, host, &a4.sin_addr) == 1;
-	struct sockaddr_in6 from6 = { .sin6_family = AF_INET6,
-				      .sin6_port = htons(opt.source_port) };
-	struct sockaddr_in from4 = { .sin_family = AF_INET, .sin_port = htons(opt.source_port) };
+	struct sockaddr_storage to, from;
+	socklen_t len = address_of(host, (uint16_t)opt.port, &to);
 	int on = 1;
 
-	if (!v4 && inet_pton(AF_INET6, host, &a6.sin6_addr) != 1) {
+	if (!len) {
 		errno = EINVAL;
 		failed("address");
 	}
-	sock = socket(v4 ? AF_INET : AF_INET6, SOCK_STREAM, 0);
+	address_of(len == sizeof(struct sockaddr_in) ? "0.0.0.0" : "::", (uint16_t)opt.source_port,
+		   &from);
+	sock = socket(to.ss_family, SOCK_STREAM, 0);
 	setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(sock, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (opt.user_timeout)
 		setsockopt(sock, IPPROTO_TCP, TCP_USER_TIMEOUT, &opt.user_timeout,
 			   sizeof(opt.user_timeout));
-	if (opt.source_port &&
-	    bind(sock, v4 ? (void *)&from4 : (void *)&from6, v4 ? sizeof(from4) : sizeof(from6)))
+	if (opt.source_port && bind(sock, (struct sockaddr *)&from, len))
 		failed("bind");
-	if (connect(sock, v4 ? (void *)&a4 : (void *)&a6, v4 ? sizeof(a4) : sizeof(a6)))
+	if (connect(sock, (struct sockaddr *)&to, len))
 		failed("connect");
 }
 
@@ -165,7 +147,7 @@ static void message(void)
 		if (n > end - sent)
 			n = (uint32_t)(end - sent);
 		h.last = sent + n == end;
-		trouble_octets(payload, sent, n, opt.id);
+		stream_octets(trouble_stream(opt.id), sent, payload, n);
 		len += xiw_mpa_build(&tx, out + len, raw, xiw_ddp_hdr_encode(&h, raw), payload, n);
 		sent += n;
 	}
@@ -174,7 +156,7 @@ static void message(void)
 
 static void pace(double start)
 {
-	double ahead = (double)sent / opt.rate - (now() - start);
+	double ahead = (double)sent / opt.rate - (now_s() - start);
 
 	if (ahead > 0.001)
 		usleep((useconds_t)(ahead * 1e6));
@@ -223,7 +205,7 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR2, &sa, NULL);
 	connect_to(argv[optind]);
 	startup();
-	start = now();
+	start = now_s();
 	while (!finish && (!opt.octets || sent < opt.octets)) {
 		message();
 		if (opt.rate > 0)
