@@ -70,7 +70,7 @@ static const struct {
 static struct mtu mtus[4];
 static int nmtus;
 
-static void die(const char *what, const char *why)
+static void __attribute__((noreturn)) die(const char *what, const char *why)
 {
 	fprintf(stderr, "bench_report: %s: %s\n", what, why);
 	exit(1);

@@ -36,7 +36,7 @@
 #define STAG 0x1234
 #define ROUNDS_MAX 101
 
-static void die(const char *what, int err)
+static void __attribute__((noreturn)) die(const char *what, int err)
 {
 	fprintf(stderr, "draft_bench: %s: %s\n", what, strerror(err));
 	exit(1);

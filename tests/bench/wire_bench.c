@@ -54,7 +54,7 @@ struct bench {
 
 static const char *const path_names[] = { "direct", "kernel", "plain" };
 
-static void die(const char *what, int err)
+static void __attribute__((noreturn)) die(const char *what, int err)
 {
 	fprintf(stderr, "wire_bench: %s: %s\n", what, strerror(err < 0 ? -err : err));
 	exit(1);
