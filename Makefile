@@ -186,12 +186,20 @@ bench: ## measure the paths against each other, write build/bench/report.json
 	$(submake) all $(WIRE) $(BENCH_BIN)
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run
 
+VM_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils curl gpgv debian-archive-keyring bc libelf-dev \
+	rdma-core ibverbs-providers rdmacm-utils libibverbs-dev librdmacm-dev tcpdump
+
 vmtest: ## run the scenarios in VMs with Debian's kernels; KERNEL=, SCENARIO= and QUICK=1 choose
-	$(Q)tools/setup qemu-system-x86 busybox-static cpio kmod xz-utils curl gpgv \
-		debian-archive-keyring bc libelf-dev rdma-core ibverbs-providers rdmacm-utils \
-		libibverbs-dev librdmacm-dev tcpdump
+	$(Q)tools/setup $(VM_PACKAGES)
 	$(submake) tests vmtest-build
 	$(Q)XIW_BUILD=$(abspath $(B)) vmtest/run
+
+.PHONY: vmshell
+vmshell: ## a shell in a VM with the kernel KERNEL=6.1, 6.12 or newest
+	$(Q)tools/setup $(VM_PACKAGES)
+	$(submake) tests vmtest-build
+	$(Q)XIW_BUILD=$(abspath $(B)) vmtest/kernel $(or $(KERNEL),6.1)
+	$(Q)XIW_BUILD=$(abspath $(B)) vmtest/vm $(or $(KERNEL),6.1)
 
 .PHONY: vmtest-build
 vmtest-build: $(SIW_BIN)
