@@ -84,6 +84,12 @@ static __always_inline bool xiw_parse_ip4(void *data, void *data_end, __u32 off,
 	return true;
 }
 
+/* ::ffff:a.b.c.d (RFC 4291 section 2.5.5.2). */
+static __always_inline bool xiw_is_mapped(const struct in6_addr *a)
+{
+	return !a->s6_addr32[0] && !a->s6_addr32[1] && a->s6_addr32[2] == bpf_htonl(0xffff);
+}
+
 static __always_inline bool xiw_parse_ip6(void *data, void *data_end, __u32 off,
 					  struct xiw_pkt *pkt, bool egress)
 {
@@ -92,7 +98,11 @@ static __always_inline bool xiw_parse_ip6(void *data, void *data_end, __u32 off,
 	__u8 next;
 	int i;
 
-	if (nh > data_end || ip->version != 6)
+	/*
+	 * In the key a mapped address is IPv4's, but no IPv4 flow's segment comes in an IPv6 packet. The kernel drops
+	 * what has such a source.
+	 */
+	if (nh > data_end || ip->version != 6 || xiw_is_mapped(&ip->saddr))
 		return false;
 	next = ip->nexthdr;
 #pragma unroll

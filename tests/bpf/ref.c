@@ -91,6 +91,7 @@ static bool parse_ip4(const struct ref_case *c, uint32_t off, struct ref_parse *
 
 static bool parse_ip6(const struct ref_case *c, uint32_t off, struct ref_parse *p)
 {
+	static const uint8_t mapped[12] = { [10] = 0xff, 0xff };
 	const uint8_t *ip = c->pkt + off;
 	int next, headers = 0;
 
@@ -118,7 +119,7 @@ static bool parse_ip6(const struct ref_case *c, uint32_t off, struct ref_parse *
 	p->ip_end = off + 40 + be16(ip + 4);
 	memcpy(p->key.remote_addr, ip + 8, 16);
 	memcpy(p->key.local_addr, ip + 24, 16);
-	return true;
+	return memcmp(ip + 8, mapped, sizeof(mapped)); /* no IPv4 flow's */
 }
 
 static bool parse(const struct ref_case *c, struct ref_parse *p)

@@ -26,7 +26,8 @@ static uint32_t ran[4];
 struct gen {
 	uint8_t pkt[MAX_PKT];
 	uint32_t len;
-	int which; /* flow, = IP version */
+	int which; /* flow: its addresses are IPv4's, IPv6's */
+	bool v6;   /* the packet */
 	uint32_t l3, l4, hdr, ip_end;
 	bool sound; /* nothing in it was damaged */
 };
@@ -308,7 +309,7 @@ static uint32_t gen_flags(void)
 /* Header fields that lie, after the packet was built right. */
 static void damage_headers(struct gen *g)
 {
-	uint8_t *ip = g->pkt + g->l3, *th = g->pkt + g->l4, *total = ip + (g->which ? 4 : 2);
+	uint8_t *ip = g->pkt + g->l3, *th = g->pkt + g->l4, *total = ip + (g->v6 ? 4 : 2);
 
 	g->sound = false;
 	switch (rnd(8)) {
@@ -347,10 +348,12 @@ static void gen_packet(struct gen *g, uint32_t mtu)
 
 	g->sound = true;
 	g->which = rnd(NFLOWS);
+	/* Now and then an IPv6 packet with the IPv4 flow's addresses, mapped: it is not the flow's. */
+	g->v6 = g->which || chance(3);
 	f = &ref_state[g->which];
 	key = &ref_flows[g->which].key;
-	g->l3 = gen_l2(g->pkt, g->which);
-	g->l4 = g->l3 + (g->which ? gen_ip6 : gen_ip4)(g->pkt + g->l3, key);
+	g->l3 = gen_l2(g->pkt, g->v6);
+	g->l4 = g->l3 + (g->v6 ? gen_ip6 : gen_ip4)(g->pkt + g->l3, key);
 	th = g->pkt + g->l4;
 	g->hdr = 20 + gen_options(th + 20);
 	off = g->l4 + g->hdr;
@@ -377,7 +380,7 @@ static void gen_packet(struct gen *g, uint32_t mtu)
 	g->ip_end = g->len = off + len;
 	sum = harness_tcp_sum(key, th, g->ip_end - g->l4);
 	put16(th + 16, sum);
-	put16(g->pkt + g->l3 + (g->which ? 4 : 2), g->ip_end - g->l3 - (g->which ? 40 : 0));
+	put16(g->pkt + g->l3 + (g->v6 ? 4 : 2), g->ip_end - g->l3 - (g->v6 ? 40 : 0));
 	if (g->len < 60 || chance(5))
 		for (sum = g->len < 60 ? 60 - g->len : rnd(30); sum; sum--)
 			g->pkt[g->len++] = harness_random();
@@ -427,7 +430,7 @@ static void complain(long n, const struct gen *g, const struct ref_case *c, cons
 		       "%02x "
 		       "want action %d stat %u verdict %u fpdus %u; after: owner %llx K %llx "
 		       "high %x, exit %d",
-		       HARNESS_SEED, n, what, g->which ? 6 : 4, g->len, c->linear, g->l4, g->ip_end,
+		       HARNESS_SEED, n, what, g->v6 ? 6 : 4, g->len, c->linear, g->l4, g->ip_end,
 		       g->pkt[g->l4 + 13], c->action, c->stat, c->meta.verdict, c->meta.fpdus,
 		       (unsigned long long)f->owner, (unsigned long long)f->kernel_nxt,
 		       f->kernel_high, c->exit);
