@@ -26,6 +26,7 @@
 #include <liburing.h>
 #include <net/if.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <xiwarp/xiwarp.h>
@@ -157,15 +158,14 @@ struct xiw_conn {
 	uint32_t committed;  /* rcv_nxt in the owner word */
 	uint32_t batch;	     /* of the engine, that the last frame was in */
 	bool direct;	     /* the stretch `epoch` is under way */
-	bool leaving; /* it ends here: what comes is injected, until xiw_leave() swaps the owner */
-	enum xiw_reason why; /* it ends */
-	bool draining;	     /* its frames wait: the socket has not been read up to its start yet */
-	bool dirty;	     /* in engine->dirty */
-	bool want_arm;	     /* the path may be KERNEL: arm at the end of the turn */
+	bool leaving;  /* it ends here: what comes is injected, until xiw_leave() swaps the owner */
+	bool draining; /* its frames wait: the socket has not been read up to its start yet */
+	bool dirty;    /* in engine->dirty */
+	bool want_arm; /* the path may be KERNEL: arm at the end of the turn */
 	bool crc;
 	bool rx_dead; /* in error: nothing is passed up any more */
-	struct xiw_conn *next_dirty, *next_leaving;
-	struct xiw_tcp_rx tcp;
+	struct xiw_conn *next_dirty;
+	struct xiw_tcp_rx tcp;		       /* its hot line is this one's next */
 	uint64_t placed_direct, placed_kernel; /* DDP payload */
 	uint64_t stream_direct, stream_kernel; /* stream octets */
 	uint64_t fpdus, fpdus_early, messages, crc_errors;
@@ -194,6 +194,8 @@ struct xiw_conn {
 	uint32_t window;      /* octets to offer in the direct path */
 	uint64_t egress_seen; /* egress_segs when the edge was last looked at */
 	uint32_t flow_index;
+	enum xiw_reason why; /* the stretch that is being left ends */
+	struct xiw_conn *next_leaving;
 	uint64_t went_direct, went_kernel, acks_sent, injections;
 	uint32_t injected_tsval;	  /* the newest that was injected */
 	uint32_t crc_seq, crc_tries;	  /* a bad CRC, again and again at one place */
@@ -263,6 +265,9 @@ struct xiw_conn {
 	char no_direct[96];
 	uint32_t id;
 } __attribute__((aligned(64)));
+
+_Static_assert(offsetof(struct xiw_conn, tcp) == 64,
+	       "a segment's state: one line, and the receiver's");
 
 struct xiw_listener {
 	struct xiw_engine *engine;
