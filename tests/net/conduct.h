@@ -93,7 +93,8 @@ struct seg {
 	int32_t ack;	    /* relative to the next octet of the receiver's */
 	int32_t ts;	    /* added to the clock */
 	bool no_ts;
-	bool evil; /* other octets, in good FPDUs */
+	bool evil;	 /* other octets, in good FPDUs */
+	bool bad_length; /* begins with a ULPDU_Length that none may have */
 	bool zero_window;
 	uint16_t window; /* 0: 65535 */
 	uint8_t ecn;

@@ -255,6 +255,29 @@ static void data_after_abort(struct peer *p)
 	note(p, "reset %#x seq %+d\n", g->flags, (int32_t)(g->seq - p->theirs));
 }
 
+/*
+ * An error of MPA ends what is received (RFC 5044 section 8), where frames wait for the socket to be read as well:
+ * what the peer sends again in its place, and has right, is not taken.
+ */
+static void error_while_frames_wait(struct peer *p)
+{
+	SEND(p, .seq = 0, .len = 100);
+	SEND(p, .seq = 100, .len = FPDU - 100);
+	p->nxt = FPDU;
+	quietly(p);
+	caught_up(p);
+	app_hangs = true;
+	pause_ms(10);
+	/* Enough for the direct path, and most of them in the socket. */
+	for (int i = 0; i < 12; i++, p->nxt += FPDU)
+		SEND(p, .seq = p->nxt, .len = FPDU);
+	SEND(p, .seq = p->nxt, .len = FPDU, .bad_length = true);
+	SEND(p, .seq = p->nxt, .len = FPDU);
+	app_hangs = false;
+	awaits(p, &p->app->error, "error");
+	REQUIRE(p, p->app->messages == p->begun + (unsigned int)(p->nxt / FPDU));
+}
+
 const struct script conduct_close[] = {
 	{ "rfc9293-fin", fin, V46 },
 	{ "rfc9293-fin-with-data", fin_with_data, V46 },
@@ -272,5 +295,6 @@ const struct script conduct_close[] = {
 	{ "rfc9293-rst-after-fin", rst_after_fin, 0 },
 	{ "rfc9293-abort", abort_ours, 0 },
 	{ "rfc9293-data-after-abort", data_after_abort, 0 },
+	{ "rfc5044-error-while-frames-wait", error_while_frames_wait, ALONE },
 	{},
 };

@@ -441,8 +441,8 @@ void xiw_direct_drained(struct xiw_conn *c)
 	}
 	if (c->stream_nxt != c->committed)
 		return;
-	/* A fall-back on the way takes the rest of the list with it. */
-	while ((k = c->early)) {
+	/* A fall-back on the way takes the rest of the list with it, and so does the one after an error. */
+	while (!c->rx_dead && (k = c->early)) {
 		struct xiw_segment s = { &k->packet, &k->meta };
 		struct xiw_tcp_seg seg = {};
 
