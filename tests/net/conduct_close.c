@@ -278,6 +278,24 @@ static void error_while_frames_wait(struct peer *p)
 	REQUIRE(p, p->app->messages == p->begun + (unsigned int)(p->nxt / FPDU));
 }
 
+/* After an error on the kernel path the socket takes what still comes, be it ever so well aligned, and the FIN. */
+static void error_then_aligned(struct peer *p)
+{
+	SEND(p, .seq = 0, .len = 100);
+	SEND(p, .seq = 100, .len = FPDU - 100);
+	p->nxt = FPDU;
+	quietly(p);
+	caught_up(p);
+	SEND(p, .seq = p->nxt, .len = 100, .bad_length = true);
+	awaits(p, &p->app->error, "error");
+	SEND(p, .seq = p->nxt + 100, .len = FPDU - 100);
+	p->nxt += FPDU;
+	for (int i = 0; i < 3; i++)
+		deliver(p, 12);
+	SEND(p, .seq = p->nxt++, .flags = RAW_FIN | RAW_ACK);
+	await(p, acks_all);
+}
+
 const struct script conduct_close[] = {
 	{ "rfc9293-fin", fin, V46 },
 	{ "rfc9293-fin-with-data", fin_with_data, V46 },
@@ -296,5 +314,6 @@ const struct script conduct_close[] = {
 	{ "rfc9293-abort", abort_ours, 0 },
 	{ "rfc9293-data-after-abort", data_after_abort, 0 },
 	{ "rfc5044-error-while-frames-wait", error_while_frames_wait, ALONE },
+	{ "rfc5044-error-then-aligned", error_then_aligned, 0 },
 	{},
 };

@@ -188,6 +188,9 @@ void xiw_conn_failed(struct xiw_conn *c)
 {
 	c->failing = false;
 	xiw_fall_back(c, XIW_WHY_ERROR, NULL);
+	/* Armed it must not stay: frames would come, and none is taken any more. */
+	if (c->flow && !c->direct)
+		xiw_flow_settle(c->flow);
 	xiw_conn_event(c, XIW_EV_ERROR, -EPROTO);
 	xiw_conn_maybe_end(c);
 }

@@ -502,7 +502,8 @@ void xiw_conn_unregister(struct xiw_conn *c)
 		return;
 	xiw_fall_back(c, XIW_WHY_CLOSE, NULL);
 	xiw_leave(c);
-	xiw_flow_disarm(c->flow);
+	/* It may be DIRECT without a frame having told. */
+	xiw_flow_settle(c->flow);
 	c->port->by_flow[c->flow_index] = NULL;
 	c->last = *c->flow;
 	xiw_table_abandon(&c->port->table, c->flow_index);

@@ -102,13 +102,7 @@ void xiw_watch_sweep(struct xiw_engine *e)
 /* Nothing of the connection is to be translated: it goes on without XDP. */
 static bool release(struct xiw_conn *c)
 {
-	uint64_t owner;
-
-	if (c->direct)
-		return false;
-	xiw_flow_disarm(c->flow);
-	owner = xiw_flow_owner(c->flow);
-	if (xiw_owner_path(owner) != XIW_PATH_KERNEL || xiw_owner_value(owner))
+	if (c->direct || xiw_flow_settle(c->flow))
 		return false;
 	c->last = *c->flow;
 	c->port->by_flow[c->flow_index] = NULL;

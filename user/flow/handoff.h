@@ -97,16 +97,28 @@ static inline bool xiw_flow_arm(struct xiw_flow *flow, uint32_t run)
 					    XIW_PATH_ARMED));
 }
 
-/* ARMED -> KERNEL by the library. False if XDP was faster. */
-static inline bool xiw_flow_disarm(struct xiw_flow *flow)
+/*
+ * To KERNEL, from wherever the flow is: nobody takes frames of it any more. XDP may move it meanwhile. Returns the
+ * skew that the socket goes on with.
+ */
+static inline uint32_t xiw_flow_settle(struct xiw_flow *flow)
 {
-	uint64_t owner = xiw_flow_owner(flow);
+	uint64_t owner, k;
+	uint32_t skew;
 
-	if (xiw_owner_path(owner) != XIW_PATH_ARMED)
-		return false;
-	return xiw_flow_swap(flow, owner,
-			     xiw_owner_pack(xiw_owner_value(owner), xiw_owner_epoch(owner) + 1,
-					    XIW_PATH_KERNEL));
+	for (;;) {
+		owner = xiw_flow_owner(flow);
+		k = __atomic_load_n(&flow->kernel_nxt, __ATOMIC_ACQUIRE);
+		if (owner != xiw_flow_owner(flow) || !xiw_kernel_nxt_valid(k, owner))
+			continue;
+		skew = xiw_owner_skew(owner, k);
+		if (xiw_owner_path(owner) == XIW_PATH_KERNEL ||
+		    xiw_owner_path(owner) == XIW_PATH_NONE ||
+		    xiw_flow_swap(flow, owner,
+				  xiw_owner_pack(skew, xiw_owner_epoch(owner) + 1,
+						 XIW_PATH_KERNEL)))
+			return skew;
+	}
 }
 
 /*

@@ -89,25 +89,6 @@ static bool process_lives(uint32_t pid)
 	return pid && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
 }
 
-/* To KERNEL, from wherever a process left the flow when it died: XDP may still move it. */
-static uint32_t settle_kernel(struct xiw_flow *f)
-{
-	uint64_t owner, k;
-
-	for (;;) {
-		owner = xiw_flow_owner(f);
-		k = __atomic_load_n(&f->kernel_nxt, __ATOMIC_ACQUIRE);
-		if (owner != xiw_flow_owner(f) || !xiw_kernel_nxt_valid(k, owner))
-			continue;
-		if (xiw_owner_path(owner) == XIW_PATH_KERNEL ||
-		    xiw_owner_path(owner) == XIW_PATH_NONE ||
-		    xiw_flow_swap(f, owner,
-				  xiw_owner_pack(xiw_owner_skew(owner, k),
-						 xiw_owner_epoch(owner) + 1, XIW_PATH_KERNEL)))
-			return xiw_owner_skew(owner, k);
-	}
-}
-
 int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)
 {
 	uint32_t me = (uint32_t)getpid(), index, i;
@@ -127,7 +108,7 @@ int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_
 		f->kernel_segs = f->control_segs = f->kernel_octets = 0;
 		f->direct_segs = f->direct_octets = f->went_direct = 0;
 		memset(f->why, 0, sizeof(f->why));
-		*skew = settle_kernel(f);
+		*skew = xiw_flow_settle(f);
 		return (int)index;
 	}
 	for (i = 0; i < XIW_MAX_FLOWS; i++) {
@@ -218,7 +199,7 @@ void xiw_table_take_over(struct xiw_table *t)
 		uint32_t path = xiw_owner_path(xiw_flow_owner(f));
 
 		if (path == XIW_PATH_ARMED || path == XIW_PATH_DIRECT)
-			settle_kernel(f);
+			xiw_flow_settle(f);
 	}
 }
 
