@@ -65,6 +65,18 @@ static inline socklen_t address_of(const char *host, uint16_t port, struct socka
 	return inet_pton(AF_INET6, host, &a6->sin6_addr) == 1 ? sizeof(*a6) : 0;
 }
 
+/* IPv4, any address. */
+static inline int listen_on(uint16_t port)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 16))
+		die_errno("listen");
+	return fd;
+}
+
 /* ---- streams of octets, each a function of the stream and its offset alone ----------------------- */
 
 /* splitmix64's output function, and its increment. */

@@ -8,17 +8,9 @@
  * A line is `key=number ...`: see take_line(). The first answer is `ready`, when a peer may connect, the
  * second the result. Exit codes: 0 the control connection was closed, 1 not so, 2 usage.
  */
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <xiwarp/xiwarp.h>
+#include "tests/net/end.h"
 
 #define BUFFER (1 << 20) /* behind STag 0x1234, for every connection of every domain */
 #define OWN 65536	 /* behind STag 0x5678, as the line says */
@@ -32,7 +24,6 @@ enum { CONNS = 2 };
 struct end {
 	struct xiw_engine *engine;
 	struct xiw_region *region, *own;
-	int control;
 	enum xiw_use_path path;
 	uint8_t buf[BUFFER], was[BUFFER];
 	uint8_t own_buf[OWN], own_was[OWN];
@@ -57,46 +48,15 @@ struct end {
 	bool error;
 };
 
-static uint8_t octet(uint64_t i)
-{
-	return (uint8_t)(i * 167 + (i >> 8));
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-static void __attribute__((format(printf, 2, 3))) say(struct end *e, const char *fmt, ...)
-{
-	char line[2048];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	if (write(e->control, line, (size_t)n) != n)
-		exit(1);
-}
-
 static void check(const char *what, int err)
 {
-	if (!err)
-		return;
-	fprintf(stderr, "peer_recv: %s: %s\n", what, strerror(-err));
-	exit(1);
+	if (err)
+		die("%s: %s", what, strerror(-err));
 }
 
-static void take_line(struct end *e, char *text)
+static bool take_line(struct end *e)
 {
-	const struct {
-		const char *key;
-		int *to;
-	} words[] = {
+	const struct number numbers[] = {
 		{ "port", &e->line.port },
 		{ "conns", &e->line.conns }, /* to be accepted; the result is about the last */
 		{ "markers", &e->line.markers },
@@ -111,25 +71,16 @@ static void take_line(struct end *e, char *text)
 		{ "errsend", &e->line.errors_send }, /* upon an error, before it closes */
 		{ "eofsend", &e->line.eof_send }, /* upon the peer's half-close, before it closes */
 	};
-	char *save, *word, *value;
 
 	memset(&e->line, 0, sizeof(e->line));
 	e->line.conns = 1;
-	for (word = strtok_r(text, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
-		value = strchr(word, '=');
-		if (!value)
-			continue;
-		*value++ = '\0';
-		for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-			if (!strcmp(word, words[i].key))
-				*words[i].to = atoi(value);
-	}
 	e->nconns = e->nclosed = 0;
 	e->due = NOTHING;
 	e->close_when_sent = e->error = false;
 	e->events[0] = e->fields[0] = '\0';
 	e->status = 0;
 	e->tagged = e->untagged = e->after = e->flushed = e->flushed_bad = 0;
+	return take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), NULL, NULL);
 }
 
 /* ---- the application ----------------------------------------------------------------------------- */
@@ -305,10 +256,9 @@ static void report(struct end *e)
 		xiw_conn_info(e->conns[e->nconns - 1], &i, sizeof(i));
 	for (uint32_t n = 0; n < i.error_header_len && n < sizeof(i.error_header); n++)
 		snprintf(header + 2 * n, 3, "%02x", i.error_header[n]);
-	say(e,
-	    "events=%s fields=%s status=%d mpa=%u ddp=%x header=%s segment=%u tagged=%u "
+	say("events=%s fields=%s status=%d mpa=%u ddp=%x header=%s segment=%u tagged=%u "
 	    "untagged=%u after=%u "
-	    "flushed=%u flushedbad=%u touched=%u owntouched=%u direct=%llu kernel=%llu\n",
+	    "flushed=%u flushedbad=%u touched=%u owntouched=%u direct=%llu kernel=%llu",
 	    e->events, e->fields, e->status, i.mpa_error, i.ddp_error, header, i.error_segment_len,
 	    e->tagged, e->untagged, e->after, e->flushed, e->flushed_bad,
 	    e->error ? differ(e->buf, e->was, BUFFER) : 0, differ(e->own_buf, e->own_was, OWN),
@@ -333,7 +283,7 @@ static void run(struct end *e)
 	memset(e->own_was, 0, OWN);
 	check("STag 0x1234", xiw_region_register(e->engine, e->buf, BUFFER, &ropts, &e->region));
 	check("listen", xiw_listen(e->engine, (struct sockaddr *)&local, sizeof(local), &opts, &l));
-	say(e, "ready\n");
+	say("ready");
 	while (e->nclosed < e->line.conns && now_ms() < until)
 		turn(e, 10);
 	report(e);
@@ -355,36 +305,15 @@ int main(int argc, char **argv)
 	struct xiw_engine_opts opts = { .size = sizeof(opts),
 					.app_ring_fd = -1,
 					.window = 1 << 18 };
-	struct sockaddr_in a = { .sin_family = AF_INET };
-	int l, one = 1, patience_ms = 30000;
-	char line[1024];
-	FILE *in;
+	int patience_ms = 30000;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: peer_recv CONTROL-PORT kernel|direct\n");
-		return 2;
-	}
-	e.path = strcmp(argv[2], "direct") ? XIW_USE_KERNEL : XIW_USE_DIRECT;
+	e.path = open_control(argc, argv);
 	check("engine", xiw_engine_create(&opts, &e.engine));
-	a.sin_port = htons((uint16_t)atoi(argv[1]));
-	l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(l, (struct sockaddr *)&a, sizeof(a)) || listen(l, 1)) {
-		perror("peer_recv: listen");
-		return 1;
-	}
-	e.control = accept4(l, NULL, NULL, SOCK_CLOEXEC);
-	close(l);
 	/* It outlives a silence that a connection of the test does not. */
-	setsockopt(e.control, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
-	in = fdopen(dup(e.control), "r");
-	while (in && fgets(line, sizeof(line), in)) {
-		take_line(&e, line);
+	setsockopt(control, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
+	while (take_line(&e))
 		run(&e);
-	}
-	if (in)
-		fclose(in);
-	close(e.control);
+	close(control);
 	xiw_engine_destroy(e.engine);
 	return 0;
 }

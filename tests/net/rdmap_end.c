@@ -8,18 +8,9 @@
  * A line is `key=value ...`: see struct line. The first answer is `ready`, when a peer may connect or is
  * connected to, the second the result. Exit codes: 0 the control connection was closed, 1 not so, 2 usage.
  */
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <xiwarp/xiwarp.h>
+#include "tests/net/end.h"
 
 /* Regions: all begin at TO BASE, and all but one are of the connections' domain. */
 #define BASE 0x10000
@@ -36,7 +27,6 @@ static const uint32_t stags[S_COUNT] = { 0x1111, 0x2222, 0x3333, 0x6666, 0x5555 
 static struct end {
 	struct xiw_engine *engine;
 	enum xiw_use_path path;
-	int control;
 	struct xiw_listener *listener;
 	struct xiw_conn *conn;
 	struct xiw_rdma *rdma;
@@ -55,50 +45,12 @@ static struct end {
 		int on_send; /* the first Send: r the READ region goes; n it has no rights; i INV's STag again; T terminate; c close; C that, and r */
 	} line;
 
-	char events[512];
 	bool closed;
 	uint64_t lengths;
 	uint32_t solicited, invalidated, last_stag;
 	int status, post_error;
 	char sent[64], received[64];
 } e;
-
-static uint8_t octet(uint64_t i)
-{
-	return (uint8_t)(i * 167 + (i >> 8));
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-static void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
-{
-	char line[4096];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
-	va_end(ap);
-	line[n++] = '\n';
-	if (write(e.control, line, (size_t)n) != n)
-		exit(1);
-}
-
-static void event(char c)
-{
-	size_t n = strlen(e.events);
-
-	if (n + 1 < sizeof(e.events)) {
-		e.events[n] = c;
-		e.events[n + 1] = '\0';
-	}
-}
 
 /* ---- memory -------------------------------------------------------------------------------------- */
 
@@ -151,49 +103,29 @@ static void reuse_stag(void)
 
 /* ---- what the line says -------------------------------------------------------------------------- */
 
+static void take_word(void *ctx, const char *key, const char *value)
+{
+	(void)ctx;
+	if (!strcmp(key, "role"))
+		e.line.role = *value;
+	else if (!strcmp(key, "ops"))
+		snprintf(e.line.ops, sizeof(e.line.ops), "%s", value);
+	else if (!strcmp(key, "on_send"))
+		e.line.on_send = *value;
+	else
+		die("no key %s", key);
+}
+
 static bool take_line(void)
 {
-	char text[512], *word, *save;
-	size_t n = 0;
+	static const struct number numbers[] = {
+		{ "port", &e.line.port },	{ "len", &e.line.len },	    { "ird", &e.line.ird },
+		{ "ord", &e.line.ord },		{ "rtr", &e.line.rtr },	    { "rev", &e.line.rev },
+		{ "markers", &e.line.markers }, { "depth", &e.line.depth },
+	};
 
 	e.line = (struct line){ .role = 'r', .len = 100, .ird = 4, .ord = 4, .rev = 2 };
-	while (n + 1 < sizeof(text) && read(e.control, text + n, 1) == 1 && text[n] != '\n')
-		n++;
-	text[n] = '\0';
-	for (word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-		char *v = strchr(word, '=');
-		int number;
-
-		if (!v)
-			exit(1);
-		*v++ = '\0';
-		number = atoi(v);
-		if (!strcmp(word, "port"))
-			e.line.port = number;
-		else if (!strcmp(word, "role"))
-			e.line.role = *v;
-		else if (!strcmp(word, "ops"))
-			snprintf(e.line.ops, sizeof(e.line.ops), "%s", v);
-		else if (!strcmp(word, "len"))
-			e.line.len = number;
-		else if (!strcmp(word, "ird"))
-			e.line.ird = number;
-		else if (!strcmp(word, "ord"))
-			e.line.ord = number;
-		else if (!strcmp(word, "rtr"))
-			e.line.rtr = number;
-		else if (!strcmp(word, "rev"))
-			e.line.rev = number;
-		else if (!strcmp(word, "markers"))
-			e.line.markers = number;
-		else if (!strcmp(word, "depth"))
-			e.line.depth = number;
-		else if (!strcmp(word, "on_send"))
-			e.line.on_send = *v;
-		else
-			exit(1);
-	}
-	return n > 0;
+	return take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), take_word, NULL);
 }
 
 static void post_ops(const char *ops)
@@ -245,16 +177,6 @@ static void attach(struct xiw_conn *c)
 
 /* ---- completions --------------------------------------------------------------------------------- */
 
-static void describe(char *text, size_t size, const struct xiw_rdma_terminate_info *t)
-{
-	if (t->present)
-		snprintf(text, size, "%u.%u.%u%s%s%s%s", t->layer, t->etype, t->code,
-			 t->has_segment_len ? "M" : "", t->has_ddp_header ? "D" : "",
-			 t->has_read_request ? "R" : "", t->reversed ? "-siw" : "");
-	else
-		snprintf(text, size, "none");
-}
-
 static void on_send(const struct xiw_completion *c)
 {
 	e.lengths += c->length;
@@ -266,7 +188,7 @@ static void on_send(const struct xiw_completion *c)
 	}
 	for (uint64_t i = 0; i < c->length; i++)
 		if (e.recv[c->user_data][i] != octet(i)) {
-			event('?');
+			add_event('?');
 			break;
 		}
 	xiw_rdma_post_recv(e.rdma, e.recv[c->user_data], RECV_SIZE, c->user_data);
@@ -287,55 +209,36 @@ static void on_send(const struct xiw_completion *c)
 
 static void handle(const struct xiw_completion *c)
 {
+	/* Receive buffers that come back are no news. */
+	if (c->event != XIW_EV_FLUSHED || c->length || c->stag)
+		note_event(c->event);
 	switch (c->event) {
 	case XIW_EV_REQUEST:
 		attach(c->conn);
 		xiw_conn_accept(c->conn, NULL, 0);
 		break;
 	case XIW_EV_CONNECTED:
-		event('C');
 		post_ops(e.line.ops);
 		break;
 	case XIW_EV_RECEIVED:
-		event('r');
 		on_send(c);
 		break;
-	case XIW_EV_SENT:
-		event('s');
-		break;
 	case XIW_EV_READ:
-		event('d');
 		for (uint64_t i = 0; i < c->length; i++)
 			if (e.mem[S_WRITE][1000 * c->user_data + i] != octet(i + 7)) {
-				event('?');
+				add_event('?');
 				break;
 			}
 		break;
-	case XIW_EV_FLUSHED:
-		/* Receive buffers that come back are no news. */
-		if (c->length || c->stag)
-			event('f');
-		break;
-	case XIW_EV_ERROR:
-		event('e');
-		break;
-	case XIW_EV_TERMINATED:
-		event('t');
-		break;
 	case XIW_EV_EOF:
-		event('E');
 		xiw_rdma_close(e.rdma);
 		break;
-	case XIW_EV_REFUSED:
-		event('F');
-		break;
 	case XIW_EV_CLOSED:
-		event('X');
 		e.status = c->status;
 		e.closed = true;
 		break;
 	default:
-		event('?');
+		break;
 	}
 }
 
@@ -363,7 +266,7 @@ static void open_end(void)
 	if (e.line.role == 'r') {
 		err = xiw_listen(e.engine, (struct sockaddr *)&a, sizeof(a), &o, &e.listener);
 	} else {
-		getpeername(e.control, (struct sockaddr *)&a, &len);
+		getpeername(control, (struct sockaddr *)&a, &len);
 		a.sin_port = htons((uint16_t)e.line.port);
 		err = xiw_connect(e.engine, (struct sockaddr *)&a, sizeof(a), &o, &e.conn);
 		if (!err)
@@ -382,14 +285,14 @@ static void report(void)
 
 	xiw_conn_info(e.conn, &info, sizeof(info));
 	xiw_rdma_info(e.rdma, &r, sizeof(r));
-	describe(e.sent, sizeof(e.sent), &r.sent);
-	describe(e.received, sizeof(e.received), &r.received);
+	terminate_text(e.sent, &r.sent);
+	terminate_text(e.received, &r.received);
 	say("events=%s status=%d sent=%s received=%s sends=%llu/%llu writes=%llu/%llu "
 	    "reads=%llu/%llu "
 	    "write_octets=%llu read_octets=%llu/%llu lengths=%llu solicited=%u invalidated=%u "
 	    "inv_stag=%x ird=%u "
 	    "ord=%u post=%d direct=%d",
-	    e.events, e.status, e.sent, e.received, (unsigned long long)r.sends_in,
+	    events, e.status, e.sent, e.received, (unsigned long long)r.sends_in,
 	    (unsigned long long)r.sends_out, (unsigned long long)r.writes_in,
 	    (unsigned long long)r.writes_out, (unsigned long long)r.reads_in,
 	    (unsigned long long)r.reads_out, (unsigned long long)r.write_octets_in,
@@ -403,7 +306,7 @@ static void serve(void)
 	uint64_t until = now_ms() + PATIENCE_MS;
 	struct xiw_completion c;
 
-	e.events[0] = '\0';
+	events[0] = '\0';
 	e.closed = false;
 	e.conn = NULL;
 	e.rdma = NULL;
@@ -437,32 +340,17 @@ static void serve(void)
 int main(int argc, char **argv)
 {
 	struct xiw_engine_opts o = { .size = sizeof(o), .app_ring_fd = -1 };
-	struct sockaddr_in a = { .sin_family = AF_INET };
-	int l, one = 1;
 
-	if (argc != 3 || (strcmp(argv[2], "kernel") && strcmp(argv[2], "direct"))) {
-		fprintf(stderr, "usage: rdmap_end CONTROL-PORT kernel|direct\n");
-		return 2;
-	}
-	e.path = strcmp(argv[2], "direct") ? XIW_USE_KERNEL : XIW_USE_DIRECT;
+	e.path = open_control(argc, argv);
 	for (size_t i = 0; i < sizeof(e.out); i++)
 		e.out[i] = octet(i);
-	a.sin_port = htons((uint16_t)atoi(argv[1]));
-	l = socket(AF_INET, SOCK_STREAM, 0);
-	setsockopt(l, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(l, (struct sockaddr *)&a, sizeof(a)) || listen(l, 1) ||
-	    (e.control = accept(l, NULL, NULL)) < 0)
-		return 1;
-	close(l);
 	if (xiw_engine_create(&o, &e.engine))
 		return 1;
 	while (take_line())
 		serve();
 	for (int i = 0; i < S_COUNT; i++)
 		drop_region(i);
-	for (int i = 0; i < S_COUNT; i++)
-		drop_region(i);
 	xiw_engine_destroy(e.engine);
-	close(e.control);
+	close(control);
 	return 0;
 }

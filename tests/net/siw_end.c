@@ -13,19 +13,12 @@
  *   crc=off
  *
  * In the end one line: `events=` C connected, r received, s sent, d read, f flushed, e error, t terminated,
- * E end of the peer's stream, X closed; status, and both Terminates as LAYER.TYPE.CODE with M, D and R, `-siw` if its
+ * E end of the peer's stream, F refused, X closed; status, and both Terminates as LAYER.TYPE.CODE with M, D and R, `-siw` if its
  * bits are in siw's order. Exit codes: 0 closed, and all Sends were completed; 1 not so; 2 usage.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <netdb.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <xiwarp/xiwarp.h>
+#include "tests/net/end.h"
 
 #define BASE 0x10000
 #define SIZE (1u << 20)
@@ -51,38 +44,9 @@ static struct end {
 	unsigned int sent, received;
 	bool closed;
 	int status;
-	char events[256];
 } e;
 
-static uint8_t octet(uint64_t i)
-{
-	return (uint8_t)(i * 167 + (i >> 8));
-}
-
-static void event(char c)
-{
-	size_t n = strlen(e.events);
-
-	if (n + 1 < sizeof(e.events))
-		e.events[n] = c;
-}
-
-static void __attribute__((noreturn)) die(const char *what, int err)
-{
-	printf("%s: %s\n", what, strerror(-err));
-	exit(1);
-}
-
 /* ---- operations ---------------------------------------------------------------------------------- */
-
-static uint64_t get(const uint8_t *p, int octets)
-{
-	uint64_t v = 0;
-
-	while (octets--)
-		v = v << 8 | *p++;
-	return v;
-}
 
 static void post(enum xiw_rdma_kind kind, const char *how)
 {
@@ -96,7 +60,7 @@ static void post(enum xiw_rdma_kind kind, const char *how)
 	if (kind != XIW_RDMA_SEND) {
 		told = xiw_conn_private_data(e.conn, &len);
 		if (len < TOLD)
-			die("no word of the peer's region", -EPROTO);
+			die("no word of the peer's region");
 		op.to = get(told, 8);
 		op.stag = (uint32_t)get(told + 8, 4);
 		op.len = ONE;
@@ -109,7 +73,7 @@ static void post(enum xiw_rdma_kind kind, const char *how)
 	}
 	err = xiw_rdma_post(e.rdma, &op);
 	if (err)
-		die("xiw_rdma_post", err);
+		die("xiw_rdma_post: %s", strerror(-err));
 }
 
 static void post_sends(void)
@@ -120,7 +84,6 @@ static void post_sends(void)
 
 static void connected(void)
 {
-	event('C');
 	/*
 	 * siw holds its QP locked until its MPA Reply is out and some time longer; an FPDU that comes meanwhile it
 	 * leaves in the socket until the next one comes, which here is never.
@@ -154,7 +117,7 @@ static void attach(struct xiw_conn *c)
 	int err = xiw_rdma_attach(c, &o, &e.rdma);
 
 	if (err)
-		die("xiw_rdma_attach", err);
+		die("xiw_rdma_attach: %s", strerror(-err));
 	e.conn = c;
 	for (unsigned int i = 0; i < e.sends; i++)
 		xiw_rdma_post_recv(e.rdma, e.in + i * e.len, e.len, i);
@@ -162,6 +125,7 @@ static void attach(struct xiw_conn *c)
 
 static void handle(const struct xiw_completion *c)
 {
+	note_event(c->event);
 	switch (c->event) {
 	case XIW_EV_REQUEST:
 		attach(c->conn);
@@ -171,46 +135,32 @@ static void handle(const struct xiw_completion *c)
 		connected();
 		break;
 	case XIW_EV_RECEIVED:
-		event('r');
 		e.received += c->length == e.len;
 		if (e.reply && e.received == e.sends)
 			post_sends();
 		one_done();
 		break;
 	case XIW_EV_READ:
-		event('d');
 		for (unsigned int i = 0; i < ONE; i++)
 			if (e.mem[i] != 0xee)
-				die("what was read is not what the peer has", -EBADMSG);
+				die("what was read is not what the peer has");
 		e.sent++;
 		one_done();
 		break;
 	case XIW_EV_SENT:
-		event('s');
 		e.sent++;
 		one_done();
 		break;
-	case XIW_EV_FLUSHED:
-		event('f');
-		break;
-	case XIW_EV_ERROR:
-		event('e');
-		break;
-	case XIW_EV_TERMINATED:
-		event('t');
-		break;
 	case XIW_EV_EOF:
-		event('E');
 		xiw_rdma_close(e.rdma);
 		break;
 	case XIW_EV_CLOSED:
 	case XIW_EV_REFUSED:
-		event('X');
 		e.status = c->status;
 		e.closed = true;
 		break;
 	default:
-		event('?');
+		break;
 	}
 }
 
@@ -218,16 +168,13 @@ static void handle(const struct xiw_completion *c)
 
 static void tell(const char *key, const struct xiw_rdma_terminate_info *t)
 {
-	printf(" %s=", key);
-	if (!t->present) {
-		printf("none");
-		return;
-	}
-	printf("%u.%u.%u%s%s%s%s (%s; %02x%02x%02x%02x)", t->layer, t->etype, t->code,
-	       t->has_segment_len ? "M" : "", t->has_ddp_header ? "D" : "",
-	       t->has_read_request ? "R" : "", t->reversed ? "-siw" : "",
-	       xiw_rdma_terminate_name(t), t->control[0], t->control[1], t->control[2],
-	       t->control[3]);
+	char text[64];
+
+	terminate_text(text, t);
+	printf(" %s=%s", key, text);
+	if (t->present)
+		printf(" (%s; %02x%02x%02x%02x)", xiw_rdma_terminate_name(t), t->control[0],
+		       t->control[1], t->control[2], t->control[3]);
 }
 
 static int report(void)
@@ -235,7 +182,7 @@ static int report(void)
 	struct xiw_conn_info i;
 	struct xiw_rdma_info r;
 
-	printf("events=%s status=%d", e.events, e.status);
+	printf("events=%s status=%d", events, e.status);
 	if (e.rdma) {
 		xiw_conn_info(e.conn, &i, sizeof(i));
 		xiw_rdma_info(e.rdma, &r, sizeof(r));
@@ -262,7 +209,7 @@ static void open_end(const struct sockaddr *a, socklen_t len)
 	int err = xiw_region_register(e.engine, e.mem, SIZE, &r, &e.region);
 
 	if (err)
-		die("xiw_region_register", err);
+		die("xiw_region_register: %s", strerror(-err));
 	if (!e.connects) {
 		err = xiw_listen(e.engine, a, len, &e.opts, &listener);
 	} else {
@@ -272,7 +219,7 @@ static void open_end(const struct sockaddr *a, socklen_t len)
 			attach(e.conn);
 	}
 	if (err)
-		die("open", err);
+		die("open: %s", strerror(-err));
 }
 
 static bool option(const char *word)
@@ -321,9 +268,9 @@ int main(int argc, char **argv)
 	e.in = calloc(e.sends + 1, e.len + 1);
 	rc = e.in ? xiw_engine_create(&o, &e.engine) : -ENOMEM;
 	if (rc)
-		die("engine", rc);
+		die("engine: %s", strerror(-rc));
 	if (getaddrinfo(argv[2], argv[3], &(struct addrinfo){ .ai_socktype = SOCK_STREAM }, &ai))
-		die(argv[2], -EADDRNOTAVAIL);
+		die("%s is no address", argv[2]);
 	open_end(ai->ai_addr, ai->ai_addrlen);
 	freeaddrinfo(ai);
 	while (!e.closed && time(NULL) < until) {

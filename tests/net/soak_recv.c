@@ -390,7 +390,7 @@ static void check_rest(void)
 		      (unsigned long long)n.rss_base >> 20, (unsigned long long)n.rss_most >> 20);
 }
 
-static void listen_on(uint16_t port, bool markers)
+static void serve_at(uint16_t port, bool markers)
 {
 	struct xiw_conn_opts co = { .size = sizeof(co), .markers = markers, .recv_depth = DEPTH };
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
@@ -451,8 +451,8 @@ int main(int argc, char **argv)
 	err = xiw_engine_create(&eo, &engine);
 	if (err)
 		die("engine: %s", strerror(-err));
-	listen_on(SOAK_PORT, false);
-	listen_on(SOAK_PORT + 1, true);
+	serve_at(SOAK_PORT, false);
+	serve_at(SOAK_PORT + 1, true);
 	start = now_ms();
 	while (!ending)
 		turn(start);

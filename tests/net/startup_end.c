@@ -8,20 +8,10 @@
  * A line is `key=value ...`: see take_line(). The first answer is `ready`, when a peer may connect, the
  * second the result. Exit codes: 0 the control connection was closed, 1 not so, 2 usage.
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <xiwarp/xiwarp.h>
+#include "tests/net/end.h"
 
 #define BUFFER (1 << 20)
 #define RECVS 4
@@ -31,10 +21,8 @@
 struct end {
 	struct xiw_engine *engine;
 	struct xiw_conn *conn;
-	int control;
 	enum xiw_use_path path;
-	struct sockaddr_in peer; /* of the control connection */
-	uint8_t *buf;		 /* behind STag 0x1234 */
+	uint8_t *buf; /* behind STag 0x1234 */
 	uint8_t recv[3][RECVS][RECV_SIZE];
 
 	/* The line. */
@@ -52,32 +40,6 @@ struct end {
 	char taken[64];
 };
 
-static uint8_t octet(uint64_t i)
-{
-	return (uint8_t)(i * 167 + (i >> 8));
-}
-
-static uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-static void __attribute__((format(printf, 2, 3))) say(struct end *e, const char *fmt, ...)
-{
-	char line[2048];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line), fmt, ap);
-	va_end(ap);
-	if (write(e->control, line, (size_t)n) != n)
-		exit(1);
-}
-
 static uint8_t *pattern(int len)
 {
 	uint8_t *p = malloc((size_t)len + 1);
@@ -89,31 +51,11 @@ static uint8_t *pattern(int len)
 
 /* ---- the line ------------------------------------------------------------------------------------ */
 
-static void take_word(struct end *e, const char *key, const char *value)
+static void take_word(void *ctx, const char *key, const char *value)
 {
+	struct end *e = ctx;
 	int n = (int)strtol(value, NULL, 0);
-	const struct {
-		const char *key;
-		int *to;
-	} numbers[] = {
-		{ "port", &e->port },
-		{ "upgrade", &e->upgrade }, /* over a plain TCP connection */
-		{ "stream", &e->stream },   /* octets of streaming data to read first */
-		{ "greedy", &e->greedy },   /* and whatever has come with them */
-		{ "last", &e->last },
-		{ "pd", &e->pd },
-		{ "apd", &e->apd },   /* Private Data of the answer */
-		{ "hold", &e->hold }, /* decide when an octet comes over the control connection */
-		{ "send", &e->send },
-		{ "take", &e->take },
-		{ "setird", &e->set_ird },
-		{ "setord", &e->set_ord },
-		{ "idle", &e->idle }, /* before it connects */
-	};
 
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-		if (!strcmp(key, numbers[i].key))
-			*numbers[i].to = n;
 	if (!strcmp(key, "role"))
 		e->role = value[0];
 	else if (!strcmp(key, "answer"))
@@ -140,9 +82,23 @@ static void take_word(struct end *e, const char *key, const char *value)
 		e->opts.startup_timeout_ms = (unsigned int)n;
 }
 
-static void take_line(struct end *e, char *line)
+static bool take_line(struct end *e)
 {
-	char *save, *word, *value;
+	const struct number numbers[] = {
+		{ "port", &e->port },
+		{ "upgrade", &e->upgrade }, /* over a plain TCP connection */
+		{ "stream", &e->stream },   /* octets of streaming data to read first */
+		{ "greedy", &e->greedy },   /* and whatever has come with them */
+		{ "last", &e->last },
+		{ "pd", &e->pd },
+		{ "apd", &e->apd },   /* Private Data of the answer */
+		{ "hold", &e->hold }, /* decide when an octet comes over the control connection */
+		{ "send", &e->send },
+		{ "take", &e->take },
+		{ "setird", &e->set_ird },
+		{ "setord", &e->set_ord },
+		{ "idle", &e->idle }, /* before it connects */
+	};
 
 	e->opts = (struct xiw_conn_opts){ .size = sizeof(e->opts), .path = e->path };
 	e->port = e->upgrade = e->stream = e->greedy = e->last = e->pd = e->apd = e->hold =
@@ -156,14 +112,10 @@ static void take_line(struct end *e, char *line)
 	e->events[0] = e->review[0] = e->taken[0] = '\0';
 	strcpy(e->answer, "accept");
 	memset(e->buf, 0, BUFFER);
-	for (word = strtok_r(line, " \n", &save); word; word = strtok_r(NULL, " \n", &save)) {
-		value = strchr(word, '=');
-		if (!value)
-			continue;
-		*value++ = '\0';
-		take_word(e, word, value);
-	}
+	if (!take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), take_word, e))
+		return false;
 	e->opts.review_reply = e->review[0];
+	return true;
 }
 
 /* ---- the connection ------------------------------------------------------------------------------ */
@@ -269,12 +221,12 @@ static void on_event(struct end *e, const struct xiw_completion *c)
 }
 
 /* The peer has said over the control connection that it is time. */
-static bool told_to_decide(struct end *e)
+static bool told_to_decide(void)
 {
-	struct pollfd p = { .fd = e->control, .events = POLLIN };
+	struct pollfd p = { .fd = control, .events = POLLIN };
 	char c;
 
-	return poll(&p, 1, 0) == 1 && read(e->control, &c, 1) == 1;
+	return poll(&p, 1, 0) == 1 && read(control, &c, 1) == 1;
 }
 
 static void turn(struct end *e, int ms)
@@ -284,7 +236,7 @@ static void turn(struct end *e, int ms)
 	xiw_engine_run(e->engine, ms);
 	while (xiw_engine_next(e->engine, &c) > 0)
 		on_event(e, &c);
-	if (e->deciding && !e->closed && told_to_decide(e))
+	if (e->deciding && !e->closed && told_to_decide())
 		do_answer(e);
 }
 
@@ -335,13 +287,12 @@ static void report(struct end *e)
 		bad += pd[n] != octet(n);
 	if (e->take && e->conn)
 		take_socket(e);
-	say(e,
-	    "events=%s status=%d error=%d answer=%d mpa=%u ddp=%u rejected=%d rev=%u enhanced=%d "
+	say("events=%s status=%d error=%d answer=%d mpa=%u ddp=%u rejected=%d rev=%u enhanced=%d "
 	    "p2p=%d rtr=%u "
 	    "ird=%u ord=%u pird=%u pord=%u pd=%zu pdbad=%zu crc=%d in=%d out=%d tagged=%llu "
 	    "untagged=%u "
 	    "msn=%u bad=%u direct=%llu kernel=%llu went=%llu back=%llu fpdus=%llu no_direct=%d "
-	    "taken=%s\n",
+	    "taken=%s",
 	    e->events, e->status, e->error, e->accept_error, i.mpa_error, i.ddp_error, i.rejected,
 	    i.revision, i.enhanced, i.peer_to_peer, i.rtr, i.ird, i.ord, i.peer_ird, i.peer_ord,
 	    len, bad, i.crc, i.markers_in, i.markers_out, (unsigned long long)e->tagged,
@@ -352,29 +303,16 @@ static void report(struct end *e)
 	xiw_conn_free(e->conn);
 }
 
-static int plain_listen(int port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
-
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 16)) {
-		perror("startup_end: listen");
-		exit(1);
-	}
-	return fd;
-}
-
 /* An application that talks over TCP first, and knows from that when MPA begins. */
 static int upgrade(struct end *e)
 {
 	static uint8_t in[8192];
-	int l = plain_listen(e->port), fd, err;
+	int l = listen_on((uint16_t)e->port), fd, err;
 	struct xiw_upgrade u = { .size = sizeof(u) };
 	uint8_t *last = pattern(e->last);
 	ssize_t n, have = 0;
 
-	say(e, "ready\n");
+	say("ready");
 	fd = accept4(l, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	close(l);
 	if (fd < 0)
@@ -405,6 +343,7 @@ static int upgrade(struct end *e)
 static void run(struct end *e)
 {
 	struct sockaddr_in local = { .sin_family = AF_INET, .sin_port = htons((uint16_t)e->port) };
+	socklen_t len = sizeof(local);
 	struct xiw_listener *l = NULL;
 	uint64_t until;
 
@@ -417,11 +356,12 @@ static void run(struct end *e)
 	} else if (e->role == 'r') {
 		e->error = xiw_listen(e->engine, (struct sockaddr *)&local, sizeof(local), &e->opts,
 				      &l);
-		say(e, "ready\n");
+		say("ready");
 	} else {
-		say(e, "ready\n");
+		say("ready");
 		usleep((useconds_t)e->idle * 1000);
-		local.sin_addr = e->peer.sin_addr;
+		getpeername(control, (struct sockaddr *)&local, &len);
+		local.sin_port = htons((uint16_t)e->port);
 		e->error = xiw_connect(e->engine, (struct sockaddr *)&local, sizeof(local),
 				       &e->opts, &e->conn);
 	}
@@ -447,38 +387,21 @@ int main(int argc, char **argv)
 					 .app_ring_fd = -1,
 					 .window = 1 << 18 };
 	struct xiw_region_opts ropts = { .size = sizeof(ropts) };
-	socklen_t len = sizeof(e.peer);
 	struct xiw_region *region;
 	uint32_t stag = 0x1234;
-	char line[1024];
-	int l, err;
-	FILE *in;
+	int err;
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: startup_end CONTROL-PORT kernel|direct\n");
-		return 2;
-	}
-	e.path = strcmp(argv[2], "direct") ? XIW_USE_KERNEL : XIW_USE_DIRECT;
+	e.path = open_control(argc, argv);
 	e.buf = malloc(BUFFER);
 	ropts.stag = &stag;
 	err = xiw_engine_create(&eopts, &e.engine);
 	if (!err)
 		err = xiw_region_register(e.engine, e.buf, BUFFER, &ropts, &region);
-	if (err) {
-		fprintf(stderr, "startup_end: %s\n", strerror(-err));
-		return 1;
-	}
-	l = plain_listen(atoi(argv[1]));
-	e.control = accept4(l, (struct sockaddr *)&e.peer, &len, SOCK_CLOEXEC);
-	close(l);
-	in = fdopen(dup(e.control), "r");
-	while (in && fgets(line, sizeof(line), in)) {
-		take_line(&e, line);
+	if (err)
+		die("%s", strerror(-err));
+	while (take_line(&e))
 		run(&e);
-	}
-	if (in)
-		fclose(in);
-	close(e.control);
+	close(control);
 	xiw_region_free(region);
 	xiw_engine_destroy(e.engine);
 	free(e.buf);

@@ -31,6 +31,8 @@
 
 #include <rdma/rdma_cma.h>
 
+#include "tests/net/octets.h"
+
 #define DEPTH 64
 #define RECVS 4
 #define REGION (1u << 20)
@@ -226,11 +228,6 @@ static void write_all(void)
 }
 
 /* ---- run ------------------------------------------------------------------------------------- */
-
-static uint8_t octet(uint64_t i)
-{
-	return (uint8_t)(i * 167 + (i >> 8));
-}
 
 /* What is written, or where the peer is to write to. */
 static void fill(bool listens)
