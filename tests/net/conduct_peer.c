@@ -333,7 +333,7 @@ static void syn_options(const struct peer *p, struct raw_seg *r)
 
 	o[0] = 2;
 	o[1] = 4;
-	raw_put(o + 2, MSS, 2);
+	put(o + 2, MSS, 2);
 	o[4] = 1;
 	o[5] = 3;
 	o[6] = 3;

@@ -6,7 +6,7 @@
 
 /* ---- the stream ---------------------------------------------------------------------------------- */
 
-static uint8_t octet(uint64_t to, bool evil)
+static uint8_t content(uint64_t to, bool evil)
 {
 	return evil ? 0xee : (uint8_t)(1 + (to * 167 + (to >> 8)) % 255);
 }
@@ -17,14 +17,14 @@ static void make_fpdu(const struct peer *p, uint32_t k, bool evil, uint8_t f[FPD
 	uint64_t to = (uint64_t)k * PAYLOAD;
 	uint32_t crc;
 
-	raw_put(f, FPDU - 6, 2);
+	put(f, FPDU - 6, 2);
 	f[2] = 0xc1; /* tagged, last, DV 1 */
 	f[3] = 0x40;
-	raw_put(f + 4, p->stag, 4);
-	raw_put(f + 8, to, 8);
+	put(f + 4, p->stag, 4);
+	put(f + 8, to, 8);
 	for (uint32_t i = 0; i < PAYLOAD; i++)
-		f[16 + i] = octet(to + i, evil);
-	crc = raw_crc32c(f, FPDU - 4);
+		f[16 + i] = content(to + i, evil);
+	crc = crc32c(f, FPDU - 4);
 	for (int i = 0; i < 4; i++)
 		f[FPDU - 4 + i] = (uint8_t)(crc >> 8 * i);
 }
@@ -53,8 +53,8 @@ void put_ts(const struct peer *p, struct raw_seg *r, uint32_t tsval)
 	o[0] = o[1] = 1;
 	o[2] = 8;
 	o[3] = 10;
-	raw_put(o + 4, tsval, 4);
-	raw_put(o + 8, p->last.tsval, 4);
+	put(o + 4, tsval, 4);
+	put(o + 8, p->last.tsval, 4);
 	r->opt_len += 12;
 }
 
@@ -109,7 +109,7 @@ void intact(struct peer *p)
 	if (p->app->messages != n)
 		FAIL(p, "%u messages, not %u", p->app->messages, n);
 	for (uint64_t i = 0; i < len + (1u << 18) && i < APP_MEM; i++)
-		if (p->app->mem[i] != (i < len ? octet(i, false) : 0))
+		if (p->app->mem[i] != (i < len ? content(i, false) : 0))
 			FAIL(p, "octet %ju of %ju is %#x", (uintmax_t)i, (uintmax_t)len,
 			     p->app->mem[i]);
 }

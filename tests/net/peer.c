@@ -348,21 +348,6 @@ static const char *crc_by_peer_alone_bad_crc(int unused)
 
 /* ---- all of them --------------------------------------------------------------------------------- */
 
-static int failed;
-
-static void run(const char *name, const char *(*what)(int), int arg)
-{
-	const char *why = what(arg);
-
-	printf("%s %s-%s%s%s\n", why ? "FAIL" : "PASS", peer.direct ? "direct" : "kernel", name,
-	       why ? ": " : "", why ? why : "");
-	fflush(stdout);
-	failed += !!why;
-	if (peer.fd >= 0)
-		close(peer.fd);
-	peer.fd = -1;
-}
-
 #define COUNT(a) ((int)(sizeof(a) / sizeof((a)[0])))
 
 static void errors(void)
@@ -372,16 +357,16 @@ static void errors(void)
 	for (int i = 0, n = 0; i < COUNT(tagged_errors); i++) {
 		n = i && tagged_errors[i].code == tagged_errors[i - 1].code ? n + 1 : 1;
 		snprintf(name, sizeof(name), "ddp-error-%d.%d-%d", 1, tagged_errors[i].code, n);
-		run(name, tagged_error, i);
+		run_case(name, tagged_error, i);
 	}
 	for (int i = 0, n = 0; i < COUNT(untagged_errors); i++) {
 		n = i && untagged_errors[i].code == untagged_errors[i - 1].code ? n + 1 : 1;
 		snprintf(name, sizeof(name), "ddp-error-%d.%d-%d", 2, untagged_errors[i].code, n);
-		run(name, untagged_error, i);
+		run_case(name, untagged_error, i);
 	}
-	run("ddp-error-2.2-1", no_buffer, 0);
-	run("ddp-error-0.0-ulpdu-of-1", short_ulpdu, 1);
-	run("ddp-error-0.0-ulpdu-of-17", short_ulpdu, 17);
+	run_case("ddp-error-2.2-1", no_buffer, 0);
+	run_case("ddp-error-0.0-ulpdu-of-1", short_ulpdu, 1);
+	run_case("ddp-error-0.0-ulpdu-of-17", short_ulpdu, 17);
 }
 
 int main(int argc, char **argv)
@@ -395,6 +380,7 @@ int main(int argc, char **argv)
 			"[0xfffffff8]\n");
 		return 2;
 	}
+	peer.control = -1;
 	sink.addr.sin_family = AF_INET;
 	inet_pton(AF_INET, argv[1], &sink.addr.sin_addr);
 	sink.addr.sin_port = htons((uint16_t)atoi(argv[2]));
@@ -406,34 +392,34 @@ int main(int argc, char **argv)
 	sink.from = (uint16_t)atoi(argv[8]);
 	if (sink.stag != 0x1234) {
 		snprintf(name, sizeof(name), "stag-%s", argv[5]);
-		run(name, any_stag, 0);
-		return !!failed;
+		run_case(name, any_stag, 0);
+		return failures > 0;
 	}
 	if (argc == 10) { /* the sink's first MSN */
-		run("msn-wraps", msn_wraps, 0);
-		run("msn-before-the-wrap-is-old", msn_wrapped_is_old, -1);
-		run("msn-behind-the-wrap-is-out-of-range", msn_wrapped_is_old, 100);
-		return !!failed;
+		run_case("msn-wraps", msn_wraps, 0);
+		run_case("msn-before-the-wrap-is-old", msn_wrapped_is_old, -1);
+		run_case("msn-behind-the-wrap-is-out-of-range", msn_wrapped_is_old, 100);
+		return failures > 0;
 	}
 	for (int i = 0; i < 4; i++) {
 		snprintf(name, sizeof(name), "sink-%s-peer-%s", argv[4], combinations[i]);
-		run(name, combination, (i & 1 ? M : 0) | (i & 2 ? C : 0));
+		run_case(name, combination, (i & 1 ? M : 0) | (i & 2 ? C : 0));
 	}
 	if (sink.theirs == C) {
-		run("smallest-payload", smallest_payload, 0);
-		run("largest-ulpdu", largest_ulpdu, 0);
-		run("split-at-every-octet", split, 10);
-		run("thousands-in-one-write", thousands_in_one_write, 0);
-		run("zero-length", zero_length, 0);
+		run_case("smallest-payload", smallest_payload, 0);
+		run_case("largest-ulpdu", largest_ulpdu, 0);
+		run_case("split-at-every-octet", split, 10);
+		run_case("thousands-in-one-write", thousands_in_one_write, 0);
+		run_case("zero-length", zero_length, 0);
 		errors();
 	} else if (sink.theirs == (M | C)) {
-		run("marked-largest-ulpdu", largest_ulpdu, 0);
-		run("marked-split-at-every-octet", split, 10);
-		run("marked-thousands-in-one-write", thousands_in_one_write, 0);
-		run("marker-disagrees", marker_disagrees, 0);
+		run_case("marked-largest-ulpdu", largest_ulpdu, 0);
+		run_case("marked-split-at-every-octet", split, 10);
+		run_case("marked-thousands-in-one-write", thousands_in_one_write, 0);
+		run_case("marker-disagrees", marker_disagrees, 0);
 	} else if (!sink.theirs) {
-		run("crc-off-any-value", crc_off_any_value, 0);
-		run("crc-by-peer-alone-bad-crc", crc_by_peer_alone_bad_crc, 0);
+		run_case("crc-off-any-value", crc_off_any_value, 0);
+		run_case("crc-by-peer-alone-bad-crc", crc_by_peer_alone_bad_crc, 0);
 	}
-	return !!failed;
+	return failures > 0;
 }

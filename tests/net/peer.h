@@ -11,10 +11,7 @@
 #define SIZE (16u << 20)
 #define RECV_SIZE 65536
 #define ULPDU_MAX 64768
-#define ROOM 70000 /* for the longest FPDU */
 #define CLEAN "mpa_error=0 ddp_error=false crc_errors=0 socket_error= "
-
-enum { TAGGED = 0x80, LAST = 0x40, DV = 1 };
 
 static struct {
 	struct sockaddr_in addr;
@@ -26,35 +23,6 @@ static struct {
 } sink;
 
 /* ---- segments ------------------------------------------------------------------------------------ */
-
-static uint32_t tagged_segment(uint8_t *to, uint8_t control, uint32_t stag, uint64_t offset,
-			       uint32_t len)
-{
-	static uint8_t u[ROOM];
-
-	u[0] = TAGGED | control;
-	u[1] = 0x5a;
-	put(u + 2, stag, 4);
-	put(u + 6, offset, 8);
-	for (uint32_t i = 0; i < len; i++)
-		u[14 + i] = octet(offset + i);
-	return make_fpdu(to, u, 14 + len);
-}
-
-static uint32_t untagged_segment(uint8_t *to, uint8_t control, uint32_t qn, uint32_t msn,
-				 uint32_t mo, uint32_t len)
-{
-	static uint8_t u[ROOM];
-
-	u[0] = control;
-	memset(u + 1, 0xa5, 5);
-	put(u + 6, qn, 4);
-	put(u + 10, msn, 4);
-	put(u + 14, mo, 4);
-	for (uint32_t i = 0; i < len; i++)
-		u[18 + i] = octet(mo + i);
-	return make_fpdu(to, u, 18 + len);
-}
 
 /* The next `len` octets of the buffer, as they should be. */
 static uint32_t good(uint8_t *to, uint8_t last, uint32_t len)
@@ -138,20 +106,14 @@ static const char *field(const char *key, char *buf, size_t size)
 /* `key=value ...` in the report. */
 static const char *reported(const char *fmt, ...)
 {
-	char want[1024], got[512], *save, *word, *v;
+	char want[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(want, sizeof(want), fmt, ap);
 	va_end(ap);
 	TRY(report());
-	for (word = strtok_r(want, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-		v = strchr(word, '=');
-		*v++ = '\0';
-		CHECK(!strcmp(field(word, got, sizeof(got)), v), "%s is not %s in %s", word, v,
-		      peer.result);
-	}
-	return NULL;
+	return compare(want, field);
 }
 
 /* All that was sent correctly is in the buffer. */
@@ -179,8 +141,7 @@ static const char *content(void)
 
 static const char *finish(void)
 {
-	TRY(all_acknowledged()); /* a segment with FIN is the socket's */
-	shutdown(peer.fd, SHUT_WR);
+	TRY(half_close());
 	return closed_orderly();
 }
 

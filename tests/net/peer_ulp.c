@@ -12,33 +12,6 @@
 #define LAST_MESSAGE 3000
 #define OWN 0x5678
 
-enum { TAGGED = 0x80, LAST = 0x40, DV = 1 };
-
-/* ---- segments ------------------------------------------------------------------------------------ */
-
-static uint32_t tagged_segment(uint8_t *to, uint8_t control, uint32_t stag, uint64_t offset,
-			       uint32_t len)
-{
-	uint8_t u[2048] = { TAGGED | control, 0x5a };
-
-	put(u + 2, stag, 4);
-	put(u + 6, offset, 8);
-	for (uint32_t i = 0; i < len; i++)
-		u[14 + i] = octet(offset + i);
-	return make_fpdu(to, u, 14 + len);
-}
-
-static uint32_t untagged_segment(uint8_t *to, uint8_t control, uint32_t qn, uint32_t msn,
-				 uint32_t mo, uint32_t len)
-{
-	uint8_t u[2048] = { control, 0xa1, 0xa2, 0xa3, 0xa4, 0xa5 };
-
-	put(u + 6, qn, 4);
-	put(u + 10, msn, 4);
-	put(u + 14, mo, 4);
-	return make_fpdu(to, u, 18 + len);
-}
-
 static const char *good(uint64_t first, unsigned int messages)
 {
 	uint8_t f[2048];
@@ -92,13 +65,6 @@ static const char *told(const char *fmt, ...)
 	vsnprintf(want + n, sizeof(want) - (size_t)n, fmt, ap);
 	va_end(ap);
 	return result(want);
-}
-
-static const char *half_close(void)
-{
-	TRY(all_acknowledged()); /* a segment with FIN is the socket's */
-	shutdown(peer.fd, SHUT_WR);
-	return NULL;
 }
 
 /* ---- messages ------------------------------------------------------------------------------------ */
@@ -412,39 +378,16 @@ static const struct {
 	{ "lost-by-timeout", lost_by_timeout },
 };
 
+static const char *nth(int i)
+{
+	return cases[i].run();
+}
+
 int main(int argc, char **argv)
 {
-	int failed = 0, ran = 0;
-
-	if (argc != 4 && argc != 5) {
-		fprintf(stderr, "usage: peer_ulp ADDRESS CONTROL-PORT kernel|direct [CASE]\n");
-		return 2;
-	}
-	peer.end.sin_family = AF_INET;
-	inet_pton(AF_INET, argv[1], &peer.end.sin_addr);
-	peer.end.sin_port = htons((uint16_t)atoi(argv[2]));
-	peer.direct = !strcmp(argv[3], "direct");
-	peer.port = 16000;
-	peer.control = socket(AF_INET, SOCK_STREAM, 0);
-	if (connect(peer.control, (struct sockaddr *)&peer.end, sizeof(peer.end))) {
-		perror("peer_ulp: connect");
-		return 1;
-	}
-	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		const char *why;
-
-		if (argc == 5 && strcmp(argv[4], cases[i].name))
-			continue;
-		why = cases[i].run();
-		printf("%s %s-%s%s%s\n", why ? "FAIL" : "PASS", argv[3], cases[i].name,
-		       why ? ": " : "", why ? why : "");
-		fflush(stdout);
-		failed += !!why;
-		ran++;
-		/* The application is still at it: it is to have an end before the next begins. */
-		if (why && peer.fd >= 0)
-			result("");
-	}
+	open_control(argc, argv);
+	for (int i = 0; i < (int)(sizeof(cases) / sizeof(cases[0])); i++)
+		run_case(cases[i].name, nth, i);
 	close(peer.control);
-	return !ran || failed;
+	return failures > 0;
 }

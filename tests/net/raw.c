@@ -19,36 +19,6 @@
 #define PACKET_IGNORE_OUTGOING 23
 #endif
 
-void raw_put(uint8_t *p, uint64_t v, int octets)
-{
-	while (octets--) {
-		p[octets] = (uint8_t)v;
-		v >>= 8;
-	}
-}
-
-uint64_t raw_get(const uint8_t *p, int octets)
-{
-	uint64_t v = 0;
-
-	while (octets--)
-		v = v << 8 | *p++;
-	return v;
-}
-
-/* Bit by bit: RFC 3385's polynomial, reflected. */
-uint32_t raw_crc32c(const uint8_t *p, size_t len)
-{
-	uint32_t crc = ~0u;
-
-	while (len--) {
-		crc ^= *p++;
-		for (int i = 0; i < 8; i++)
-			crc = crc & 1 ? crc >> 1 ^ 0x82f63b78 : crc >> 1;
-	}
-	return ~crc;
-}
-
 /* RFC 1071: 16-bit words in network order. */
 static uint32_t sum(const uint8_t *p, size_t len, uint32_t acc)
 {
@@ -76,19 +46,19 @@ static uint32_t build_tcp(const struct raw *r, const struct raw_seg *s, uint8_t 
 	uint16_t check;
 
 	memset(p, 0, hlen);
-	raw_put(p, r->sport, 2);
-	raw_put(p + 2, r->dport, 2);
-	raw_put(p + 4, s->seq, 4);
-	raw_put(p + 8, s->ack, 4);
+	put(p, r->sport, 2);
+	put(p + 2, r->dport, 2);
+	put(p + 4, s->seq, 4);
+	put(p + 8, s->ack, 4);
 	p[12] = (uint8_t)((s->data_offset ? s->data_offset : hlen / 4) << 4);
 	p[13] = s->flags;
-	raw_put(p + 14, s->wnd, 2);
-	raw_put(p + 18, s->urgent, 2);
+	put(p + 14, s->wnd, 2);
+	put(p + 18, s->urgent, 2);
 	memcpy(p + 20, s->opt, s->opt_len);
 	if (s->len)
 		memcpy(p + hlen, s->data, s->len);
 	check = (uint16_t)~sum(p, len, pseudo(r->v6, r->src, r->dst, len));
-	raw_put(p + 16, s->bad_csum ? check ^ 0x0100u : check, 2);
+	put(p + 16, s->bad_csum ? check ^ 0x0100u : check, 2);
 	return len;
 }
 
@@ -100,11 +70,11 @@ static uint8_t *build_eth(const struct raw *r, const struct raw_seg *s, uint8_t 
 	memcpy(p + 6, r->src_mac, 6);
 	p += 12;
 	if (s->vlan) {
-		raw_put(p, ETH_P_8021Q, 2);
-		raw_put(p + 2, s->vlan, 2);
+		put(p, ETH_P_8021Q, 2);
+		put(p + 2, s->vlan, 2);
 		p += 4;
 	}
-	raw_put(p, r->v6 ? ETH_P_IPV6 : ETH_P_IP, 2);
+	put(p, r->v6 ? ETH_P_IPV6 : ETH_P_IP, 2);
 	return p + 2;
 }
 
@@ -118,9 +88,9 @@ static uint8_t *build_ip4(struct raw *r, const struct raw_seg *s, uint8_t *p, ui
 	memset(p, 0, hlen);
 	p[0] = (uint8_t)(0x40 | hlen / 4);
 	p[1] = s->ecn;
-	raw_put(p + 2, hlen + len, 2);
-	raw_put(p + 4, r->id, 2);
-	raw_put(p + 6, frag, 2);
+	put(p + 2, hlen + len, 2);
+	put(p + 4, r->id, 2);
+	put(p + 6, frag, 2);
 	p[8] = 64;
 	p[9] = 6;
 	memcpy(p + 12, r->src, 4);
@@ -128,7 +98,7 @@ static uint8_t *build_ip4(struct raw *r, const struct raw_seg *s, uint8_t *p, ui
 	if (s->ip_options)
 		memset(p + 20, 1, 4);
 	check = (uint16_t)~sum(p, hlen, 0);
-	raw_put(p + 10, s->bad_ip_csum ? check ^ 0x0001u : check, 2);
+	put(p + 10, s->bad_ip_csum ? check ^ 0x0001u : check, 2);
 	return p + hlen;
 }
 
@@ -140,8 +110,8 @@ static uint8_t *build_ip6(struct raw *r, const struct raw_seg *s, uint8_t *p, ui
 	uint8_t *next = p + 6;
 
 	memset(p, 0, 40 + ext);
-	raw_put(p, 6u << 28 | (uint32_t)s->ecn << 20, 4);
-	raw_put(p + 4, ext + len, 2);
+	put(p, 6u << 28 | (uint32_t)s->ecn << 20, 4);
+	put(p + 4, ext + len, 2);
 	p[7] = 64;
 	memcpy(p + 8, r->src, 16);
 	memcpy(p + 24, r->dst, 16);
@@ -156,8 +126,8 @@ static uint8_t *build_ip6(struct raw *r, const struct raw_seg *s, uint8_t *p, ui
 	if (frag) {
 		*next = 44;
 		next = p;
-		raw_put(p + 2, frag & 0xffff, 2);
-		raw_put(p + 4, FRAGMENT_ID + r->id, 4);
+		put(p + 2, frag & 0xffff, 2);
+		put(p + 4, FRAGMENT_ID + r->id, 4);
 		p += 8;
 	}
 	*next = 6;
@@ -224,13 +194,13 @@ static bool read_options(const uint8_t *p, const uint8_t *end, struct raw_got *g
 			g->sack_ok = true;
 		} else if (p[0] == 5) {
 			for (int i = 2; i + 8 <= p[1] && g->nsack < RAW_SACKS; i += 8) {
-				g->sack[g->nsack][0] = (uint32_t)raw_get(p + i, 4);
-				g->sack[g->nsack++][1] = (uint32_t)raw_get(p + i + 4, 4);
+				g->sack[g->nsack][0] = (uint32_t)get(p + i, 4);
+				g->sack[g->nsack++][1] = (uint32_t)get(p + i + 4, 4);
 			}
 		} else if (p[0] == 8) {
 			g->has_ts = true;
-			g->tsval = (uint32_t)raw_get(p + 2, 4);
-			g->tsecr = (uint32_t)raw_get(p + 6, 4);
+			g->tsval = (uint32_t)get(p + 2, 4);
+			g->tsecr = (uint32_t)get(p + 6, 4);
 		}
 		p += p[1];
 	}
@@ -245,14 +215,14 @@ static void read_packet(const struct raw *r, const uint8_t *p, size_t n, struct 
 	p += 14;
 	n -= 14;
 	if (r->v6) {
-		ip_len = raw_get(p + 4, 2);
+		ip_len = get(p + 4, 2);
 		g->ecn = p[1] >> 4 & 3;
 		p += 40;
 		n -= 40;
 	} else {
-		if (p[0] != 0x45 || sum(p, 20, 0) != 0xffff || raw_get(p + 2, 2) < 20)
+		if (p[0] != 0x45 || sum(p, 20, 0) != 0xffff || get(p + 2, 2) < 20)
 			return;
-		ip_len = raw_get(p + 2, 2) - 20;
+		ip_len = get(p + 2, 2) - 20;
 		g->ecn = p[1] & 3;
 		p += 20;
 		n -= 20;
@@ -260,10 +230,10 @@ static void read_packet(const struct raw *r, const uint8_t *p, size_t n, struct 
 	hlen = (size_t)(p[12] >> 4) * 4;
 	if (ip_len > n || ip_len < 20 || hlen < 20 || hlen > ip_len)
 		return;
-	g->seq = (uint32_t)raw_get(p + 4, 4);
-	g->ack = (uint32_t)raw_get(p + 8, 4);
+	g->seq = (uint32_t)get(p + 4, 4);
+	g->ack = (uint32_t)get(p + 8, 4);
 	g->flags = p[13];
-	g->wnd = (uint16_t)raw_get(p + 14, 2);
+	g->wnd = (uint16_t)get(p + 14, 2);
 	g->len = (uint32_t)(ip_len - hlen);
 	memcpy(g->data, p + hlen, g->len < sizeof(g->data) ? g->len : sizeof(g->data));
 	g->good = read_options(p + 20, p + hlen, g) &&

@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tests/net/octets.h"
+
 enum {
 	RAW_FIN = 0x01,
 	RAW_SYN = 0x02,
@@ -76,9 +78,5 @@ bool raw_send(struct raw *r, const struct raw_seg *s);
 bool raw_send_fragments(struct raw *r, const struct raw_seg *s, uint32_t cut, int only);
 /* The next segment, or false after timeout_ms. */
 bool raw_receive(struct raw *r, struct raw_got *got, int timeout_ms);
-
-void raw_put(uint8_t *p, uint64_t v, int octets);
-uint64_t raw_get(const uint8_t *p, int octets);
-uint32_t raw_crc32c(const uint8_t *p, size_t len);
 
 #endif

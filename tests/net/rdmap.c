@@ -413,56 +413,12 @@ static const struct startup_case kernel_cases[] = {
 	{ "terminate-unread", unread, 0 },
 };
 
-static int failures;
-
-static void run(const struct startup_case *c, const char *path, const char *only)
-{
-	const char *why;
-
-	if (only && strcmp(only, c->name))
-		return;
-	why = c->run(c->arg);
-	if (why) {
-		printf("FAIL %s-%s: %s\n", path, c->name, why);
-		failures++;
-		if (peer.fd >= 0) {
-			close(peer.fd);
-			peer.fd = -1;
-			control_line(peer.result, sizeof(peer.result));
-			printf("  %s", peer.result);
-		}
-	} else {
-		printf("PASS %s-%s\n", path, c->name);
-	}
-	fflush(stdout);
-}
-
-#define RUN_ALL(cases)                                                                             \
-	for (size_t _i = 0; _i < sizeof(cases) / sizeof((cases)[0]); _i++)                         \
-	run(&(cases)[_i], argv[3], only)
-
 int main(int argc, char **argv)
 {
-	const char *only = argc > 4 ? argv[4] : NULL;
-
-	if (argc < 4 || argc > 5) {
-		fprintf(stderr, "usage: rdmap ADDRESS CONTROL-PORT kernel|direct [CASE]\n");
-		return 2;
-	}
-	peer.direct = !strcmp(argv[3], "direct");
-	peer.fd = -1;
-	peer.end = (struct sockaddr_in){ .sin_family = AF_INET,
-					 .sin_port = htons((uint16_t)atoi(argv[2])) };
-	inet_pton(AF_INET, argv[1], &peer.end.sin_addr);
-	peer.port = 20000;
-	peer.control = socket(AF_INET, SOCK_STREAM, 0);
-	if (connect(peer.control, (struct sockaddr *)&peer.end, sizeof(peer.end))) {
-		perror("rdmap: connect");
-		return 1;
-	}
+	open_control(argc, argv);
 	RUN_ALL(good_cases);
 	for (int i = 0; i < NBAD; i++)
-		run(&(struct startup_case){ bad[i].name, one_bad, i }, argv[3], only);
+		run_case(bad[i].name, one_bad, i);
 	RUN_ALL(cases);
 	if (!peer.direct)
 		RUN_ALL(kernel_cases);

@@ -20,7 +20,6 @@ enum {
 /* Where the library is told to read from and to write to. */
 enum { OUR_STAG = 0x9999 };
 
-enum { TAGGED = 0x80, LAST = 0x40, DV = 1 };
 enum { WRITE = 0x40, READ_REQUEST, READ_RESPONSE, SEND, SEND_INV, SEND_SE, SEND_SE_INV, TERMINATE };
 
 #define READ_LEN 28
@@ -37,13 +36,8 @@ static struct ulpdu *tagged_ulpdu(uint8_t ddp, uint8_t control, uint32_t stag, u
 {
 	static struct ulpdu m;
 
-	m.u[0] = TAGGED | ddp;
-	m.u[1] = control;
-	put(m.u + 2, stag, 4);
-	put(m.u + 6, to, 8);
-	for (uint32_t i = 0; i < len; i++)
-		m.u[14 + i] = octet(control == READ_RESPONSE ? i + 7 : to - BASE + i);
-	m.len = 14 + len;
+	m.len = make_tagged(m.u, ddp, control, stag, to, control == READ_RESPONSE ? 7 : to - BASE,
+			    len);
 	return &m;
 }
 
@@ -52,15 +46,7 @@ static struct ulpdu *untagged_ulpdu(uint8_t ddp, uint8_t control, uint32_t inv, 
 {
 	static struct ulpdu m;
 
-	m.u[0] = ddp;
-	m.u[1] = control;
-	put(m.u + 2, inv, 4);
-	put(m.u + 6, qn, 4);
-	put(m.u + 10, msn, 4);
-	put(m.u + 14, mo, 4);
-	for (uint32_t i = 0; i < len; i++)
-		m.u[18 + i] = octet(mo + i);
-	m.len = 18 + len;
+	m.len = make_untagged(m.u, ddp, (uint64_t)control << 32 | inv, qn, msn, mo, len);
 	return &m;
 }
 
@@ -200,18 +186,6 @@ static const char *ended(const char *fmt, ...)
 }
 
 /* We close, and so does the library. */
-static const char *finished(const char *fmt, ...)
-{
-	char want[512];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(want, sizeof(want), fmt, ap);
-	va_end(ap);
-	TRY(all_acknowledged());
-	shutdown(peer.fd, SHUT_WR);
-	TRY(closed_orderly());
-	return result(want);
-}
+#define finished(...) (half_close() ?: ended(__VA_ARGS__))
 
 #endif

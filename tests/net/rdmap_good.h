@@ -111,8 +111,7 @@ static const char *reads_after_close(int unused)
 	TRY(open_responder(""));
 	TRY(warm_up());
 	TRY(push_ulpdu(read_ulpdu(1, 0x77, 0, 200000, READ_STAG, BASE)));
-	TRY(all_acknowledged());
-	shutdown(peer.fd, SHUT_WR);
+	TRY(half_close());
 	/* Ours is closed; what we asked for comes. */
 	TRY(pull_tagged(READ_RESPONSE, 0x77, 0, 200000, 0));
 	return ended("events=CEX status=0 reads=1/0 read_octets=0/200000");
@@ -203,8 +202,7 @@ static const char *unanswered(int unused)
 		TRY(expect_read(i, i + 1));
 	TRY(answer(0));
 	TRY(expect_read(4, 5));
-	TRY(all_acknowledged());
-	shutdown(peer.fd, SHUT_WR);
+	TRY(half_close());
 	TRY(pull_untagged(&f, SEND, 0, 0, 1, 100));
 	return ended("events=CdfffffEsfX status=0 reads=0/1 sends=0/1");
 }

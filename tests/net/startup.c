@@ -51,8 +51,7 @@ static const char *clean_end(const char *want)
 {
 	char all[1024];
 
-	TRY(all_acknowledged()); /* a segment with FIN is the socket's */
-	shutdown(peer.fd, SHUT_WR);
+	TRY(half_close());
 	TRY(closed());
 	snprintf(all, sizeof(all), CLEAN "%s%s%s", peer.direct ? "no_direct=0" : "no_direct=1",
 		 want[0] ? " " : "", want);
@@ -463,31 +462,7 @@ static const struct startup_case cases[] = {
 	{ "reset-initiator", reset_in_startup, 'i' },
 };
 
-static int failures;
-
-static void run(const char *path, const char *name, const char *(*function)(int), int arg)
-{
-	const char *why;
-
-	peer.fd = -1;
-	peer.result[0] = '\0';
-	why = function(arg);
-	if (!why) {
-		printf("PASS %s-%s\n", path, name);
-	} else {
-		failures++;
-		/* The library's account is still due if the case ended before it was asked for. */
-		if (!peer.result[0] && peer.fd >= 0)
-			result("");
-		printf("FAIL %s-%s: %s %s\n", path, name, why,
-		       strstr(why, "events=") ? "" : peer.result);
-	}
-	if (peer.fd >= 0)
-		close(peer.fd);
-	fflush(stdout);
-}
-
-static void run_combinations(const char *path, const char *only)
+static void run_combinations(void)
 {
 	char name[64];
 
@@ -496,41 +471,15 @@ static void run_combinations(const char *path, const char *only)
 			snprintf(name, sizeof(name), "%s-peer%s%s-own%s%s",
 				 role ? "initiator" : "responder", i & 1 ? "-markers" : "",
 				 i & 2 ? "-crc" : "", i & 4 ? "-markers" : "", i & 8 ? "-crc" : "");
-			if (!only || strstr(name, only))
-				run(path, name,
-				    role ? combination_initiator : combination_responder, i);
+			run_case(name, role ? combination_initiator : combination_responder, i);
 		}
 	}
 }
 
-static void run_cases(const char *path, const char *only, const struct startup_case *c, size_t n)
-{
-	for (; n--; c++)
-		if (!only || strstr(c->name, only))
-			run(path, c->name, c->run, c->arg);
-}
-
-#define RUN_ALL(table) run_cases(argv[3], only, table, sizeof(table) / sizeof((table)[0]))
-
 int main(int argc, char **argv)
 {
-	const char *only = argc > 4 ? argv[4] : NULL;
-
-	if (argc < 4 || argc > 5) {
-		fprintf(stderr, "usage: startup ADDRESS CONTROL-PORT kernel|direct [CASE]\n");
-		return 2;
-	}
-	peer.direct = !strcmp(argv[3], "direct");
-	peer.end = (struct sockaddr_in){ .sin_family = AF_INET,
-					 .sin_port = htons((uint16_t)atoi(argv[2])) };
-	inet_pton(AF_INET, argv[1], &peer.end.sin_addr);
-	peer.port = 20000;
-	peer.control = socket(AF_INET, SOCK_STREAM, 0);
-	if (connect(peer.control, (struct sockaddr *)&peer.end, sizeof(peer.end))) {
-		perror("startup: connect");
-		return 1;
-	}
-	run_combinations(argv[3], only);
+	open_control(argc, argv);
+	run_combinations();
 	RUN_ALL(cases);
 	RUN_ALL(delayed_cases);
 	RUN_ALL(rfc6581_cases);
