@@ -285,6 +285,9 @@ serve --force
 expect force-first put "$TMP/large" 127.0.0.1
 expect force-again put "$TMP/large" 127.0.0.1
 expect force-octets cmp "$TMP/large" "$TMP/in/large"
+mkdir "$TMP/in/small"
+refused force-directory 7 "could not make the file" "$xiwarp" put "$TMP/small" 127.0.0.1
+expect force-directory-told grep -q "did not keep 'small': .*: Is a directory" "$TMP/serve.log"
 ends serve-interrupted 130 INT
 serve --once
 put "$TMP/small" 127.0.0.1 >/dev/null || fail once-put "exit code $?"

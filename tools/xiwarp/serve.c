@@ -115,13 +115,25 @@ static void reply(struct peer *p, const struct xiw_xfer *x)
 	p->control_busy = true;
 }
 
+/* The peer is told a status; whoever runs this, the cause as well. */
+static void not_taken(const struct peer *p, const char *how, const char *name,
+		      enum xiw_xfer_status status, int err)
+{
+	char shown[XIW_XFER_NAME_MAX + 1];
+
+	xiw_fail(0, "%s: %s '%s': %s%s%s", p->name, how, xiw_printable(name, shown, sizeof(shown)),
+		 xiw_xfer_status_name(status), err ? ": " : "", err ? strerror(err) : "");
+}
+
 static enum xiw_xfer_status open_region(struct peer *p, struct xiw_xfer *grant)
 {
 	struct xiw_region_opts opts = { .size = sizeof(opts), .conn = p->conn };
 
 	if (!p->store.map)
 		return XIW_XFER_OK;
-	if (xiw_region_register(p->serve->engine, p->store.map, p->store.size, &opts, &p->region))
+	p->store.err = -xiw_region_register(p->serve->engine, p->store.map, p->store.size, &opts,
+					    &p->region);
+	if (p->store.err)
 		return XIW_XFER_FAILED;
 	grant->stag = xiw_region_stag(p->region);
 	return XIW_XFER_OK;
@@ -130,16 +142,13 @@ static enum xiw_xfer_status open_region(struct peer *p, struct xiw_xfer *grant)
 static void on_offer(struct peer *p, const struct xiw_xfer *offer)
 {
 	struct xiw_xfer grant = { .type = XIW_XFER_GRANT };
-	char shown[XIW_XFER_NAME_MAX + 1];
 
 	grant.status = xiw_store_begin(&p->store, p->serve->dir, p->serve->args->force, offer);
 	p->storing = grant.status == XIW_XFER_OK;
 	if (p->storing)
 		grant.status = open_region(p, &grant);
 	if (grant.status) {
-		xiw_fail(0, "%s: refused '%s': %s", p->name,
-			 xiw_printable(offer->name, shown, sizeof(shown)),
-			 xiw_xfer_status_name(grant.status));
+		not_taken(p, "refused", offer->name, grant.status, p->store.err);
 		drop_file(p);
 	} else {
 		p->state = ST_RECEIVING;
@@ -210,7 +219,6 @@ static void digest_some(struct peer *p)
 {
 	struct xiw_xfer result = { .type = XIW_XFER_RESULT, .size = p->store.size };
 	uint8_t sha256[XIW_XFER_SHA256];
-	char shown[XIW_XFER_NAME_MAX + 1];
 	uint64_t start = xiw_now_ns();
 	int done = xiw_store_digest(&p->store, DIGEST_SLICE, sha256);
 	bool equal;
@@ -225,9 +233,7 @@ static void digest_some(struct peer *p)
 	if (done > 0)
 		report(p, sha256, equal);
 	if (result.status)
-		xiw_fail(0, "%s: '%s' was not kept: %s", p->name,
-			 xiw_printable(p->store.name, shown, sizeof(shown)),
-			 xiw_xfer_status_name(result.status));
+		not_taken(p, "did not keep", p->store.name, result.status, p->store.err);
 	if (result.status && !p->serve->code)
 		p->serve->code = equal ? XIW_EXIT_FAILURE : XIW_EXIT_VERIFY;
 	drop_file(p);

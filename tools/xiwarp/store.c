@@ -136,6 +136,7 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 		return XIW_XFER_OK;
 	status = status_of(err);
 	xiw_store_end(s);
+	s->err = err;
 	return status;
 }
 
@@ -170,10 +171,9 @@ static int take_name(struct xiw_store *s)
 
 enum xiw_xfer_status xiw_store_commit(struct xiw_store *s)
 {
-	int err = take_name(s);
-
-	if (err)
-		return status_of(err);
+	s->err = take_name(s);
+	if (s->err)
+		return status_of(s->err);
 	s->temp[0] = '\0';
 	return XIW_XFER_OK;
 }

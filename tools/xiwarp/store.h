@@ -24,6 +24,7 @@ struct xiw_store {
 	uint64_t size;
 	EVP_MD_CTX *digest;
 	uint64_t digested;
+	int err; /* errno of the last failure; 0: what the status says is all */
 };
 
 /* Opens the directory, makes it if it is missing. Negative errno. */
