@@ -122,6 +122,20 @@ too_large() {
 		grep -q '"terminate_sent":{"layer":0,.*--size allows 1000' "$TMP/server"
 }
 
+# Descriptors for the engine and the listener, for no connection.
+no_descriptor() {
+	local server client told
+	spawn server rcv server prlimit --nofile=5 "$xiwarp" rping -s --path kernel
+	listens || return
+	spawn client snd client "$xiwarp" rping -c -a $V4_RCV -C 1
+	wait_until 10 grep -q 'could not be taken: Too many open files: raise' "$TMP/server"
+	told=$?
+	stop "$client"
+	stop "$server"
+	cat "$TMP/server"
+	return "$told"
+}
+
 # A server that closed first leaves its connection in TIME-WAIT: another one can listen there at once.
 again() {
 	local server
@@ -183,6 +197,7 @@ if [[ -z ${CASE:-} ]]; then
 	expect rping-verbose verbose
 	expect rping-too-large too_large
 	expect rping-again again
+	expect rping-no-descriptor no_descriptor
 	expect rping-persistent persistent
 	expect rping-usage usage
 	in_ns snd "$xiwarp" unload "$IF_SND" >/dev/null || fail unload-snd "exit code $?"

@@ -129,6 +129,10 @@ static void on_completion(struct rpings *s, const struct xiw_completion *c)
 		on_request(s, c->conn);
 		return;
 	}
+	if (c->event == XIW_EV_NOT_ACCEPTED) {
+		xiw_not_accepted(c);
+		return;
+	}
 	while (p && p->conn != c->conn)
 		p = p->next;
 	if (!p) {
@@ -248,7 +252,6 @@ static int open_client(struct rpings *s, const struct addrinfo *ai)
 /* The first address that a connection can be made to. */
 static int connect_any(struct rpings *s, const struct addrinfo *list)
 {
-	char name[80];
 	int err = 0;
 
 	for (const struct addrinfo *ai = list; ai && !xiw_stop_signal; ai = ai->ai_next) {
@@ -264,7 +267,6 @@ static int connect_any(struct rpings *s, const struct addrinfo *list)
 		return 0;
 	if (!s->all)
 		return xiw_fail(XIW_EXIT_FAILURE, "cannot connect: %s", strerror(-err));
-	snprintf(name, sizeof(name), "%s", s->all->name);
 	xiw_startup_failed(s->all->conn);
 	s->all->conn = NULL;
 	return XIW_EXIT_PEER;
