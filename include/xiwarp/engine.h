@@ -122,7 +122,4 @@ XIW_API int xiw_engine_run(struct xiw_engine *engine, int timeout_ms);
 /* Takes the oldest completion. Returns 1, or 0 if there is none. */
 XIW_API int xiw_engine_next(struct xiw_engine *engine, struct xiw_completion *completion);
 
-/* File descriptor that polls readable when xiw_engine_run() has work: for applications with a loop of their own. */
-XIW_API int xiw_engine_fd(const struct xiw_engine *engine);
-
 #endif

@@ -54,9 +54,6 @@ struct xiw_rdma_opts {
 XIW_API int xiw_rdma_attach(struct xiw_conn *conn, const struct xiw_rdma_opts *opts,
 			    struct xiw_rdma **rdma);
 
-/* NULL if the connection is not an RDMAP Stream. */
-XIW_API struct xiw_rdma *xiw_rdma_of(struct xiw_conn *conn);
-
 enum xiw_rdma_kind {
 	XIW_RDMA_SEND,
 	XIW_RDMA_WRITE,

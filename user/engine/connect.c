@@ -17,7 +17,7 @@
  * times the payload for small segments), and from the start, as it decides the window scale. Only with the
  * privilege that the direct path needs anyway; otherwise the kernel's own tuning is better.
  */
-void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path)
+static void sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path)
 {
 	int one = 1, size = (int)(e->opts.window * 4);
 
@@ -55,7 +55,7 @@ int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
 	l->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (l->fd < 0)
 		goto fail;
-	xiw_sock_prepare(l->fd, e, l->opts.path);
+	sock_prepare(l->fd, e, l->opts.path);
 	if (setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(l->fd, addr, len) || listen(l->fd, 1024))
 		goto fail;
@@ -136,7 +136,7 @@ static void accepted(struct xiw_listener *l, int fd)
 	l->told = 0;
 	c->fd = fd;
 	c->state = XIW_LISTENING;
-	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL);
+	sock_prepare(fd, l->engine, XIW_USE_KERNEL);
 	xiw_startup_begin(c, NULL);
 }
 
@@ -179,7 +179,7 @@ static int start_connect(struct xiw_conn *c)
 	c->fd = socket(c->remote.ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (c->fd < 0)
 		return -errno;
-	xiw_sock_prepare(c->fd, c->engine, c->opts.path);
+	sock_prepare(c->fd, c->engine, c->opts.path);
 	io_uring_prep_connect(xiw_sqe(c->engine, c, XIW_OP_CONNECT), c->fd,
 			      (struct sockaddr *)&c->remote, c->remote_len);
 	c->ops++;
@@ -295,7 +295,7 @@ int xiw_conn_from_fd(struct xiw_engine *e, int fd, bool initiator, const struct 
 	}
 	c->fd = fd;
 	c->upgraded = true;
-	xiw_sock_prepare(fd, e, c->opts.path);
+	sock_prepare(fd, e, c->opts.path);
 	c->state = initiator ? XIW_REQUESTED : XIW_LISTENING;
 	*conn = c;
 	xiw_startup_begin(c, upgrade);

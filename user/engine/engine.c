@@ -50,11 +50,6 @@ void xiw_dirty(struct xiw_conn *c)
 	c->engine->dirty = c;
 }
 
-int xiw_engine_fd(const struct xiw_engine *e)
-{
-	return e->ring.ring_fd;
-}
-
 /* ---- provided buffers ---------------------------------------------------------------------------- */
 
 static void buf_add(struct xiw_engine *e, uint16_t bid)

@@ -370,8 +370,6 @@ void xiw_timers_run(struct xiw_engine *e);
 void xiw_collect_soon(struct xiw_engine *e);
 
 /* port.c */
-int xiw_port_get(struct xiw_engine *e, const struct sockaddr_storage *local, struct xiw_port **port,
-		 char *why, size_t why_len);
 void xiw_port_free(struct xiw_port *p);
 int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE]);
 int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **port, char *why,
@@ -444,7 +442,6 @@ void xiw_send_cancel(struct xiw_conn *c);
 int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m);
 
 /* connect.c */
-void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path);
 void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags);
 void xiw_accept_again(struct xiw_engine *e);
 void xiw_connect_done(struct xiw_conn *c, int res);

@@ -282,8 +282,8 @@ static int port_open(struct xiw_engine *e, struct xiw_port *p, char *why, size_t
 	return err;
 }
 
-int xiw_port_get(struct xiw_engine *e, const struct sockaddr_storage *local, struct xiw_port **port,
-		 char *why, size_t len)
+static int port_of(struct xiw_engine *e, const struct sockaddr_storage *local,
+		   struct xiw_port **port, char *why, size_t len)
 {
 	char name[IF_NAMESIZE];
 	int err;
@@ -465,7 +465,7 @@ int xiw_conn_register(struct xiw_conn *c)
 		snprintf(why, len, "the kernel path was asked for");
 		return -ENOTSUP;
 	}
-	err = xiw_port_get(c->engine, &c->local, &c->port, why, len);
+	err = port_of(c->engine, &c->local, &c->port, why, len);
 	if (err)
 		return err;
 	xiw_flow_key_set(&key, &c->remote, &c->local);

@@ -376,11 +376,6 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	return 0;
 }
 
-struct xiw_rdma *xiw_rdma_of(struct xiw_conn *c)
-{
-	return c->ulp == &rdmap_ulp ? c->ulp_ctx : NULL;
-}
-
 int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
 {
 	int err;
