@@ -137,10 +137,14 @@ no_descriptor() {
 }
 
 # A server that closed first leaves its connection in TIME-WAIT: another one can listen there at once.
+closed_first() {
+	too_large >"$TMP/first" 2>&1 || { cat "$TMP/first"; return 1; }
+	in_ns rcv ss -Htan state time-wait "sport = :7174" | grep -q .
+}
 again() {
 	local server
-	too_large >"$TMP/first" 2>&1 || { cat "$TMP/first"; return 1; }
-	in_ns rcv ss -Htan state time-wait "sport = :7174" | grep -q . || return
+	# The client closes as well, once it has the Terminate, and on a slow machine may be first.
+	wait_until 20 closed_first || { cat "$TMP/first"; return 1; }
 	spawn server rcv server "$xiwarp" rping -s
 	listens || return
 	stop "$server"
