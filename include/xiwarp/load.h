@@ -47,7 +47,8 @@ XIW_API int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char 
 
 /*
  * Detaches and unpins. Flows in the direct path are given back to the kernel first; translation of
- * sequence numbers ends, so -EBUSY while flows with skew exist, unless `force` (those connections break).
+ * sequence numbers ends, so -EBUSY while flows with skew exist, unless `force` (those connections break); also
+ * if another tool has put xiw_egress in a place that is not ours.
  * -ENOENT: not loaded; -EPERM; -EUCLEAN: the pins may be somebody else's; -EINVAL. `why` as above.
  */
 XIW_API int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why,

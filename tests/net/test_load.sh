@@ -129,6 +129,27 @@ expect stale-bare bare
 refused direct-not-loaded 4 "xiwarp load IF" "$xiwarp" serve --path direct --pin-dir "/sys/fs/bpf/xiw-none-$$" \
 	"$TMP/in"
 
+# ---- attached with stock tools, as README has it; and where tc itself would have put xiw_egress
+stock() { # OPTION...: of the filter
+	in_ns rcv bpftool prog loadall "$BUILD/bpf/xiwarp.bpf.o" "$pins" pinmaps "$pins" &&
+		in_ns rcv bpftool net attach xdpdrv pinned "$pins/xiw_ingress" dev "$IF_RCV" &&
+		in_ns rcv tc filter add dev "$IF_RCV" egress "$@" bpf direct-action pinned "$pins/xiw_egress"
+}
+has_both() { in_ns rcv "$xiwarp" status | grep -q "^$IF_RCV: XDP native mode, MTU"; }
+mkdir -m 700 -p "$pins"
+expect stock stock prio 10 handle 1
+expect stock-status has_both
+expect stock-unload unload "$IF_RCV"
+expect stock-bare bare
+mkdir -m 700 -p "$pins"
+expect elsewhere stock
+expect elsewhere-status has_both
+refused elsewhere-busy 5 "xiw_egress where xiwarp did not put it" "$xiwarp" unload "$IF_RCV"
+expect elsewhere-stays attached
+in_ns rcv tc filter del dev "$IF_RCV" egress
+expect elsewhere-unload unload "$IF_RCV"
+expect elsewhere-bare bare
+
 # ---- another program
 expect other-attach other_xdp xdpdrv
 other=$(xdp_of "$IF_RCV")

@@ -16,6 +16,7 @@
 #include "flow/trust.h"
 #include "load/attach.h"
 #include "load/pins.h"
+#include "load/query.h"
 
 static const char *const stat_names[XIW_STAT__COUNT] = {
 	[XIW_STAT_OTHER] = "other",
@@ -81,7 +82,8 @@ static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, u
 		s->xdp_id = xdp_id;
 		s->mode = flags == XDP_FLAGS_SKB_MODE ? XIW_XDP_GENERIC : XIW_XDP_NATIVE;
 	}
-	if (fd >= 0 && xiw_attach_tc_id(s->ifindex) == tc_id)
+	/* Wherever it is: other tools have other places for it. */
+	if (fd >= 0 && xiw_query_egress((int)s->ifindex, tc_id) == 1)
 		s->tc_id = tc_id;
 }
 

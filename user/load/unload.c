@@ -80,6 +80,18 @@ static int release_flows(const struct xiw_pins *pins, const char *ifname, bool f
 	return err;
 }
 
+/* Another tool may have attached xiw_egress in another place; without its maps it would be of no use there. */
+static bool egress_elsewhere(const struct xiw_pins *pins, int ifindex)
+{
+	uint32_t id = 0;
+	int fd = xiw_pins_open_prog(pins, "xiw_egress", &id);
+
+	if (fd < 0)
+		return false;
+	close(fd);
+	return ifindex && xiw_attach_tc_id(ifindex) != id && xiw_query_egress(ifindex, id) == 1;
+}
+
 static int detach(const struct xiw_pins *pins, int ifindex)
 {
 	uint32_t xdp_id = 0, tc_id = 0;
@@ -131,6 +143,11 @@ static int unload_quietly(const struct xiw_pins *pins, const char *ifname, bool 
 	if (!xiw_caps_have(CAP_NET_ADMIN))
 		return xiw_why(why, why_len, -EPERM,
 			       "unloading from %s needs CAP_NET_ADMIN: run as root", ifname);
+	if (egress_elsewhere(pins, (int)if_nametoindex(ifname)))
+		return xiw_why(why, why_len, -EBUSY,
+			       "%s has xiw_egress where xiwarp did not put it ('tc filter show dev "
+			       "%s egress'): take it off there first",
+			       ifname, ifname);
 	err = release_flows(pins, ifname, force, why, why_len);
 	if (err)
 		return err;
