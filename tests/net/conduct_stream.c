@@ -91,7 +91,7 @@ void peer_send(struct peer *p, const struct seg *s)
 	r.opt_len += s->opt_len;
 	make_stream(p, p->begun * FPDU + (uint32_t)s->seq, s->evil, data, s->len);
 	if (s->bad_length)
-		raw_put(data, 0xffff, 2);
+		put(data, 0xffff, 2);
 	if (!(s->cut ? raw_send_fragments(by, &r, s->cut, s->only) : raw_send(by, &r)))
 		FAIL(p, "send: %m");
 }
