@@ -44,7 +44,8 @@ static __always_inline struct xiw_flow *xiw_flow_find(const struct xiw_flow_key 
 /*
  * Owner word and K that belong together. K counts in DIRECT only, and carries the epoch of its stretch:
  * between the two swaps that begin one they disagree. A commit may move the owner's value in between: the
- * newer one is taken. Volatile loads keep their order in the compiler and on x86.
+ * newer one is taken. Volatile loads keep their order in the compiler and on x86. Elsewhere the CPU may swap them:
+ * by its epoch no K passes for another's.
  */
 static __always_inline bool xiw_read_owner(struct xiw_flow *flow, __u64 *owner, __u64 *kernel_nxt)
 {

@@ -6,8 +6,8 @@
  * sequence numbers as the peer uses them; "kernel" numbers are what our kernel's socket uses for the same
  * octets: kernel = wire - skew (modulo 2^32).
  *
- * Who may write a field is said at each field; everybody may read everything. Fields with different
- * writers do not share a cache line, except on the cold identity lines.
+ * Who may write a field is said at its line or at the field; everybody may read everything. A line has one side
+ * that writes it often. Where another one writes as well it does so seldom, or to a line that it reads anyway.
  */
 #ifndef XIWARP_ABI_H
 #define XIWARP_ABI_H
@@ -145,7 +145,7 @@ struct xiw_flow {
 	__u32 rcv_wscale;    /* shift of the windows that we send */
 	__u32 window;	     /* octets offered beyond rcv_nxt while DIRECT */
 	__u32 ts_recent;     /* engine's TS.Recent while DIRECT; echoed by xiw_egress */
-	__u32 direct_edge; /* highest right edge (wire) advertised while DIRECT; raised by egress too */
+	__u32 direct_edge; /* highest right edge (wire) advertised while DIRECT; raised by xiw_egress too */
 	__u32 run_needed; /* aligned segments in a row, the last included, before going direct */
 	__u32 ece;	  /* enum xiw_ece: by the path that owns the stream, when it changes */
 	__u32 reserved0[4];
@@ -164,8 +164,12 @@ struct xiw_flow {
 	__u64 control_segs;  /* segments without data passed, in any path */
 
 	/* Line 2: written by xiw_egress. */
-	__u32 snd_nxt;		/* highest wire seq sent by the kernel socket */
-	__u32 kernel_edge;	/* highest right edge (wire) advertised by the kernel socket */
+	__u32 snd_nxt; /* highest wire seq sent by the kernel socket */
+	/*
+	 * Highest right edge (wire) that the kernel socket advertised, or was opened to by the library, which raises it
+	 * then; xiw_ingress brings it up in long stretches.
+	 */
+	__u32 kernel_edge;
 	__u64 egress_segs;	/* segments seen */
 	__u64 egress_rewritten; /* of these, with ack, window, SACK or ECE changed */
 	__u32 acked;		/* last acknowledgement (wire) of the kernel socket */
@@ -179,7 +183,7 @@ struct xiw_flow {
 	__u64 injected;	    /* segments given to the kernel socket */
 	__u64 acks_sent;    /* by AF_XDP */
 	__u64 armed;	    /* KERNEL -> ARMED */
-	__u64 segs_dropped; /* by the engine's TCP receiver */
+	__u64 segs_dropped; /* by the engine: damaged, refused by its TCP receiver, or too late */
 
 	/* Line 4: counts of the ends of the direct path, by enum xiw_reason. */
 	__u32 why[16]; /* XDP and engine both add, atomically: rare events */

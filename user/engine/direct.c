@@ -317,6 +317,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		if (k)
 			xiw_tcp_keep_set(&k->node, &t);
 		kept = xiw_tcp_rx_keep(&c->tcp, k ? &k->node : NULL) == XIW_TCP_KEEP;
+		c->flow->segs_dropped += !kept;
 		if (k && !kept) {
 			k->packet.frags = 0; /* the caller's again */
 			xiw_kept_free(c->engine, k);
@@ -326,6 +327,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_WHY_FIN : XIW_WHY_URGENT, s);
 		break;
 	case XIW_TCP_DROP:
+		c->flow->segs_dropped++;
 		break;
 	}
 	/* A duplicate ACK says what a later one cannot: it does not wait for the end of the batch. */
@@ -403,8 +405,11 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 
 	if (!c || !read_segment(c, p, meta, &seg))
 		return false;
-	if (c->rx_dead && !c->leaving)
-		return false; /* nothing more is placed or delivered; TCP sends it again, to the socket */
+	if (c->rx_dead && !c->leaving) {
+		/* Nothing more is placed or delivered; TCP sends it again, to the socket. */
+		c->flow->segs_dropped++;
+		return false;
+	}
 	if (!current(c, q, p, meta)) {
 		xiw_stale_segment(c, p, meta);
 		return false;

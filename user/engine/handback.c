@@ -221,13 +221,16 @@ void xiw_stale_segment(struct xiw_conn *c, const struct xiw_packet *p, const str
 	uint64_t owner = xiw_flow_owner(c->flow);
 
 	if (xiw_owner_path(owner) != XIW_PATH_KERNEL && xiw_owner_path(owner) != XIW_PATH_ARMED)
-		return;
+		goto drop;
 	raise_high(c, p, meta);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (xiw_flow_owner(c->flow) != owner)
-		return;
+		goto drop;
 	note_ecn(c, p, meta);
 	inject_segment(c, p, meta, meta->payload_len, xiw_owner_value(owner));
+	return;
+drop:
+	c->flow->segs_dropped++;
 }
 
 /*

@@ -62,7 +62,7 @@
 
 /*
  * The most completions that one received packet can cause: an FPDU takes 20 octets at least. While
- * the queue has less room, no packet is taken.
+ * the queue has less room, no batch of packets is taken, and no FPDU from a socket.
  */
 #define XIW_CQ_RESERVE 1024u
 
@@ -296,7 +296,10 @@ struct xiw_engine {
 	uint32_t cq_mask;
 	uint32_t cq_tail __attribute__((aligned(64)));
 	uint32_t cq_head __attribute__((aligned(64)));
-	/* Events that found the queue full: bounded by what the application has queued and posted. */
+	/*
+	 * Events that found the queue full: bounded by what the application has queued and posted, and by the messages
+	 * in one batch of packets and those kept behind a gap that it fills.
+	 */
 	struct xiw_completion *overflow __attribute__((aligned(64)));
 	size_t overflow_n, overflow_room;
 	bool lost_event;
