@@ -88,7 +88,7 @@ struct xiw_completion {
 };
 
 /*
- * Makes an engine. -EINVAL: opts; -ENOMEM; -EPERM, -ENOSYS: io_uring is not to be had.
+ * Makes an engine. -EINVAL: opts; -ENAMETOOLONG: pin_dir; -ENOMEM; -EMFILE; -EPERM, -ENOSYS: io_uring is not to be had.
  * opts may be NULL for the defaults.
  */
 XIW_API int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **engine);

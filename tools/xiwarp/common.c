@@ -239,7 +239,9 @@ int xiw_engine_failed(int err)
 				"kernel.io_uring_disabled, "
 				"and the container's seccomp profile",
 				strerror(-err));
-	/* The engine's options are fixed, so what is invalid is a flag that the kernel does not know. */
+	if (err == -ENAMETOOLONG)
+		return xiw_fail(XIW_EXIT_USAGE, "the pin directory's name is too long");
+	/* The engine's other options are fixed, so what is invalid is a flag that the kernel does not know. */
 	if (err == -EINVAL && !uname(&uts))
 		return xiw_fail(XIW_EXIT_UNSUPPORTED,
 				"io_uring of kernel %s is too old: Linux 6.1 or newer is needed",

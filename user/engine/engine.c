@@ -118,8 +118,12 @@ static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
 	    !power_of_two(e->opts.frames) || e->opts.frames < 256 || e->opts.window < 4096 ||
 	    e->opts.window > 1u << 29)
 		return -EINVAL;
-	snprintf(e->pin_dir, sizeof(e->pin_dir), "%s",
-		 e->opts.pin_dir ? e->opts.pin_dir : XIW_PIN_DIR);
+	if (!e->opts.pin_dir)
+		e->opts.pin_dir = XIW_PIN_DIR;
+	if (strlen(e->opts.pin_dir) >= sizeof(e->pin_dir))
+		return -ENAMETOOLONG;
+	strcpy(e->pin_dir, e->opts.pin_dir);
+	e->opts.pin_dir = e->pin_dir;
 	return 0;
 }
 

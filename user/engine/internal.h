@@ -289,7 +289,7 @@ struct xiw_engine {
 	struct io_uring ring;
 	bool ring_ready;
 	struct xiw_engine_opts opts;
-	char pin_dir[256];
+	char pin_dir[465]; /* as long as xiw_load() takes it */
 
 	/* Completion queue: this thread writes tail, xiw_engine_next() head. */
 	struct xiw_completion *cq;

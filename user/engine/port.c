@@ -252,7 +252,7 @@ static int open_sockets(struct xiw_engine *e, char *why, size_t len)
 
 static int port_open(struct xiw_engine *e, struct xiw_port *p, char *why, size_t len)
 {
-	char dir[400];
+	char dir[512];
 	int err;
 
 	p->table = (struct xiw_table){
