@@ -75,7 +75,7 @@ struct xiw_conn_opts {
 /*
  * Starts to listen (Responder). opts are copied and serve every connection accepted. Events for new
  * connections (XIW_EV_REQUEST) carry opts->user_data until xiw_conn_set_user_data().
- * Negative errno of socket, bind, listen.
+ * -EINVAL: opts; -ENOMEM; negative errno of socket, bind, listen.
  */
 XIW_API int xiw_listen(struct xiw_engine *engine, const struct sockaddr *addr, socklen_t len,
 		       const struct xiw_conn_opts *opts, struct xiw_listener **listener);
@@ -158,20 +158,22 @@ struct xiw_message {
 /*
  * Queues a message; messages leave in order. -EAGAIN: send_depth messages are queued;
  * -ENOTCONN: not established (a Responder: no FPDU came yet, RFC 5044 section 7.1.2 rule 4, is queued,
- * not refused); -EMSGSIZE: too long; -EINVAL: no such queue, or TO + length wraps; -EPIPE: closing.
+ * not refused); -EMSGSIZE: too long; -EINVAL: no such queue, no buf, or TO + length wraps; -EPIPE: closing.
  */
 XIW_API int xiw_conn_send(struct xiw_conn *conn, const struct xiw_message *message);
 
 /*
  * Posts a buffer for the next untagged message of queue qn. Allowed from XIW_EV_REQUEST or
- * xiw_connect() on, so that no message finds its queue empty. -EAGAIN: recv_depth are posted; -EINVAL: qn.
+ * xiw_connect() on, so that no message finds its queue empty. -EAGAIN: recv_depth are posted; -EINVAL: qn, or no
+ * buf; -ESHUTDOWN: the incoming stream is in error, or has ended.
  */
 XIW_API int xiw_conn_post_recv(struct xiw_conn *conn, uint32_t qn, void *buf, uint32_t len,
 			       uint64_t user_data);
 
 /*
  * Graceful close: what is queued is sent, then our half is closed; XIW_EV_CLOSED comes when the peer
- * has closed his. Messages of the peer are delivered until then.
+ * has closed his. Messages of the peer are delivered until then. Before XIW_EV_CONNECTED as xiw_conn_abort().
+ * Returns 0.
  */
 XIW_API int xiw_conn_close(struct xiw_conn *conn);
 /* Resets the TCP connection; XIW_EV_CLOSED follows. */

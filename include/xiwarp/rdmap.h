@@ -117,7 +117,7 @@ static inline bool xiw_rdma_invalidated(const struct xiw_completion *c)
 
 /*
  * Graceful end (section 6.2): what is posted is completed first, Reads included, as are those of the peer's that
- * came; then xiw_conn_close(). Reads that the peer can no longer answer, as it has closed, are flushed.
+ * came; then xiw_conn_close(). Reads that the peer can no longer answer, as it has closed, are flushed. Returns 0.
  */
 XIW_API int xiw_rdma_close(struct xiw_rdma *rdma);
 

@@ -18,7 +18,7 @@ const struct xiw_cmd *const xiw_cmds[] = {
 };
 
 const struct xiw_opt xiw_global_opts[] = {
-	{ XIW_OPT_JSON, "json", NULL, "report as JSON, one object per line" },
+	{ XIW_OPT_JSON, "json", NULL, "report as JSON, one line for each report" },
 	{ XIW_OPT_PIN_DIR, "pin-dir", "DIR",
 	  "where programs and maps are pinned, on a BPF file system; default " XIW_PIN_DIR },
 	{ XIW_OPT_HELP, "help", NULL, "show help and exit" },
