@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "tests/net/conduct.h"
+#include "tests/net/conduct_loss.h"
 
 #define ATTEMPTS 4
 #define CASES_MAX 256
@@ -30,6 +31,7 @@ struct leg {
 	struct peer peer;
 	pthread_t thread;
 	bool ok;
+	uint64_t lost; /* by this machine while it ran: its own, or another's */
 };
 
 struct test {
@@ -76,16 +78,20 @@ static void *run_leg(void *arg)
 {
 	struct leg *leg = arg;
 	struct peer *p = &leg->peer;
+	uint64_t before;
 
 	while (sem_wait(&places))
 		;
+	before = app_lost + loss_of_backlogs();
 	if (setns(wire.ns, CLONE_NEWNET) ||
 	    !open_raw(&p->raw, p->v6, p->app->port, p->direct ? DIRECT_PORT : KERNEL_PORT, 0)) {
 		snprintf(p->why, sizeof(p->why), "the peer's socket: %m");
 	} else {
 		leg->ok = peer_run(p);
+		leg->lost = raw_lost(&p->raw);
 		raw_close(&p->raw);
 	}
+	leg->lost += app_lost + loss_of_backlogs() - before;
 	sem_post(&places);
 	return NULL;
 }
@@ -117,10 +123,31 @@ static void join(struct test *t, bool direct)
 	pthread_join(t->leg[direct].thread, NULL);
 }
 
-/* A stall of this machine, that XDP took for one of the engine: what was tested is not the direct path. */
+static const char *fault(const struct test *t)
+{
+	const struct leg *k = &t->leg[0], *d = &t->leg[1];
+
+	if (!k->ok)
+		return k->peer.why;
+	if (!d->ok)
+		return d->peer.why;
+	return strcmp(k->peer.trace, d->peer.trace) ? "a peer can tell the paths" : NULL;
+}
+
+/*
+ * A stall of this machine, that XDP took for one of the engine: what was tested is not the direct path. Or one that
+ * lost segments, which a peer did not send again.
+ */
 static bool disturbed(struct test *t)
 {
 	struct leg *leg = &t->leg[1];
+	uint64_t lost = t->leg[0].lost + leg->lost;
+
+	if (fault(t) && lost) {
+		printf("-- %s%s: %s; but %ju segments were lost meanwhile\n", t->script->name,
+		       t->v6 ? "-v6" : "", fault(t), (uintmax_t)lost);
+		return true;
+	}
 
 	if (leg->peer.flags & ALONE || !leg->peer.app->conn || setjmp(leg->peer.end))
 		return false;
@@ -129,15 +156,9 @@ static bool disturbed(struct test *t)
 
 static bool judge(struct test *t)
 {
-	const char *why = NULL;
+	const char *why = fault(t);
 	struct leg *k = &t->leg[0], *d = &t->leg[1];
 
-	if (!k->ok)
-		why = k->peer.why;
-	else if (!d->ok)
-		why = d->peer.why;
-	else if (strcmp(k->peer.trace, d->peer.trace))
-		why = "a peer can tell the paths";
 	if (!why) {
 		printf("PASS %s%s\n", t->script->name, t->v6 ? "-v6" : "");
 		return true;

@@ -54,6 +54,8 @@ struct app {
 extern struct app apps[PORTS];
 /* What the application does at all: take completions; run the engine. */
 extern _Atomic bool app_deaf, app_hangs;
+/* Frames that its AF_XDP sockets lost. */
+extern _Atomic uint64_t app_lost;
 
 bool end_start(void);
 void end_stop(void);

@@ -11,11 +11,13 @@
 #include <unistd.h>
 
 #include "tests/net/conduct.h"
+#include "tests/net/conduct_loss.h"
 
 #define WINDOW (128u << 10)
 
 struct app apps[PORTS];
 _Atomic bool app_deaf, app_hangs;
+_Atomic uint64_t app_lost;
 
 static struct xiw_engine *engine;
 static int listener[2]; /* for the kernel path, for the direct path */
@@ -143,6 +145,7 @@ static void *work(void *arg)
 			handle(&c);
 		for (struct app *a = apps; a < apps + PORTS; a++)
 			serve(a);
+		app_lost = loss_of_rings(engine);
 	}
 	for (struct app *a = apps; a < apps + PORTS; a++)
 		if (a->conn)

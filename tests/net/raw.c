@@ -291,6 +291,14 @@ bool raw_open(struct raw *r, const char *ifname)
 	       !bind(r->fd, (struct sockaddr *)&ll, sizeof(ll));
 }
 
+unsigned int raw_lost(struct raw *r)
+{
+	struct tpacket_stats stats = {};
+	socklen_t len = sizeof(stats);
+
+	return getsockopt(r->fd, SOL_PACKET, PACKET_STATISTICS, &stats, &len) ? 0 : stats.tp_drops;
+}
+
 void raw_close(struct raw *r)
 {
 	close(r->fd);

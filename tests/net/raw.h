@@ -72,6 +72,8 @@ struct raw_got {
 /* Binds to `ifname` of this thread's network namespace. False: errno. */
 bool raw_open(struct raw *r, const char *ifname);
 void raw_close(struct raw *r);
+/* Segments that came and found no room in the socket's buffer, since the last call. */
+unsigned int raw_lost(struct raw *r);
 
 bool raw_send(struct raw *r, const struct raw_seg *s);
 /* In fragments: `cut` octets of IP payload in the first (a multiple of 8). `only`: 0 both, else 1 or 2. */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef XIW_TEST_NET_CONDUCT_LOSS_H
+#define XIW_TEST_NET_CONDUCT_LOSS_H
+
+#include <stdint.h>
+
+struct xiw_engine;
+
+uint64_t loss_of_rings(const struct xiw_engine *engine);
+uint64_t loss_of_backlogs(void);
+
+#endif
