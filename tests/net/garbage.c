@@ -9,22 +9,13 @@
  * its TCP sent again, how the connection ended. Exit codes: 0 the receiver has ended it, 1 not, or no
  * connection, 2 usage.
  */
-#include <arpa/inet.h>
-#include <errno.h>
 #include <netdb.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "crc32c/crc32c.h"
+#include "tests/net/common.h"
+#include "tests/net/octets.h"
 
 #define PATIENCE_S 15 /* the receiver waits 10 s for a Request */
 #define FPDU_MAX 66000
@@ -35,30 +26,6 @@ struct peer {
 	uint32_t stag;
 	uint64_t size, to;
 };
-
-static void die(const char *what)
-{
-	fprintf(stderr, "garbage: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static void put16(uint8_t *p, uint16_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	put16(p, (uint16_t)(v >> 16));
-	put16(p + 2, (uint16_t)v);
-}
-
-static void put64(uint8_t *p, uint64_t v)
-{
-	put32(p, (uint32_t)(v >> 32));
-	put32(p + 4, (uint32_t)v);
-}
 
 static void pattern(uint8_t *p, size_t len, uint32_t seed)
 {
@@ -92,10 +59,10 @@ static size_t frame(uint8_t *f, size_t ulpdu_len)
 	size_t len = 2 + ulpdu_len;
 	uint32_t crc;
 
-	put16(f, (uint16_t)ulpdu_len);
+	put(f, ulpdu_len, 2);
 	while (len % 4)
 		f[len++] = 0;
-	crc = xiw_crc32c(0, f, len);
+	crc = crc32c(f, len);
 	for (int i = 0; i < 4; i++) /* least significant octet first (section 4.4) */
 		f[len++] = (uint8_t)(crc >> 8 * i);
 	return len;
@@ -107,8 +74,8 @@ static size_t tagged(uint8_t *f, uint8_t control, uint32_t stag, uint64_t to, si
 {
 	f[2] = TAGGED | control;
 	f[3] = 0;
-	put32(f + 4, stag);
-	put64(f + 8, to);
+	put(f + 4, stag, 4);
+	put(f + 8, to, 8);
 	pattern(f + 16, len, (uint32_t)to);
 	return frame(f, 14 + len);
 }
@@ -118,9 +85,9 @@ static size_t untagged(uint8_t *f, uint8_t control, uint32_t qn, uint32_t msn, u
 {
 	f[2] = control;
 	memset(f + 3, 0, 5);
-	put32(f + 8, qn);
-	put32(f + 12, msn);
-	put32(f + 16, mo);
+	put(f + 8, qn, 4);
+	put(f + 12, msn, 4);
+	put(f + 16, mo, 4);
 	pattern(f + 20, len, mo);
 	return frame(f, 18 + len);
 }
@@ -139,7 +106,7 @@ static void request(uint8_t f[20], uint8_t rev, uint16_t pd_len)
 	memcpy(f, "MPA ID Req Frame", 16);
 	f[16] = 0x40; /* C */
 	f[17] = rev;
-	put16(f + 18, pd_len);
+	put(f + 18, pd_len, 2);
 }
 
 static void start(struct peer *p)
@@ -150,7 +117,7 @@ static void start(struct peer *p)
 	push(p, f, sizeof(f));
 	if (recv(p->fd, f, sizeof(f), MSG_WAITALL) != sizeof(f) ||
 	    memcmp(f, "MPA ID Rep Frame", 16))
-		die("no Reply");
+		die_errno("no Reply");
 	good(p, PRELUDE);
 }
 
@@ -262,52 +229,51 @@ static void bad_crc(struct peer *p)
 	}
 }
 
-static void unknown_stag(struct peer *p)
+/* A message of one segment. */
+static void one_tagged(struct peer *p, uint8_t control, uint32_t stag, uint64_t to)
 {
 	uint8_t f[2048];
 
 	start(p);
-	push(p, f, tagged(f, DV | LAST, p->stag ^ 0x01010101, p->to, 100));
+	push(p, f, tagged(f, control, stag, to, 100));
+}
+
+static void one_untagged(struct peer *p, uint8_t control, uint32_t qn, uint32_t msn, uint32_t mo)
+{
+	uint8_t f[2048];
+
+	start(p);
+	push(p, f, untagged(f, control, qn, msn, mo, 100));
+}
+
+static void unknown_stag(struct peer *p)
+{
+	one_tagged(p, DV | LAST, p->stag ^ 0x01010101, p->to);
 }
 
 static void out_of_bounds(struct peer *p)
 {
-	uint8_t f[2048];
-
-	start(p);
-	push(p, f, tagged(f, DV | LAST, p->stag, p->size - 99, 100));
+	one_tagged(p, DV | LAST, p->stag, p->size - 99);
 }
 
 static void to_wrap(struct peer *p)
 {
-	uint8_t f[2048];
-
-	start(p);
-	push(p, f, tagged(f, DV | LAST, p->stag, UINT64_MAX - 9, 100));
+	one_tagged(p, DV | LAST, p->stag, UINT64_MAX - 9);
 }
 
 static void version_tagged(struct peer *p)
 {
-	uint8_t f[2048];
-
-	start(p);
-	push(p, f, tagged(f, 2 | LAST, p->stag, p->to, 100));
+	one_tagged(p, 2 | LAST, p->stag, p->to);
 }
 
 static void version_untagged(struct peer *p)
 {
-	uint8_t f[2048];
-
-	start(p);
-	push(p, f, untagged(f, 0 | LAST, 0, 1, 0, 100));
+	one_untagged(p, 0 | LAST, 0, 1, 0);
 }
 
 static void invalid_qn(struct peer *p)
 {
-	uint8_t f[2048];
-
-	start(p);
-	push(p, f, untagged(f, DV | LAST, 3, 1, 0, 100));
+	one_untagged(p, DV | LAST, 3, 1, 0);
 }
 
 /* More messages in one segment than buffers are posted: nobody can post more in between. */
@@ -324,18 +290,12 @@ static void no_buffer(struct peer *p)
 
 static void msn_range(struct peer *p)
 {
-	uint8_t f[2048];
-
-	start(p);
-	push(p, f, untagged(f, DV | LAST, 0, 0x80000000, 0, 100));
+	one_untagged(p, DV | LAST, 0, 0x80000000, 0);
 }
 
 static void message_offset(struct peer *p)
 {
-	uint8_t f[2048];
-
-	start(p);
-	push(p, f, untagged(f, DV | LAST, 0, 1, 0x7fffffff, 100));
+	one_untagged(p, DV | LAST, 0, 1, 0x7fffffff);
 }
 
 static void too_long(struct peer *p)
@@ -444,7 +404,7 @@ static void name_of(int fd, char *text, size_t size)
 	if (getsockname(fd, (struct sockaddr *)&addr, &len) ||
 	    getnameinfo((struct sockaddr *)&addr, len, host, sizeof(host), port, sizeof(port),
 			NI_NUMERICHOST | NI_NUMERICSERV))
-		die("getsockname");
+		die_errno("getsockname");
 	snprintf(text, size, addr.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 }
 
@@ -465,7 +425,7 @@ static int connect_to(const char *host, const char *port, uint16_t from)
 	if (fd < 0 || bind(fd, (struct sockaddr *)&local, addr->ai_addrlen) ||
 	    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) ||
 	    connect(fd, addr->ai_addr, addr->ai_addrlen))
-		die("connect");
+		die_errno("connect");
 	freeaddrinfo(addr);
 	return fd;
 }
