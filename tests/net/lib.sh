@@ -9,6 +9,9 @@
 #   reap PID SECONDS; stop PID [SIGNAL] await its end, or cause it; both return its exit code
 #   wait_until SECONDS CMD...; wait_listen SIDE PORT [SECONDS]
 #   pass NAME; fail NAME WHY; skip NAME WHY; expect NAME CMD...; finish
+#   refused NAME CODE WORDS CMD...      on rcv: CODE, and one line on standard error, with WORDS
+#   field KEY [FILE]                    its value in the last line of JSON in FILE ($report, $TMP/json)
+#   cases PEER END PATH                 a peer of plain sockets against the library's end; CASE chooses
 #   random_file FILE MIB; set_sysctl SIDE KEY VALUE; tcp_timestamps SIDE 0|1; tcp_sack SIDE 0|1
 #   wire_clamp OCTETS                   at most so much of a connection in flight from snd
 #   wire_counts                         frames, octets and losses of the fair wire's middle
@@ -132,6 +135,44 @@ wait_listen() {
 
 random_file() {
 	head -c "$(($2 * 1048576))" /dev/urandom >"$1"
+}
+
+refused() {
+	local name=$1 code=$2 words=$3 rc
+	shift 3
+	in_ns rcv timeout 30 "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
+	rc=$?
+	if ((rc != code)); then
+		fail "$name" "exit code $rc, not $code: $(cat "$TMP/err")"
+	elif [[ -s $TMP/out || $(wc -l <"$TMP/err") != 1 ]]; then
+		fail "$name" "not one line of error: $(cat "$TMP/out" "$TMP/err")"
+	elif ! grep -qF -- "$words" "$TMP/err"; then
+		fail "$name" "does not say '$words': $(cat "$TMP/err")"
+	else
+		pass "$name"
+	fi
+}
+
+field() {
+	sed -n "s/.*\"$1\": *\"\{0,1\}\([^,}\"]*\).*/\1/p" "${2:-$report}" | tail -n 1
+}
+
+# Every case is a line of its own.
+cases() {
+	local end pid rc
+	spawn end rcv "end-$3" "$BUILD/tests/net/$2" 15999 "$3"
+	wait_listen rcv 15999 || fail "$3" "nobody listens: $(cat "$TMP/end-$3")"
+	spawn pid snd "cases-$3" "$BUILD/tests/net/$1" "$V4_RCV" 15999 "$3" ${CASE:+"$CASE"}
+	reap "$pid" 100
+	rc=$?
+	((rc == 124)) && stop "$pid"
+	cat "$TMP/cases-$3"
+	((rc > 1)) && fail "$3" "the peer: exit code $rc"
+	((rc == 1)) && ((_failures++))
+	reap "$end" 20
+	rc=$?
+	((rc == 0)) || fail "$3-end" "exit code $rc: $(cat "$TMP/end-$3")"
+	((rc == 124)) && stop "$end"
 }
 
 # ---- the wire --------------------------------------------------------------------------------------
@@ -394,6 +435,7 @@ _cleanup() {
 }
 
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/xiw-$$.XXXXXX")
+report=$TMP/json
 trap _cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

@@ -12,10 +12,6 @@
 
 MIB=1024 TURNS=300 ISN=0xee000000 WRAP=$((0x12000000))
 
-field() { # NAME FILE
-	sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$2"
-}
-
 one_run() { # NAME ADDRESS OPTION...
 	local name=$1 address=$2 sent=$TMP/sent got=$TMP/got rc_recv rc_send
 	shift 2

@@ -20,11 +20,6 @@ command -v tshark dumpcap >/dev/null || {
 	finish
 }
 
-# field FILE KEY: of the last line of JSON.
-field() {
-	sed -n "s/.*\"$2\": *\([^,}]*\).*/\1/p" "$1" | tail -n 1
-}
-
 capture() {
 	spawn dumpcap snd dumpcap dumpcap -q -P -i "$IF_SND" -s 0 -f "tcp port 15044" -B 64 -w "$TMP/pcap"
 	wait_until 10 grep -q '^File:' "$TMP/dumpcap" || fail capture "$(cat "$TMP/dumpcap")"
@@ -80,16 +75,16 @@ judge() {
 	else
 		pass "$name-crc"
 	fi
-	octets=$(field "$report" octets) # of the file, all tagged; untagged messages are not counted there
+	octets=$(field octets) # of the file, all tagged; untagged messages are not counted there
 	if [[ -n $octets ]]; then
 		expect "$name-octets" [ "$tagged" = "$octets" ]
 	else
-		octets=$(($(field "$report" octets_direct) + $(field "$report" octets_kernel)))
+		octets=$(($(field octets_direct) + $(field octets_kernel)))
 		expect "$name-octets" [ "$payload" = "$octets" ]
 	fi
-	counted=$(field "$report" fpdus)
+	counted=$(field fpdus)
 	[[ -z $counted ]] || expect "$name-fpdus" [ "$all" = "$counted" ]
-	share=$(field "$report" direct_share)
+	share=$(field direct_share)
 	expect "$name-direct" awk "BEGIN { exit !($share >= 0.95) }"
 }
 

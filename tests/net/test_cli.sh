@@ -10,23 +10,6 @@ nobody=(setpriv --reuid=65534 --regid=65534 --clear-groups)
 server=
 chmod 755 "$TMP"
 
-# refused NAME CODE WORDS COMMAND...: CODE, and one line on standard error that contains WORDS.
-refused() {
-	local name=$1 code=$2 words=$3 rc
-	shift 3
-	in_ns rcv timeout 30 "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
-	rc=$?
-	if ((rc != code)); then
-		fail "$name" "exit code $rc, not $code: $(cat "$TMP/err")"
-	elif [[ $(wc -l <"$TMP/err") != 1 ]]; then
-		fail "$name" "not one line of error: $(cat "$TMP/err")"
-	elif ! grep -qF -- "$words" "$TMP/err"; then
-		fail "$name" "does not say '$words': $(cat "$TMP/err")"
-	else
-		pass "$name"
-	fi
-}
-
 serve() { # OPTION...
 	rm -rf "$TMP/in"
 	spawn server rcv serve.log sh -c 'exec "$@" >"$0"' "$TMP/serve.json" \

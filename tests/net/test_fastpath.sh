@@ -12,10 +12,6 @@ mib=1048576
 warm=$((32 * mib)) measured=$((256 * mib))
 most=250 # system calls per 1000 segments
 
-field() {
-	sed -n "s/.*\"$1\": *\([^,}]*\).*/\1/p" "$TMP/json" | tail -n 1
-}
-
 # stream ADDRESS: sets the fields of the receiver's report.
 stream() {
 	local receiver sender rc key

@@ -8,19 +8,6 @@
 . "${0%/*}/lib.sh"
 . "${0%/*}/trouble.sh"
 
-# refused NAME CODE WORDS COMMAND...: CODE, and one line on standard error that contains WORDS.
-refused() {
-	local name=$1 code=$2 words=$3 rc
-	shift 3
-	in_ns rcv timeout 30 "$@" >/dev/null 2>"$TMP/err"
-	rc=$?
-	if ((rc == code)) && [[ $(wc -l <"$TMP/err") == 1 ]] && grep -qF -- "$words" "$TMP/err"; then
-		pass "$name"
-	else
-		fail "$name" "exit code $rc, not $code with '$words': $(cat "$TMP/err")"
-	fi
-}
-
 is_direct() { _on_path "$1" "$2" direct; }
 
 # Connections 1 and 2 of receiver A need the programs: one direct, one that was and is misaligned now. 3 never was.

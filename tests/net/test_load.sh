@@ -8,23 +8,6 @@
 xiwarp=$BUILD/xiwarp
 pins=/sys/fs/bpf/xiwarp/$IF_RCV
 
-# refused NAME CODE WORDS COMMAND...: CODE, one line on standard error that contains WORDS, nothing else.
-refused() {
-	local name=$1 code=$2 words=$3 rc
-	shift 3
-	in_ns rcv timeout 30 "$@" >"$TMP/out" 2>"$TMP/err"
-	rc=$?
-	if ((rc != code)); then
-		fail "$name" "exit code $rc, not $code: $(cat "$TMP/err")"
-	elif [[ -s $TMP/out || $(wc -l <"$TMP/err") != 1 ]]; then
-		fail "$name" "not one line of error: $(cat "$TMP/out" "$TMP/err")"
-	elif ! grep -qF -- "$words" "$TMP/err"; then
-		fail "$name" "does not say '$words': $(cat "$TMP/err")"
-	else
-		pass "$name"
-	fi
-}
-
 xdp_of() { in_ns rcv ip -d link show dev "$1" | sed -n 's/.*prog\/xdp id \([0-9]*\).*/\1/p'; }
 tc_of() { in_ns rcv tc filter show dev "$1" egress | grep -c 'xiw_egress.*direct-action'; }
 

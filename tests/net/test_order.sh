@@ -12,11 +12,7 @@
 # Messages of a segment each, or the sender's kernel would show TC several in one.
 LEN=$((64 << 10))
 pins=/sys/fs/bpf/xiw-hold-$$
-out=$TMP/out acts=0
-
-field() { # NAME
-	sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$out"
-}
+report=$TMP/out acts=0
 
 # wire [NTH DAMAGE DOUBLED LOSS UNTIL]: what befalls the sender's data segments from now on (hold.bpf.c). While one is
 # held, TCP takes nothing for lost because it is late.
@@ -120,7 +116,7 @@ loss_at_the_hand_off() {
 	rc=$?
 	reap "$recv" 10 || rc=1
 	let_go
-	out=$got
+	report=$got
 	if ((rc)); then
 		stop "$send"
 		stop "$recv"
@@ -130,7 +126,7 @@ loss_at_the_hand_off() {
 	else
 		pass "$name ($acts segments lost, $(field went_direct) to direct, $(field went_kernel) to kernel)"
 	fi
-	out=$TMP/out
+	report=$TMP/out
 }
 loss_at_the_hand_off
 
@@ -143,9 +139,9 @@ small() {
 	wait_listen rcv 15046 5
 	spawn send snd send "$BUILD/tests/net/order" -n "$segments" "$@" -o "$TMP/want" send "$V4_RCV"
 	if [[ $when == during ]]; then
-		wait_until 20 map_is_right "$out"
+		wait_until 20 map_is_right "$report"
 		sleep 0.2 # for what should not be placed
-		cp "$out" "$TMP/during"
+		cp "$report" "$TMP/during"
 		let_go
 	fi
 	reap "$send" 30
@@ -156,7 +152,7 @@ small() {
 	((rc_send == 0 && rc_recv == 0)) && return
 	stop "$send"
 	stop "$recv"
-	fail "$name" "exit codes $rc_send, $rc_recv: $(cat "$TMP/send" "$out" | head -c 900)"
+	fail "$name" "exit codes $rc_send, $rc_recv: $(cat "$TMP/send" "$report" | head -c 900)"
 	return 1
 }
 
@@ -171,11 +167,11 @@ content_is_right() { # MESSAGES
 }
 
 told() {
-	cat "$TMP/during" "$TMP/send" "$out" | head -c 1200
+	cat "$TMP/during" "$TMP/send" "$report" | head -c 1200
 }
 
 export CONTENT=$TMP/content
-out=$TMP/log
+report=$TMP/log
 
 name=several-behind-a-marker
 wire 5 0 0 0 12

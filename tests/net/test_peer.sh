@@ -47,23 +47,6 @@ sinks() {
 	sink "$1" c 0x1234 --first-msn 0xfffffff8
 }
 
-ulp() {
-	local end pid rc
-	spawn end rcv "end-$1" "$tests/peer_recv" 15999 "$1"
-	wait_listen rcv 15999 || fail "$1" "nobody listens: $(cat "$TMP/end-$1")"
-	spawn pid snd "ulp-$1" "$tests/peer_ulp" "$V4_RCV" 15999 "$1" ${CASE:+"$CASE"}
-	reap "$pid" 50
-	rc=$?
-	((rc == 124)) && stop "$pid"
-	cat "$TMP/ulp-$1"
-	((rc > 1)) && fail "$1" "the peer: exit code $rc"
-	((rc == 1)) && ((_failures++))
-	reap "$end" 15
-	rc=$?
-	((rc == 0)) || fail "$1-end" "exit code $rc: $(cat "$TMP/end-$1")"
-	((rc == 124)) && stop "$end"
-}
-
 wire_up plain
 # A silent peer is given up after a second and a half (tcp(7)); nothing is lost here otherwise.
 set_sysctl rcv net.ipv4.tcp_retries2 2
@@ -72,7 +55,7 @@ in_ns snd ip route replace 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min 5ms 
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
 for path in kernel direct; do
 	[[ -n ${CASE:-} ]] || sinks $path
-	ulp $path
+	cases peer_ulp peer_recv $path
 done
 # With and without Markers.
 [[ -n ${CASE:-} ]] || expect split-at-every-octet [ "$(wc -l <"$TMP/split")" = 4 ]

@@ -42,23 +42,6 @@ nobody() { in_ns rcv "$as" none "$@"; }
 words() { tr -s ', ' '\n' <<<"${1/none/}" | grep .; }
 without() { words "$2" | grep -vx "$1" | paste -sd, | grep . || echo none; }
 
-# refused NAME CODE WORDS COMMAND...: CODE, and one line on standard error that contains WORDS.
-refused() {
-	local name=$1 code=$2 words=$3 rc
-	shift 3
-	in_ns rcv timeout 20 "$@" >"$TMP/out" 2>"$TMP/err" </dev/null
-	rc=$?
-	if ((rc != code)); then
-		fail "$name" "exit code $rc, not $code: $(cat "$TMP/err")"
-	elif [[ $(wc -l <"$TMP/err") != 1 ]]; then
-		fail "$name" "not one line of error: $(cat "$TMP/err")"
-	elif ! grep -qF -- "$words" "$TMP/err"; then
-		fail "$name" "does not say '$words': $(cat "$TMP/err")"
-	else
-		pass "$name"
-	fi
-}
-
 xdp_of() { in_ns rcv ip -d link show dev "$IF_RCV" | sed -n 's/.*prog\/xdp id \([0-9]*\).*/\1/p'; }
 bare() { [[ -z $(xdp_of) && ! -e $pins ]]; }
 loaded() { [[ -n $(xdp_of) ]]; }

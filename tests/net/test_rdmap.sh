@@ -6,37 +6,15 @@
 # itself: 64 KiB pings, every octet compared at both ends. timeout: 120
 . "$(dirname "$0")/lib.sh"
 
-tests=$BUILD/tests/net xiwarp=$BUILD/xiwarp
-
-rdmap() {
-	local end pid rc
-	spawn end rcv "end-$1" "$tests/rdmap_end" 15999 "$1"
-	wait_listen rcv 15999 || fail "$1" "nobody listens: $(cat "$TMP/end-$1")"
-	spawn pid snd "rdmap-$1" "$tests/rdmap" "$V4_RCV" 15999 "$1" ${CASE:+"$CASE"}
-	reap "$pid" 100
-	rc=$?
-	((rc == 124)) && stop "$pid"
-	cat "$TMP/rdmap-$1"
-	((rc > 1)) && fail "$1" "the peer: exit code $rc"
-	((rc == 1)) && ((_failures++))
-	reap "$end" 20
-	rc=$?
-	((rc == 0)) || fail "$1-end" "exit code $rc: $(cat "$TMP/end-$1")"
-	((rc == 124)) && stop "$end"
-}
-
-# field FILE KEY: of the report in its last line.
-field() {
-	sed -n '$s/.*"'"$2"'":"\{0,1\}\([^,}"]*\).*/\1/p' "$TMP/$1"
-}
+xiwarp=$BUILD/xiwarp
 
 # is FILE KEY VALUE...
 is() {
 	local file=$1
 	shift
 	while (($#)); do
-		if [[ $(field "$file" "$1") != "$2" ]]; then
-			echo "$file: $1 is '$(field "$file" "$1")', not '$2'"
+		if [[ $(field "$1" "$TMP/$file") != "$2" ]]; then
+			echo "$file: $1 is '$(field "$1" "$TMP/$file")', not '$2'"
 			return 1
 		fi
 		shift 2
@@ -185,7 +163,7 @@ set_sysctl rcv net.ipv4.tcp_wmem "4096 16384 65536"
 in_ns snd ip route replace 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min 5ms || fail rto_min "exit code $?"
 for path in kernel direct; do
 	[[ $path == direct ]] && { in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"; }
-	rdmap $path
+	cases rdmap rdmap_end $path
 done
 if [[ -z ${CASE:-} ]]; then
 	set_sysctl rcv net.ipv4.tcp_wmem "4096 16384 262144"

@@ -9,10 +9,7 @@
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net
 size=$((2 * 1048576))
 queue=4096 # entries
-
-field() {
-	sed -n "s/.*\"$2\": *\([^,}]*\).*/\1/p" "$TMP/$1"
-}
+report=$TMP/rings
 
 # stream PATH OPTION...: small messages, so that there are many.
 stream() {
@@ -33,17 +30,17 @@ stream() {
 	fi
 	((rc)) && stop "$sender"
 	if ((rc)); then
-		echo "exit code $rc; receiver: $(cat "$TMP/rings"); sender: $(cat "$TMP/sendto")"
+		echo "exit code $rc; receiver: $(cat "$report"); sender: $(cat "$TMP/sendto")"
 		return 1
 	fi
 	for key in tagged_messages tagged_octets untagged_messages untagged_octets; do
-		if [[ $(field rings $key) != "$(field sendto $key)" ]]; then
-			echo "$key: sent $(field sendto $key), received $(field rings $key)"
+		if [[ $(field $key) != "$(field $key "$TMP/sendto")" ]]; then
+			echo "$key: sent $(field $key "$TMP/sendto"), received $(field $key)"
 			return 1
 		fi
 	done
 	# By the path that is meant, and the queue was as full as it is meant to become.
-	(($(field rings "octets_$path") > 2 * size * 95 / 100)) || {
+	(($(field "octets_$path") > 2 * size * 95 / 100)) || {
 		cat "$TMP/rings"
 		return 1
 	}
@@ -52,7 +49,7 @@ stream() {
 # The engine keeps some entries in reserve for events that it cannot hold back.
 filled() {
 	local most
-	most=$(field rings most)
+	most=$(field most)
 	((most >= queue * 3 / 4 && most <= queue)) || {
 		echo "at most $most completions in the queue"
 		return 1
@@ -60,7 +57,7 @@ filled() {
 }
 
 announced() {
-	[[ $(field rings cqes) == "$(field rings completions)" && $(field rings cqes) -gt 10000 ]]
+	[[ $(field cqes) == "$(field completions)" && $(field cqes) -gt 10000 ]]
 }
 
 seed=$((RANDOM + 1))

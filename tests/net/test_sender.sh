@@ -6,13 +6,8 @@
 # next segment has filled its own to the EMSS, no ULPDU is above MULPDU, no MULPDU is below 128. timeout: 180
 . "$(dirname "$0")/lib.sh"
 
-sender=$BUILD/tests/net/sender
+sender=$BUILD/tests/net/sender report=$TMP/send
 before= # a command to run before each connection
-
-# field KEY: of the sender's line.
-field() {
-	sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p" "$TMP/send"
-}
 
 # once VERSION "RECEIVER OPTIONS" SENDER-OPTION...: one connection; what it says is in $TMP/send.
 once() {

@@ -10,11 +10,6 @@ mib=1048576
 mixed=(-t $((6 * mib)) -l 1-100000 -u 40)
 sink=
 
-# field KEY: of the only line of the report.
-field() {
-	sed -n "s/.*\"$1\": *\"\{0,1\}\([^,}\"]*\).*/\1/p" "$TMP/json"
-}
-
 # open_sink ADDRESS OPTION...: listens on it, STag 0x1234.
 open_sink() {
 	local address=$1
@@ -88,8 +83,8 @@ transfer() {
 		is mpa_error 0 ddp_error false socket_error "" crc_errors 0
 }
 
-# refused CODE TYPE.CODE "SINK OPTIONS" SENDER-OPTION...
-refused() {
+# refuses CODE TYPE.CODE "SINK OPTIONS" SENDER-OPTION...
+refuses() {
 	local code=$1 error=$2 options=$3
 	shift 3
 	open_sink $V4_RCV --once "$options" || return
@@ -194,10 +189,10 @@ expect tiny transfer tiny direct $V4_RCV "" -t 20000 -l 1-3 -u 40 -L 0-1
 expect untagged-only transfer untagged-only direct $V4_RCV "--queues 5" -t 0 -u 80 -q 5 -L 1-65536
 
 expect size-exact transfer size-exact direct $V4_RCV "--size 1M" -t $mib -l 5000
-expect size-exceeded refused 7 1.1 "--size 1M" -t $((mib + 1)) -l 5000
-expect stag-unknown refused 7 1.0 "" -s 0x4321
-expect queues refused 7 2.1 "--queues 2" -t 0 -u 3 -L 100
-expect recv-size refused 7 2.5 "--recv-size 99" -t 0 -u 1 -L 100
+expect size-exceeded refuses 7 1.1 "--size 1M" -t $((mib + 1)) -l 5000
+expect stag-unknown refuses 7 1.0 "" -s 0x4321
+expect queues refuses 7 2.1 "--queues 2" -t 0 -u 3 -L 100
+expect recv-size refuses 7 2.5 "--recv-size 99" -t 0 -u 1 -L 100
 expect together together 6
 
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"

@@ -5,22 +5,6 @@
 # by plain sockets (startup.c), by the kernel's socket alone and with the programs loaded. timeout: 120
 . "$(dirname "$0")/lib.sh"
 
-tests=$BUILD/tests/net
-
-# startup PATH: every case is a line of its own.
-startup() {
-	local end pid rc
-	spawn end rcv "end-$1" "$tests/startup_end" 15999 "$1"
-	wait_listen rcv 15999 || fail "$1" "nobody listens: $(cat "$TMP/end-$1")"
-	spawn pid snd "out-$1" "$tests/startup" $V4_RCV 15999 "$1" ${CASE:+"$CASE"}
-	reap "$pid" 50
-	rc=$?
-	((rc == 124)) && stop "$pid"
-	cat "$TMP/out-$1"
-	((rc > 1)) && fail "$1" "the peer: exit code $rc"
-	((rc == 1)) && ((_failures++))
-	reap "$end" 5 || fail "$1-end" "exit code $?: $(cat "$TMP/end-$1")"
-}
 
 # frame Req|Rep FLAGS REV [PRIVATE-DATA]: as hex.
 frame() {
@@ -73,8 +57,8 @@ for n in 0 1 511 512 513; do
 done
 sink sink-private-data-too-long "--private-data $(printf %509s | tr ' ' x)" "$(frame Req 50 02 00010001)" "" 7 \
 	"not accepted: Invalid argument"
-startup kernel
+cases startup startup_end kernel
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
-startup direct
+cases startup startup_end direct
 in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 finish
