@@ -347,6 +347,22 @@ static void window_opens(struct peer *p)
 	goes_on(p);
 }
 
+/* The same, but no data said that it closed. */
+static void window_closes_without_data(struct peer *p)
+{
+	SEND(p, .seq = 0, .zero_window = true);
+	info(p);
+	p->app->want |= APP_SEND;
+	await(p, is_probe);
+	SEND(p, .seq = 0, .len = FPDU);
+	p->nxt = FPDU;
+	await(p, is_data);
+	deliver(p, 1);
+	until_acked(p);
+	still_direct(p);
+	goes_on(p);
+}
+
 /* It closes by an ACK from behind a segment that is lost, and opens by one without data when that has come. */
 static void window_opens_without_data(struct peer *p)
 {
@@ -423,6 +439,7 @@ const struct script conduct_recv[] = {
 	{ "rfc9293-ack-on-data", ack_on_data, LOUD },
 	{ "rfc9293-ack-without-data", pure_ack, LOUD },
 	{ "rfc9293-window-opens-with-data", window_opens, LOUD },
+	{ "rfc9293-window-closes-without-data", window_closes_without_data, LOUD },
 	{ "rfc9293-window-opens-without-data", window_opens_without_data, LOUD },
 	{ "rfc9293-window-opens-after-a-stretch", window_opens_after_a_stretch, LOUD },
 	{ "rfc7323-window-unscaled", window_unscaled, LOUD | NO_WSCALE },

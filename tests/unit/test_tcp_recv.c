@@ -450,6 +450,19 @@ Test(tcp_recv, news)
 	seg.ack = r.rx.snd_una + 1;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
 	cr_assert_eq(r.rx.inject_needed, XIW_TCP_NEWS_ACK);
+
+	/* The same window is news once, when others may have been told elsewhere. */
+	xiw_tcp_rx_injected(&r.rx);
+	xiw_tcp_rx_acked_elsewhere(&r.rx);
+	seg = rig_seg(&r, 620, 10);
+	seg.ack = r.rx.snd_una;
+	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_KEEP);
+	cr_assert_eq(r.rx.inject_needed, XIW_TCP_NEWS_WND);
+	xiw_tcp_rx_injected(&r.rx);
+	seg = rig_seg(&r, 630, 10);
+	seg.ack = r.rx.snd_una;
+	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_KEEP);
+	cr_assert_eq(r.rx.inject_needed, 0);
 }
 
 /* An unacceptable segment says nothing, and its ACK value is not even looked at. */

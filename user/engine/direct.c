@@ -113,6 +113,21 @@ static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
 	return true;
 }
 
+/*
+ * What became of our sending half, which is the kernel's socket. After the frames were fetched, so that no
+ * acknowledgement in them is ahead of it.
+ */
+static void sending_half(struct xiw_conn *c)
+{
+	uint64_t control = __atomic_load_n(&c->flow->control_segs, __ATOMIC_RELAXED);
+
+	xiw_tcp_rx_set_snd(&c->tcp, xiw_flow_get(&c->flow->snd_nxt));
+	if (control == c->control_seen)
+		return;
+	c->control_seen = control;
+	xiw_tcp_rx_acked_elsewhere(&c->tcp);
+}
+
 /* Is the frame of the stretch that is under way? Then the connection is ready for it. */
 static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_packet *p,
 		    const struct xiw_meta *meta)
@@ -126,9 +141,8 @@ static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_pack
 	c->rxq = q;
 	c->l2_len = (uint8_t)meta->l3_off;
 	memcpy(c->l2, p->frag[0].base, c->l2_len);
-	/* After the frames were fetched, so that no acknowledgement in them is ahead of it. */
 	if (!c->draining)
-		xiw_tcp_rx_set_snd(&c->tcp, xiw_flow_get(&c->flow->snd_nxt));
+		sending_half(c);
 	xiw_dirty(c);
 	return true;
 }

@@ -191,8 +191,9 @@ struct xiw_conn {
 	/* Hand-off. */
 	struct xiw_sock_state sock;
 	uint32_t marker_origin;
-	uint32_t window;      /* octets to offer in the direct path */
-	uint64_t egress_seen; /* egress_segs when the edge was last looked at */
+	uint32_t window;       /* octets to offer in the direct path */
+	uint64_t egress_seen;  /* egress_segs when the edge was last looked at */
+	uint64_t control_seen; /* control_segs when a frame was last looked at */
 	uint32_t flow_index;
 	enum xiw_reason why; /* the stretch that is being left ends */
 	struct xiw_conn *next_leaving;

@@ -158,8 +158,9 @@ static void take_news(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
 	}
 	if (xiw_seq_before(rx->snd_wl1, seg->seq) ||
 	    (rx->snd_wl1 == seg->seq && !xiw_seq_after(rx->snd_wl2, seg->ack))) {
-		if (rx->snd_wnd != seg->wnd)
+		if (rx->snd_wnd != seg->wnd || rx->flags & XIW_TCP_RX_WND_NEWS)
 			what |= XIW_TCP_NEWS_WND;
+		rx->flags &= (uint8_t)~XIW_TCP_RX_WND_NEWS;
 		rx->snd_wnd = seg->wnd;
 		rx->snd_wl1 = seg->seq;
 		rx->snd_wl2 = seg->ack;

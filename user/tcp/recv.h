@@ -101,6 +101,7 @@ enum {
 	XIW_TCP_RX_ECN = 1 << 2,
 	XIW_TCP_RX_ECE = 1 << 3,      /* CE seen, CWR not yet: RFC 3168 section 6.1.3 */
 	XIW_TCP_RX_ECN_SEEN = 1 << 4, /* CE or CWR: ECE is known for certain */
+	XIW_TCP_RX_WND_NEWS = 1 << 5, /* the next window is news, whatever it is */
 };
 
 /* xiw_tcp_rx.ack_flags */
@@ -239,6 +240,15 @@ struct xiw_tcp_keep *xiw_tcp_rx_flush(struct xiw_tcp_rx *rx);
  * the segments of the batch were fetched, or an acknowledgement of the newest data looks false.
  */
 void xiw_tcp_rx_set_snd(struct xiw_tcp_rx *rx, uint32_t snd_nxt);
+
+/*
+ * The kernel socket was given segments without data, which are not seen here: the window that it knows of may not be
+ * the one that data said last.
+ */
+static inline void xiw_tcp_rx_acked_elsewhere(struct xiw_tcp_rx *rx)
+{
+	rx->flags |= XIW_TCP_RX_WND_NEWS;
+}
 
 /*
  * Octets that can be accepted from rcv_nxt on. Takes effect with the next ACK, and never
