@@ -146,6 +146,30 @@ finishes table-again-direct A 2
 finishes table-complete A 1
 quit table-receiver-ends A
 
+# ---- the index of flows is full
+# Such a connection is the kernel's alone, and nothing keeps it to the interface that it would have had there.
+index_full() {
+	local i zeros
+	zeros=$(printf '0 %.0s' {1..34})
+	for ((i = 0; i < 4096; i++)); do
+		echo "map update pinned $pins/xiw_flow_index key $((i & 255)) $((i >> 8)) $zeros value 0 0 0 0"
+	done >"$TMP/batch"
+	in_ns rcv bpftool batch file "$TMP/batch" >/dev/null
+}
+in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null
+in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null
+expect index-filled index_full
+spawn server rcv serve.log env ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o "$TMP/calls" -e trace=setsockopt \
+	"$xiwarp" serve --once --listen $V4_RCV "$TMP/in"
+wait_until "$LONG" _listens rcv 15044
+expect index-full-put in_ns snd timeout "$LONG" "$xiwarp" put "$TMP/batch" $V4_RCV
+reap "$server" "$LONG" || fail index-full-ends "exit code $?: $(cat "$TMP/serve.log")"
+expect index-full-told grep -q "no direct path: socket of the connection" "$TMP/serve.log"
+expect index-full-attached grep -q SO_ATTACH_FILTER "$TMP/calls"
+expect index-full-no-filter grep -q SO_DETACH_FILTER "$TMP/calls"
+in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null
+in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null
+
 # ---- limits from the start
 # limited NAME CODE RESULT WORDS LIMIT: 'xiwarp serve', without the privilege that lifts the limit, ends with CODE; what
 # 'xiwarp put' then gets is RESULT; and one of the lines that serve printed, all of which begin as such, has WORDS.

@@ -484,7 +484,10 @@ int xiw_conn_register(struct xiw_conn *c)
 		snprintf(why, len, "socket of the connection: %s%s", strerror(-err),
 			 err == -EPERM ? " (needs CAP_NET_ADMIN)" : "");
 		xiw_table_remove(&c->port->table, c->flow_index);
+		/* Without XDP its segments may come by any interface. */
+		setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
 		c->flow = NULL;
+		c->port = NULL;
 		return err;
 	}
 	c->port->by_flow[slot] = c;
