@@ -44,8 +44,11 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 	char line[96];
 	int err = -ENOENT;
 
-	if (!all)
-		return -errno;
+	if (!all) {
+		err = -errno;
+		snprintf(why, 96, "interfaces cannot be asked: %s", strerror(-err));
+		return err;
+	}
 	snprintf(why, 96, "xiwarp is not loaded on any interface: 'xiwarp load IF'");
 	for (struct if_nameindex *i = all; i->if_index; i++) {
 		int one;
