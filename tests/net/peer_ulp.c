@@ -36,24 +36,6 @@ static const char *startup(uint8_t theirs)
 	return NULL;
 }
 
-/* The application's message to our queue 0. */
-static const char *expect_message(uint32_t len)
-{
-	uint32_t mo = 0;
-	struct fpdu f;
-
-	do {
-		TRY(pull_fpdu(&f));
-		CHECK((f.ulpdu[0] & 0x83) == DV && f.len >= 18, "control %02x", f.ulpdu[0]);
-		CHECK(get(f.ulpdu + 6, 4) == 0 && get(f.ulpdu + 10, 4) == 1 &&
-		      get(f.ulpdu + 14, 4) == mo);
-		for (uint32_t i = 18; i < f.len; i++, mo++)
-			CHECK(f.ulpdu[i] == octet(mo), "octet %u", mo);
-	} while (!(f.ulpdu[0] & LAST));
-	CHECK(mo == len, "%u octets", mo);
-	return NULL;
-}
-
 /* What came before the mistake, or the half-close, came by the path that this run is about. */
 static const char *told(const char *fmt, ...)
 {
@@ -108,7 +90,7 @@ static const char *half_close_sends_on(void)
 	TRY(startup(C));
 	TRY(good(0, 5));
 	TRY(half_close());
-	TRY(expect_message(50000));
+	TRY(expect_message(1, 50000));
 	TRY(closed_orderly());
 	return told("events=CONNECTED,EOF,SENT,CLOSED status=0 mpa=0 ddp=0 tagged=5");
 }
@@ -243,7 +225,7 @@ static const char *last_message(const char *(*mistake)(void), uint8_t theirs, co
 	TRY(good(0, 5));
 	TRY(mistake());
 	TRY(silent(200));
-	TRY(expect_message(LAST_MESSAGE));
+	TRY(expect_message(1, LAST_MESSAGE));
 	TRY(closed());
 	return told("events=CONNECTED,ERROR,SENT,CLOSED tagged=5 after=0 %s", want);
 }
@@ -317,7 +299,7 @@ static const char *no_longer(const char *how)
 	TRY(good(0, 1));
 	TRY(own(1, 100));
 	TRY(own(200, 100));
-	TRY(expect_message(8));
+	TRY(expect_message(1, 8));
 	TRY(own(150, 100));
 	TRY(closed_orderly());
 	return told("status=-71 mpa=0 ddp=100 tagged=3 owntouched=0");

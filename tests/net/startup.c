@@ -27,25 +27,6 @@ static const char *send_stream(void)
 	return NULL;
 }
 
-/* The library's message to our queue 0. */
-static const char *expect_message(uint32_t msn, uint32_t len)
-{
-	uint32_t mo = 0;
-	struct fpdu f;
-
-	do {
-		TRY(pull_fpdu(&f));
-		CHECK((f.ulpdu[0] & 0x83) == 1 && f.len >= 18, "control %02x", f.ulpdu[0]);
-		CHECK(get(f.ulpdu + 6, 4) == 0 && get(f.ulpdu + 10, 4) == msn, "QN, MSN %u",
-		      (unsigned int)get(f.ulpdu + 10, 4));
-		CHECK(get(f.ulpdu + 14, 4) == mo, "MO");
-		for (uint32_t i = 18; i < f.len; i++, mo++)
-			CHECK(f.ulpdu[i] == octet(mo), "octet %u", mo);
-	} while (!(f.ulpdu[0] & 0x40));
-	CHECK(mo == len, "%u octets", mo);
-	return NULL;
-}
-
 /* All that was to come has come, and by the path that this run is about, from the first FPDU on. */
 static const char *clean_end(const char *want)
 {

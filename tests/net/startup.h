@@ -237,4 +237,23 @@ static inline const char *pull_fpdu(struct fpdu *f)
 	return NULL;
 }
 
+/* The library's message to our queue 0. */
+static inline const char *expect_message(uint32_t msn, uint32_t len)
+{
+	uint32_t mo = 0;
+	struct fpdu f;
+
+	do {
+		TRY(pull_fpdu(&f));
+		CHECK((f.ulpdu[0] & 0x83) == DV && f.len >= 18, "control %02x", f.ulpdu[0]);
+		CHECK(get(f.ulpdu + 6, 4) == 0 && get(f.ulpdu + 10, 4) == msn, "QN, MSN %u",
+		      (unsigned int)get(f.ulpdu + 10, 4));
+		CHECK(get(f.ulpdu + 14, 4) == mo, "MO");
+		for (uint32_t i = 18; i < f.len; i++, mo++)
+			CHECK(f.ulpdu[i] == octet(mo), "octet %u", mo);
+	} while (!(f.ulpdu[0] & LAST));
+	CHECK(mo == len, "%u octets", mo);
+	return NULL;
+}
+
 #endif

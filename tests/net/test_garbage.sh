@@ -42,8 +42,8 @@ reset-between     1 -
 reset-within      1 -
 length-65535      3 -'
 
-# field TEXT KEY
-field() {
+# field_of TEXT KEY
+field_of() {
 	sed -n "s/.*\"$2\": *\"\{0,1\}\([^,}\"]*\).*/\1/p" <<<"$1"
 }
 
@@ -60,9 +60,9 @@ reported() {
 error_of() {
 	local mpa ddp=-
 	if [[ $1 == *'"peer"'* ]]; then
-		mpa=$(field "$1" mpa_error)
-		[[ $(field "$1" ddp_error) == true ]] &&
-			ddp=$(field "$1" ddp_error_type).$(field "$1" ddp_error_code)
+		mpa=$(field_of "$1" mpa_error)
+		[[ $(field_of "$1" ddp_error) == true ]] &&
+			ddp=$(field_of "$1" ddp_error_type).$(field_of "$1" ddp_error_code)
 	else
 		mpa=$(sed -n 's/.*MPA error \([0-9]*\).*/\1/p' <<<"$1")
 	fi
@@ -73,7 +73,7 @@ error_of() {
 # judge PATH CASE EXPECTED
 judge() {
 	local path=$1 name=$1-$2 expected=$3 peer line octets
-	peer=$(field "$(cat "$TMP/peer-$name")" local)
+	peer=$(field_of "$(cat "$TMP/peer-$name")" local)
 	if [[ -z $peer ]] || ! wait_until 5 reported "$path" "$peer"; then
 		fail "$name" "no report; the peer: $(cat "$TMP/peer-$name")"
 		return 1
@@ -86,9 +86,9 @@ judge() {
 	elif [[ $2 != startup-* && $2 != silent ]]; then
 		# All that came before the mistake was taken, by the path that is asked for; or by both, if the
 		# machine let the sink stand still for so long that the watchdog gave the stream to the kernel.
-		octets=$(field "$line" "octets_$path")
+		octets=$(field_of "$line" "octets_$path")
 		if [[ $path == direct && $line == *'"left_direct":{"watchdog":1}'* ]]; then
-			((octets += $(field "$line" octets_kernel), stood_still++))
+			((octets += $(field_of "$line" octets_kernel), stood_still++))
 		fi
 		if ((octets < 20000)); then
 			fail "$name" "$octets octets by the $path path: $line"
@@ -138,11 +138,11 @@ close_sink() {
 	((rc)) && fail "$1-good" "exit code $rc: $(cat "$TMP/good-$1")"
 	wait_until 5 grep -q '"socket_error":""' "$TMP/json-$1"
 	line=$(grep '"socket_error":""' "$TMP/json-$1")
-	octets=$(($(field "$line" octets_direct) + $(field "$line" octets_kernel)))
-	sent=$(field "$(grep tagged "$TMP/good-$1")" tagged_octets)
+	octets=$(($(field_of "$line" octets_direct) + $(field_of "$line" octets_kernel)))
+	sent=$(field_of "$(grep tagged "$TMP/good-$1")" tagged_octets)
 	expect "$1-good-complete" [ "$octets" = "$sent" ]
-	expect "$1-good-no-error" [ "$(error_of "$line") $(field "$line" crc_errors)" = "- - 0" ]
-	expect "$1-good-path" awk "BEGIN { exit !($(field "$line" "octets_$1") >= 0.95 * $octets) }"
+	expect "$1-good-no-error" [ "$(error_of "$line") $(field_of "$line" crc_errors)" = "- - 0" ]
+	expect "$1-good-path" awk "BEGIN { exit !($(field_of "$line" "octets_$1") >= 0.95 * $octets) }"
 	expect "$1-good-content" cmp -n $good_size "$TMP/want-$1" "$TMP/out-$1"
 	expect "$1-nothing-else" cmp -n $((bad_at - good_size)) -i $good_size:0 "$TMP/out-$1" /dev/zero
 	kill -0 "${sink[$1]}" 2>/dev/null
@@ -168,8 +168,8 @@ done <<<"$startup_cases$stream_cases"
 
 # The bad CRC is refused as if the segment had been lost (RFC 5044 section 8), until it cannot be an accident. On
 # the kernel path TCP has taken it: none is called for, though a late acknowledgement may cause a loss probe.
-expect direct-bad-crc-resent [ "$(field "$(cat "$TMP/peer-direct-bad-crc")" retransmits)" -ge 3 ]
-expect kernel-bad-crc-at-once [ "$(field "$(cat "$TMP/peer-kernel-bad-crc")" retransmits)" -lt 3 ]
+expect direct-bad-crc-resent [ "$(field_of "$(cat "$TMP/peer-direct-bad-crc")" retransmits)" -ge 3 ]
+expect kernel-bad-crc-at-once [ "$(field_of "$(cat "$TMP/peer-kernel-bad-crc")" retransmits)" -lt 3 ]
 
 for path in kernel direct; do
 	reap "${silent[$path]}" 15
