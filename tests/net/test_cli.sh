@@ -145,6 +145,8 @@ refused put-refused 7 "refused" "$xiwarp" put "$TMP/small" 127.0.0.1:9
 refused put-no-host 7 "cannot resolve" "$xiwarp" put "$TMP/small" nosuch.invalid
 refused serve-no-dir 1 "No such file" "$xiwarp" serve "$TMP/none/none"
 refused serve-no-right 3 "denied" "${nobody[@]}" "$xiwarp" serve /root
+refused sink-no-dir 1 "cannot write to directory $TMP/none" "$xiwarp" sink --path kernel --out "$TMP/none/x"
+refused sink-no-right 3 "denied" "${nobody[@]}" "$xiwarp" sink --path kernel --out /root/x
 refused listen-elsewhere 1 "cannot listen" "$xiwarp" serve --listen 192.0.2.1 "$TMP/in"
 
 # ---- files

@@ -431,6 +431,14 @@ expect override-said grep -q 'keeps CAP_DAC_OVERRIDE' "$TMP/receiver"
 expect override-kept keeps "$server" CAP_DAC_OVERRIDE CAP_DAC_OVERRIDE
 expect override-works send serve
 ended override-ends "$server" 143
+# The same for a service that has the capability, and is not root; and for a file that only root may read.
+owner=0 receive CAP_DAC_OVERRIDE serve --path kernel
+chmod 755 "$TMP/in"
+expect service-override-said grep -q 'keeps CAP_DAC_OVERRIDE' "$TMP/receiver"
+install -m 600 "$TMP/small" "$TMP/secret"
+expect service-put in_ns snd timeout 20 "$as" CAP_DAC_READ_SEARCH "$xiwarp" put "$TMP/secret" "$V4_RCV"
+expect service-put-octets cmp "$TMP/secret" "$TMP/in/secret"
+ended service-override-ends "$server" 143
 
 # ---- other failures that a person can cause
 rm -rf "$base"

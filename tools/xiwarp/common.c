@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
@@ -10,6 +11,7 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "cli.h"
 
@@ -271,10 +273,16 @@ static const char *output_dir(const struct xiw_args *args, char buf[4096])
 
 int xiw_prepare(const struct xiw_args *args, struct xiw_engine *engine, const struct sockaddr *addr)
 {
-	char why[256], buf[4096];
+	char why[256], buf[4096], shown[256];
 	const char *dir = output_dir(args, buf);
-	int err = xiw_engine_prepare(engine, addr, why, sizeof(why));
+	int err;
 
+	/* Not at the end, when what came would be lost. */
+	if (dir && faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS))
+		return xiw_fail(errno == EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE,
+				"cannot write to directory %s: %s",
+				xiw_printable(dir, shown, sizeof(shown)), strerror(errno));
+	err = xiw_engine_prepare(engine, addr, why, sizeof(why));
 	if (err && args->path == XIW_USE_DIRECT)
 		return xiw_fail(xiw_exit_code(err), "--path direct: %s%s", why,
 				xiw_exit_code(err) == XIW_EXIT_PRIVILEGE ? ": run as root" : "");

@@ -485,7 +485,7 @@ static int run_put(const struct xiw_args *args)
 	for (int i = 0; i < args->nwords - 1; i++) {
 		char shown[256];
 
-		if (access(args->words[i], R_OK))
+		if (faccessat(AT_FDCWD, args->words[i], R_OK, AT_EACCESS))
 			return xiw_fail(XIW_EXIT_FAILURE, "cannot read %s: %s",
 					xiw_printable(args->words[i], shown, sizeof(shown)),
 					strerror(errno));

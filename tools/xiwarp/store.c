@@ -21,7 +21,7 @@ int xiw_store_dir(const char *path)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	if (faccessat(fd, ".", W_OK | X_OK, 0)) {
+	if (faccessat(fd, ".", W_OK | X_OK, AT_EACCESS)) {
 		int err = -errno;
 
 		close(fd);
