@@ -56,11 +56,13 @@ ours_errs() {
 
 # damage egress|ingress N: of what siw sends or gets from now on, the Nth segment of 100 octets or more.
 damage() {
+	local octets
 	tc filter del dev sw0 ingress 2>/dev/null
 	tc filter del dev sw0 egress 2>/dev/null
+	octets=$(bpftool map show pinned /sys/fs/bpf/damage/hold | sed -n 's/.*value \([0-9]*\)B.*/\1/p')
 	# shellcheck disable=SC2046
-	bpftool map update pinned /sys/fs/bpf/damage/hold key hex 00 00 00 00 \
-		value hex 00 00 00 00 "$(printf %02x "$2")" 00 00 00 $(printf '00 %.0s' {1..24})
+	expect "armed-$1" bpftool map update pinned /sys/fs/bpf/damage/hold key hex 00 00 00 00 \
+		value hex 00 00 00 00 "$(printf %02x "$2")" 00 00 00 $(printf '00 %.0s' $(seq 9 "$octets"))
 	expect "damage-$1" tc filter add dev sw0 "$1" bpf da pinned /sys/fs/bpf/damage-prog
 }
 
