@@ -85,6 +85,16 @@ verbose() {
 		grep -qx 'ping data: rdma-ping-1: BCDEFGHIJKLMNOPQRS' "$TMP/client"
 }
 
+# A client that hears nothing sends one Write of no octets. The server is slow to show the ping: nobody reads it.
+nudge() {
+	local server
+	spawn server rcv server bash -c '"$@" | { sleep 3; cat; }' - "$xiwarp" rping -s -v --json -S 128K
+	listens || return
+	in_ns snd timeout 30 "$xiwarp" rping -c -a $V4_RCV -C 2 -S 128K -V --json >"$TMP/client" || return
+	reap "$server" 20 || return
+	is client iterations 2 writes_out 1 error "" && is server iterations 2 writes_in 1 error ""
+}
+
 # A ping larger than the server takes is refused, with a Terminate; each end says so.
 too_large() {
 	local server client
@@ -177,6 +187,7 @@ if [[ -z ${CASE:-} ]]; then
 	expect rping-options options
 	expect rping-rtr rtr
 	expect rping-verbose verbose
+	expect rping-nudge nudge
 	expect rping-too-large too_large
 	expect rping-again again
 	expect rping-no-descriptor no_descriptor

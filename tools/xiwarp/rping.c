@@ -278,6 +278,7 @@ static int ping(struct rpings *s)
 	uint64_t limit = 0;
 
 	while (p->state != XIW_RPING_CLOSED && turn(s)) {
+		xiw_rping_nudge(p);
 		/* Whoever does not close when all is done is not waited for long. */
 		if (p->state != XIW_RPING_CLOSING)
 			continue;

@@ -34,6 +34,7 @@ struct xiw_rping {
 	struct xiw_conn *conn;
 	struct xiw_rdma *rdma;
 	bool server;
+	bool nudged; /* client */
 	enum xiw_rping_state state;
 	uint32_t size;	 /* client: of a ping; server: the largest it takes */
 	uint8_t *source; /* client */
@@ -54,6 +55,8 @@ int xiw_rping_open(struct xiw_rping *p);
 void xiw_rping_free(struct xiw_rping *p);
 /* One completion of its connection. */
 void xiw_rping_completion(struct xiw_rping *p, const struct xiw_completion *c);
+/* For a client to call now and then: gets a siw going that overslept its beginning. */
+void xiw_rping_nudge(struct xiw_rping *p);
 /* Ends it for the reason given, with an exit code, if it has none yet. */
 __attribute__((format(printf, 3, 4))) void xiw_rping_fail(struct xiw_rping *p, int code,
 							  const char *fmt, ...);
