@@ -85,10 +85,10 @@ static void post_sends(void)
 static void connected(void)
 {
 	/*
-	 * siw holds its QP locked until its MPA Reply is out and some time longer; an FPDU that comes meanwhile it
-	 * leaves in the socket until the next one comes, which here is never.
+	 * Once its MPA Reply is out, siw takes some time more to look at its socket; an FPDU that comes meanwhile it
+	 * leaves there until the next one comes, which here is never.
 	 */
-	if (e.connects && (e.write || e.read))
+	if (e.connects && !e.reply)
 		usleep(500000);
 	if (!e.reply)
 		post_sends();

@@ -3,7 +3,7 @@
 # An error on each side of a connection between siw and ours: a wrong STag, a place out of bounds, a damaged octet.
 # The one that finds it says so in a Terminate, and the report of each names it. siw's application is
 # tests/siw/siw_peer.c, ours `xiwarp rping`, `xiwarp sink` and tests/net/siw_end.c; what went over the wire is in
-# $RESULTS/errors.pcap. limit: 900, siw: 1, kernels: 6.1 6.12
+# $RESULTS/errors.pcap. limit: 900, siw: 1
 . vmtest/siw.sh
 peer=$BUILD/tests/siw/siw_peer
 end=$BUILD/tests/net/siw_end

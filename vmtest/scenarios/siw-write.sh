@@ -2,7 +2,7 @@
 #
 # siw's RDMA Writes into `xiwarp sink`, which knows DDP and no RDMAP: octets compared; with CRCs and without, each
 # Write with a completion (siw copies its octets) and without one (it sends pages as they are, and each FPDU's CRC
-# behind them in a segment of its own). limit: 900, siw: 1, kernels: 6.1 6.12
+# behind them in a segment of its own). limit: 900, siw: 1
 . vmtest/siw.sh
 
 # writes NAME ADDRESS CRC SIGNALLED CHUNK
