@@ -185,6 +185,7 @@ static __always_inline void xiw_set_ports(struct xiw_flow_key *key, const __be16
 /* ---- TCP options --------------------------------------------------------------------------------- */
 
 #define XIW_TCP_MAX_HDR 60
+#define XIW_TCP_PLAIN_HDR 32 /* with no option but a timestamp, or none */
 #define XIW_TCPOPT_EOL 0
 #define XIW_TCPOPT_NOP 1
 #define XIW_TCPOPT_SACK 5

@@ -269,6 +269,9 @@ static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
  *
  * Aligned is what a segment looks like. Whether it begins with an FPDU only the stream before it can tell,
  * and that is with the kernel's socket: the engine finds out when it has read that.
+ *
+ * A segment with more options than a timestamp begins no stretch: the engine could not check the authentication of
+ * RFC 2385 or RFC 5925, nor sign its answers.
  */
 static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 {
@@ -279,7 +282,7 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 		return xiw_kernel_data(s, end);
 	found = xiw_classify_seg(s);
 	run = flow->run_end == s->seq ? flow->run_len + 1 : 1;
-	if ((found & 0xff) != XIW_V_ALIGNED)
+	if ((found & 0xff) != XIW_V_ALIGNED || s->hdr_len > XIW_TCP_PLAIN_HDR)
 		run = 0;
 	/* A driver without metadata support cannot carry the direct path. */
 	if (run && run >= flow->run_needed && !xiw_ring_check(s->ctx) &&

@@ -346,7 +346,10 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 	uint32_t verdict, fpdus, run, epoch = next_epoch(f);
 
 	verdict = classify(s, &fpdus);
-	run = verdict != XIW_V_ALIGNED ? 0 : f->run_end == s->seq ? f->run_len + 1 : 1;
+	run = f->run_end == s->seq ? f->run_len + 1 : 1;
+	/* Options behind a timestamp: an authentication (RFC 2385, RFC 5925), perhaps. */
+	if (verdict != XIW_V_ALIGNED || s->hdr > 20 + 12)
+		run = 0;
 	if (run && run >= f->run_needed && !ring(s->c)) {
 		if (k_is_for(f, epoch)) {
 			drop(s->c, XIW_STAT_DROP_EPOCH, REF_ARMED_CLAIMED);
