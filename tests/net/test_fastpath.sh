@@ -4,7 +4,7 @@
 # The direct path allocates nothing, and makes system calls per batch, not per segment: 256 MiB at MTU 1500,
 # counted from inside the receiver (steady.c) while they stream in, after 32 MiB in which everything has
 # found its size. The sender is TCP with its congestion control: batches are as full as it makes them.
-# timeout: 120
+# timeout: 400
 . "$(dirname "$0")/lib.sh"
 
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net
@@ -32,7 +32,7 @@ stream() {
 		fail "$2" "receiver: exit code $rc: $(cat "$TMP/receiver")"
 		return 1
 	fi
-	for key in control_allocations control_syscalls octets segments allocations syscalls; do
+	for key in control_allocations control_syscalls octets octets_kernel segments allocations syscalls; do
 		printf -v "$key" '%s' "$(field $key)"
 	done
 }
@@ -45,7 +45,12 @@ pin_napi rcv "$RCV_CORE"
 for address in $V4_RCV $V6_RCV; do
 	v=v4
 	[[ $address == *:* ]] && v=v6
-	stream "$address" "$v" || continue
+	# Where XDP took a stall of this machine for one of the engine, it is the kernel's path that was counted.
+	for ((try = 1; try <= 5; try++)); do
+		stream "$address" "$v" || continue 2
+		((octets_kernel)) || break
+		echo "$v: $octets_kernel octets came by the kernel's path, $allocations allocations: again"
+	done
 	# Counters that do not count would find nothing.
 	expect $v-counters [ "$control_allocations,$control_syscalls" = 3,100 ]
 	# A message may end within the segment at which the count starts or stops.
