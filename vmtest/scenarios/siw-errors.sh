@@ -62,7 +62,7 @@ damage() {
 	octets=$(bpftool map show pinned /sys/fs/bpf/damage/hold | sed -n 's/.*value \([0-9]*\)B.*/\1/p')
 	# shellcheck disable=SC2046
 	expect "armed-$1" bpftool map update pinned /sys/fs/bpf/damage/hold key hex 00 00 00 00 \
-		value hex 00 00 00 00 "$(printf %02x "$2")" 00 00 00 $(printf '00 %.0s' $(seq 9 "$octets"))
+		value hex 00 00 00 00 $(printf '%02x %02x' $(($2 & 255)) $(($2 >> 8))) 00 00 $(printf '00 %.0s' $(seq 9 "$octets"))
 	expect "damage-$1" tc filter add dev sw0 "$1" bpf da pinned /sys/fs/bpf/damage-prog
 }
 
