@@ -109,7 +109,8 @@ struct xiw_upgrade {
  * Starts MPA on a connected TCP socket that may have carried streaming data (delayed startup, RFC 5044
  * section 7.1.3). Which side is the Initiator has nothing to do with who connected; if both sides are
  * Responders, both time out. Events are those of xiw_connect() or of xiw_listen(). prefix and last are
- * copied. From success on the socket is the connection's; on failure it stays the caller's.
+ * copied. From success on the socket is the connection's; on failure it stays the caller's. On the direct path a
+ * filter of the caller's on it (SO_ATTACH_FILTER) is replaced.
  * -EINVAL: opts, or not a TCP socket; -ENOTCONN: not connected; -ENOMEM; -EBADF, -ENOTSOCK.
  */
 XIW_API int xiw_conn_from_fd(struct xiw_engine *engine, int fd, bool initiator,
