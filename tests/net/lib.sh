@@ -17,6 +17,7 @@
 #   wire_counts                         frames, octets and losses of the fair wire's middle
 #   wire_drops                          frames that found a ring of the fair wire full
 #   napi_thread SIDE; pin_napi SIDE CORE
+#   kernel_has MAJOR MINOR              is this kernel so new?
 #   relay_start VAR OPTION...           joins the relay wire: pid to VAR; options as in relay.c, -f: snd to rcv
 #   relay_stats PID                     what it did, one line of JSON; relay_stop PID ends it, and prints that
 #
@@ -173,6 +174,12 @@ cases() {
 	rc=$?
 	((rc == 0)) || fail "$3-end" "exit code $rc: $(cat "$TMP/end-$3")"
 	((rc == 124)) && stop "$end"
+}
+
+kernel_has() {
+	local major minor
+	IFS=.- read -r major minor _ < <(uname -r)
+	((major > $1 || (major == $1 && minor >= $2)))
 }
 
 # ---- the wire --------------------------------------------------------------------------------------
