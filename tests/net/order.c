@@ -7,7 +7,8 @@
  *
  * The Responder says how much lies in place while there are holes in it, each time that this grows: "early N",
  * and a "map" with a digit for each SLOT. At the connection's end it prints one line of JSON, and the buffer
- * on stderr. -m: ask for markers. -x: some of the messages are untagged.
+ * on stderr. -m: ask for markers. -x: some of the messages are untagged. SIGUSR1: the STag is registered again, for
+ * other memory, which has what was delivered and no more; "again".
  *
  *   -n N       segments (12): three with pauses, for the Responder to go direct, then the others at once
  *   -i ISN     initial sequence number
@@ -21,6 +22,7 @@
  */
 #include <getopt.h>
 #include <linux/sockios.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
@@ -81,6 +83,39 @@ static void print_map(void)
 	putchar('\n');
 }
 
+static volatile sig_atomic_t again;
+
+static void on_signal(int number)
+{
+	(void)number;
+	again = 1;
+}
+
+static int offer(struct xiw_engine *e, struct xiw_region **r)
+{
+	uint32_t stag = STAG;
+	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
+
+	buffer = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	return buffer == MAP_FAILED ? -ENOMEM : xiw_region_register(e, buffer, len, &ro, r);
+}
+
+static int offer_again(struct xiw_engine *e, struct xiw_region **r, uint64_t delivered)
+{
+	uint8_t *old = buffer;
+	int err;
+
+	again = 0;
+	xiw_region_free(*r);
+	err = offer(e, r);
+	if (err)
+		return err;
+	memcpy(buffer, old, delivered);
+	munmap(old, len);
+	printf("again\n");
+	return 0;
+}
+
 /* An untagged message's buffer is where a tagged one would go: the image is the same. */
 static void post_untagged(struct xiw_conn *c)
 {
@@ -117,24 +152,25 @@ static int receive(void)
 	struct xiw_conn_opts co = { .size = sizeof(co),
 				    .path = XIW_USE_DIRECT,
 				    .markers = opt.markers };
-	uint32_t stag = STAG;
-	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
+	struct sigaction usr1 = { .sa_handler = on_signal };
 	struct xiw_listener *l;
 	struct xiw_engine *e;
 	struct xiw_region *r;
 	struct xiw_completion c;
 	uint64_t delivered = 0;
+	size_t now;
+	int err;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	sigaction(SIGUSR1, &usr1, NULL);
 	co.recv_depth = (unsigned int)(len / SLOT) + 1;
-	buffer = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (buffer == MAP_FAILED || xiw_engine_create(&eo, &e) ||
-	    xiw_region_register(e, buffer, len, &ro, &r) ||
+	if (xiw_engine_create(&eo, &e) || offer(e, &r) ||
 	    xiw_listen(e, (struct sockaddr *)&any, sizeof(any), &co, &l))
 		return 1;
-	while (xiw_engine_run(e, 20) >= 0) {
-		size_t now = in_place();
-
+	while ((err = xiw_engine_run(e, 20)) >= 0 || err == -EINTR) {
+		if (again && offer_again(e, &r, delivered))
+			return 1;
+		now = in_place();
 		if (now > early && holes) {
 			early = now;
 			printf("early %zu, %zu holes\n", now, holes);

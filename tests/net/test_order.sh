@@ -142,6 +142,10 @@ small() {
 		wait_until 20 map_is_right "$report"
 		sleep 0.2 # for what should not be placed
 		cp "$report" "$TMP/during"
+		if [[ -n ${again:-} ]]; then
+			kill -USR1 "$recv"
+			wait_until 10 grep -q '^again' "$report"
+		fi
 		let_go
 	fi
 	reap "$send" 30
@@ -183,6 +187,19 @@ if small "$name" during 12 -m -H 5; then
 		fail "$name" "$(told)"
 	fi
 fi
+
+# The application takes the STag back, and gives it to other memory, while the gap is open: what lies in the old one
+# is delivered in the new one.
+name=early-and-registered-again again=yes
+wire 5 0 0 0 12
+if small "$name" during 12 -m -H 5; then
+	if map_is_right && content_is_right 72; then
+		pass "$name"
+	else
+		fail "$name" "$(told)"
+	fi
+fi
+again=
 
 name=early-bad-crc
 wire 5 8 0 0 12

@@ -207,7 +207,8 @@ static struct walk walk(struct xiw_conn *c, const struct xiw_vec *v, unsigned in
 			break;
 		if (w.done + f.wire_len == len)
 			how |= XIW_FPDU_BOUNDED;
-		if (k && !xiw_seq_before(seq, k->placed_from) &&
+		if (k && k->generation == c->engine->regions.generation &&
+		    !xiw_seq_before(seq, k->placed_from) &&
 		    !xiw_seq_after(seq + f.wire_len, k->placed_to))
 			how |= XIW_FPDU_PLACED;
 		w.err = xiw_fpdu_accept(c, &f, v, n, how);

@@ -40,6 +40,7 @@ bool xiw_early_place(struct xiw_conn *c, struct xiw_kept *k)
 	int placed;
 
 	k->placed_from = k->placed_to = seq;
+	k->generation = c->engine->regions.generation;
 	if (!c->mpa.rx.markers)
 		return true;
 	n = xiw_payload(&k->packet, &k->meta, 0, len, v);

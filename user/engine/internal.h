@@ -112,7 +112,8 @@ struct xiw_kept {
 	struct xiw_rxq *rxq;
 	struct xiw_meta meta;
 	uint32_t placed_from,
-		placed_to; /* wire seq: FPDUs that are in place already; equal: none */
+		placed_to;   /* wire seq: FPDUs that are in place already; equal: none */
+	uint64_t generation; /* of the regions then: if another now, the place may be another's */
 	struct xiw_conn *conn;
 	uint8_t frames; /* that count as kept */
 	struct xiw_kept *next_free;
