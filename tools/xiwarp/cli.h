@@ -212,8 +212,11 @@ int xiw_receiver_open(const struct xiw_args *args, const struct xiw_conn_opts *o
 const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256]);
 /* Tells of a connection that ended before it asked for anything, and frees it. */
 void xiw_startup_failed(struct xiw_conn *conn);
-/* Says why a listener could not take a connection. */
-void xiw_not_accepted(const struct xiw_completion *c);
+/*
+ * An event of no connection that the command knows: says why a listener could not take one, or what ended one before
+ * it asked for anything, which is then freed; true: the latter.
+ */
+bool xiw_unknown_ended(const struct xiw_completion *c);
 
 /* JSON: adds by type; `print` writes one line and frees. */
 void xiw_json_u64(struct json_object *o, const char *key, uint64_t value);

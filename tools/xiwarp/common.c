@@ -323,10 +323,16 @@ void xiw_startup_failed(struct xiw_conn *conn)
 	xiw_conn_free(conn);
 }
 
-void xiw_not_accepted(const struct xiw_completion *c)
+bool xiw_unknown_ended(const struct xiw_completion *c)
 {
-	xiw_fail(0, "a connection could not be taken: %s%s; others go on", strerror(-c->status),
-		 c->status == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
+	if (c->event == XIW_EV_NOT_ACCEPTED)
+		xiw_fail(0, "a connection could not be taken: %s%s; others go on",
+			 strerror(-c->status),
+			 c->status == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
+	if (c->event != XIW_EV_CLOSED)
+		return false;
+	xiw_startup_failed(c->conn);
+	return true;
 }
 
 static int listen_failed(const char *where, int err)

@@ -129,16 +129,11 @@ static void on_completion(struct rpings *s, const struct xiw_completion *c)
 		on_request(s, c->conn);
 		return;
 	}
-	if (c->event == XIW_EV_NOT_ACCEPTED) {
-		xiw_not_accepted(c);
-		return;
-	}
 	while (p && p->conn != c->conn)
 		p = p->next;
 	if (!p) {
 		/* It asked for nothing: a server goes on waiting. */
-		if (c->event == XIW_EV_CLOSED)
-			xiw_startup_failed(c->conn);
+		xiw_unknown_ended(c);
 		return;
 	}
 	xiw_rping_completion(p, c);

@@ -326,15 +326,10 @@ static void on_completion(struct serve *s, const struct xiw_completion *c)
 		on_request(s, c);
 		return;
 	}
-	if (c->event == XIW_EV_NOT_ACCEPTED) {
-		xiw_not_accepted(c);
-		return;
-	}
 	while (p && p->conn != c->conn)
 		p = p->next;
 	if (!p) {
-		if (c->event == XIW_EV_CLOSED) {
-			xiw_startup_failed(c->conn);
+		if (xiw_unknown_ended(c)) {
 			s->ended++;
 			s->code = s->code ? s->code : XIW_EXIT_PEER;
 		}
