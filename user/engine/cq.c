@@ -2,9 +2,10 @@
 /* Completions on their way to the application: the queue in memory, and CQEs in the application's ring. */
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/internal.h"
+
+#define OVERFLOW_KEPT 256u /* events that it has room for while it is not needed */
 
 static void ring_doorbell(struct xiw_engine *e, const struct xiw_completion *c)
 {
@@ -31,37 +32,62 @@ void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
 		xiw_complete_app(e, c);
 }
 
+/* The i-th of those that wait. */
+static struct xiw_completion *overflowed(const struct xiw_engine *e, size_t i)
+{
+	return &e->overflow[(e->overflow_head + i) % e->overflow_room];
+}
+
+void xiw_overflow_free(struct xiw_engine *e)
+{
+	xiw_budget_free(&e->budget, e->overflow, e->overflow_room * sizeof(*e->overflow));
+	e->overflow = NULL;
+	e->overflow_n = e->overflow_room = e->overflow_head = 0;
+}
+
+/* Not refused for the budget's sake, since the application would miss an event; so others are. */
+static bool more_overflow(struct xiw_engine *e)
+{
+	size_t room = e->overflow_room ? 2 * e->overflow_room : OVERFLOW_KEPT, n = e->overflow_n;
+	struct xiw_completion *more = malloc(room * sizeof(*more));
+
+	if (!more)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		more[i] = *overflowed(e, i);
+	xiw_overflow_free(e);
+	xiw_budget_force(&e->budget, room * sizeof(*more));
+	e->overflow = more;
+	e->overflow_room = room;
+	e->overflow_n = n;
+	return true;
+}
+
 void xiw_complete_app(struct xiw_engine *e, const struct xiw_completion *c)
 {
 	if (!e->overflow_n && xiw_cq_room(e)) {
 		enqueue(e, c);
 		return;
 	}
-	if (e->overflow_n == e->overflow_room) {
-		size_t room = e->overflow_room ? 2 * e->overflow_room : 256;
-		void *more = realloc(e->overflow, room * sizeof(*e->overflow));
-
-		if (!more) {
-			e->lost_event =
-				true; /* the application hears of it from xiw_engine_run() */
-			return;
-		}
-		e->overflow = more;
-		e->overflow_room = room;
+	if (e->overflow_n == e->overflow_room && !more_overflow(e)) {
+		e->lost_event = true; /* the application hears of it from xiw_engine_run() */
+		return;
 	}
-	e->overflow[e->overflow_n++] = *c;
+	*overflowed(e, e->overflow_n++) = *c;
 }
 
 void xiw_cq_drain(struct xiw_engine *e)
 {
-	size_t i;
-
 	if (!e->overflow_n)
 		return;
-	for (i = 0; i < e->overflow_n && xiw_cq_room(e); i++)
-		enqueue(e, &e->overflow[i]);
-	e->overflow_n -= i;
-	memmove(e->overflow, e->overflow + i, e->overflow_n * sizeof(*e->overflow));
+	while (e->overflow_n && xiw_cq_room(e)) {
+		enqueue(e, overflowed(e, 0));
+		e->overflow_head = (e->overflow_head + 1) % e->overflow_room;
+		e->overflow_n--;
+	}
+	/* What one bad moment needed is not kept for good. */
+	if (!e->overflow_n && e->overflow_room > OVERFLOW_KEPT)
+		xiw_overflow_free(e);
 }
 
 void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status)

@@ -212,7 +212,7 @@ void xiw_engine_destroy(struct xiw_engine *e)
 	if (e->buf_area)
 		munmap(e->buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE);
 	xiw_stages_free(e);
-	free(e->overflow);
+	xiw_overflow_free(e);
 	free(e->kept);
 	free(e->cq);
 	free(e);

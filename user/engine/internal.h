@@ -4,6 +4,7 @@
  *
  *   engine.c   create, run
  *   cq.c       completions
+ *   budget.c   memory
  *   port.c     an interface: its flow table and AF_XDP sockets
  *   watch.c    what becomes of an interface: programs taken off, a larger MTU
  *   prepare.c  interfaces opened ahead of connections
@@ -33,6 +34,7 @@
 
 #include "ddp/recv.h"
 #include "ddp/tx.h"
+#include "engine/budget.h"
 #include "flow/handoff.h"
 #include "flow/inject.h"
 #include "flow/sock.h"
@@ -303,8 +305,9 @@ struct xiw_engine {
 	 * in one batch of packets and those kept behind a gap that it fills.
 	 */
 	struct xiw_completion *overflow __attribute__((aligned(64)));
-	size_t overflow_n, overflow_room;
+	size_t overflow_n, overflow_room, overflow_head; /* a ring */
 	bool lost_event;
+	struct xiw_budget budget;
 
 	struct xiw_port *ports;
 	struct xiw_port *retired; /* out of use, until io_uring has let go of them */
@@ -355,6 +358,7 @@ struct xiw_engine {
 void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c);
 void xiw_complete_app(struct xiw_engine *e, const struct xiw_completion *c);
 void xiw_cq_drain(struct xiw_engine *e);
+void xiw_overflow_free(struct xiw_engine *e);
 
 /* engine.c */
 struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op);
