@@ -17,6 +17,9 @@
 
 #define XIW_PRIVATE_DATA_MAX 512 /* RFC 5044 section 7.1.1 */
 #define XIW_QUEUES_DEFAULT 3
+#define XIW_QUEUES_MAX 4096
+#define XIW_QUEUE_DEPTH_MAX (1u << 20)	/* posted buffers of a queue, queued messages */
+#define XIW_QUEUE_DEPTHS_MAX (1u << 22) /* queues * recv_depth */
 #define XIW_DEPTH_ULP 0x3fff /* RFC 6581 section 9.1: as IRD or ORD, the ULPs see to it */
 
 /* How a peer-to-peer Initiator says that it is ready to receive (RFC 6581 section 9.2). */
@@ -27,7 +30,7 @@ enum xiw_rtr {
 };
 
 struct xiw_conn_opts {
-	size_t size;	    /* sizeof(struct xiw_conn_opts) */
+	size_t size;	    /* sizeof(struct xiw_conn_opts): see xiwarp/xiwarp.h */
 	uint64_t user_data; /* for the connection's own events */
 	bool markers;	    /* ask the peer to send us markers */
 	bool no_crc;  /* administrator's word: do without CRC32c if the peer asks for none either */
@@ -70,6 +73,7 @@ struct xiw_conn_opts {
 	 */
 	bool fall_back;
 	uint16_t ird, ord; /* RDMA Reads at once, inbound and outbound: 14 bits, or XIW_DEPTH_ULP */
+	uint16_t reserved[3]; /* 0 */
 };
 
 /*
@@ -205,7 +209,7 @@ struct xiw_conn_info {
 	uint64_t octets_sent;		   /* DDP payload given to TCP */
 	uint64_t crc_errors;		   /* segments or FPDUs refused */
 	uint64_t went_direct, went_kernel; /* hand-offs */
-	uint32_t why[XIW_WHY__COUNT];	   /* ends of the direct path and failed arms, by reason */
+	uint32_t why[32];   /* ends of the direct path and failed arms, by enum xiw_reason */
 	uint64_t drops[32]; /* segments refused by the fast-path TCP receiver, by reason */
 	uint64_t acks_sent, injected;
 	enum xiw_mpa_error mpa_error; /* 0: none */

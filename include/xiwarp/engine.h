@@ -39,6 +39,7 @@ struct xiw_engine_opts {
 		window; /* octets offered on the direct path, or what the kernel has offered; 0: 1 MiB */
 	const char *pin_dir; /* NULL: /sys/fs/bpf/xiwarp */
 	unsigned int flags;  /* enum xiw_engine_flags */
+	uint32_t reserved;   /* 0 */
 };
 
 enum xiw_engine_flags {

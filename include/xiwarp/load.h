@@ -31,7 +31,8 @@ struct xiw_load_opts {
 	size_t size;	     /* sizeof(struct xiw_load_opts) */
 	const char *pin_dir; /* NULL: XIW_PIN_DIR */
 	enum xiw_xdp_mode mode;
-	bool replace; /* take the place of another XDP program */
+	bool replace;	     /* take the place of another XDP program */
+	uint8_t reserved[3]; /* 0 */
 };
 
 /*

@@ -14,6 +14,14 @@
  * Thread rules: an engine and everything made from it belong to one thread at a time. Only
  * xiw_engine_next() may run on another thread, one at a time, beside it. No function blocks except
  * xiw_engine_run(). Lengths are octets; integers are in host byte order.
+ *
+ * Structures that grow. Option structures begin with `size`, which a caller sets to sizeof of the structure as he has
+ * it; members that he does not name are to be zero, which is always the default, and so is NULL in place of a
+ * whole structure. Programs built with an older header run with a newer library, which takes what they do not have
+ * for zero; those built with a newer header run with an older library as long as what it does not know is
+ * zero. Everything else is -EINVAL, in every function that takes options: a size of 0 or any other that the
+ * structure never had, unknown flags and enumerators, and reserved members that are not zero. Structures that the
+ * library fills in come with their size as an argument: a shorter one gets its part, a longer one zeros behind.
  */
 #ifndef XIWARP_H
 #define XIWARP_H

@@ -6,29 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/opts.h"
 #include "engine/internal.h"
 
 #define LINGER_MS 2000
-
-/* What a listener and a connection alike can see of options that make no sense. */
-int xiw_opts_check(const struct xiw_conn_opts *o, bool initiator)
-{
-	bool enhanced = o->enhanced || o->ird || o->ord || o->rtr;
-	size_t most = XIW_PRIVATE_DATA_MAX;
-
-	if (o->revision > 2 || o->ird > XIW_DEPTH_ULP || o->ord > XIW_DEPTH_ULP ||
-	    o->rtr & ~(XIW_RTR_SEND | XIW_RTR_WRITE | XIW_RTR_READ))
-		return -EINVAL;
-	if (!initiator)
-		return 0;
-	if (enhanced) {
-		if (o->revision == 1)
-			return -EINVAL;
-		most -= XIW_MPA_ENHANCED_SIZE;
-	}
-	return o->private_data_len > most || (o->private_data_len && !o->private_data) ? -EINVAL
-										       : 0;
-}
 
 /* RFC 6581: Rev 2 where it is needed, and only there (section 10). */
 static void take_terms(struct xiw_conn *c)
@@ -50,28 +31,14 @@ static void take_terms(struct xiw_conn *c)
 
 static int take_opts(struct xiw_conn *c, const struct xiw_conn_opts *opts)
 {
-	int err;
+	int err = xiw_conn_opts_take(&c->opts, opts, c->initiator);
 
-	if (opts) {
-		if (opts->size && opts->size != sizeof(*opts))
-			return -EINVAL;
-		c->opts = *opts;
-	}
-	err = xiw_opts_check(&c->opts, c->initiator);
 	if (err)
 		return err;
 	take_terms(c);
 	if (c->initiator && c->opts.private_data_len)
 		memcpy(c->private_out, c->opts.private_data, c->opts.private_data_len);
 	c->opts.private_data = NULL;
-	if (!c->opts.queues)
-		c->opts.queues = XIW_QUEUES_DEFAULT;
-	if (!c->opts.recv_depth)
-		c->opts.recv_depth = 64;
-	if (!c->opts.send_depth)
-		c->opts.send_depth = 64;
-	if (!c->opts.startup_timeout_ms)
-		c->opts.startup_timeout_ms = 10000;
 	return 0;
 }
 
@@ -367,7 +334,7 @@ static void flow_info(struct xiw_conn_info *i, const struct xiw_flow *f, uint32_
 	i->flow = index;
 	i->segments_direct = f->direct_segs;
 	i->segments_kernel = f->kernel_segs;
-	memcpy(i->why, f->why, sizeof(i->why));
+	memcpy(i->why, f->why, sizeof(f->why));
 }
 
 void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t size)
@@ -417,5 +384,5 @@ void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t 
 		flow_info(&i, c->flow, c->flow_index);
 	else
 		flow_info(&i, &c->last, c->flow_index);
-	memcpy(info, &i, size < sizeof(i) ? size : sizeof(i));
+	xiw_opts_give(info, size, &i, sizeof(i));
 }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/opts.h"
 #include "engine/internal.h"
 
 #define RETRY_MS 100
@@ -42,16 +43,17 @@ int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
 	struct xiw_listener *l;
 	int one = 1, err;
 
-	if (opts && (opts->size != sizeof(*opts) || xiw_opts_check(opts, false)))
-		return -EINVAL;
 	l = aligned_alloc(64, (sizeof(*l) + 63) & ~63ul);
 	if (!l)
 		return -ENOMEM;
 	memset(l, 0, sizeof(*l));
 	l->engine = e;
 	l->retry_ms = XIW_NEVER;
-	if (opts)
-		l->opts = *opts;
+	err = xiw_conn_opts_take(&l->opts, opts, false);
+	if (err) {
+		free(l);
+		return err;
+	}
 	l->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (l->fd < 0)
 		goto fail;
@@ -261,12 +263,18 @@ static int check_socket(int fd)
 	return info.tcpi_state == TCP_ESTABLISHED ? 0 : -ENOTCONN;
 }
 
-static int check_upgrade(const struct xiw_upgrade *u)
+/* Of the first release. */
+#define UPGRADE_FIRST 40
+
+XIW_OPTS_WHOLE(struct xiw_upgrade, last_len);
+
+static int take_upgrade(struct xiw_upgrade *u, const struct xiw_upgrade *theirs)
 {
-	if (!u)
-		return 0;
-	if (u->size != sizeof(*u) || (u->prefix_len && !u->prefix) || (u->last_len && !u->last) ||
-	    u->last_len > INT32_MAX)
+	int err = xiw_opts_take(u, sizeof(*u), UPGRADE_FIRST, theirs);
+
+	if (err)
+		return err;
+	if ((u->prefix_len && !u->prefix) || (u->last_len && !u->last) || u->last_len > INT32_MAX)
 		return -EINVAL;
 	return 0;
 }
@@ -274,8 +282,9 @@ static int check_upgrade(const struct xiw_upgrade *u)
 int xiw_conn_from_fd(struct xiw_engine *e, int fd, bool initiator, const struct xiw_conn_opts *opts,
 		     const struct xiw_upgrade *upgrade, struct xiw_conn **conn)
 {
+	struct xiw_upgrade u;
 	struct xiw_conn *c;
-	int err = check_upgrade(upgrade);
+	int err = take_upgrade(&u, upgrade);
 
 	if (!err)
 		err = check_socket(fd);
@@ -283,21 +292,21 @@ int xiw_conn_from_fd(struct xiw_engine *e, int fd, bool initiator, const struct 
 		err = xiw_conn_new(e, initiator, opts, &c);
 	if (err)
 		return err;
-	if (upgrade && upgrade->last_len) {
-		c->streaming = malloc(upgrade->last_len);
+	if (u.last_len) {
+		c->streaming = malloc(u.last_len);
 		if (!c->streaming) {
 			c->state = XIW_DEAD;
 			xiw_conn_free(c);
 			return -ENOMEM;
 		}
-		memcpy(c->streaming, upgrade->last, upgrade->last_len);
-		c->streaming_len = (uint32_t)upgrade->last_len;
+		memcpy(c->streaming, u.last, u.last_len);
+		c->streaming_len = (uint32_t)u.last_len;
 	}
 	c->fd = fd;
 	c->upgraded = true;
 	sock_prepare(fd, e, c->opts.path);
 	c->state = initiator ? XIW_REQUESTED : XIW_LISTENING;
 	*conn = c;
-	xiw_startup_begin(c, upgrade);
+	xiw_startup_begin(c, &u);
 	return 0;
 }

@@ -8,7 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/opts.h"
 #include "engine/internal.h"
+
+#define XIW_ENGINE_FLAGS XIW_ENGINE_TRUST_CHECKSUM
 
 #define LEAVE_BATCHES 8
 
@@ -100,14 +103,22 @@ static bool power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
+/* Of the first release. */
+#define ENGINE_OPTS_FIRST 48
+
+XIW_OPTS_WHOLE(struct xiw_engine_opts, reserved);
+
 static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
 {
-	e->opts = (struct xiw_engine_opts){ .app_ring_fd = -1 };
-	if (opts) {
-		if (opts->size != sizeof(*opts))
-			return -EINVAL;
-		e->opts = *opts;
-	}
+	int err = xiw_opts_take(&e->opts, sizeof(e->opts), ENGINE_OPTS_FIRST, opts);
+
+	if (err)
+		return err;
+	if (!opts)
+		e->opts.app_ring_fd = -1;
+	if (e->opts.path > XIW_USE_DIRECT || e->opts.flags & ~(unsigned int)XIW_ENGINE_FLAGS ||
+	    e->opts.reserved)
+		return -EINVAL;
 	if (!e->opts.cq_entries)
 		e->opts.cq_entries = 8192;
 	if (!e->opts.frames)

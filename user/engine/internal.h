@@ -18,6 +18,7 @@
  *   connect.c  listen, accept, connect, upgrade
  *   startup.c  MPA Request and Reply
  *   rtr.c      RFC 6581: the indication that the Initiator is ready, and refusals
+ *   opts.c     a connection's options
  *   conn.c     a connection's life
  *   timer.c    time
  */
@@ -468,8 +469,11 @@ void xiw_rtr_send(struct xiw_conn *c);
 int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload);
 void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error);
 
+/* opts.c: from the application's, of whatever size, to complete ones; -EINVAL */
+int xiw_conn_opts_take(struct xiw_conn_opts *own, const struct xiw_conn_opts *theirs,
+		       bool initiator);
+
 /* conn.c */
-int xiw_opts_check(const struct xiw_conn_opts *o, bool initiator);
 int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 		 struct xiw_conn **conn);
 void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_ddp_error ddp);

@@ -2,7 +2,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/opts.h"
 #include "engine/internal.h"
+
+/* Of the first release. */
+#define REGION_OPTS_FIRST 40
+
+XIW_OPTS_WHOLE(struct xiw_region_opts, access);
 
 static int ddp_access(unsigned int access, uint32_t *rights)
 {
@@ -22,22 +28,21 @@ int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 		.stream = XIW_DDP_ANY_STREAM,
 		.access = XIW_DDP_REMOTE_WRITE,
 	};
+	struct xiw_region_opts ro;
 	struct xiw_region *r;
-	int err;
+	int err = xiw_opts_take(&ro, sizeof(ro), REGION_OPTS_FIRST, opts);
 
-	if (opts) {
-		if (opts->size != sizeof(*opts))
-			return -EINVAL;
-		o.base = opts->base_to;
-		o.pd = opts->pd;
-		if (opts->access && ddp_access(opts->access, &o.access))
-			return -EINVAL;
-		if (opts->conn)
-			o.stream = opts->conn->id;
-		if (opts->stag) {
-			o.fixed = true;
-			o.stag = *opts->stag;
-		}
+	if (err)
+		return err;
+	o.base = ro.base_to;
+	o.pd = ro.pd;
+	if (ro.access && ddp_access(ro.access, &o.access))
+		return -EINVAL;
+	if (ro.conn)
+		o.stream = ro.conn->id;
+	if (ro.stag) {
+		o.fixed = true;
+		o.stag = *ro.stag;
 	}
 	r = malloc(sizeof(*r));
 	if (!r)

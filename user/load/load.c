@@ -19,6 +19,7 @@
 
 #include <bpf/bpf.h>
 
+#include "base/opts.h"
 #include "flow/trust.h"
 #include "load/attach.h"
 #include "load/pins.h"
@@ -273,6 +274,23 @@ static int load_quietly(struct load *l)
 	return err;
 }
 
+/* Of the first release. */
+#define LOAD_OPTS_FIRST 24
+
+XIW_OPTS_WHOLE(struct xiw_load_opts, reserved);
+
+static int take_opts(struct load *l, const struct xiw_load_opts *opts)
+{
+	if (xiw_opts_take(&l->opts, sizeof(l->opts), LOAD_OPTS_FIRST, opts))
+		return SAY(l, -EINVAL,
+			   "xiw_load_opts has a size that never was, or asks for what this version "
+			   "of the library does not know");
+	if (l->opts.mode > XIW_XDP_GENERIC ||
+	    !xiw_all_zero(l->opts.reserved, sizeof(l->opts.reserved)))
+		return SAY(l, -EINVAL, "xiw_load_opts has a mode that does not exist");
+	return 0;
+}
+
 int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why, size_t why_len)
 {
 	struct load l = { .ifname = ifname, .why = why, .why_len = why_len };
@@ -281,13 +299,11 @@ int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why, si
 
 	if (why && why_len)
 		why[0] = '\0';
-	if (opts) {
-		if (opts->size < sizeof(l.opts))
-			return SAY(&l, -EINVAL, "xiw_load_opts has the wrong size");
-		l.opts = *opts;
-	}
+	err = take_opts(&l, opts);
+	if (err)
+		return err;
 	err = xiw_pins_init(&l.pins, l.opts.pin_dir, ifname);
-	if (err || l.opts.mode > XIW_XDP_GENERIC)
+	if (err)
 		return SAY(&l, -EINVAL,
 			   "'%s' cannot be an interface, or the pin directory's name is "
 			   "too long",

@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/opts.h"
 #include "flow/trust.h"
 #include "load/attach.h"
 #include "load/pins.h"
@@ -115,8 +116,6 @@ int xiw_status_read(const char *ifname, const char *pin_dir, struct xiw_status *
 
 	if (err)
 		return err;
-	if (size > sizeof(s))
-		return -EINVAL;
 	snprintf(s.ifname, sizeof(s.ifname), "%s", ifname);
 	err = xiw_trust_dir(pins.dir, why, sizeof(why));
 	if (err)
@@ -125,7 +124,7 @@ int xiw_status_read(const char *ifname, const char *pin_dir, struct xiw_status *
 	err = status_quietly(&pins, &s);
 	xiw_quiet_end(&quiet);
 	if (!err)
-		memcpy(status, &s, size);
+		xiw_opts_give(status, size, &s, sizeof(s));
 	return err;
 }
 

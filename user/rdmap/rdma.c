@@ -6,8 +6,14 @@
 
 #include <xiwarp/rdmap.h>
 
+#include "base/opts.h"
 #include "engine/internal.h"
 #include "rdmap/stream.h"
+
+/* Of the first release. */
+#define RDMA_OPTS_FIRST 16
+
+XIW_OPTS_WHOLE(struct xiw_rdma_opts, ord);
 
 #define DEPTH_DEFAULT 64
 #define READS_DEFAULT 16
@@ -315,8 +321,8 @@ static const struct xiw_ulp rdmap_ulp = {
 
 static int check_attach(const struct xiw_conn *c, const struct xiw_rdma_opts *o)
 {
-	if ((o && o->size != sizeof(*o)) || (o && o->send_depth > XIW_RDMAP_MAX_DEPTH) ||
-	    c->opts.queues != XIW_RDMAP_QUEUES || c->send_depth < 2)
+	if (o->send_depth > XIW_RDMAP_MAX_DEPTH || c->opts.queues != XIW_RDMAP_QUEUES ||
+	    c->send_depth < 2)
 		return -EINVAL;
 	if (c->ulp)
 		return -EALREADY;
@@ -343,19 +349,22 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 		.table = &c->engine->regions,
 		.pd = c->opts.pd,
 		.stream = c->id,
-		.depth = opts && opts->send_depth ? opts->send_depth : DEPTH_DEFAULT,
 	};
+	struct xiw_rdma_opts ro;
 	struct xiw_rdma *r;
-	int err = check_attach(c, opts);
+	int err = xiw_opts_take(&ro, sizeof(ro), RDMA_OPTS_FIRST, opts);
 
+	if (!err)
+		err = check_attach(c, &ro);
 	if (err)
 		return err;
+	o.depth = ro.send_depth ? ro.send_depth : DEPTH_DEFAULT;
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return -ENOMEM;
 	r->conn = c;
-	r->ird = opts && opts->ird ? opts->ird : READS_DEFAULT;
-	r->ord = opts && opts->ord ? opts->ord : READS_DEFAULT;
+	r->ird = ro.ird ? ro.ird : READS_DEFAULT;
+	r->ord = ro.ord ? ro.ord : READS_DEFAULT;
 	/* Which of the two holds is not known to an Initiator before the Reply. */
 	o.ird_max = c->terms.ird != XIW_DEPTH_ULP && c->terms.ird > r->ird ? c->terms.ird : r->ird;
 	err = xiw_rdmap_init(&r->s, &o);
@@ -417,5 +426,5 @@ void xiw_rdma_terminate(struct xiw_rdma *r)
 
 void xiw_rdma_info(const struct xiw_rdma *r, struct xiw_rdma_info *info, size_t size)
 {
-	memcpy(info, &r->s.info, size < sizeof(*info) ? size : sizeof(*info));
+	xiw_opts_give(info, size, &r->s.info, sizeof(r->s.info));
 }
