@@ -70,7 +70,7 @@ static __always_inline __u64 xiw_next_owner(__u64 owner, __u32 value, __u32 path
 
 static __always_inline void xiw_why(struct xiw_flow *flow, __u32 reason)
 {
-	__sync_fetch_and_add(&flow->why[reason & 15], 1);
+	__sync_fetch_and_add(&flow->why[reason & (XIW_WHY_MAX - 1)], 1);
 }
 
 /*

@@ -133,6 +133,8 @@ enum xiw_reason {
 	XIW_WHY__COUNT,
 };
 
+#define XIW_WHY_MAX 16 /* there is room for, a power of two */
+
 /*
  * One flow: an entry of the mmap-able array map xiw_flows. Six cache lines.
  */
@@ -175,7 +177,7 @@ struct xiw_flow {
 	__u32 acked;		/* last acknowledgement (wire) of the kernel socket */
 	__u32 reserved2[9];
 
-	/* Line 3: written by the engine. */
+	/* Line 3: written by the engine, once a turn. */
 	__u64 placed_direct; /* stream octets placed from the direct path */
 	__u64 placed_kernel; /* stream octets placed from the kernel's socket */
 	__u64 fpdus;	     /* FPDUs accepted */
@@ -186,12 +188,12 @@ struct xiw_flow {
 	__u64 segs_dropped; /* by the engine: damaged, refused by its TCP receiver, or too late */
 
 	/* Line 4: counts of the ends of the direct path, by enum xiw_reason. */
-	__u32 why[16]; /* XDP and engine both add, atomically: rare events */
+	__u32 why[XIW_WHY_MAX]; /* XDP and engine both add, atomically: rare events */
 
 	/* Line 5: identity. Written once by the library before the flow is published. */
 	struct xiw_flow_key key;
 	__u32 pid;	 /* of the process that owns the slot; claimed by compare-and-swap from 0 */
-	__u32 claim_seq; /* changes each time the slot is claimed */
+	__u32 claim_seq; /* how often the slot has been claimed */
 	__u32 ifindex;
 	__u64 cookie; /* SO_COOKIE of the kernel socket */
 	__u32 reserved5[2];
@@ -204,7 +206,9 @@ struct xiw_queue {
 	/* Line 0: written by the engine that serves the queue. CLOCK_MONOTONIC nanoseconds. */
 	__u64 beat_ns;	  /* it last looked at the ring */
 	__u64 drained_ns; /* all frames from before this moment have been taken */
-	__u64 reserved0[6];
+	__u64 too_long;	  /* packets of more frames than the engine takes: dropped */
+	__u64 tx_full;	  /* ACKs that found no room on the ring, and were sent later */
+	__u64 reserved0[4];
 
 	/* Line 1: written by xiw_ingress. */
 	__u64 last_ns; /* last frame put on the ring */
@@ -257,6 +261,7 @@ enum xiw_stat {
 	XIW_STAT__COUNT,
 };
 
+_Static_assert((int)XIW_WHY__COUNT <= XIW_WHY_MAX, "ABI: every reason has its counter");
 _Static_assert(sizeof(struct xiw_flow_key) == 36, "ABI");
 _Static_assert(sizeof(struct xiw_flow) == 384, "ABI");
 _Static_assert(sizeof(struct xiw_queue) == 128, "ABI");

@@ -186,6 +186,8 @@ XIW_API void xiw_conn_abort(struct xiw_conn *conn);
 /* Frees the object; aborts first if XIW_EV_CLOSED has not come yet. */
 XIW_API void xiw_conn_free(struct xiw_conn *conn);
 
+#define XIW_DROPS_MAX 32 /* xiw_drop_name() has names for the first few */
+
 /* What a connection is and did. Counters never go back. */
 struct xiw_conn_info {
 	enum xiw_path path; /* now; XIW_PATH_NONE: never registered with XDP */
@@ -209,8 +211,8 @@ struct xiw_conn_info {
 	uint64_t octets_sent;		   /* DDP payload given to TCP */
 	uint64_t crc_errors;		   /* segments or FPDUs refused */
 	uint64_t went_direct, went_kernel; /* hand-offs */
-	uint32_t why[32];   /* ends of the direct path and failed arms, by enum xiw_reason */
-	uint64_t drops[32]; /* segments refused by the fast-path TCP receiver, by reason */
+	uint32_t why[32]; /* ends of the direct path and failed arms, by enum xiw_reason */
+	uint64_t drops[XIW_DROPS_MAX]; /* segments refused by the fast-path TCP receiver */
 	uint64_t acks_sent, injected;
 	enum xiw_mpa_error mpa_error; /* 0: none */
 	enum xiw_ddp_error ddp_error; /* XIW_DDP_OK: none */
@@ -222,6 +224,10 @@ struct xiw_conn_info {
 	 * connection needed, as its sequence numbers differ from the wire's; no_direct says which.
 	 */
 	int error;
+	uint64_t armed; /* times that the direct path was open for it */
+	/* Frames refused on the direct path: those of `drops`, and the damaged, misdirected and late. */
+	uint64_t segments_dropped;
+	uint64_t challenges_withheld; /* challenge ACKs over the limit of RFC 5961 section 7 */
 };
 
 /* `size` is sizeof(struct xiw_conn_info). */

@@ -65,6 +65,7 @@ struct xiw_status {
 	uint32_t xdp_id, tc_id;		 /* BPF program ids; 0: pinned, but not attached */
 	uint32_t flows;			 /* claimed by processes that live */
 	uint64_t stats[XIW_STAT__COUNT]; /* sums over CPUs */
+	uint64_t too_long, tx_full;	 /* struct xiw_queue's, sums over queues */
 };
 
 /*

@@ -260,6 +260,7 @@ static void turn_settle(void)
 			c->want_arm = false;
 			xiw_try_arm(c, fuzz_pattern(c->fpdus) & 1 ? XIW_RUN : 2);
 		}
+		xiw_account(c);
 	}
 }
 

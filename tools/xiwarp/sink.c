@@ -69,7 +69,7 @@ static void report_text(const struct peer *p, const struct xiw_conn_info *i)
 		if (i->why[w])
 			printf(", %s %u", xiw_reason_name(w), i->why[w]);
 	printf("\n  %-10s crc %" PRIu64, "refused", i->crc_errors);
-	for (unsigned int d = 0; d < 32; d++)
+	for (unsigned int d = 0; d < XIW_DROPS_MAX; d++)
 		if (i->drops[d] && xiw_drop_name(d))
 			printf(", %s %" PRIu64, xiw_drop_name(d), i->drops[d]);
 	if (i->error_header_len)
@@ -145,6 +145,7 @@ static void report_json(const struct peer *p, const struct xiw_conn_info *i)
 	xiw_json_u64(o, "segments_direct", i->segments_direct);
 	xiw_json_u64(o, "segments_kernel", i->segments_kernel);
 	xiw_json_u64(o, "fpdus", i->fpdus);
+	xiw_json_u64(o, "fpdus_early", i->fpdus_early);
 	xiw_json_u64(o, "messages", i->messages);
 	xiw_json_u64(o, "tagged_messages", p->tagged);
 	xiw_json_u64(o, "tagged_octets", p->tagged_octets);
@@ -159,8 +160,11 @@ static void report_json(const struct peer *p, const struct xiw_conn_info *i)
 	xiw_json_reasons(o, "left_direct", i->why);
 	xiw_json_u64(o, "acks_sent", i->acks_sent);
 	xiw_json_u64(o, "injected", i->injected);
+	xiw_json_u64(o, "armed", i->armed);
+	xiw_json_u64(o, "segments_dropped", i->segments_dropped);
+	xiw_json_u64(o, "challenges_withheld", i->challenges_withheld);
 	xiw_json_u64(o, "crc_errors", i->crc_errors);
-	for (unsigned int d = 0; d < 32; d++)
+	for (unsigned int d = 0; d < XIW_DROPS_MAX; d++)
 		if (i->drops[d] && xiw_drop_name(d))
 			xiw_json_u64(drops, xiw_drop_name(d), i->drops[d]);
 	json_object_object_add(o, "drops", drops);

@@ -36,6 +36,25 @@ static const char *drops_text(const struct xiw_flow *f, char *buf, size_t len)
 	return buf;
 }
 
+static void flow_options(struct json_object *o, uint32_t flags)
+{
+	static const struct {
+		const char *name;
+		uint32_t flag;
+	} options[] = {
+		{ "markers", XIW_FLOW_MARKERS },
+		{ "crc", XIW_FLOW_CRC },
+		{ "timestamps", XIW_FLOW_TIMESTAMPS },
+		{ "sack", XIW_FLOW_SACK },
+		{ "ecn", XIW_FLOW_ECN },
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+		json_object_object_add(o, options[i].name,
+				       json_object_new_boolean(flags & options[i].flag));
+}
+
+/* Every counter of struct xiw_flow is here: tests/net/test_status.sh sees to it. */
 static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 {
 	struct json_object *o = json_object_new_object(), *drops = json_object_new_object();
@@ -48,6 +67,8 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 	flow_addr(f->key.remote_addr, f->key.remote_port, addr);
 	xiw_json_str(o, "remote", addr);
 	xiw_json_u64(o, "pid", f->pid);
+	xiw_json_u64(o, "claims", f->claim_seq);
+	flow_options(o, f->flags);
 	xiw_json_str(o, "path", xiw_path_name(xiw_owner_path(owner)));
 	xiw_json_u64(o, "epoch", xiw_owner_epoch(owner));
 	if (xiw_owner_path(owner) == XIW_PATH_DIRECT)
@@ -58,6 +79,10 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 	xiw_json_u64(o, "segments_direct", f->direct_segs);
 	xiw_json_u64(o, "segments_kernel", f->kernel_segs);
 	xiw_json_u64(o, "segments_control", f->control_segs);
+	xiw_json_u64(o, "payload_direct", f->direct_octets);
+	xiw_json_u64(o, "payload_kernel", f->kernel_octets);
+	xiw_json_u64(o, "segments_sent", f->egress_segs);
+	xiw_json_u64(o, "segments_rewritten", f->egress_rewritten);
 	xiw_json_u64(o, "fpdus", f->fpdus);
 	xiw_json_u64(o, "armed", f->armed);
 	xiw_json_u64(o, "went_direct", f->went_direct);
@@ -133,6 +158,11 @@ static void print_interface(const struct xiw_status *s)
 			continue;
 		printf("%s%s %" PRIu64, n++ ? ", " : "  packets: ", xiw_stat_name(i), s->stats[i]);
 	}
+	if (s->too_long)
+		printf("%stoo long for AF_XDP %" PRIu64, n++ ? ", " : "  packets: ", s->too_long);
+	if (s->tx_full)
+		printf("%sACKs delayed by a full ring %" PRIu64,
+		       n++ ? ", " : "  packets: ", s->tx_full);
 	if (n)
 		putchar('\n');
 }
@@ -154,6 +184,8 @@ static void add_interface(const struct xiw_status *s, struct report *r)
 	for (unsigned int i = 0; i < XIW_STAT__COUNT; i++)
 		xiw_json_u64(stats, xiw_stat_name(i), s->stats[i]);
 	json_object_object_add(o, "packets", stats);
+	xiw_json_u64(o, "too_long", s->too_long);
+	xiw_json_u64(o, "tx_full", s->tx_full);
 	r->flows = json_object_new_array();
 	json_object_object_add(o, "flows", r->flows);
 	json_object_array_add(r->interfaces, o);
@@ -268,8 +300,8 @@ const struct xiw_cmd xiw_cmd_status = {
 	.summary = "show what is loaded, and every connection's path",
 	.text = "For each interface: mode, queues and packets by what became of them. For each "
 		"connection: its "
-		"path, epoch, rcv_nxt and skew, octets and segments by path, hand-offs and drops "
-		"by reason. "
+		"path, epoch, rcv_nxt and skew, octets of the stream as the engine placed them and "
+		"segments as XDP saw them, by path, hand-offs by reason and drops. "
 		"Only reads pins: needs the privilege to do that, disturbs nothing.",
 	.examples = "sudo xiwarp status\n"
 		    "sudo xiwarp status eth0 --json\n"

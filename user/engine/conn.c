@@ -326,6 +326,10 @@ void xiw_conn_free(struct xiw_conn *c)
 		destroy(c);
 }
 
+_Static_assert(XIW_TCP_DROP_MAX <= XIW_DROPS_MAX, "every reason has its counter");
+_Static_assert(sizeof(((struct xiw_flow *)0)->why) <= sizeof(((struct xiw_conn_info *)0)->why),
+	       "and room in the report");
+
 /* ---- report -------------------------------------------------------------------------------------- */
 
 static void flow_info(struct xiw_conn_info *i, const struct xiw_flow *f, uint32_t index)
@@ -374,6 +378,9 @@ void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t 
 		.error_header_len = c->error_header_len,
 		.error_segment_len = c->error_segment_len,
 		.error = c->error,
+		.armed = c->armed,
+		.segments_dropped = c->segs_dropped,
+		.challenges_withheld = c->challenges_withheld + c->tcp.challenges_withheld,
 	};
 
 	memcpy(i.no_direct, c->no_direct, sizeof(i.no_direct));

@@ -88,6 +88,7 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 		conf.ts_recent = c->tcp.ts_recent;
 	for (unsigned int i = 0; i < XIW_TCP_DROP_MAX; i++)
 		c->drops[i] += c->tcp.drops[i];
+	c->challenges_withheld += c->tcp.challenges_withheld;
 	xiw_tcp_rx_init(&c->tcp, &conf);
 	c->draining = false;
 	return true;
@@ -332,7 +333,8 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		if (k)
 			xiw_tcp_keep_set(&k->node, &t);
 		kept = xiw_tcp_rx_keep(&c->tcp, k ? &k->node : NULL) == XIW_TCP_KEEP;
-		c->flow->segs_dropped += !kept;
+		if (!kept)
+			xiw_segment_dropped(c);
 		if (k && !kept) {
 			k->packet.frags = 0; /* the caller's again */
 			xiw_kept_free(c->engine, k);
@@ -342,7 +344,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_WHY_FIN : XIW_WHY_URGENT, s);
 		break;
 	case XIW_TCP_DROP:
-		c->flow->segs_dropped++;
+		xiw_segment_dropped(c);
 		break;
 	}
 	/* A duplicate ACK says what a later one cannot: it does not wait for the end of the batch. */
@@ -377,7 +379,7 @@ static bool read_segment(struct xiw_conn *c, const struct xiw_packet *p,
 
 	if (hlen != meta->payload_off - meta->l4_off || !link_good(p, meta) ||
 	    (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta))) {
-		c->flow->segs_dropped++;
+		xiw_segment_dropped(c);
 		return false;
 	}
 	seg->ecn = c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
@@ -401,7 +403,7 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 	/* Nobody was offered more than this. */
 	k = xiw_flow_within_window(c->flow, seg->seq) ? keep_packet(c, s) : NULL;
 	if (!k) {
-		c->flow->segs_dropped++;
+		xiw_segment_dropped(c);
 		return false;
 	}
 	k->next_free = NULL;
@@ -422,7 +424,7 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 		return false;
 	if (c->rx_dead && !c->leaving) {
 		/* Nothing more is placed or delivered; TCP sends it again, to the socket. */
-		c->flow->segs_dropped++;
+		xiw_segment_dropped(c);
 		return false;
 	}
 	if (!current(c, q, p, meta)) {

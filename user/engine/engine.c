@@ -303,6 +303,7 @@ static void settle(struct xiw_engine *e)
 		}
 		if (c->send_count > c->send_sent)
 			xiw_send_pump(c);
+		xiw_account(c);
 	}
 }
 
@@ -365,11 +366,18 @@ static void prepare_to_wait(struct xiw_engine *e)
 			xiw_port_poll(e, &p->queues[i]);
 }
 
+/* What a turn leaves: the ring's news for the kernel, and the queue's account for other processes. */
 static void kick(struct xiw_engine *e)
 {
-	for (struct xiw_port *p = e->ports; p; p = p->next)
-		for (uint32_t i = 0; i < p->nqueues; i++)
-			xiw_port_kick(e, &p->queues[i]);
+	for (struct xiw_port *p = e->ports; p; p = p->next) {
+		for (uint32_t i = 0; i < p->nqueues; i++) {
+			struct xiw_rxq *q = &p->queues[i];
+
+			xiw_port_kick(e, q);
+			q->shared->too_long = q->xsk.too_long;
+			q->shared->tx_full = q->xsk.tx_full;
+		}
+	}
 }
 
 static bool turn(struct xiw_engine *e)

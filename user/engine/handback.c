@@ -88,7 +88,8 @@ static void inject_segment(struct xiw_conn *c, const struct xiw_packet *p,
 	};
 
 	xiw_inject(&c->engine->injector, &what);
-	c->flow->injected = ++c->injections;
+	c->injections++;
+	xiw_dirty(c);
 }
 
 static void inject_whole(struct xiw_conn *c, const struct xiw_packet *p,
@@ -230,7 +231,7 @@ void xiw_stale_segment(struct xiw_conn *c, const struct xiw_packet *p, const str
 	inject_segment(c, p, meta, meta->payload_len, xiw_owner_value(owner));
 	return;
 drop:
-	c->flow->segs_dropped++;
+	xiw_segment_dropped(c);
 }
 
 /*
@@ -317,7 +318,7 @@ void xiw_inject_news(struct xiw_conn *c)
 	}
 	news_header(c, ip + what.l4_off);
 	xiw_inject(&c->engine->injector, &what);
-	c->flow->injected = ++c->injections;
+	c->injections++;
 	xiw_tcp_rx_injected(&c->tcp);
 }
 
@@ -326,6 +327,8 @@ void xiw_try_arm(struct xiw_conn *c, uint32_t run)
 {
 	if (!c->flow || c->rx_dead || c->eof || c->direct || c->state != XIW_OPEN)
 		return;
-	if (xiw_flow_arm(c->flow, run))
-		c->flow->armed++;
+	if (xiw_flow_arm(c->flow, run)) {
+		c->armed++;
+		xiw_dirty(c);
+	}
 }

@@ -9,7 +9,7 @@
  *   watch.c    what becomes of an interface: programs taken off, a larger MTU
  *   prepare.c  interfaces opened ahead of connections
  *   direct.c   frames -> fast-path TCP -> FPDUs
- *   settle.c   commit, acknowledge
+ *   settle.c   commit, acknowledge; the account in the flow's slot
  *   handback.c DIRECT -> KERNEL: fall-back, injection; KERNEL -> ARMED
  *   stream.c   octets of the kernel's socket -> FPDUs
  *   early.c    FPDUs of segments out of order, where a marker proves their start
@@ -201,10 +201,12 @@ struct xiw_conn {
 	uint32_t flow_index;
 	enum xiw_reason why; /* the stretch that is being left ends */
 	struct xiw_conn *next_leaving;
-	uint64_t went_direct, went_kernel, acks_sent, injections;
+	uint64_t went_direct, went_kernel, acks_sent, injections, armed;
+	uint64_t segs_dropped;		  /* frames refused, for whatever reason */
 	uint32_t injected_tsval;	  /* the newest that was injected */
 	uint32_t crc_seq, crc_tries;	  /* a bad CRC, again and again at one place */
 	uint64_t drops[XIW_TCP_DROP_MAX]; /* of the stretches before this one */
+	uint64_t challenges_withheld;	  /* as well */
 	struct xiw_flow last; /* the slot as it was when the connection left it: for the report */
 	uint8_t l2[22];
 	uint8_t l2_len;
@@ -372,6 +374,11 @@ void xiw_wake_at(struct xiw_engine *e, uint64_t ms);
 void xiw_look_at_clock(struct xiw_engine *e);
 void xiw_buf_return(struct xiw_engine *e, uint16_t bid);
 void xiw_dirty(struct xiw_conn *c);
+static inline void xiw_segment_dropped(struct xiw_conn *c)
+{
+	c->segs_dropped++;
+	xiw_dirty(c);
+}
 
 /* timer.c: `c` is looked at when its deadline_ms or ack_ms has come */
 void xiw_timer(struct xiw_conn *c);
@@ -402,6 +409,9 @@ bool xiw_port_usable(struct xiw_port *p, char *why, size_t why_len);
 unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_direct_settle(struct xiw_conn *c);
 void xiw_direct_drained(struct xiw_conn *c);
+
+/* settle.c: once a turn, for each dirty connection */
+void xiw_account(const struct xiw_conn *c);
 
 /* early.c: false if a CRC is wrong, so that the segment is not to be kept */
 bool xiw_early_place(struct xiw_conn *c, struct xiw_kept *k);

@@ -491,6 +491,7 @@ int xiw_conn_register(struct xiw_conn *c)
 		return err;
 	}
 	c->port->by_flow[slot] = c;
+	xiw_account(c); /* an adopted slot has that of the last connection */
 	c->zero_copy = c->port->nqueues && c->port->queues[0].xsk.zero_copy;
 	return 0;
 }
@@ -508,6 +509,7 @@ void xiw_conn_unregister(struct xiw_conn *c)
 	/* It may be DIRECT without a frame having told. */
 	xiw_flow_settle(c->flow);
 	c->port->by_flow[c->flow_index] = NULL;
+	xiw_account(c);
 	c->last = *c->flow;
 	xiw_table_abandon(&c->port->table, c->flow_index);
 	c->flow = NULL;

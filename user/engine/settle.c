@@ -61,10 +61,29 @@ static void send_ack(struct xiw_conn *c)
 	xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 	xiw_xsk_send(&c->rxq->xsk, frame, (uint32_t)(tcp + len - frame));
 	c->acks_sent++;
-	c->flow->acks_sent = c->acks_sent;
 }
 
-/* What egress and other processes may see of the connection. */
+/*
+ * The connection's account in its slot, for other processes to read: all that the engine counts, whichever path it was
+ * on. Nobody else writes any of it; whoever counts something marks the connection dirty, and the turn comes here.
+ */
+void xiw_account(const struct xiw_conn *c)
+{
+	struct xiw_flow *f = c->flow;
+
+	if (!f)
+		return;
+	f->placed_direct = c->stream_direct;
+	f->placed_kernel = c->stream_kernel;
+	f->fpdus = c->fpdus;
+	f->crc_errors = c->crc_errors;
+	f->injected = c->injections;
+	f->acks_sent = c->acks_sent;
+	f->armed = c->armed;
+	f->segs_dropped = c->segs_dropped;
+}
+
+/* What egress has to know of the connection. */
 static void publish(struct xiw_conn *c)
 {
 	struct xiw_flow *f = c->flow;
@@ -73,9 +92,6 @@ static void publish(struct xiw_conn *c)
 	__atomic_store_n(&f->ts_recent, c->tcp.ts_recent, __ATOMIC_RELAXED);
 	if (c->tcp.flags & XIW_TCP_RX_ECN_SEEN)
 		xiw_flow_note_ece(f, c->tcp.flags & XIW_TCP_RX_ECE);
-	f->placed_direct = c->stream_direct;
-	f->fpdus = c->fpdus;
-	f->crc_errors = c->crc_errors;
 	/* A data segment of the kernel's that xiw_egress rewrote has advertised committed + window. */
 	if (egress != c->egress_seen) {
 		c->egress_seen = egress;

@@ -117,6 +117,7 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	used += c->mpa.used;
 	c->stream_nxt += c->mpa.used;
 	c->stream_kernel += c->mpa.used;
+	xiw_dirty(c);
 	if (err == -ENOMEM)
 		xiw_conn_end(c, ENOMEM);
 	else if (err < 0 && err != -EPROTO && !c->rx_dead)

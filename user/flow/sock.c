@@ -103,7 +103,6 @@ static int read_repaired(int fd, struct xiw_sock_state *s)
 		return err;
 	s->snd_nxt = write_seq - (uint32_t)unsent;
 	s->rcv_edge = w.rcv_wup + w.rcv_wnd;
-	s->snd_wnd = (uint16_t)(w.snd_wnd >> s->snd_wscale);
 	return 0;
 }
 
@@ -158,7 +157,6 @@ int xiw_sock_read(int fd, struct xiw_sock_state *s)
 		err = -errno;
 	s->snd_wscale = info.tcpi_snd_wscale;
 	s->rcv_wscale = info.tcpi_rcv_wscale;
-	s->snd_mss = (uint16_t)info.tcpi_snd_mss;
 	s->rcv_mss = (uint16_t)info.tcpi_advmss;
 	s->timestamps = info.tcpi_options & TCPI_OPT_TIMESTAMPS;
 	s->sack = info.tcpi_options & TCPI_OPT_SACK;

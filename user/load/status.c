@@ -64,6 +64,29 @@ static int read_stats(const struct xiw_pins *pins, uint64_t sums[XIW_STAT__COUNT
 	return err;
 }
 
+static int read_queues(const struct xiw_pins *pins, struct xiw_status *s)
+{
+	struct bpf_map_info info = {};
+	uint32_t len = sizeof(info);
+	struct xiw_queue q;
+	int err, fd = xiw_pins_open(pins, "xiw_queues", false);
+
+	if (fd < 0)
+		return fd;
+	err = bpf_obj_get_info_by_fd(fd, &info, &len);
+	if (!err && info.value_size != sizeof(q))
+		err = -ESTALE;
+	for (uint32_t i = 0; !err && i < XIW_MAX_QUEUES; i++) {
+		err = bpf_map_lookup_elem(fd, &i, &q);
+		if (err)
+			break;
+		s->too_long += q.too_long;
+		s->tx_full += q.tx_full;
+	}
+	close(fd);
+	return err;
+}
+
 static int count_flow(uint32_t index, const struct xiw_flow *flow, void *ctx)
 {
 	(void)index;
@@ -103,6 +126,8 @@ static int status_quietly(const struct xiw_pins *pins, struct xiw_status *s)
 		read_attachment(pins, s, xdp_id);
 	}
 	err = xiw_flows_each(s->ifname, pins->base, count_flow, &s->flows);
+	if (!err)
+		err = read_queues(pins, s);
 	return err ? err : read_stats(pins, s->stats);
 }
 

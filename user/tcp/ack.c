@@ -143,6 +143,5 @@ int xiw_tcp_rx_build_ack(struct xiw_tcp_rx *rx, uint32_t tsval, uint8_t *out, si
 	rx->pending_segs = 0;
 	rx->ack_flags = 0;
 	rx->dsack.start = rx->dsack.end;
-	rx->acks++;
 	return (int)len;
 }

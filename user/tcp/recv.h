@@ -188,7 +188,7 @@ struct xiw_tcp_rx {
 	uint64_t challenge_ms;
 	struct xiw_tcp_news news;
 	uint64_t drops[XIW_TCP_DROP_MAX];
-	uint64_t acks, challenges_withheld;
+	uint64_t challenges_withheld;
 } __attribute__((aligned(64)));
 
 _Static_assert(offsetof(struct xiw_tcp_rx, ack_since_ms) == 64, "hot fields fill one line");
