@@ -264,6 +264,17 @@ static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
 }
 
 /*
+ * Were packets of ours seen by xiw_egress since the flow was registered, and did all of the peer's come here? If not,
+ * our acknowledgements could not be translated, or the socket would miss what it needs: the connection is the
+ * kernel's, by whatever interfaces it goes.
+ */
+static __always_inline bool xiw_passes_here(const struct xiw_flow *flow)
+{
+	return XIW_READ_ONCE(flow->egress_segs) >= flow->egress_floor &&
+	       !XIW_READ_ONCE(flow->elsewhere_segs);
+}
+
+/*
  * Data while the library allows to go direct: where enough segments in a row, this one included, were
  * aligned, and each began where all that the kernel was given ended.
  *
@@ -285,7 +296,7 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 	if ((found & 0xff) != XIW_V_ALIGNED || s->hdr_len > XIW_TCP_PLAIN_HDR)
 		run = 0;
 	/* A driver without metadata support cannot carry the direct path. */
-	if (run && run >= flow->run_needed && !xiw_ring_check(s->ctx) &&
+	if (run && run >= flow->run_needed && xiw_passes_here(flow) && !xiw_ring_check(s->ctx) &&
 	    xiw_put_meta(s, found, xiw_owner_epoch(s->owner) + 1)) {
 		if (!xiw_go_direct(flow, s->owner, s->kernel_nxt, s->seq))
 			return XIW_STAT_DROP_EPOCH;

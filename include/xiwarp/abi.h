@@ -165,7 +165,7 @@ struct xiw_flow {
 	__u64 direct_octets; /* their payload */
 	__u64 control_segs;  /* segments without data passed, in any path */
 
-	/* Line 2: written by xiw_egress. */
+	/* Line 2: written by xiw_egress, but for two fields that seldom change. */
 	__u32 snd_nxt; /* highest wire seq sent by the kernel socket */
 	/*
 	 * Highest right edge (wire) that the kernel socket advertised, or was opened to by the library, which raises it
@@ -175,7 +175,10 @@ struct xiw_flow {
 	__u64 egress_segs;	/* segments seen */
 	__u64 egress_rewritten; /* of these, with ack, window, SACK or ECE changed */
 	__u32 acked;		/* last acknowledgement (wire) of the kernel socket */
-	__u32 reserved2[9];
+	__u32 reserved2;
+	__u64 egress_floor;   /* library: no stretch begins before egress_segs is there */
+	__u64 elsewhere_segs; /* xiw_socket: acceptable segments that came by another interface */
+	__u32 reserved2b[4];
 
 	/* Line 3: written by the engine, once a turn. */
 	__u64 placed_direct; /* stream octets placed from the direct path */

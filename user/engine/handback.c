@@ -325,7 +325,8 @@ void xiw_inject_news(struct xiw_conn *c)
 /* KERNEL -> ARMED, unless the connection is better off as it is. */
 void xiw_try_arm(struct xiw_conn *c, uint32_t run)
 {
-	if (!c->flow || c->rx_dead || c->eof || c->direct || c->state != XIW_OPEN)
+	if (!c->flow || c->rx_dead || c->eof || c->direct || c->state != XIW_OPEN ||
+	    !xiw_conn_may_arm(c))
 		return;
 	if (xiw_flow_arm(c->flow, run)) {
 		c->armed++;

@@ -7,6 +7,7 @@
  *   budget.c   memory
  *   port.c     an interface: its flow table and AF_XDP sockets
  *   watch.c    what becomes of an interface: programs taken off, a larger MTU
+ *   paths.c    whether a connection's packets pass the programs
  *   prepare.c  interfaces opened ahead of connections
  *   direct.c   frames -> fast-path TCP -> FPDUs
  *   settle.c   commit, acknowledge; the account in the flow's slot
@@ -153,6 +154,15 @@ enum xiw_conn_state {
 	XIW_DEAD, /* XIW_EV_CLOSED is out; nothing happens any more */
 };
 
+/* What was last seen of the way that a connection's packets go: paths.c. */
+struct xiw_paths {
+	uint64_t came, left; /* segments that XDP, and xiw_egress, have counted */
+	uint64_t elsewhere;  /* that came by another interface, when XDP last counted one */
+	uint64_t came_then; /* XDP's count when the socket first sent what xiw_egress did not see */
+	uint32_t sent;	    /* that the socket has sent, when xiw_egress last counted one */
+	uint64_t astray_ms, unseen_ms; /* since when it is so, or XIW_NEVER */
+};
+
 struct xiw_conn {
 	/* Direct path. */
 	struct xiw_flow *flow; /* NULL: not registered with XDP */
@@ -199,6 +209,8 @@ struct xiw_conn {
 	uint64_t egress_seen;  /* egress_segs when the edge was last looked at */
 	uint64_t control_seen; /* control_segs when a frame was last looked at */
 	uint32_t flow_index;
+	struct xiw_paths paths;
+	bool barred;	     /* never direct again; no_direct says why */
 	enum xiw_reason why; /* the stretch that is being left ends */
 	struct xiw_conn *next_leaving;
 	uint64_t went_direct, went_kernel, acks_sent, injections, armed;
@@ -396,6 +408,12 @@ void xiw_port_poll(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q);
 int xiw_conn_register(struct xiw_conn *c);
 void xiw_conn_unregister(struct xiw_conn *c);
+
+/* paths.c */
+void xiw_paths_begin(struct xiw_conn *c);
+bool xiw_conn_may_arm(struct xiw_conn *c);
+void xiw_conn_bar(struct xiw_conn *c, const char *why);
+bool xiw_paths_look(struct xiw_conn *c);
 
 /* watch.c */
 void xiw_watch_begin(struct xiw_engine *e);

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <linux/ethtool.h>
-#include <linux/filter.h>
 #include <linux/sockios.h>
 #include <poll.h>
 #include <stdio.h>
@@ -255,9 +254,7 @@ static int port_open(struct xiw_engine *e, struct xiw_port *p, char *why, size_t
 	char dir[512];
 	int err;
 
-	p->table = (struct xiw_table){
-		.flows_fd = -1, .index_fd = -1, .queues_fd = -1, .xsks_fd = -1
-	};
+	xiw_table_none(&p->table);
 	p->ifindex = if_nametoindex(p->ifname);
 	query_interface(p);
 	snprintf(dir, sizeof(dir), "%s/%s", e->pin_dir, p->ifname);
@@ -384,26 +381,12 @@ void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q)
 	q->kicking = true;
 }
 
-/*
- * A packet of the flow that reached the socket without translation, by another interface or a tunnel,
- * must not be taken for data: only the expected interface counts, and lo for what is injected. No SYN is: it is
- * the one segment that any local user can send in the peer's name (IPV6_FREEBIND takes no privilege), since
- * the answers, which go to the peer, never let his socket get beyond it.
- */
-static int filter_interfaces(int fd, uint32_t ifindex)
+/* From here on the socket takes nothing that came by another interface under numbers that are not the wire's. */
+static int filter_socket(const struct xiw_conn *c)
 {
-	struct sock_filter code[] = {
-		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_IFINDEX)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ifindex, 3, 0),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, if_nametoindex("lo"), 0, 3),
-		BPF_STMT(BPF_LD | BPF_B | BPF_ABS, XIW_TCP_OFF_FLAGS),
-		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, XIW_TCP_SYN, 1, 0),
-		BPF_STMT(BPF_RET | BPF_K, 0xffffffff),
-		BPF_STMT(BPF_RET | BPF_K, 0),
-	};
-	struct sock_fprog prog = { sizeof(code) / sizeof(code[0]), code };
+	int prog = c->port->table.socket_fd;
 
-	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &prog, sizeof(prog)) ? -errno : 0;
+	return setsockopt(c->fd, SOL_SOCKET, SO_ATTACH_BPF, &prog, sizeof(prog)) ? -errno : 0;
 }
 
 static void remember_addresses(struct xiw_conn *c, const struct xiw_flow_key *key)
@@ -439,6 +422,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	f->snd_nxt = c->sock.snd_nxt;
 	f->acked = c->sock.rcv_nxt + skew;
 	f->ifindex = c->port->ifindex;
+	xiw_paths_begin(c);
 	xiw_flow_publish(f, skew);
 	err = xiw_table_insert(&c->port->table, c->flow_index);
 	if (!err)
@@ -477,7 +461,7 @@ int xiw_conn_register(struct xiw_conn *c)
 	}
 	c->flow_index = (uint32_t)slot;
 	c->flow = &c->port->table.flows[slot];
-	err = filter_interfaces(c->fd, c->port->ifindex);
+	err = filter_socket(c);
 	if (!err)
 		err = publish(c, skew);
 	if (err) {

@@ -149,6 +149,16 @@ bool xiw_port_usable(struct xiw_port *p, char *why, size_t why_len)
 	return !p->outgrown;
 }
 
+/* Where the connections' packets go; and those that cannot go on end. */
+static void look_at_paths(struct xiw_engine *e)
+{
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		if (c->flow && !xiw_paths_look(c))
+			xiw_conn_end(c, EUNATCH);
+	}
+}
+
 static void look(struct xiw_engine *e)
 {
 	for (struct xiw_port *p = e->ports, *next; p; p = next) {
@@ -161,6 +171,7 @@ static void look(struct xiw_engine *e)
 		else if (p->outgrown && !in_use(e, p))
 			retire(e, p);
 	}
+	look_at_paths(e);
 	e->watch_ms = e->ports ? e->now_ms + LOOK_MS : XIW_NEVER;
 }
 

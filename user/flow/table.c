@@ -14,6 +14,14 @@
 #include "flow/handoff.h"
 #include "flow/table.h"
 
+static const struct xiw_table no_table = {
+	.flows_fd = -1,
+	.index_fd = -1,
+	.queues_fd = -1,
+	.xsks_fd = -1,
+	.socket_fd = -1,
+};
+
 static int open_map(const char *dir, const char *name, uint32_t value_size, uint32_t entries)
 {
 	struct bpf_map_info info = {};
@@ -34,6 +42,18 @@ static int open_map(const char *dir, const char *name, uint32_t value_size, uint
 	return fd;
 }
 
+/* Where the maps are and it is not, another version has loaded them. */
+static int open_program(const char *dir, const char *name)
+{
+	char path[512];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = bpf_obj_get(path);
+	return fd >= 0 ? fd : errno == ENOENT ? -EPROTO : -errno;
+}
+
 static void *map_array(int fd, size_t len)
 {
 	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -41,11 +61,16 @@ static void *map_array(int fd, size_t len)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+void xiw_table_none(struct xiw_table *t)
+{
+	*t = no_table;
+}
+
 int xiw_table_open(struct xiw_table *t, const char *dir)
 {
 	int err;
 
-	*t = (struct xiw_table){ .flows_fd = -1, .index_fd = -1, .queues_fd = -1, .xsks_fd = -1 };
+	*t = no_table;
 	err = t->flows_fd = open_map(dir, "xiw_flows", sizeof(*t->flows), XIW_MAX_FLOWS);
 	if (err >= 0)
 		err = t->index_fd = open_map(dir, "xiw_flow_index", 4, XIW_MAX_FLOWS);
@@ -54,6 +79,8 @@ int xiw_table_open(struct xiw_table *t, const char *dir)
 			open_map(dir, "xiw_queues", sizeof(*t->queues), XIW_MAX_QUEUES);
 	if (err >= 0)
 		err = t->xsks_fd = open_map(dir, "xiw_xsks", 4, XIW_MAX_QUEUES);
+	if (err >= 0)
+		err = t->socket_fd = open_program(dir, "xiw_socket");
 	if (err < 0)
 		goto fail;
 	err = -ENOMEM;
@@ -69,16 +96,16 @@ fail:
 
 void xiw_table_close(struct xiw_table *t)
 {
-	const int fds[] = { t->flows_fd, t->index_fd, t->queues_fd, t->xsks_fd };
+	const int fds[] = { t->flows_fd, t->index_fd, t->queues_fd, t->xsks_fd, t->socket_fd };
 
 	if (t->flows)
 		munmap(t->flows, sizeof(*t->flows) * XIW_MAX_FLOWS);
 	if (t->queues)
 		munmap(t->queues, sizeof(*t->queues) * XIW_MAX_QUEUES);
-	for (unsigned int i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (fds[i] >= 0)
 			close(fds[i]);
-	*t = (struct xiw_table){ .flows_fd = -1, .index_fd = -1, .queues_fd = -1, .xsks_fd = -1 };
+	*t = no_table;
 }
 
 /* A slot that nobody has but which translates on: no pid is ever that high (PID_MAX_LIMIT is 2^22). */

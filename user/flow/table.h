@@ -14,6 +14,7 @@
 
 struct xiw_table {
 	int flows_fd, index_fd, queues_fd, xsks_fd;
+	int socket_fd;		  /* the program xiw_socket */
 	struct xiw_flow *flows;	  /* XIW_MAX_FLOWS, shared with BPF */
 	struct xiw_queue *queues; /* XIW_MAX_QUEUES, shared with BPF */
 	uint32_t hint;		  /* where to look for a free slot */
@@ -35,6 +36,9 @@ void xiw_table_close(struct xiw_table *t);
  * -EBUSY: a living process has it.
  */
 int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew);
+
+/* A table that is not open; closing it is fine. */
+void xiw_table_none(struct xiw_table *t);
 
 /* Puts the slot into the index: from here on BPF finds it. */
 int xiw_table_insert(struct xiw_table *t, uint32_t index);

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Do a connection's packets pass our programs? An address is not bound to the interface that has it: a peer's
+ * segments may come by another one (two interfaces in one subnet, asymmetric routes), ours may leave by another one,
+ * and both may change at any time. Plain TCP carries all that, and so does a connection whose sequence numbers are the
+ * wire's: XDP begins no stretch before xiw_egress has seen a packet of it, xiw_socket takes what came by another
+ * interface, and the direct path is given up for good. A connection whose numbers differ needs the programs. What
+ * goes around them is lost; if that lasts, the connection ends with a reset, so that both ends know.
+ */
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "engine/internal.h"
+
+#define ASTRAY_MS 3000
+#define ASTRAY_SEGS 2
+/*
+ * Longer, as packets of ours that a firewall, or a neighbour that does not answer, keeps from leaving are not seen
+ * either, and plain TCP waits for better times.
+ */
+#define UNSEEN_MS 10000
+#define UNSEEN_SEGS 3
+
+static uint64_t get(const __u64 *count)
+{
+	return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+static uint64_t came(const struct xiw_flow *f)
+{
+	return get(&f->control_segs) + get(&f->kernel_segs) + get(&f->direct_segs);
+}
+
+/* Segments that the socket has sent, whatever their way. */
+static bool ask_socket(const struct xiw_conn *c, uint32_t *sent)
+{
+	struct tcp_info info = {};
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return false;
+	*sent = info.tcpi_segs_out;
+	return true;
+}
+
+/* Before the flow is published. */
+void xiw_paths_begin(struct xiw_conn *c)
+{
+	struct xiw_flow *f = c->flow;
+
+	__atomic_store_n(&f->elsewhere_segs, 0, __ATOMIC_RELAXED);
+	f->egress_floor = get(&f->egress_segs) + 1;
+	c->paths = (struct xiw_paths){
+		.came = came(f),
+		.left = get(&f->egress_segs),
+		.astray_ms = XIW_NEVER,
+		.unseen_ms = XIW_NEVER,
+	};
+	ask_socket(c, &c->paths.sent);
+}
+
+/* Not direct any more, for good, and @why. What the socket goes on with is translated on. */
+void xiw_conn_bar(struct xiw_conn *c, const char *why)
+{
+	if (c->barred)
+		return;
+	c->barred = true;
+	snprintf(c->no_direct, sizeof(c->no_direct), "%s", why);
+	if (c->flow && !c->direct && xiw_owner_path(xiw_flow_owner(c->flow)) == XIW_PATH_ARMED)
+		xiw_flow_settle(c->flow);
+}
+
+static void bar_astray(struct xiw_conn *c)
+{
+	char why[sizeof(c->no_direct)];
+
+	snprintf(why, sizeof(why), "its segments do not come by %s, or not all of them",
+		 c->port->ifname);
+	xiw_conn_bar(c, why);
+}
+
+static void bar_unseen(struct xiw_conn *c)
+{
+	char why[sizeof(c->no_direct)];
+
+	snprintf(why, sizeof(why), "its packets do not leave by %s: xiw_egress does not see them",
+		 c->port->ifname);
+	xiw_conn_bar(c, why);
+}
+
+/* Is the connection to be armed? XDP asks the same again, at the segment that would begin a stretch. */
+bool xiw_conn_may_arm(struct xiw_conn *c)
+{
+	if (!c->barred && get(&c->flow->elsewhere_segs))
+		bar_astray(c);
+	return !c->barred;
+}
+
+/* For so long now, the peer's segments have come by another interface, and none by ours. */
+static uint64_t astray(struct xiw_conn *c)
+{
+	uint64_t elsewhere = get(&c->flow->elsewhere_segs), now = came(c->flow);
+	struct xiw_paths *p = &c->paths;
+
+	if (now != p->came) {
+		p->came = now;
+		p->elsewhere = elsewhere;
+		p->astray_ms = XIW_NEVER;
+	} else if (elsewhere - p->elsewhere >= ASTRAY_SEGS && p->astray_ms == XIW_NEVER) {
+		p->astray_ms = c->engine->now_ms;
+	}
+	return p->astray_ms == XIW_NEVER ? 0 : 1 + c->engine->now_ms - p->astray_ms;
+}
+
+/* For so long now, the socket has sent, and xiw_egress has not seen a packet. */
+static uint64_t unseen(struct xiw_conn *c)
+{
+	struct xiw_paths *p = &c->paths;
+	uint32_t sent = p->sent;
+	uint64_t left;
+
+	/* Idle, or on its way: the socket is asked only then, and before xiw_egress, which comes later. */
+	if (get(&c->flow->egress_segs) != p->left || p->unseen_ms != XIW_NEVER)
+		ask_socket(c, &sent);
+	else if (!ask_socket(c, &sent) || sent == p->sent)
+		return 0;
+	left = get(&c->flow->egress_segs);
+	if (left != p->left) {
+		p->left = left;
+		p->sent = sent;
+		p->unseen_ms = XIW_NEVER;
+	} else if (p->unseen_ms == XIW_NEVER && sent != p->sent) {
+		p->unseen_ms = c->engine->now_ms;
+		p->came_then = came(c->flow);
+	}
+	return p->unseen_ms == XIW_NEVER ? 0 : 1 + c->engine->now_ms - p->unseen_ms;
+}
+
+/*
+ * A look at where the packets go, every second. False: the connection needs the programs, its packets go around them,
+ * and that has lasted: no_direct says what.
+ */
+bool xiw_paths_look(struct xiw_conn *c)
+{
+	uint64_t in = astray(c), out = unseen(c), owner = xiw_flow_owner(c->flow);
+	uint64_t kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
+
+	if (get(&c->flow->elsewhere_segs) && !c->direct)
+		bar_astray(c);
+	/*
+	 * Not at once, what the socket has just sent may be on its way; and not if nothing comes either, as then it is
+	 * the wire that is gone.
+	 */
+	if (out > 1 && came(c->flow) != c->paths.came_then && !c->direct)
+		bar_unseen(c);
+	if (!c->direct && !xiw_owner_skew(owner, kernel_nxt))
+		return true;
+	if (in > ASTRAY_MS) {
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "its segments do not come by %s any more", c->port->ifname);
+		return false;
+	}
+	if (out > UNSEEN_MS && came(c->flow) - c->paths.came_then >= UNSEEN_SEGS) {
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "its packets do not leave by %s any more: xiw_egress does not see them",
+			 c->port->ifname);
+		return false;
+	}
+	return true;
+}
