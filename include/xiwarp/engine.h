@@ -3,9 +3,10 @@
  * xiwarp/engine.h - the engine: drives every connection made from it, and reports completions.
  *
  * Completions come in one order, two ways: xiw_engine_next() takes them from a queue in memory; and
- * where `app_ring_fd` is given, each one is announced by a CQE in that io_uring ring (IORING_OP_MSG_RING)
- * with the completion's user_data, and res = its length (at most INT_MAX), or a negative errno. The CQE
- * is the doorbell: take one completion for each.
+ * with XIW_ENGINE_APP_RING each one is announced by a CQE in the application's io_uring ring `app_ring_fd`
+ * (IORING_OP_MSG_RING) with the completion's user_data, and res = its length (at most INT_MAX), or a negative
+ * errno. The CQE is the doorbell: take one completion for each. A doorbell that cannot be rung, because the ring is
+ * still disabled, say, or was closed, is reported by xiw_engine_run(); its completion stays in the queue.
  *
  * When the queue is full the engine stops receiving until there is room; nothing is dropped.
  */
@@ -32,7 +33,8 @@ enum xiw_use_path {
 struct xiw_engine_opts {
 	size_t size;		 /* sizeof(struct xiw_engine_opts) */
 	unsigned int cq_entries; /* power of two, >= 4096; 0: 8192 */
-	int app_ring_fd;	 /* io_uring to announce completions in, or -1 */
+	/* With XIW_ENGINE_APP_RING: io_uring to announce completions in. It stays the application's. Else 0 or -1. */
+	int app_ring_fd;
 	enum xiw_use_path path;
 	unsigned int frames; /* AF_XDP frames per queue, power of two; 0: 8192 */
 	uint32_t
@@ -48,6 +50,7 @@ enum xiw_engine_flags {
 	 * "wire" is a veth whose sender leaves them unfinished.
 	 */
 	XIW_ENGINE_TRUST_CHECKSUM = 1 << 0,
+	XIW_ENGINE_APP_RING = 1 << 1, /* app_ring_fd is one, even if it is 0 */
 };
 
 enum xiw_event {
@@ -89,8 +92,9 @@ struct xiw_completion {
 };
 
 /*
- * Makes an engine. -EINVAL: opts; -ENAMETOOLONG: pin_dir; -ENOMEM; -EMFILE; -EPERM, -ENOSYS: io_uring is not to be had.
- * opts may be NULL for the defaults.
+ * Makes an engine. Which thread runs it is decided by the first call of xiw_engine_run().
+ * -EINVAL: opts; -EBADF: app_ring_fd is not an io_uring; -ENAMETOOLONG: pin_dir; -ENOMEM; -EMFILE;
+ * -EPERM, -ENOSYS: io_uring is not to be had. opts may be NULL for the defaults.
  */
 XIW_API int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **engine);
 
@@ -110,15 +114,29 @@ XIW_API int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_eng
 XIW_API int xiw_engine_prepare(struct xiw_engine *engine, const struct sockaddr *addr, char *why,
 			       size_t why_len);
 
-/* Closes abruptly what is still open, hands every flow back to the kernel and frees all. NULL is fine. */
-XIW_API void xiw_engine_destroy(struct xiw_engine *engine);
+/*
+ * Closes abruptly what is still open, hands every flow back to the kernel and frees all. NULL is fine. Returns 0. In the
+ * thread that runs the engine, or in any if nobody ever ran it or that thread has ended;
+ * -EEXIST: another thread runs it, and nothing was done.
+ */
+XIW_API int xiw_engine_destroy(struct xiw_engine *engine);
 
 /*
  * One turn: handles everything that is ready; if nothing is, waits up to timeout_ms (-1: no limit,
- * 0: not at all). Returns the number of completions in the queue, or negative errno: -EINTR on a signal;
- * -ENOMEM, for good, if there was no memory to keep an event for which the queue had no room.
+ * 0: not at all). Returns the number of completions in the queue, or negative errno:
+ *
+ *   -EINTR   a signal came
+ *   -EEXIST  another thread has run this engine: run it there. io_uring serves one thread, and an engine whose
+ *            thread has ended can only be destroyed
+ *   -ENOMEM  for good: there was no memory to keep an event for which the queue had no room, or a request
+ *   others   of MSG_RING, with XIW_ENGINE_APP_RING: doorbells could not be rung in the turns since the last call.
+ *            -EBADFD: the ring is disabled; -EBADF, -EOPNOTSUPP: it was closed; -EOVERFLOW: no room. Everything goes on;
+ *            their completions are in the queue: take all that xiw_engine_next() has, whatever CQEs come
  */
 XIW_API int xiw_engine_run(struct xiw_engine *engine, int timeout_ms);
+
+/* Doorbells that could not be rung. */
+XIW_API uint64_t xiw_engine_doorbells_lost(const struct xiw_engine *engine);
 
 /* Takes the oldest completion. Returns 1, or 0 if there is none. */
 XIW_API int xiw_engine_next(struct xiw_engine *engine, struct xiw_completion *completion);

@@ -12,8 +12,17 @@
  *   abi.h      what user space and the BPF programs share
  *
  * Thread rules: an engine and everything made from it belong to one thread at a time. Only
- * xiw_engine_next() may run on another thread, one at a time, beside it. No function blocks except
- * xiw_engine_run(). Lengths are octets; integers are in host byte order.
+ * xiw_engine_next() may run on another thread, one at a time, beside it. xiw_engine_run() belongs to one thread
+ * for good, the first that calls it: an engine may be made in one thread, with listeners, connections and
+ * regions, and be run in another; all functions but xiw_engine_run() may still be called by any thread then, as long as
+ * no two do so at a time. What they ask of the kernel goes out in the next turn. How an engine ends in another
+ * thread: xiw_engine_destroy(). No function blocks except xiw_engine_run(), and xiw_engine_destroy() for up to a second.
+ *
+ * fork(): an engine that nobody has run, and that has not been prepared, may go on in the child (daemon(3)); then the
+ * parent calls nothing of it any more. One that has been run stays its process's: in a child
+ * xiw_engine_run() and xiw_engine_destroy() are -EEXIST, and nothing else of it may be called.
+ *
+ * Lengths are octets; integers are in host byte order.
  *
  * Structures that grow. Option structures begin with `size`, which a caller sets to sizeof of the structure as he has
  * it; members that he does not name are to be zero, which is always the default, and so is NULL in place of a

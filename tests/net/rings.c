@@ -333,6 +333,7 @@ static int start(struct receiver *r, char **argv, enum xiw_use_path path, void *
 		if (err)
 			wrong("io_uring: %s", strerror(-err));
 		eopts.app_ring_fd = r->ring.ring_fd;
+		eopts.flags = XIW_ENGINE_APP_RING;
 	}
 	err = xiw_engine_create(&eopts, &r->engine);
 	if (!err)

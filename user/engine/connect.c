@@ -63,7 +63,13 @@ int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
 		goto fail;
 	l->next = e->listeners;
 	e->listeners = l;
-	arm_accept(l);
+	/* Not before somebody runs the engine: one that is freed until then closes at once. */
+	if (e->ring_enabled) {
+		arm_accept(l);
+	} else {
+		l->retry_ms = 0;
+		xiw_wake_at(e, 0);
+	}
 	*listener = l;
 	return 0;
 fail:
@@ -99,7 +105,7 @@ void xiw_listener_free(struct xiw_listener *l)
 	/* The pending accept ends, and frees it in xiw_accept_done(). */
 	io_uring_prep_cancel64(xiw_sqe(l->engine, NULL, XIW_OP_NONE), (uintptr_t)l | XIW_OP_ACCEPT,
 			       0);
-	io_uring_submit(&l->engine->ring);
+	xiw_ring_submit(l->engine);
 }
 
 /* No file descriptor, or no memory: the connection waits in the backlog, and trying at once would spin. */

@@ -10,10 +10,22 @@
 static void ring_doorbell(struct xiw_engine *e, const struct xiw_completion *c)
 {
 	int res = c->status ? c->status : c->length > INT_MAX ? INT_MAX : (int)c->length;
-	struct io_uring_sqe *sqe = xiw_sqe(e, NULL, XIW_OP_NONE);
+	struct io_uring_sqe *sqe = xiw_sqe(e, e, XIW_OP_DOORBELL);
 
 	io_uring_prep_msg_ring(sqe, e->opts.app_ring_fd, (unsigned int)res, c->user_data, 0);
 	sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+}
+
+/* Nobody is told of those that were rung. The completion stays in the queue, for who asks there. */
+void xiw_doorbell_failed(struct xiw_engine *e, int error)
+{
+	e->doorbells_lost++;
+	e->doorbell_error = error;
+}
+
+uint64_t xiw_engine_doorbells_lost(const struct xiw_engine *e)
+{
+	return e->doorbells_lost;
 }
 
 static void enqueue(struct xiw_engine *e, const struct xiw_completion *c)

@@ -11,7 +11,7 @@
 #include "base/opts.h"
 #include "engine/internal.h"
 
-#define XIW_ENGINE_FLAGS XIW_ENGINE_TRUST_CHECKSUM
+#define XIW_ENGINE_FLAGS (XIW_ENGINE_TRUST_CHECKSUM | XIW_ENGINE_APP_RING)
 
 #define LEAVE_BATCHES 8
 
@@ -22,20 +22,6 @@ void xiw_look_at_clock(struct xiw_engine *e)
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	e->now_ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 	e->now_ms = e->now_ns / 1000000;
-}
-
-struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op)
-{
-	struct io_uring_sqe *sqe = io_uring_get_sqe(&e->ring);
-
-	while (!sqe) {
-		io_uring_submit(&e->ring);
-		sqe = io_uring_get_sqe(&e->ring);
-	}
-	/* The io_uring_prep_*() that follows leaves user_data alone since liburing 2.2. */
-	memset(sqe, 0, sizeof(*sqe));
-	sqe->user_data = (uintptr_t)object | op;
-	return sqe;
 }
 
 void xiw_wake_at(struct xiw_engine *e, uint64_t ms)
@@ -53,182 +39,6 @@ void xiw_dirty(struct xiw_conn *c)
 	c->engine->dirty = c;
 }
 
-/* ---- provided buffers ---------------------------------------------------------------------------- */
-
-static void buf_add(struct xiw_engine *e, uint16_t bid)
-{
-	io_uring_buf_ring_add(e->bufs, e->buf_area + (size_t)bid * XIW_BUF_SIZE, XIW_BUF_SIZE, bid,
-			      io_uring_buf_ring_mask(XIW_BUFS), 0);
-	io_uring_buf_ring_advance(e->bufs, 1);
-}
-
-void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
-{
-	buf_add(e, bid);
-	e->bufs_out--;
-}
-
-static int make_bufs(struct xiw_engine *e)
-{
-	size_t ring_len = XIW_BUFS * sizeof(struct io_uring_buf);
-	struct io_uring_buf_reg reg = { .ring_entries = XIW_BUFS, .bgid = XIW_BUF_GROUP };
-
-	e->bufs = mmap(NULL, ring_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (e->bufs == MAP_FAILED) {
-		e->bufs = NULL;
-		return -ENOMEM;
-	}
-	e->buf_area = mmap(NULL, (size_t)XIW_BUFS * XIW_BUF_SIZE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (e->buf_area == MAP_FAILED) {
-		e->buf_area = NULL;
-		return -ENOMEM;
-	}
-	reg.ring_addr = (uintptr_t)e->bufs;
-
-	int err = io_uring_register_buf_ring(&e->ring, &reg, 0);
-
-	if (err)
-		return err;
-	io_uring_buf_ring_init(e->bufs);
-	for (uint16_t i = 0; i < XIW_BUFS; i++)
-		buf_add(e, i);
-	return 0;
-}
-
-/* ---- creation ------------------------------------------------------------------------------------ */
-
-static bool power_of_two(uint32_t n)
-{
-	return n && !(n & (n - 1));
-}
-
-/* Of the first release. */
-#define ENGINE_OPTS_FIRST 48
-
-XIW_OPTS_WHOLE(struct xiw_engine_opts, reserved);
-
-static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
-{
-	int err = xiw_opts_take(&e->opts, sizeof(e->opts), ENGINE_OPTS_FIRST, opts);
-
-	if (err)
-		return err;
-	if (!opts)
-		e->opts.app_ring_fd = -1;
-	if (e->opts.path > XIW_USE_DIRECT || e->opts.flags & ~(unsigned int)XIW_ENGINE_FLAGS ||
-	    e->opts.reserved)
-		return -EINVAL;
-	if (!e->opts.cq_entries)
-		e->opts.cq_entries = 8192;
-	if (!e->opts.frames)
-		e->opts.frames = 8192;
-	if (!e->opts.window)
-		e->opts.window = 1 << 20;
-	if (!power_of_two(e->opts.cq_entries) || e->opts.cq_entries < 4096 ||
-	    !power_of_two(e->opts.frames) || e->opts.frames < 256 || e->opts.window < 4096 ||
-	    e->opts.window > 1u << 29)
-		return -EINVAL;
-	if (!e->opts.pin_dir)
-		e->opts.pin_dir = XIW_PIN_DIR;
-	if (strlen(e->opts.pin_dir) >= sizeof(e->pin_dir))
-		return -ENAMETOOLONG;
-	strcpy(e->pin_dir, e->opts.pin_dir);
-	e->opts.pin_dir = e->pin_dir;
-	return 0;
-}
-
-static int make_ring(struct xiw_engine *e)
-{
-	struct io_uring_params p = {
-		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
-			 IORING_SETUP_CQSIZE | IORING_SETUP_TASKRUN_FLAG,
-		.cq_entries = 4096,
-	};
-	int err = io_uring_queue_init_params(XIW_SQ_ENTRIES, &e->ring, &p);
-
-	if (!err)
-		e->ring_ready = true;
-	return err;
-}
-
-int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **engine)
-{
-	struct xiw_engine *e = aligned_alloc(64, (sizeof(*e) + 63) & ~63ul);
-	uint32_t seed = 0;
-	int err;
-
-	if (!e)
-		return -ENOMEM;
-	memset(e, 0, sizeof(*e));
-	e->injector = (struct xiw_injector){ .fd4 = -1, .fd6 = -1 };
-	e->watch_fd = -1;
-	e->next_scan_ms = e->collect_ms = e->watch_ms = XIW_NEVER;
-	e->starved_end = &e->starved;
-	xiw_look_at_clock(e);
-	err = take_opts(e, opts);
-	if (!err)
-		err = make_ring(e);
-	if (!err)
-		err = make_bufs(e);
-	if (err)
-		goto fail;
-	err = -ENOMEM;
-	e->cq = calloc(e->opts.cq_entries, sizeof(*e->cq));
-	e->cq_mask = e->opts.cq_entries - 1;
-	e->kept_total = e->opts.frames / 2;
-	e->kept = calloc(e->kept_total, sizeof(*e->kept));
-	if (!e->cq || !e->kept)
-		goto fail;
-	for (uint32_t i = 0; i < e->kept_total; i++) {
-		e->kept[i].next_free = e->kept_free;
-		e->kept_free = &e->kept[i];
-	}
-	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-		seed = (uint32_t)e->now_ns;
-	xiw_ddp_table_init(&e->regions, seed);
-	*engine = e;
-	return 0;
-fail:
-	xiw_engine_destroy(e);
-	return err;
-}
-
-void xiw_engine_destroy(struct xiw_engine *e)
-{
-	if (!e)
-		return;
-	while (e->listeners)
-		xiw_listener_free(e->listeners);
-	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
-		next = c->next;
-		xiw_conn_free(c);
-	}
-	/* The kernel ends what is under way before it lets go of the ring. */
-	for (int i = 0; (e->conns || e->accepts) && i < 1000; i++) {
-		/* Nobody takes completions any more, and with some in the queue nothing would wait. */
-		e->cq_head = e->cq_tail;
-		e->overflow_n = 0;
-		xiw_engine_run(e, 1);
-	}
-	xiw_ports_free(e);
-	if (e->ring_ready)
-		io_uring_queue_exit(&e->ring);
-	if (e->watch_fd >= 0)
-		close(e->watch_fd);
-	xiw_injector_close(&e->injector);
-	xiw_ddp_table_free(&e->regions);
-	if (e->bufs)
-		munmap(e->bufs, XIW_BUFS * sizeof(struct io_uring_buf));
-	if (e->buf_area)
-		munmap(e->buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE);
-	xiw_stages_free(e);
-	xiw_overflow_free(e);
-	free(e->kept);
-	free(e->cq);
-	free(e);
-}
-
 /* ---- the turn ------------------------------------------------------------------------------------ */
 
 static void dispatch(const struct io_uring_cqe *cqe)
@@ -238,6 +48,9 @@ static void dispatch(const struct io_uring_cqe *cqe)
 
 	switch ((enum xiw_op)(cqe->user_data & XIW_OP_MASK)) {
 	case XIW_OP_NONE:
+		break;
+	case XIW_OP_DOORBELL:
+		xiw_doorbell_failed(object, cqe->res);
 		break;
 	case XIW_OP_ACCEPT:
 		xiw_accept_done(object, cqe->res, cqe->flags);
@@ -408,13 +221,12 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 {
 	uint64_t until = timeout_ms < 0 ? XIW_NEVER : e->now_ms + (uint64_t)timeout_ms;
 	struct __kernel_timespec ts;
-	struct io_uring_cqe *cqe;
 	int err;
 
 	if (e->next_scan_ms < until)
 		until = e->next_scan_ms;
-	/* Octets wait for room in the queue, which another thread may make without a word. */
-	if (e->bufs_out || e->starved || e->overflow_n)
+	/* Octets wait for room in the queue, which another thread may make without a word; or requests, for memory. */
+	if (e->bufs_out || e->starved || e->overflow_n || e->line_n)
 		until = e->now_ms + 1 < until ? e->now_ms + 1 : until;
 	if (until != XIW_NEVER) {
 		uint64_t ms = until > e->now_ms ? until - e->now_ms : 0;
@@ -422,28 +234,196 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 		ts.tv_sec = (long long)(ms / 1000);
 		ts.tv_nsec = (long long)(ms % 1000 * 1000000);
 	}
-	err = io_uring_submit_and_wait_timeout(&e->ring, &cqe, 1, until == XIW_NEVER ? NULL : &ts,
-					       NULL);
+	err = xiw_ring_submit_and_wait(e, until == XIW_NEVER ? NULL : &ts);
 	return err == -ETIME || err == -EAGAIN || err == -EBUSY ? 0 : err < 0 ? err : 0;
+}
+
+/* What the application is to hear once of: a turn's doorbells that could not be rung. */
+static int result(struct xiw_engine *e)
+{
+	int err = e->doorbell_error;
+
+	e->doorbell_error = 0;
+	return err ? err : (int)completions(e);
 }
 
 int xiw_engine_run(struct xiw_engine *e, int timeout_ms)
 {
-	bool busy = turn(e);
-	int err = 0;
+	int err = xiw_ring_run(e);
+	bool busy;
 
+	if (err)
+		return err;
+	busy = turn(e);
 	if (e->lost_event)
 		return -ENOMEM;
 	if (busy || completions(e) || !timeout_ms) {
 		/* One system call for everything queued in this turn, and for the kernel's deferred work. */
-		if (io_uring_sq_ready(&e->ring) || !busy || *e->ring.sq.kflags & IORING_SQ_TASKRUN)
-			err = io_uring_submit_and_get_events(&e->ring);
-		return err < 0 && err != -EBUSY && err != -EAGAIN ? err : (int)completions(e);
+		if (io_uring_sq_ready(&e->ring) || e->line_n || !busy ||
+		    *e->ring.sq.kflags & IORING_SQ_TASKRUN)
+			err = xiw_ring_submit_and_get(e);
+		return err < 0 && err != -EBUSY && err != -EAGAIN ? err : result(e);
 	}
 	prepare_to_wait(e);
 	err = enter_and_wait(e, timeout_ms);
 	if (err)
 		return err;
 	turn(e);
-	return (int)completions(e);
+	return result(e);
+}
+
+/* ---- creation ------------------------------------------------------------------------------------ */
+
+static bool power_of_two(uint32_t n)
+{
+	return n && !(n & (n - 1));
+}
+
+/* Of the first release. */
+#define ENGINE_OPTS_FIRST 48
+
+XIW_OPTS_WHOLE(struct xiw_engine_opts, reserved);
+
+/* Descriptor 0 is a descriptor, and what zeroed options have: it takes a flag to mean it. */
+static int take_app_ring(struct xiw_engine *e)
+{
+	if (e->opts.flags & XIW_ENGINE_APP_RING)
+		return xiw_ring_is_one(e->opts.app_ring_fd) ? 0 : -EBADF;
+	if (e->opts.app_ring_fd && e->opts.app_ring_fd != -1)
+		return -EINVAL;
+	e->opts.app_ring_fd = -1;
+	return 0;
+}
+
+static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
+{
+	int err = xiw_opts_take(&e->opts, sizeof(e->opts), ENGINE_OPTS_FIRST, opts);
+
+	if (err)
+		return err;
+	if (e->opts.path > XIW_USE_DIRECT || e->opts.flags & ~(unsigned int)XIW_ENGINE_FLAGS ||
+	    e->opts.reserved)
+		return -EINVAL;
+	if (!e->opts.cq_entries)
+		e->opts.cq_entries = 8192;
+	if (!e->opts.frames)
+		e->opts.frames = 8192;
+	if (!e->opts.window)
+		e->opts.window = 1 << 20;
+	if (!power_of_two(e->opts.cq_entries) || e->opts.cq_entries < 4096 ||
+	    !power_of_two(e->opts.frames) || e->opts.frames < 256 || e->opts.window < 4096 ||
+	    e->opts.window > 1u << 29)
+		return -EINVAL;
+	if (!e->opts.pin_dir)
+		e->opts.pin_dir = XIW_PIN_DIR;
+	if (strlen(e->opts.pin_dir) >= sizeof(e->pin_dir))
+		return -ENAMETOOLONG;
+	strcpy(e->pin_dir, e->opts.pin_dir);
+	e->opts.pin_dir = e->pin_dir;
+	return take_app_ring(e);
+}
+
+int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **engine)
+{
+	struct xiw_engine *e = aligned_alloc(64, (sizeof(*e) + 63) & ~63ul);
+	uint32_t seed = 0;
+	int err;
+
+	if (!e)
+		return -ENOMEM;
+	memset(e, 0, sizeof(*e));
+	e->injector = (struct xiw_injector){ .fd4 = -1, .fd6 = -1 };
+	e->watch_fd = -1;
+	e->next_scan_ms = e->collect_ms = e->watch_ms = XIW_NEVER;
+	e->starved_end = &e->starved;
+	xiw_look_at_clock(e);
+	err = take_opts(e, opts);
+	if (!err)
+		err = xiw_ring_create(e);
+	if (err)
+		goto fail;
+	err = -ENOMEM;
+	e->cq = calloc(e->opts.cq_entries, sizeof(*e->cq));
+	e->cq_mask = e->opts.cq_entries - 1;
+	e->kept_total = e->opts.frames / 2;
+	e->kept = calloc(e->kept_total, sizeof(*e->kept));
+	if (!e->cq || !e->kept)
+		goto fail;
+	for (uint32_t i = 0; i < e->kept_total; i++) {
+		e->kept[i].next_free = e->kept_free;
+		e->kept_free = &e->kept[i];
+	}
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		seed = (uint32_t)e->now_ns;
+	xiw_ddp_table_init(&e->regions, seed);
+	*engine = e;
+	return 0;
+fail:
+	xiw_engine_destroy(e);
+	return err;
+}
+
+/*
+ * The kernel has nothing of ours, as nobody ran the engine, or the thread that did has ended: what it was done
+ * with until then is taken, and the rest was never begun.
+ */
+static void forget_requests(struct xiw_engine *e)
+{
+	reap(e);
+	for (struct xiw_listener *l = e->listeners; l; l = l->next)
+		l->armed = false;
+	e->accepts = 0;
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		c->ops = 0;
+		xiw_conn_op_done(c);
+	}
+}
+
+/* The kernel ends what is under way before it lets go of the ring. */
+static void wait_for_requests(struct xiw_engine *e)
+{
+	for (int i = 0; (e->conns || e->accepts) && i < 1000; i++) {
+		/* Nobody takes completions any more, and with some in the queue nothing would wait. */
+		e->cq_head = e->cq_tail;
+		e->overflow_n = 0;
+		xiw_engine_run(e, 1);
+	}
+}
+
+static void close_all(struct xiw_engine *e)
+{
+	while (e->listeners)
+		xiw_listener_free(e->listeners);
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		xiw_conn_free(c);
+	}
+}
+
+int xiw_engine_destroy(struct xiw_engine *e)
+{
+	enum xiw_ring_owner owner = e ? xiw_ring_owner(e) : XIW_RING_NOBODYS;
+
+	if (!e)
+		return 0;
+	if (owner == XIW_RING_ANOTHERS)
+		return -EEXIST;
+	if (owner == XIW_RING_NOBODYS && e->ring_ready)
+		forget_requests(e);
+	close_all(e);
+	if (owner == XIW_RING_MINE)
+		wait_for_requests(e);
+	xiw_ports_free(e);
+	xiw_ring_free(e);
+	if (e->watch_fd >= 0)
+		close(e->watch_fd);
+	xiw_injector_close(&e->injector);
+	xiw_ddp_table_free(&e->regions);
+	xiw_stages_free(e);
+	xiw_overflow_free(e);
+	free(e->kept);
+	free(e->cq);
+	free(e);
+	return 0;
 }

@@ -3,6 +3,7 @@
  * The engine's insides, shared by the files of this folder.
  *
  *   engine.c   create, run
+ *   ring.c     its io_uring: the thread that runs it, requests, buffers
  *   cq.c       completions
  *   budget.c   memory
  *   port.c     an interface: its flow table and AF_XDP sockets
@@ -28,6 +29,7 @@
 
 #include <liburing.h>
 #include <net/if.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -81,6 +83,7 @@ enum xiw_op {
 	XIW_OP_KICK_XSK,
 	XIW_OP_STARTUP,
 	XIW_OP_WATCH,
+	XIW_OP_DOORBELL, /* it failed */
 };
 #define XIW_OP_MASK 15ull
 
@@ -306,7 +309,12 @@ struct xiw_region {
 
 struct xiw_engine {
 	struct io_uring ring;
-	bool ring_ready;
+	bool ring_ready, ring_enabled;
+	bool ring_orphan; /* the thread that ran it has ended */
+	pthread_mutex_t runner;
+	/* Requests that wait for room in the submission queue, from line_head on. */
+	struct io_uring_sqe *line, nowhere;
+	uint32_t line_head, line_n, line_room;
 	struct xiw_engine_opts opts;
 	char pin_dir[465]; /* as long as xiw_load() takes it */
 
@@ -322,6 +330,8 @@ struct xiw_engine {
 	struct xiw_completion *overflow __attribute__((aligned(64)));
 	size_t overflow_n, overflow_room, overflow_head; /* a ring */
 	bool lost_event;
+	int doorbell_error; /* that the application has not heard of */
+	uint64_t doorbells_lost;
 	struct xiw_budget budget;
 
 	struct xiw_port *ports;
@@ -373,10 +383,27 @@ struct xiw_engine {
 void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c);
 void xiw_complete_app(struct xiw_engine *e, const struct xiw_completion *c);
 void xiw_cq_drain(struct xiw_engine *e);
+void xiw_doorbell_failed(struct xiw_engine *e, int error);
 void xiw_overflow_free(struct xiw_engine *e);
 
-/* engine.c */
+/* ring.c */
+enum xiw_ring_owner {
+	XIW_RING_NOBODYS, /* nobody has run it, or the thread that did has ended */
+	XIW_RING_MINE,
+	XIW_RING_ANOTHERS,
+};
+int xiw_ring_create(struct xiw_engine *e);
+void xiw_ring_free(struct xiw_engine *e);
+enum xiw_ring_owner xiw_ring_owner(struct xiw_engine *e);
+int xiw_ring_run(struct xiw_engine *e); /* -EEXIST: another thread's */
 struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op);
+int xiw_ring_submit(struct xiw_engine *e);
+int xiw_ring_submit_and_get(struct xiw_engine *e);
+int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts);
+bool xiw_ring_is_one(int fd);
+void xiw_buf_return(struct xiw_engine *e, uint16_t bid);
+
+/* engine.c */
 static inline uint32_t xiw_cq_room(const struct xiw_engine *e)
 {
 	return e->cq_mask + 1 - (e->cq_tail - __atomic_load_n(&e->cq_head, __ATOMIC_ACQUIRE));
@@ -384,7 +411,6 @@ static inline uint32_t xiw_cq_room(const struct xiw_engine *e)
 void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status);
 void xiw_wake_at(struct xiw_engine *e, uint64_t ms);
 void xiw_look_at_clock(struct xiw_engine *e);
-void xiw_buf_return(struct xiw_engine *e, uint16_t bid);
 void xiw_dirty(struct xiw_conn *c);
 static inline void xiw_segment_dropped(struct xiw_conn *c)
 {
