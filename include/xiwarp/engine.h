@@ -106,8 +106,8 @@ XIW_API int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_eng
  * library itself never changes what a process may do.
  *
  * Returns 0 if an interface is ready. `why` (if not NULL) gets one line if one is not, with cause and remedy;
- * connections there take the kernel's path. -ENOENT: not loaded on any of them; -EPERM: a capability is missing;
- * -EBUSY: another process serves the interface; -ENOBUFS: the memlock limit;
+ * connections there take the kernel's path. -ENOENT: not loaded on any of them; -EUNATCH: one of the two
+ * programs is not attached; -EPERM: a capability is missing; -EBUSY: another process serves the interface; -ENOBUFS: the memlock limit;
  * -EUCLEAN: the pins may be somebody else's; -EPROTO: of another version; -ENODEV: no interface has the
  * address; -EOPNOTSUPP: the kernel path was asked for, or the interface cannot.
  */

@@ -125,9 +125,9 @@ expect pins-direct-stays wait_until "$LONG" is_direct A 1
 transmit 5 -r 20
 under_way A 5 direct
 finishes pins-new-connection A 5
-refused pins-status 4 "its pins are not in $pins" "$xiwarp" status "$IF_RCV"
+refused pins-status 4 "its pins are not in ${pins%/*}" "$xiwarp" status "$IF_RCV"
 refused pins-load-refused 5 "its pins are gone" "$xiwarp" load "$IF_RCV"
-refused pins-unload-refused 4 "its pins are not in $pins" "$xiwarp" unload "$IF_RCV"
+refused pins-unload-refused 5 "need" "$xiwarp" unload "$IF_RCV"
 receive C -P 15048
 transmit 7 -r 20 -P 15048
 under_way C 7 kernel

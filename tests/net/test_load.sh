@@ -105,7 +105,7 @@ refused unload-long-pin-dir 2 "too long" "$xiwarp" unload "$IF_RCV" --pin-dir "$
 refused serve-long-pin-dir 2 "too long" "$xiwarp" serve --pin-dir "$long" "$TMP/in"
 # The longest that load takes is the longest that a receiver finds.
 printf -v long '/sys/fs/bpf/xiw-%d/%0100d' $$ 0
-printf -v long '%s/%0200d/%0*d' "$long" 0 $((464 - ${#long} - 202)) 0
+printf -v long '%s/%0200d/%0*d' "$long" 0 $((432 - ${#long} - 202)) 0
 serves() { in_ns rcv timeout --preserve-status -s TERM 1 "$xiwarp" serve --path direct --pin-dir "$1" "$TMP/in"; (($? == 143)); }
 expect longest-pin-dir load "$IF_RCV" --pin-dir "$long"
 expect longest-pin-dir-found serves "$long"

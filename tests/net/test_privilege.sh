@@ -305,7 +305,7 @@ expect root-keeps keeps "$server" CAP_NET_ADMIN CAP_NET_ADMIN
 closed() {
 	local f
 	[[ $(stat -c '%a %u' "$base" "$pins") == $'700 0\n700 0' ]] || return
-	for f in "$pins"/*; do [[ $(stat -c '%a %u' "$f") == '600 0' ]] || return; done
+	for f in "$pins"/xiw_*; do [[ $(stat -c '%a %u' "$f") == '600 0' ]] || return; done
 }
 # Where users may make no namespaces, there is one way less.
 nobody unshare --user --map-root-user true 2>/dev/null && user_ns=1
@@ -317,7 +317,7 @@ own_ns() {
 	fi
 }
 no_list() { ! nobody ls "$pins" && ! nobody ls "$base" && ! own_ns ls "$base"; }
-files=("$base" "$pins" "$pins"/*)
+files=("$base" "$pins" "$pins"/xiw_*)
 bpf_open=$(</proc/sys/kernel/unprivileged_bpf_disabled)
 trap 'echo "$bpf_open" >/proc/sys/kernel/unprivileged_bpf_disabled; _cleanup' EXIT
 expect pins-closed closed

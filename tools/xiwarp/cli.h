@@ -153,6 +153,12 @@ void xiw_hold_signals(void);
 /* Code, or 128 + n when stopped by signal n. */
 int xiw_exit_stopped(int code);
 
+/*
+ * Nobody gets to see any more what is written to standard output: to be asked after each report, so that the command
+ * ends; main() says why. A pipe that is not written to does not tell.
+ */
+bool xiw_output_lost(void);
+
 /* "1.5 GiB". */
 const char *xiw_octets(uint64_t n, char buf[32]);
 uint64_t xiw_now_ns(void);

@@ -52,6 +52,12 @@ int xiw_exit_stopped(int code)
 	return xiw_stop_signal ? XIW_EXIT_SIGNAL + xiw_stop_signal : code;
 }
 
+bool xiw_output_lost(void)
+{
+	/* An earlier flush may have failed, and have taken what was to be written with it. */
+	return fflush(stdout) || ferror(stdout);
+}
+
 int xiw_fail(int code, const char *fmt, ...)
 {
 	va_list args;
@@ -75,6 +81,7 @@ int xiw_exit_code(int err)
 		return XIW_EXIT_PRIVILEGE;
 	case ENODEV:
 	case ENOENT:
+	case EUNATCH: /* one of the two programs is not there */
 		return XIW_EXIT_NOT_FOUND;
 	case EBUSY:
 	case EALREADY:

@@ -2,20 +2,22 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/capability.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
 #include "cli.h"
+#include "load/pins.h"
 #include "load/query.h"
 
 struct report {
 	const struct xiw_args *args;
-	const char *ifname;
 	struct json_object *interfaces; /* NULL: a table */
 	struct json_object *flows;
 	unsigned int shown;
+	int code; /* the first thing that went wrong */
 };
 
 static void flow_addr(const __be32 addr[4], __be16 port, char buf[80])
@@ -191,80 +193,109 @@ static void add_interface(const struct xiw_status *s, struct report *r)
 	json_object_array_add(r->interfaces, o);
 }
 
-static int each_interface(const char *ifname, void *ctx)
+/* No pins of that interface are to be seen: why may that be? */
+static int not_loaded(const char *ifname, const char *dir)
 {
-	struct report *r = ctx;
-	struct xiw_status s;
-	int err;
+	int ifindex = (int)if_nametoindex(ifname);
 
-	if (r->ifname && strcmp(r->ifname, ifname))
-		return 0;
-	err = xiw_status_read(ifname, r->args->pin_dir, &s, sizeof(s));
-	/* Unloaded between the two calls. */
-	if (err == -ENOENT && !r->ifname)
+	if (!ifindex)
+		return xiw_fail(XIW_EXIT_NOT_FOUND,
+				"no interface %s in this network namespace: see 'ip link'", ifname);
+	if (xiw_pins_hidden(dir))
+		return xiw_fail(XIW_EXIT_NOT_FOUND,
+				"%s cannot be seen from here ('ip netns exec' hides it): 'nsenter "
+				"--net=/run/netns/NAME xiwarp status %s'",
+				dir, ifname);
+	if (xiw_query_xdp_named(ifindex, "xiw_ingress"))
+		return xiw_fail(
+			XIW_EXIT_NOT_FOUND,
+			"%s runs xiw_ingress, but its pins are not in %s: 'xiwarp unload %s' "
+			"takes it off, 'xiwarp load %s --replace' puts another in its place, "
+			"and ends the connections that use it",
+			ifname, dir, ifname, ifname);
+	return xiw_fail(XIW_EXIT_NOT_FOUND, "xiwarp is not loaded on %s: 'xiwarp load %s'", ifname,
+			ifname);
+}
+
+static int failed(const char *ifname, const char *pin_dir, int err)
+{
+	const char *dir = pin_dir ? pin_dir : XIW_PIN_DIR;
+
+	if (err == -ENOENT)
+		return not_loaded(ifname, dir);
+	if (err == -EPERM)
+		return xiw_fail(XIW_EXIT_PRIVILEGE, "%s cannot be read: %s", dir,
+				xiw_caps_have(CAP_DAC_READ_SEARCH)
+					? "a security module may forbid it"
+					: "CAP_DAC_READ_SEARCH is missing: run as root");
+	if (err == -EUCLEAN)
+		return xiw_fail(XIW_EXIT_FAILURE,
+				"%s, or what is in it, is or can be changed by somebody else: "
+				"remove it, and load again",
+				dir);
+	if (err == -ESTALE)
+		return xiw_fail(XIW_EXIT_FAILURE,
+				"%s holds pins of another version of xiwarp for %s: unload and "
+				"load again",
+				dir, ifname);
+	if (err == -EINVAL)
+		return xiw_fail(XIW_EXIT_USAGE, "'%s' cannot be an interface", ifname);
+	return xiw_fail(XIW_EXIT_FAILURE, "cannot read %s: %s", dir, strerror(-err));
+}
+
+/* Returns an exit code. */
+static int report_interface(struct report *r, const char *ifname)
+{
+	struct xiw_status s;
+	int err = xiw_status_read(ifname, r->args->pin_dir, &s, sizeof(s));
+
+	/* Of all that are there: unloaded meanwhile. */
+	if (err == -ENOENT && !r->args->nwords)
 		return 0;
 	if (err)
-		return err;
+		return failed(ifname, r->args->pin_dir, err);
 	r->shown++;
 	if (r->interfaces)
 		add_interface(&s, r);
 	else
 		print_interface(&s);
 	err = xiw_flows_each(ifname, r->args->pin_dir, each_flow, r);
-	return err == -ENOENT ? 0 : err;
+	return err && err != -ENOENT ? failed(ifname, r->args->pin_dir, err) : 0;
 }
 
-static int failed(const struct report *r, int err)
+/* One of several: what is wrong with it is said, and keeps nobody from the others. */
+static int each_of_all(const char *ifname, void *ctx)
 {
-	const char *dir = r->args->pin_dir ? r->args->pin_dir : XIW_PIN_DIR;
+	struct report *r = ctx;
+	int code = report_interface(r, ifname);
 
-	if (err == -ENOENT && xiw_query_xdp_named((int)if_nametoindex(r->ifname), "xiw_ingress"))
-		return xiw_fail(XIW_EXIT_NOT_FOUND,
-				"%s runs xiw_ingress, but its pins are not in %s/%s: 'xiwarp load "
-				"%s --replace' brings them back, and ends the connections that use "
-				"it",
-				r->ifname, dir, r->ifname, r->ifname);
-	if (err == -ENOENT)
-		return xiw_fail(XIW_EXIT_NOT_FOUND, "xiwarp is not loaded on %s: 'xiwarp load %s'",
-				r->ifname, r->ifname);
-	if (err == -EPERM)
-		return xiw_fail(XIW_EXIT_PRIVILEGE,
-				"%s cannot be read: CAP_DAC_READ_SEARCH is missing: run as root",
-				dir);
-	if (err == -EUCLEAN)
-		return xiw_fail(XIW_EXIT_FAILURE,
-				"%s, or what is in it, is or can be changed by somebody else: "
-				"remove "
-				"it, and load again",
-				dir);
-	if (err == -ESTALE)
-		return xiw_fail(XIW_EXIT_FAILURE,
-				"%s holds pins of another version of xiwarp: unload and "
-				"load again",
-				dir);
-	if (err == -EINVAL)
-		return xiw_fail(XIW_EXIT_USAGE, "'%s' cannot be an interface", r->ifname);
-	return xiw_fail(XIW_EXIT_FAILURE, "cannot read %s: %s", dir, strerror(-err));
+	if (code && !r->code)
+		r->code = code;
+	return 0;
 }
 
 static int report_once(const struct xiw_args *args)
 {
-	struct report r = { .args = args, .ifname = args->nwords ? args->words[0] : NULL };
-	int err;
+	struct report r = { .args = args };
+	int err = 0;
 
 	if (args->json)
 		r.interfaces = json_object_new_array();
-	err = r.ifname ? each_interface(r.ifname, &r)
-		       : xiw_status_each(args->pin_dir, each_interface, &r);
-	if (err) {
+	if (args->nwords)
+		r.code = report_interface(&r, args->words[0]);
+	else
+		err = xiw_status_each(args->pin_dir, each_of_all, &r);
+	if (err)
+		r.code = failed("any interface", args->pin_dir, err);
+	if (r.code && !r.shown) {
 		json_object_put(r.interfaces);
-		return failed(&r, err);
+		return r.code;
 	}
 	if (r.interfaces)
 		xiw_json_print(r.interfaces);
 	else if (!r.shown)
 		printf("xiwarp is not loaded on any interface: 'xiwarp load IF'\n");
-	return XIW_EXIT_OK;
+	return r.code;
 }
 
 static int run_status(const struct xiw_args *args)
@@ -278,8 +309,7 @@ static int run_status(const struct xiw_args *args)
 	xiw_catch_signals();
 	do {
 		code = report_once(args);
-		/* main() says that nobody gets to see it. */
-		if (code || fflush(stdout))
+		if (code || xiw_output_lost())
 			return code;
 		nanosleep(&pause, NULL);
 		if (!args->json)

@@ -316,7 +316,7 @@ struct xiw_engine {
 	struct io_uring_sqe *line, nowhere;
 	uint32_t line_head, line_n, line_room;
 	struct xiw_engine_opts opts;
-	char pin_dir[465]; /* as long as xiw_load() takes it */
+	char pin_dir[433]; /* as long as xiw_load() takes it */
 
 	/* Completion queue: this thread writes tail, xiw_engine_next() head. */
 	struct xiw_completion *cq;

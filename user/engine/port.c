@@ -8,6 +8,7 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <ifaddrs.h>
+#include <linux/capability.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
 #include <poll.h>
@@ -19,6 +20,7 @@
 
 #include "engine/internal.h"
 #include "flow/trust.h"
+#include "load/pins.h"
 #include "load/query.h"
 #include "tcp/wire.h"
 
@@ -123,8 +125,10 @@ static int check_attached(struct xiw_port *p, const char *dir, char *why, size_t
 	there = xiw_query_egress((int)p->ifindex, p->tc_id);
 	if (there)
 		return there < 0 ? there : 0;
-	snprintf(why, len, "xiw_egress is not attached to %s: unload and load again", p->ifname);
-	return -ENOENT;
+	/* Not as if nothing were loaded: that would be no reason for whoever listens on all interfaces. */
+	snprintf(why, len, "xiw_egress is not attached to %s: unload, load, and start this again",
+		 p->ifname);
+	return -EUNATCH;
 }
 
 void xiw_port_free(struct xiw_port *p)
@@ -203,8 +207,9 @@ static int open_queues(struct xiw_engine *e, struct xiw_port *p, char *why, size
 	return 0;
 }
 
-static int open_pins(struct xiw_port *p, const char *dir, char *why, size_t len)
+static int open_pins(struct xiw_port *p, const struct xiw_pins *pins, char *why, size_t len)
 {
+	const char *dir = pins->dir;
 	int err = xiw_trust_dir(dir, why, len);
 
 	if (err && err != -ENOENT)
@@ -219,8 +224,12 @@ static int open_pins(struct xiw_port *p, const char *dir, char *why, size_t len)
 	if (!err || why[0])
 		return err;
 	if (err == -ENOENT && xiw_query_xdp_named((int)p->ifindex, "xiw_ingress"))
-		snprintf(why, len, "the pins of %s are gone (xiwarp load %s --replace)", p->ifname,
-			 p->ifname);
+		snprintf(why, len,
+			 xiw_pins_hidden(pins->base)
+				 ? "the pins of %s cannot be seen in 'ip netns exec': use nsenter "
+				   "--net"
+				 : "the pins of %s are gone (xiwarp unload %s, and load)",
+			 p->ifname, p->ifname);
 	else if (err == -ENOENT)
 		snprintf(why, len, "xiwarp is not loaded on %s (xiwarp load %s)", p->ifname,
 			 p->ifname);
@@ -228,7 +237,9 @@ static int open_pins(struct xiw_port *p, const char *dir, char *why, size_t len)
 		snprintf(why, len, "another version of xiwarp is loaded on %s", p->ifname);
 	else
 		snprintf(why, len, "pins of %s: %s", p->ifname,
-			 err == -EPERM ? "CAP_DAC_OVERRIDE is missing" : strerror(-err));
+			 err == -EPERM && !xiw_caps_have(CAP_DAC_OVERRIDE)
+				 ? "CAP_DAC_OVERRIDE is missing"
+				 : strerror(-err));
 	return err;
 }
 
@@ -251,14 +262,15 @@ static int open_sockets(struct xiw_engine *e, char *why, size_t len)
 
 static int port_open(struct xiw_engine *e, struct xiw_port *p, char *why, size_t len)
 {
-	char dir[512];
+	struct xiw_pins pins;
 	int err;
 
 	xiw_table_none(&p->table);
 	p->ifindex = if_nametoindex(p->ifname);
 	query_interface(p);
-	snprintf(dir, sizeof(dir), "%s/%s", e->pin_dir, p->ifname);
-	err = open_pins(p, dir, why, len);
+	err = xiw_pins_init(&pins, e->pin_dir, p->ifname);
+	if (!err)
+		err = open_pins(p, &pins, why, len);
 	if (!err && !strcmp(p->ifname, "lo")) {
 		/* XDP would take what comes back there for the peer's. */
 		snprintf(why, len, "not on lo: segments for the socket are injected there");

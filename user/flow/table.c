@@ -273,7 +273,8 @@ static bool is_v4(const __be32 addr[4])
 	return !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
 }
 
-int xiw_flow_socket_exists(const struct xiw_flow_key *key)
+/* Says in `held` whether a process has it open, whatever PID namespace that lives in. */
+static int ask_socket(const struct xiw_flow_key *key, bool *held)
 {
 	struct {
 		struct nlmsghdr nlh;
@@ -315,6 +316,7 @@ int xiw_flow_socket_exists(const struct xiw_flow_key *key)
 
 			/* Without an exact match the kernel answers with a listener on the port. */
 			err = m->id.idiag_dport == key->remote_port;
+			*held = err && m->idiag_inode;
 		} else if (answer.nlh.nlmsg_type == NLMSG_ERROR) {
 			const struct nlmsgerr *e = NLMSG_DATA(&answer.nlh);
 
@@ -324,6 +326,21 @@ int xiw_flow_socket_exists(const struct xiw_flow_key *key)
 out:
 	close(fd);
 	return err;
+}
+
+int xiw_flow_socket_exists(const struct xiw_flow_key *key)
+{
+	bool held;
+
+	return ask_socket(key, &held);
+}
+
+int xiw_flow_socket_held(const struct xiw_flow_key *key)
+{
+	bool held = false;
+	int there = ask_socket(key, &held);
+
+	return there < 0 ? there : held;
 }
 
 static void set_addr(__be32 addr[4], __be16 *port, const struct sockaddr_storage *ss)

@@ -69,6 +69,8 @@ void xiw_table_take_over(struct xiw_table *t);
 
 /* Does the kernel have a TCP socket (TIME-WAIT included) with these addresses? 1, 0, or negative errno. */
 int xiw_flow_socket_exists(const struct xiw_flow_key *key);
+/* Has a process that socket open? What a dead or closed one left to the kernel (FIN-WAIT, TIME-WAIT) nobody has. */
+int xiw_flow_socket_held(const struct xiw_flow_key *key);
 
 /* Fills a key from socket addresses of one family. */
 void xiw_flow_key_set(struct xiw_flow_key *key, const struct sockaddr_storage *remote,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <linux/if_link.h>
+#include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -12,6 +13,7 @@
 #include <bpf/libbpf.h>
 
 #include "load/pins.h"
+#include "load/query.h"
 
 uint32_t xiw_attach_xdp_id(int ifindex, uint32_t *flags)
 {
@@ -74,6 +76,20 @@ static void prog_name(uint32_t id, char name[BPF_OBJ_NAME_LEN])
 	close(fd);
 }
 
+int xiw_attach_open(uint32_t id, const char *name)
+{
+	char its[BPF_OBJ_NAME_LEN];
+	int fd = id ? bpf_prog_get_fd_by_id(id) : -ENOENT;
+
+	if (fd < 0)
+		return fd == -EACCES ? -EPERM : fd;
+	prog_name(id, its);
+	if (!strcmp(its, name))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
 int xiw_attach_check(struct xiw_attach *a, char *why, size_t why_len)
 {
 	char name[BPF_OBJ_NAME_LEN];
@@ -85,9 +101,10 @@ int xiw_attach_check(struct xiw_attach *a, char *why, size_t why_len)
 	prog_name(id, name);
 	if (!a->replace && !strcmp(name, "xiw_ingress"))
 		return xiw_why(why, why_len, -EBUSY,
-			       "%s runs %s (id %u), but its pins are gone, or elsewhere: --replace "
-			       "puts another in its place, and ends the connections that use it",
-			       a->ifname, name, id);
+			       "%s runs %s (id %u), but its pins are gone, or elsewhere: 'xiwarp "
+			       "unload %s' first, or --replace, which ends the connections that "
+			       "use it",
+			       a->ifname, name, id, a->ifname);
 	if (!a->replace)
 		return xiw_why(why, why_len, -EBUSY,
 			       "%s runs another XDP program (%s, id %u): unload "
@@ -116,10 +133,17 @@ static int try_xdp(struct xiw_attach *a, int fd, uint32_t mode_flag)
 	return err;
 }
 
+bool xiw_attach_below(int ifindex, const char *line, char upper[IF_NAMESIZE])
+{
+	uint32_t master = strstr(line, "upper device") ? xiw_query_master(ifindex) : 0;
+
+	return master && if_indextoname(master, upper);
+}
+
 static int xdp_failed(struct xiw_attach *a, int err, char *why, size_t why_len)
 {
 	const char *line = xiw_quiet_line();
-	char driver[64];
+	char driver[64], upper[IF_NAMESIZE];
 	bool mtu = err == -ERANGE || strcasestr(line, "mtu");
 
 	xiw_if_driver(a->ifname, driver, sizeof(driver));
@@ -131,6 +155,12 @@ static int xdp_failed(struct xiw_attach *a, int err, char *why, size_t why_len)
 			       "'ip link set %s mtu 1500', on a veth pair at both ends, or --mode "
 			       "generic",
 			       a->ifname, a->mtu, driver, line, a->ifname);
+	if (err == -EEXIST && xiw_attach_below(a->ifindex, line, upper))
+		return xiw_why(why, why_len, -EBUSY,
+			       "%s is part of %s, which has an XDP program: 'xiwarp unload %s', "
+			       "load on "
+			       "%s, and then on %s again",
+			       a->ifname, upper, upper, a->ifname, upper);
 	if (err == -EBUSY || err == -EEXIST)
 		return xiw_why(why, why_len, -EBUSY,
 			       "%s has another XDP program, which appeared "

@@ -5,6 +5,7 @@
 #ifndef XIW_LOAD_ATTACH_H
 #define XIW_LOAD_ATTACH_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -39,6 +40,14 @@ void xiw_attach_release(struct xiw_attach *a);
 uint32_t xiw_attach_xdp_id(int ifindex, uint32_t *flags);
 /* Id of the program at our place in clsact egress, 0 if none. */
 uint32_t xiw_attach_tc_id(int ifindex);
+/* The program with this id, if it has this name; -ENOENT: it has not, or there is none; -EPERM. */
+int xiw_attach_open(uint32_t id, const char *name);
+
+/*
+ * Did the kernel refuse, in these words, because an interface above this one has an XDP program? Says which. It wants
+ * programs attached from below and taken off from above.
+ */
+bool xiw_attach_below(int ifindex, const char *line, char upper[IF_NAMESIZE]);
 
 /* Take the program away if it is the one with this id. 0 also if it was not there. */
 int xiw_detach_xdp(int ifindex, uint32_t id, int prog_fd);

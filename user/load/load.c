@@ -7,14 +7,12 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/if_link.h>
-#include <linux/magic.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -79,23 +77,11 @@ static int check_trust(struct load *l)
 
 	if (!err || err == -ENOENT)
 		return 0;
+	if (err == -EPERM && strchr(l->pins.base, '.') && xiw_pins_on_bpffs(l->pins.base))
+		return SAY(l, -EINVAL,
+			   "%s: a BPF file system takes no dot in a name: use another --pin-dir",
+			   l->pins.base);
 	return SAY(l, err, "%s%s", why, err == -EPERM ? ": run as root" : "");
-}
-
-static bool on_bpffs(const char *path)
-{
-	char at[XIW_PIN_PATH_MAX];
-	struct statfs fs;
-	char *slash;
-
-	snprintf(at, sizeof(at), "%s", path);
-	while (statfs(at, &fs)) {
-		slash = strrchr(at, '/');
-		if (!slash || slash == at)
-			return false;
-		*slash = '\0';
-	}
-	return fs.f_type == BPF_FS_MAGIC;
 }
 
 static int make_dirs(const char *path)
@@ -112,18 +98,39 @@ static int make_dirs(const char *path)
 	return mkdir(at, 0700) && errno != EEXIST ? -errno : 0;
 }
 
-/* Makes DIR/IFNAME. mkdir(2) of the last name is what keeps two loads at once apart. */
-static int make_pin_dir(struct load *l)
+/*
+ * Programs and maps live as long as their pins, or as they are attached: those that nobody sees when this
+ * command is over would stay, and nobody could use them.
+ */
+static int check_bpffs(struct load *l)
 {
-	int err, untrusted;
+	bool mounted = false;
 
-	if (!on_bpffs(l->pins.base) && !strncmp(l->pins.base, "/sys/fs/bpf/", 12))
-		(void)mount("bpf", "/sys/fs/bpf", "bpf", 0, "mode=0700");
-	if (!on_bpffs(l->pins.base))
+	if (!xiw_pins_on_bpffs(l->pins.base) && !strncmp(l->pins.base, "/sys/fs/bpf/", 12))
+		mounted = !mount("bpf", "/sys/fs/bpf", "bpf", 0, "mode=0700");
+	if (!xiw_pins_on_bpffs(l->pins.base))
 		return SAY(l, -EOPNOTSUPP,
 			   "%s is not on a BPF file system: "
 			   "mount -t bpf bpf /sys/fs/bpf",
 			   l->pins.base);
+	if (!xiw_pins_fleeting(l->pins.base, mounted))
+		return 0;
+	if (mounted)
+		umount2("/sys/fs/bpf", MNT_DETACH);
+	return SAY(l, -EOPNOTSUPP,
+		   "pins in %s would be lost when this command ends, as nobody else sees its "
+		   "mounts "
+		   "('ip netns exec' makes it so): 'nsenter --net=/run/netns/NAME xiwarp load %s'",
+		   l->pins.base, l->ifname);
+}
+
+/* Makes the directory. mkdir(2) of the last name is what keeps two loads at once apart. */
+static int make_pin_dir(struct load *l)
+{
+	int err = check_bpffs(l), untrusted;
+
+	if (err)
+		return err;
 	err = make_dirs(l->pins.base);
 	/* Again: somebody may have made one of them meanwhile. */
 	if (!err && (untrusted = check_trust(l)))
@@ -133,13 +140,20 @@ static int make_pin_dir(struct load *l)
 	if (err == -EEXIST)
 		return SAY(l, -EALREADY,
 			   "%s holds pins, but their programs are not on %s: somebody took them "
-			   "off, or they are of an interface that is gone or in another network "
-			   "namespace: 'xiwarp unload %s' first, or use another --pin-dir",
-			   l->pins.dir, l->ifname, l->ifname);
+			   "off, or it was made anew%s: 'xiwarp unload %s' first",
+			   l->pins.dir, l->ifname,
+			   l->pins.marked ? "" : ", or they are another network namespace's",
+			   l->ifname);
+	if (!err) {
+		err = xiw_pins_mark(&l->pins);
+		if (err)
+			rmdir(l->pins.dir);
+	}
+	if (err == -EACCES || err == -EPERM)
+		return SAY(l, -EPERM, "cannot make %s: %s", l->pins.dir,
+			   xiw_caps_hint(CAP_DAC_OVERRIDE));
 	if (err)
-		return SAY(l, err == -EACCES ? -EPERM : err, "cannot make %s: %s%s", l->pins.dir,
-			   strerror(-err),
-			   err == -EACCES ? ": CAP_DAC_OVERRIDE is missing: run as root" : "");
+		return SAY(l, err, "cannot make %s: %s", l->pins.dir, strerror(-err));
 	return 0;
 }
 
@@ -254,11 +268,14 @@ static int load_quietly(struct load *l)
 	err = xiw_attach_check(&l->attach, l->why, l->why_len);
 	if (err)
 		return err;
-	if (l->opts.replace && xiw_pins_exist(&l->pins))
+	if (l->opts.replace && xiw_pins_exist(&l->pins) &&
+	    !xiw_query_doubtful(&l->pins, l->ifindex))
 		xiw_pins_remove(&l->pins);
 	err = make_pin_dir(l);
-	if (err)
+	if (err) {
+		xiw_attach_release(&l->attach);
 		return err;
+	}
 	skel = xiwarp_bpf__open();
 	if (!skel)
 		err = SAY(l, -EINVAL, "the BPF object inside the library is damaged: %s",

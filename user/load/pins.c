@@ -22,33 +22,9 @@
 
 #include <bpf/bpf.h>
 
-static bool ifname_valid(const char *name)
-{
-	size_t len = name ? strlen(name) : 0;
+#include "flow/table.h"
 
-	return len > 0 && len < IFNAMSIZ && !strchr(name, '/') && strcmp(name, ".") &&
-	       strcmp(name, "..");
-}
-
-int xiw_pins_init(struct xiw_pins *pins, const char *pin_dir, const char *ifname)
-{
-	int n;
-
-	if (!ifname_valid(ifname))
-		return -EINVAL;
-	n = snprintf(pins->base, sizeof(pins->base), "%s", pin_dir ? pin_dir : XIW_PIN_DIR);
-	if (n <= 0 || (size_t)n + IFNAMSIZ + 32 > sizeof(pins->base))
-		return n <= 0 ? -EINVAL : -ENAMETOOLONG;
-	n = snprintf(pins->dir, sizeof(pins->dir), "%s/%s", pins->base, ifname);
-	return (size_t)n < sizeof(pins->dir) ? 0 : -ENAMETOOLONG;
-}
-
-int xiw_pins_path(const struct xiw_pins *pins, const char *name, char path[XIW_PIN_PATH_MAX])
-{
-	int n = snprintf(path, XIW_PIN_PATH_MAX, "%s/%s", pins->dir, name);
-
-	return n > 0 && n < XIW_PIN_PATH_MAX ? 0 : -ENAMETOOLONG;
-}
+#define XIW_PID_LIMIT 0x400000u /* PID_MAX_LIMIT: what is above marks a slot that nobody has */
 
 int xiw_pins_open(const struct xiw_pins *pins, const char *name, bool writable)
 {
@@ -79,11 +55,6 @@ int xiw_pins_open_prog(const struct xiw_pins *pins, const char *name, uint32_t *
 	return fd;
 }
 
-bool xiw_pins_exist(const struct xiw_pins *pins)
-{
-	return access(pins->dir, F_OK) == 0;
-}
-
 bool xiw_caps_have(int cap)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -91,6 +62,22 @@ bool xiw_caps_have(int cap)
 
 	/* If there is no telling, the kernel will. */
 	return syscall(SYS_capget, &header, data) || data[cap / 32].effective >> cap % 32 & 1;
+}
+
+const char *xiw_caps_hint(int cap)
+{
+	if (xiw_caps_have(cap))
+		return "the capabilities for that are there, so something else forbids it: a "
+		       "security "
+		       "module, or a file system that is read-only";
+	switch (cap) {
+	case CAP_NET_ADMIN:
+		return "CAP_NET_ADMIN is missing: run as root";
+	case CAP_SYS_ADMIN:
+		return "CAP_SYS_ADMIN is missing: run as root";
+	default:
+		return "CAP_DAC_OVERRIDE is missing: run as root";
+	}
 }
 
 int xiw_pins_remove(const struct xiw_pins *pins)
@@ -119,11 +106,12 @@ int xiw_pins_remove(const struct xiw_pins *pins)
 	return err;
 }
 
-static int open_flows(const struct xiw_pins *pins, bool writable)
+/* Is this the table of flows of this version? Closes what is not. */
+static int check_flows(int fd)
 {
 	struct bpf_map_info info = {};
 	uint32_t len = sizeof(info);
-	int err, fd = xiw_pins_open(pins, "xiw_flows", writable);
+	int err;
 
 	if (fd < 0)
 		return fd;
@@ -137,11 +125,12 @@ static int open_flows(const struct xiw_pins *pins, bool writable)
 	return err;
 }
 
-int xiw_flows_map(const struct xiw_pins *pins, struct xiw_flow **flows)
+int xiw_flows_map(int fd, struct xiw_flow **flows)
 {
-	int err = 0, fd = open_flows(pins, true);
+	int err = 0;
 	void *map;
 
+	fd = check_flows(fd);
 	if (fd < 0)
 		return fd;
 	map = mmap(NULL, sizeof(struct xiw_flow) * XIW_MAX_FLOWS, PROT_READ | PROT_WRITE,
@@ -158,7 +147,9 @@ int xiw_flows_map(const struct xiw_pins *pins, struct xiw_flow **flows)
 int xiw_flows_copy(const struct xiw_pins *pins, struct xiw_flow **flows)
 {
 	uint32_t count = XIW_MAX_FLOWS, next, *keys;
-	int err = -ENOMEM, fd = open_flows(pins, false);
+	int err = -ENOMEM, fd;
+
+	fd = check_flows(xiw_pins_open(pins, "xiw_flows", false));
 
 	if (fd < 0)
 		return fd;
@@ -180,12 +171,17 @@ void xiw_flows_unmap(struct xiw_flow *flows)
 	munmap(flows, sizeof(*flows) * XIW_MAX_FLOWS);
 }
 
+/* The number of a process means nothing in another PID namespace; the socket is the same in all of them. */
 bool xiw_flow_in_use(const struct xiw_flow *flow)
 {
 	uint32_t pid = __atomic_load_n(&flow->pid, __ATOMIC_ACQUIRE);
+	int held;
 
-	if (!pid || pid > INT_MAX)
+	if (!pid || pid > XIW_PID_LIMIT)
 		return false;
+	held = xiw_flow_socket_held(&flow->key);
+	if (held >= 0)
+		return held;
 	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }
 

@@ -7,6 +7,7 @@
 #ifndef XIW_LOAD_PINS_H
 #define XIW_LOAD_PINS_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,6 +18,7 @@
 #include <xiwarp/load.h>
 
 #define XIW_PIN_PATH_MAX 512
+#define XIW_PIN_BASE_MAX 432 /* of DIR, so that every pin's path fits */
 
 /*
  * Where xiw_egress sits in clsact egress. A filter that ends the classification before ours would
@@ -27,12 +29,27 @@
 
 struct xiw_pins {
 	char base[XIW_PIN_PATH_MAX]; /* DIR */
-	char dir[XIW_PIN_PATH_MAX];  /* DIR/IFNAME */
+	char dir[XIW_PIN_PATH_MAX];  /* of this interface in this network namespace */
+	bool marked; /* it says so itself; else another tool, or nobody yet, has made it */
 };
 
-/* -EINVAL: a name that is no interface name; -ENAMETOOLONG. */
+/* place.c. -EINVAL: a name that is no interface name; -ENAMETOOLONG; -EMFILE and its like. */
 int xiw_pins_init(struct xiw_pins *pins, const char *pin_dir, const char *ifname);
+/* Writes down whose the directory is. */
+int xiw_pins_mark(const struct xiw_pins *pins);
+/* The interface of this network namespace whose pins a name in DIR stands for; false: of none. */
+bool xiw_pins_ifname(const char *entry, const char *pin_dir, char ifname[IFNAMSIZ]);
 int xiw_pins_path(const struct xiw_pins *pins, const char *name, char path[XIW_PIN_PATH_MAX]);
+
+/* Is the path, or what of it is there, on a BPF file system? */
+bool xiw_pins_on_bpffs(const char *path);
+/*
+ * Would pins there end with this process, as nobody else sees its mounts? `ip netns exec` makes it so. A shell that
+ * has mounted itself a BPF file system knows what it does; one that this process had to mount (`mounted`) is nobody's.
+ */
+bool xiw_pins_fleeting(const char *path, bool mounted);
+/* Is there no BPF file system for this process, but another one for whoever started it? */
+bool xiw_pins_hidden(const char *path);
 
 /* Opens a pin. -ENOENT: not there; -EPERM: not allowed. */
 int xiw_pins_open(const struct xiw_pins *pins, const char *name, bool writable);
@@ -43,14 +60,16 @@ bool xiw_pins_exist(const struct xiw_pins *pins);
 int xiw_pins_remove(const struct xiw_pins *pins);
 
 /* The table of flows, mapped, or as it is now, to be freed; -ESTALE: made by another version. */
-int xiw_flows_map(const struct xiw_pins *pins, struct xiw_flow **flows);
+int xiw_flows_map(int fd, struct xiw_flow **flows); /* closes `fd`, or returns it if negative */
 void xiw_flows_unmap(struct xiw_flow *flows);
 int xiw_flows_copy(const struct xiw_pins *pins, struct xiw_flow **flows);
-/* True if the slot is claimed by a process that lives. */
+/* True if a process, of whichever PID namespace, has the connection open. */
 bool xiw_flow_in_use(const struct xiw_flow *flow);
 
 /* Is this capability in effect? */
 bool xiw_caps_have(int cap);
+/* A few words for -EPERM where this capability should have helped. */
+const char *xiw_caps_hint(int cap);
 
 int xiw_if_mtu(const char *ifname, uint32_t *mtu);
 /* RX queues; 1 where the driver does not say. */

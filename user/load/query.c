@@ -26,6 +26,9 @@ bool xiw_query_xdp_named(int ifindex, const char *name)
 	bool same = false;
 	int fd;
 
+	/* Asked about 0, the kernel tells of all. */
+	if (ifindex <= 0)
+		return false;
 	xiw_quiet_begin(&quiet);
 	fd = bpf_xdp_query_id(ifindex, 0, &id) || !id ? -1 : bpf_prog_get_fd_by_id(id);
 	if (fd >= 0) {
@@ -131,8 +134,11 @@ static int ask(const void *request, size_t size)
 	return err;
 }
 
-/* By hand, as it is asked every second: libbpf's bpf_xdp_query_id() allocates. */
-int xiw_query_xdp(int ifindex, uint32_t prog_id)
+/*
+ * What rtnetlink says of an interface, by hand, as it is asked every second: libbpf's bpf_xdp_query_id() allocates.
+ * 0, or negative errno; -ENODEV: no such interface.
+ */
+static int get_link(int ifindex, union answer *answer)
 {
 	const struct {
 		struct nlmsghdr n;
@@ -143,25 +149,41 @@ int xiw_query_xdp(int ifindex, uint32_t prog_id)
 		       .nlmsg_flags = NLM_F_REQUEST },
 		.i = { .ifi_index = ifindex },
 	};
-	union answer answer;
-	int fd = ask(&request, sizeof(request)), err;
+	int fd = ask(&request, sizeof(request)), err = 0;
 	ssize_t len;
 
 	if (fd < 0)
 		return fd;
-	len = recv(fd, &answer, sizeof(answer), 0);
-	if (len < 0) {
+	len = recv(fd, answer, sizeof(*answer), 0);
+	if (len < 0)
 		err = -errno;
-	} else if (!NLMSG_OK(&answer.n, (size_t)len)) {
+	else if (!NLMSG_OK(&answer->n, (size_t)len))
 		err = -EPROTO;
-	} else if (answer.n.nlmsg_type == NLMSG_ERROR) {
-		err = ((const struct nlmsgerr *)NLMSG_DATA(&answer.n))->error;
-		err = err == -ENODEV ? 0 : err;
-	} else {
-		err = link_has(&answer.n, prog_id);
-	}
+	else if (answer->n.nlmsg_type == NLMSG_ERROR)
+		err = ((const struct nlmsgerr *)NLMSG_DATA(&answer->n))->error;
 	close(fd);
 	return err;
+}
+
+int xiw_query_xdp(int ifindex, uint32_t prog_id)
+{
+	union answer answer;
+	int err = get_link(ifindex, &answer);
+
+	return err ? err == -ENODEV ? 0 : err : link_has(&answer.n, prog_id);
+}
+
+uint32_t xiw_query_master(int ifindex)
+{
+	const struct rtattr *a;
+	union answer answer;
+
+	if (get_link(ifindex, &answer))
+		return 0;
+	a = find_attr(IFLA_RTA((struct ifinfomsg *)NLMSG_DATA(&answer.n)),
+		      (int)answer.n.nlmsg_len - (int)NLMSG_LENGTH(sizeof(struct ifinfomsg)),
+		      IFLA_MASTER);
+	return a ? attr_u32(a) : 0;
 }
 
 static int query_clsact(int ifindex, uint32_t prog_id)
@@ -209,4 +231,19 @@ int xiw_query_egress(int ifindex, uint32_t prog_id)
 	int there = query_clsact(ifindex, prog_id);
 
 	return there ? there : query_tcx(ifindex, prog_id);
+}
+
+bool xiw_query_doubtful(const struct xiw_pins *pins, int ifindex)
+{
+	uint32_t xdp_id = 0, tc_id = 0;
+	int xdp = xiw_pins_open_prog(pins, "xiw_ingress", &xdp_id);
+	int tc = xiw_pins_open_prog(pins, "xiw_egress", &tc_id);
+	bool here = ifindex && ((xdp >= 0 && xiw_query_xdp(ifindex, xdp_id) == 1) ||
+				(tc >= 0 && xiw_query_egress(ifindex, tc_id) == 1));
+
+	if (xdp >= 0)
+		close(xdp);
+	if (tc >= 0)
+		close(tc);
+	return !pins->marked && xdp >= 0 && !here;
 }

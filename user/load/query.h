@@ -19,7 +19,14 @@ int xiw_query_egress(int ifindex, uint32_t prog_id);
 struct nlmsghdr;
 bool xiw_query_xdp_left(const struct nlmsghdr *n, int ifindex, uint32_t prog_id);
 
-/* Does the interface run an XDP program of this name? */
+/* Does the interface run an XDP program of this name? There is no interface 0. */
 bool xiw_query_xdp_named(int ifindex, const char *name);
+
+/* Pins that do not say whose they are, of programs that are not on this interface: perhaps another namespace's. */
+struct xiw_pins;
+bool xiw_query_doubtful(const struct xiw_pins *pins, int ifindex);
+
+/* The bridge, bond or the like that the interface is part of; 0: none. */
+uint32_t xiw_query_master(int ifindex);
 
 #endif

@@ -155,6 +155,7 @@ int xiw_status_read(const char *ifname, const char *pin_dir, struct xiw_status *
 
 int xiw_status_each(const char *pin_dir, int (*fn)(const char *ifname, void *ctx), void *ctx)
 {
+	char ifname[IFNAMSIZ];
 	struct dirent **names;
 	int n, ret = 0;
 
@@ -162,9 +163,8 @@ int xiw_status_each(const char *pin_dir, int (*fn)(const char *ifname, void *ctx
 	if (n < 0)
 		return errno == ENOENT ? 0 : errno == EACCES ? -EPERM : -errno;
 	for (int i = 0; i < n; i++) {
-		/* What is no interface's name is nobody's pins. */
-		if (!ret && names[i]->d_name[0] != '.' && strlen(names[i]->d_name) < IFNAMSIZ)
-			ret = fn(names[i]->d_name, ctx);
+		if (!ret && xiw_pins_ifname(names[i]->d_name, pin_dir, ifname))
+			ret = fn(ifname, ctx);
 		free(names[i]);
 	}
 	free(names);

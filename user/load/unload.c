@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+
 #include "flow/table.h"
 #include "flow/trust.h"
 #include "load/attach.h"
@@ -34,8 +36,8 @@ static uint32_t give_back(struct xiw_flow *flow)
 }
 
 /*
- * Flows in use that need translation of sequence numbers to go on: a process with the number of the one that
- * had them is not enough, as anybody may come by that.
+ * Connections that some process has open and that need translation of sequence numbers to go on, also after the
+ * library gave their socket away.
  */
 static unsigned int count_skewed(const struct xiw_flow *flows)
 {
@@ -44,28 +46,28 @@ static unsigned int count_skewed(const struct xiw_flow *flows)
 	for (unsigned int i = 0; i < XIW_MAX_FLOWS; i++) {
 		uint64_t owner = __atomic_load_n(&flows[i].owner, __ATOMIC_ACQUIRE);
 
-		if (xiw_flow_in_use(&flows[i]) && xiw_owner_path(owner) != XIW_PATH_NONE &&
+		if (__atomic_load_n(&flows[i].pid, __ATOMIC_ACQUIRE) &&
+		    xiw_owner_path(owner) != XIW_PATH_NONE &&
 		    xiw_owner_skew(owner, flows[i].kernel_nxt) &&
-		    xiw_flow_socket_exists(&flows[i].key))
+		    xiw_flow_socket_held(&flows[i].key))
 			n++;
 	}
 	return n;
 }
 
-static int release_flows(const struct xiw_pins *pins, const char *ifname, bool force, char *why,
-			 size_t why_len)
+/* `fd` is the table of flows; it is closed. */
+static int release_flows(int fd, const char *ifname, bool force, char *why, size_t why_len)
 {
 	struct xiw_flow *flows;
 	unsigned int n;
-	int err = xiw_flows_map(pins, &flows);
+	int err = xiw_flows_map(fd, &flows);
 
 	/* Pins of a load that was cut short, or of another version: nobody here can use them. */
 	if (err == -ENOENT || err == -ESTALE)
 		return 0;
 	if (err)
-		return xiw_why(why, why_len, err, "cannot open %s/xiw_flows: %s%s", pins->dir,
-			       strerror(-err),
-			       err == -EPERM ? ": CAP_DAC_OVERRIDE is missing: run as root" : "");
+		return xiw_why(why, why_len, err, "cannot open the flows of %s: %s", ifname,
+			       err == -EPERM ? xiw_caps_hint(CAP_DAC_OVERRIDE) : strerror(-err));
 	n = count_skewed(flows);
 	if (n && !force)
 		err = xiw_why(why, why_len, -EBUSY,
@@ -74,7 +76,7 @@ static int release_flows(const struct xiw_pins *pins, const char *ifname, bool f
 			      n, n == 1 ? "" : "s", ifname, n == 1 ? "s" : "",
 			      n == 1 ? "it" : "them", n == 1 ? "it" : "them");
 	for (unsigned int i = 0; !err && i < XIW_MAX_FLOWS; i++)
-		if (xiw_flow_in_use(&flows[i]))
+		if (__atomic_load_n(&flows[i].pid, __ATOMIC_ACQUIRE))
 			give_back(&flows[i]);
 	xiw_flows_unmap(flows);
 	return err;
@@ -92,75 +94,164 @@ static bool egress_elsewhere(const struct xiw_pins *pins, int ifindex)
 	return ifindex && xiw_attach_tc_id(ifindex) != id && xiw_query_egress(ifindex, id) == 1;
 }
 
-static int detach(const struct xiw_pins *pins, int ifindex)
-{
-	uint32_t xdp_id = 0, tc_id = 0;
-	int err = 0, tc_err = 0;
-	int xdp_fd = xiw_pins_open_prog(pins, "xiw_ingress", &xdp_id);
-	int tc_fd = xiw_pins_open_prog(pins, "xiw_egress", &tc_id);
+/* What is to go. */
+struct programs {
+	const char *ifname;
+	int ifindex;
+	int xdp_fd, tc_fd; /* negative: none */
+	uint32_t xdp_id, tc_id;
+	char *why;
+	size_t why_len;
+};
 
-	if (ifindex) {
+#define SAY(p, err, ...) xiw_why((p)->why, (p)->why_len, err, __VA_ARGS__)
+
+static int detach(const struct programs *p)
+{
+	char upper[IF_NAMESIZE];
+	int err = 0, tc_err = 0;
+
+	if (p->ifindex) {
 		/* XDP first: a segment that still went direct would be acknowledged untranslated. */
-		err = xiw_detach_xdp(ifindex, xdp_id, xdp_fd);
-		tc_err = xiw_detach_tc(ifindex, tc_id);
+		err = xiw_detach_xdp(p->ifindex, p->xdp_id, p->xdp_fd);
+		if (err == -EEXIST && xiw_attach_below(p->ifindex, xiw_quiet_line(), upper))
+			return SAY(p, -EBUSY,
+				   "%s is part of %s, which has an XDP program too: 'xiwarp unload "
+				   "%s' "
+				   "first, then %s",
+				   p->ifname, upper, upper, p->ifname);
+		tc_err = xiw_detach_tc(p->ifindex, p->tc_id);
 	}
-	if (xdp_fd >= 0)
-		close(xdp_fd);
-	if (tc_fd >= 0)
-		close(tc_fd);
-	if (xdp_fd == -EPERM)
-		return -EPERM;
-	return err ? err : tc_err;
+	err = err ? err : tc_err;
+	if (!err)
+		return 0;
+	return SAY(p, err, "cannot detach from %s: %s (%s)", p->ifname,
+		   err == -EPERM ? xiw_caps_hint(CAP_NET_ADMIN) : strerror(-err), xiw_quiet_line());
+}
+
+static void close_programs(const struct programs *p)
+{
+	if (p->xdp_fd >= 0)
+		close(p->xdp_fd);
+	if (p->tc_fd >= 0)
+		close(p->tc_fd);
+}
+
+/* The map of flows that a program uses, which needs no pin. */
+static int flows_of(int prog_fd)
+{
+	struct bpf_prog_info info = {};
+	uint32_t ids[64], len = sizeof(info);
+	int fd, err;
+
+	info.nr_map_ids = sizeof(ids) / sizeof(ids[0]);
+	info.map_ids = (uintptr_t)ids;
+	err = bpf_obj_get_info_by_fd(prog_fd, &info, &len);
+	for (uint32_t i = 0; !err && i < info.nr_map_ids && i < sizeof(ids) / sizeof(ids[0]); i++) {
+		struct bpf_map_info map = {};
+
+		len = sizeof(map);
+		fd = bpf_map_get_fd_by_id(ids[i]);
+		if (fd < 0)
+			return fd;
+		if (!bpf_obj_get_info_by_fd(fd, &map, &len) && !strcmp(map.name, "xiw_flows"))
+			return fd;
+		close(fd);
+	}
+	return err ? err : -ENOENT;
+}
+
+/* Whoever has lost the pins finds the programs by their names, where xiwarp puts them. */
+static int unload_unpinned(struct programs *p, const struct xiw_pins *pins, bool force)
+{
+	int err = 0;
+
+	if (!p->ifindex)
+		return SAY(p, -ENODEV, "no interface %s in this network namespace: see 'ip link'",
+			   p->ifname);
+	/* Its pins are to go with the programs, and so they must be seen. */
+	if (xiw_pins_hidden(pins->base))
+		return SAY(p, -ENOENT,
+			   "%s cannot be seen from here ('ip netns exec' hides it): 'nsenter "
+			   "--net=/run/netns/NAME xiwarp unload %s'",
+			   pins->base, p->ifname);
+	p->xdp_id = xiw_attach_xdp_id(p->ifindex, NULL);
+	p->tc_id = xiw_attach_tc_id(p->ifindex);
+	p->xdp_fd = xiw_attach_open(p->xdp_id, "xiw_ingress");
+	p->tc_fd = xiw_attach_open(p->tc_id, "xiw_egress");
+	if (p->xdp_fd == -EPERM || p->tc_fd == -EPERM)
+		err = SAY(p, -EPERM, "%s has no pins in %s, and to see whose programs it runs: %s",
+			  p->ifname, pins->base, xiw_caps_hint(CAP_SYS_ADMIN));
+	else if (p->xdp_fd < 0 && p->tc_fd < 0)
+		err = SAY(p, -ENOENT, "xiwarp is not loaded on %s (no pins of it in %s)", p->ifname,
+			  pins->base);
+	if (p->xdp_fd < 0)
+		p->xdp_id = 0;
+	if (p->tc_fd < 0)
+		p->tc_id = 0;
+	if (!err && p->xdp_fd >= 0)
+		err = release_flows(flows_of(p->xdp_fd), p->ifname, force, p->why, p->why_len);
+	if (!err)
+		err = detach(p);
+	close_programs(p);
+	return err;
+}
+
+static int unload_pinned(struct programs *p, const struct xiw_pins *pins, bool force)
+{
+	int err;
+
+	/* Before a connection is taken off the direct path for nothing. */
+	if (!xiw_caps_have(CAP_NET_ADMIN))
+		return SAY(p, -EPERM, "unloading from %s needs CAP_NET_ADMIN: run as root",
+			   p->ifname);
+	if (egress_elsewhere(pins, p->ifindex))
+		return SAY(p, -EBUSY,
+			   "%s has xiw_egress where xiwarp did not put it ('tc filter show dev "
+			   "%s egress'): take it off there first",
+			   p->ifname, p->ifname);
+	if (!force && xiw_query_doubtful(pins, p->ifindex))
+		return SAY(p, -EBUSY,
+			   "the programs of %s are not on %s, and no pin says where they are: if "
+			   "not in "
+			   "another network namespace, remove the pins with --force",
+			   pins->dir, p->ifname);
+	err = release_flows(xiw_pins_open(pins, "xiw_flows", true), p->ifname, force, p->why,
+			    p->why_len);
+	if (!err)
+		err = detach(p);
+	if (err)
+		return err;
+	err = xiw_pins_remove(pins);
+	if (err)
+		return SAY(p, err, "detached from %s, but cannot remove %s: %s", p->ifname,
+			   pins->dir, strerror(-err));
+	return 0;
 }
 
 static int unload_quietly(const struct xiw_pins *pins, const char *ifname, bool force, char *why,
 			  size_t why_len)
 {
+	struct programs p = { .ifname = ifname,
+			      .ifindex = (int)if_nametoindex(ifname),
+			      .why = why,
+			      .why_len = why_len };
 	char line[XIW_PIN_PATH_MAX];
-	uint32_t id = 0;
-	int fd, err = xiw_trust_dir(pins->dir, line, sizeof(line));
+	int err = xiw_trust_dir(pins->dir, line, sizeof(line));
 
 	if (err && err != -ENOENT)
-		return xiw_why(why, why_len, err, "%s%s", line,
-			       err == -EPERM ? ": run as root" : "");
-	fd = xiw_pins_open_prog(pins, "xiw_ingress", &id);
-	if (fd >= 0)
-		close(fd);
-	if (fd == -EPERM)
-		return xiw_why(why, why_len, -EPERM,
-			       "%s cannot be read: CAP_DAC_OVERRIDE is missing: run as root",
-			       pins->dir);
-	if (fd == -ENOENT && !xiw_pins_exist(pins) &&
-	    xiw_query_xdp_named((int)if_nametoindex(ifname), "xiw_ingress"))
-		return xiw_why(why, why_len, -ENOENT,
-			       "%s runs xiw_ingress, but its pins are not in %s: 'xiwarp load %s "
-			       "--replace' first, or 'ip link set dev %s xdp off'",
-			       ifname, pins->dir, ifname, ifname);
-	if (fd == -ENOENT && !xiw_pins_exist(pins))
-		return xiw_why(why, why_len, -ENOENT, "xiwarp is not loaded on %s (no %s)", ifname,
-			       pins->dir);
-	/* Before a connection is taken off the direct path for nothing. */
-	if (!xiw_caps_have(CAP_NET_ADMIN))
-		return xiw_why(why, why_len, -EPERM,
-			       "unloading from %s needs CAP_NET_ADMIN: run as root", ifname);
-	if (egress_elsewhere(pins, (int)if_nametoindex(ifname)))
-		return xiw_why(why, why_len, -EBUSY,
-			       "%s has xiw_egress where xiwarp did not put it ('tc filter show dev "
-			       "%s egress'): take it off there first",
-			       ifname, ifname);
-	err = release_flows(pins, ifname, force, why, why_len);
-	if (err)
-		return err;
-	err = detach(pins, if_nametoindex(ifname));
-	if (err)
-		return xiw_why(why, why_len, err, "cannot detach from %s: %s (%s)%s", ifname,
-			       strerror(-err), xiw_quiet_line(),
-			       err == -EPERM ? ": CAP_NET_ADMIN is needed" : "");
-	err = xiw_pins_remove(pins);
-	if (err)
-		return xiw_why(why, why_len, err, "detached from %s, but cannot remove %s: %s",
-			       ifname, pins->dir, strerror(-err));
-	return 0;
+		return SAY(&p, err, "%s%s", line, err == -EPERM ? ": run as root" : "");
+	if (!xiw_pins_exist(pins))
+		return unload_unpinned(&p, pins, force);
+	p.xdp_fd = xiw_pins_open_prog(pins, "xiw_ingress", &p.xdp_id);
+	p.tc_fd = xiw_pins_open_prog(pins, "xiw_egress", &p.tc_id);
+	if (p.xdp_fd == -EPERM)
+		err = SAY(&p, -EPERM, "%s cannot be read: %s", pins->dir,
+			  xiw_caps_hint(CAP_DAC_OVERRIDE));
+	else
+		err = unload_pinned(&p, pins, force);
+	close_programs(&p);
+	return err;
 }
 
 int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why, size_t why_len)
