@@ -85,7 +85,8 @@ static __always_inline __u32 xiw_further(__u32 ack, __u32 edge, __u32 other)
  * edge that is not a multiple of the unit would move back otherwise.
  *
  * Also notes what is promised: while the kernel has the stream, the edge that it allows itself; while DIRECT,
- * the edge that goes out, since after a watchdog the engine is not there to do it.
+ * and wherever it is more than that, the edge that goes out. The engine reads it before it takes segments that the
+ * peer may have sent for it, and before it says itself how far it is; after a watchdog it is not there to do so.
  */
 static __always_inline __u32 xiw_window(struct xiw_flow *flow, __u64 owner, __u32 ack, __u32 window,
 					__u32 wscale)
@@ -106,7 +107,7 @@ static __always_inline __u32 xiw_window(struct xiw_flow *flow, __u64 owner, __u3
 		window = (edge - ack + (1u << wscale) - 1) >> wscale;
 	if (window > XIW_MAX_WINDOW)
 		window = XIW_MAX_WINDOW;
-	if (xiw_owner_path(owner) == XIW_PATH_DIRECT)
+	if (xiw_owner_path(owner) == XIW_PATH_DIRECT || edge != own)
 		xiw_raise(&flow->direct_edge, ack + (window << wscale));
 	return window;
 }

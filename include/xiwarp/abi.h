@@ -147,7 +147,7 @@ struct xiw_flow {
 	__u32 rcv_wscale;    /* shift of the windows that we send */
 	__u32 window;	     /* octets offered beyond rcv_nxt while DIRECT */
 	__u32 ts_recent;     /* engine's TS.Recent while DIRECT; echoed by xiw_egress */
-	__u32 direct_edge; /* highest right edge (wire) advertised while DIRECT; raised by xiw_egress too */
+	__u32 direct_edge; /* highest right edge (wire) advertised but by the kernel; raised by xiw_egress too */
 	__u32 run_needed; /* aligned segments in a row, the last included, before going direct */
 	__u32 ece;	  /* enum xiw_ece: by the path that owns the stream, when it changes */
 	__u32 reserved0[4];

@@ -70,7 +70,6 @@ unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsi
 
 	fiber_step();
 	WORLD_LOCK();
-	tx_edge = edge;
 	while (n < max && ring.n && x->nfree) {
 		struct parcel *p = pull(&ring, 0);
 		uint64_t addr = x->free[--x->nfree];
@@ -96,11 +95,21 @@ void xiw_xsk_refill(struct xiw_xsk *x)
 	CHECK(x->nfree <= FRAMES, "a frame was given back twice");
 }
 
+/* Where an ACK is begun. */
 uint8_t *xiw_xsk_tx_room(struct xiw_xsk *x)
 {
 	(void)x;
 	fiber_step();
+	WORLD_LOCK();
+	tx_edge = edge;
+	WORLD_UNLOCK();
 	return tx_frame;
+}
+
+/* What is sent is on the wire at once. */
+void xiw_acks_out(struct xiw_engine *e)
+{
+	(void)e;
 }
 
 void xiw_xsk_send(struct xiw_xsk *x, const uint8_t *packet, uint32_t len)
@@ -124,13 +133,6 @@ int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
 	inject_pos = xiw_wire_get32(what->ip + what->l4_off + XIW_TCP_OFF_SEQ) - isn;
 	fiber_step();
 	return handoff_inject_built(in, what);
-}
-
-static void look_at_edge(void)
-{
-	WORLD_LOCK();
-	tx_edge = edge;
-	WORLD_UNLOCK();
 }
 
 static ssize_t handoff_sendmsg(int fd, const struct msghdr *msg, int flags)
@@ -251,11 +253,11 @@ static void turn_settle(void)
 	while (engine->dirty) {
 		struct xiw_conn *c = engine->dirty;
 
-		engine->dirty = c->next_dirty;
-		c->dirty = false;
-		look_at_edge();
 		xiw_direct_drained(c);
 		xiw_direct_settle(c);
+		engine->dirty = c->next_dirty;
+		c->dirty = false;
+		xiw_direct_news(c);
 		if (c->want_arm) {
 			c->want_arm = false;
 			xiw_try_arm(c, fuzz_pattern(c->fpdus) & 1 ? XIW_RUN : 2);
@@ -328,7 +330,6 @@ static void engine_turn(void *arg)
 	xiw_cq_drain(engine);
 	turn_poll();
 	turn_reap();
-	look_at_edge();
 	xiw_timers_run(engine);
 	turn_settle();
 	for (int i = 0; engine->leaving && i < 8; i++)
@@ -368,7 +369,7 @@ static void engine_open(void)
 		engine->kept[i].next_free = engine->kept_free;
 		engine->kept_free = &engine->kept[i];
 	}
-	engine->next_scan_ms = engine->collect_ms = XIW_NEVER;
+	engine->next_scan_ms = engine->collect_ms = engine->watch_ms = XIW_NEVER;
 	engine->now_ms = xdp_now / 1000000;
 	engine->conns = conn;
 	xiw_ddp_table_init(&engine->regions, 1);

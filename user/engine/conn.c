@@ -42,6 +42,14 @@ static int take_opts(struct xiw_conn *c, const struct xiw_conn_opts *opts)
 	return 0;
 }
 
+static void not_dirty(struct xiw_conn *c, struct xiw_conn **at)
+{
+	while (*at && *at != c)
+		at = &(*at)->next_dirty;
+	if (*at)
+		*at = c->next_dirty;
+}
+
 static void destroy(struct xiw_conn *c)
 {
 	if (c->prev)
@@ -50,11 +58,9 @@ static void destroy(struct xiw_conn *c)
 		c->engine->conns = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
-	for (struct xiw_conn **at = &c->engine->dirty; c->dirty && *at; at = &(*at)->next_dirty) {
-		if (*at == c) {
-			*at = c->next_dirty;
-			break;
-		}
+	if (c->dirty) {
+		not_dirty(c, &c->engine->dirty);
+		not_dirty(c, &c->engine->settling);
 	}
 	xiw_timer_stop(c);
 	if (c->fd >= 0)

@@ -36,7 +36,7 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 {
 	const uint8_t *tcp = p->frag[0].base + meta->l4_off;
 	struct xiw_flow *f = c->flow;
-	uint32_t snd_nxt = xiw_flow_get(&f->snd_nxt);
+	uint32_t snd_nxt = xiw_flow_get(&f->snd_nxt), right;
 	struct xiw_tcp_rx_conf conf = {
 		.sport = xiw_wire_get16(tcp + XIW_TCP_OFF_DPORT),
 		.dport = xiw_wire_get16(tcp + XIW_TCP_OFF_SPORT),
@@ -74,10 +74,11 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 		return false;
 	}
 	/* So that at a fall-back the kernel takes all that the engine has offered by then. */
-	if (xiw_seq_before(xiw_flow_get(&f->kernel_edge), c->committed + c->window) &&
-	    !xiw_sock_open_window(c->fd, c->window))
-		xiw_flow_raise(&f->kernel_edge, c->committed + c->window);
-	conf.right_edge = xiw_seq_max(xiw_flow_get(&f->kernel_edge), xiw_flow_get(&f->direct_edge));
+	right = xiw_seq_max(c->committed + c->window, xiw_flow_get(&f->direct_edge));
+	if (xiw_seq_before(xiw_flow_get(&f->kernel_edge), right) &&
+	    !xiw_sock_open_window(c->fd, right - c->committed))
+		xiw_flow_raise(&f->kernel_edge, right);
+	conf.right_edge = xiw_seq_max(xiw_flow_get(&f->kernel_edge), right);
 	/*
 	 * What XDP saw last counts for nothing: no checksum was looked at, and one damaged TSval would have PAWS drop
 	 * all that follows. An old duplicate is older than the last stretch's newest, but not by an age (RFC 7323
@@ -115,13 +116,14 @@ static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
 }
 
 /*
- * What became of our sending half, which is the kernel's socket. After the frames were fetched, so that no
- * acknowledgement in them is ahead of it.
+ * What became of our sending half, which is the kernel's socket: what it has sent, and the window it has promised.
+ * After the frames were fetched, so that nothing in them is ahead of it.
  */
 static void sending_half(struct xiw_conn *c)
 {
 	uint64_t control = __atomic_load_n(&c->flow->control_segs, __ATOMIC_RELAXED);
 
+	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
 	xiw_tcp_rx_set_snd(&c->tcp, xiw_flow_get(&c->flow->snd_nxt));
 	if (control == c->control_seen)
 		return;

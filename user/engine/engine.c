@@ -98,25 +98,42 @@ static unsigned int reap(struct xiw_engine *e)
 	return n;
 }
 
-/* Everything that waited for the end of a batch. */
+/*
+ * The kernel's TCP sends at once what it is given or may send, also when it learns of an acknowledgement: by then the
+ * engine's ACKs have left, or they would arrive behind newer segments, where a peer drops them with all that they say.
+ */
+static void settle_sending(struct xiw_conn *c)
+{
+	if (c->failing)
+		xiw_conn_failed(c);
+	if (c->want_arm) {
+		c->want_arm = false;
+		xiw_try_arm(c, XIW_RUN);
+	}
+	xiw_direct_news(c);
+	if (c->send_count > c->send_sent)
+		xiw_send_pump(c);
+	xiw_account(c);
+}
+
+/* Everything that waited for the end of a batch: what is received first, of all connections, then what is sent. */
 static void settle(struct xiw_engine *e)
 {
 	while (e->dirty) {
-		struct xiw_conn *c = e->dirty;
+		struct xiw_conn *c;
 
-		e->dirty = c->next_dirty;
-		c->dirty = false;
-		xiw_direct_drained(c);
-		xiw_direct_settle(c);
-		if (c->failing)
-			xiw_conn_failed(c);
-		if (c->want_arm) {
-			c->want_arm = false;
-			xiw_try_arm(c, XIW_RUN);
+		for (c = e->dirty; c; c = c->next_dirty) {
+			xiw_direct_drained(c);
+			xiw_direct_settle(c);
 		}
-		if (c->send_count > c->send_sent)
-			xiw_send_pump(c);
-		xiw_account(c);
+		xiw_acks_out(e);
+		e->settling = e->dirty;
+		e->dirty = NULL;
+		while ((c = e->settling)) {
+			e->settling = c->next_dirty;
+			c->dirty = false;
+			settle_sending(c);
+		}
 	}
 }
 

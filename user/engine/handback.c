@@ -166,6 +166,8 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason why, const struct xiw_seg
 	c->next_leaving = c->engine->leaving;
 	c->engine->leaving = c;
 	skew = rcv_nxt - xiw_flow_kernel_nxt(c->flow);
+	/* The socket acknowledges what it is given now, at once: not in front of the engine's own ACKs. */
+	xiw_acks_out(c->engine);
 	if (in_hand)
 		inject_whole(c, in_hand->packet, in_hand->meta, skew);
 	inject_kept(c, true, skew);
@@ -208,6 +210,7 @@ void xiw_ownership_lost(struct xiw_conn *c)
 		xiw_flow_raise(&c->flow->kernel_high, c->tcp.rcv_nxt);
 		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 	}
+	xiw_acks_out(c->engine);
 	inject_kept(c, xiw_owner_path(owner) == XIW_PATH_KERNEL, xiw_owner_value(owner));
 	out_of_direct(c);
 }

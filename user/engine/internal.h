@@ -177,7 +177,7 @@ struct xiw_conn {
 	bool direct;	     /* the stretch `epoch` is under way */
 	bool leaving;  /* it ends here: what comes is injected, until xiw_leave() swaps the owner */
 	bool draining; /* its frames wait: the socket has not been read up to its start yet */
-	bool dirty;    /* in engine->dirty */
+	bool dirty;    /* in engine->dirty or engine->settling */
 	bool want_arm; /* the path may be KERNEL: arm at the end of the turn */
 	bool crc;
 	bool rx_dead; /* in error: nothing is passed up any more */
@@ -209,7 +209,6 @@ struct xiw_conn {
 	struct xiw_sock_state sock;
 	uint32_t marker_origin;
 	uint32_t window;       /* octets to offer in the direct path */
-	uint64_t egress_seen;  /* egress_segs when the edge was last looked at */
 	uint64_t control_seen; /* control_segs when a frame was last looked at */
 	uint32_t flow_index;
 	struct xiw_paths paths;
@@ -351,6 +350,7 @@ struct xiw_engine {
 	char unready[IF_NAMESIZE], unready_why[96];
 	struct xiw_conn *conns;
 	struct xiw_conn *dirty;
+	struct xiw_conn *settling; /* were dirty: acknowledged, and about to send */
 	struct xiw_conn *leaving; /* never from one turn to the next */
 	struct xiw_listener *listeners;
 	uint32_t accepts; /* with io_uring */
@@ -432,6 +432,7 @@ int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **p
 void xiw_ports_free(struct xiw_engine *e);
 void xiw_port_poll(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q);
+void xiw_acks_out(struct xiw_engine *e);
 int xiw_conn_register(struct xiw_conn *c);
 void xiw_conn_unregister(struct xiw_conn *c);
 
@@ -452,6 +453,7 @@ bool xiw_port_usable(struct xiw_port *p, char *why, size_t why_len);
 /* direct.c */
 unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_direct_settle(struct xiw_conn *c);
+void xiw_direct_news(struct xiw_conn *c);
 void xiw_direct_drained(struct xiw_conn *c);
 
 /* settle.c: once a turn, for each dirty connection */

@@ -393,6 +393,32 @@ void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q)
 	q->kicking = true;
 }
 
+#define KICKS 8 /* each sends some 32 packets */
+
+/* True: some are still there, and the kernel is to be asked again. */
+static bool kick_now(struct xiw_xsk *x)
+{
+	if (!xsk_ring_prod__needs_wakeup(&x->tx))
+		return false;
+	return sendto(x->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 &&
+	       (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS);
+}
+
+/*
+ * The ACKs in the TX rings leave now, in the order in which they were built, and before anything that the kernel's TCP
+ * sends from here on. What the interface does not take now is left to the end of the turn.
+ */
+void xiw_acks_out(struct xiw_engine *e)
+{
+	for (struct xiw_port *p = e->ports; p; p = p->next)
+		for (uint32_t i = 0; i < p->nqueues; i++) {
+			struct xiw_xsk *x = &p->queues[i].xsk;
+
+			for (int tries = 0; x->kick && tries < KICKS; tries++)
+				x->kick = kick_now(x);
+		}
+}
+
 /* From here on the socket takes nothing that came by another interface under numbers that are not the wire's. */
 static int filter_socket(const struct xiw_conn *c)
 {

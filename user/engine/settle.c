@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The end of a batch on the direct path: commit, then acknowledge, then tell the kernel's socket what the
- * peer acknowledged.
+ * The end of a batch on the direct path: commit, then acknowledge; and when the ACKs have left, tell the kernel's socket
+ * what the peer acknowledged.
  */
 #include <string.h>
 
@@ -47,6 +47,8 @@ static void send_ack(struct xiw_conn *c)
 
 	if (!frame)
 		return; /* still owed; the next turn asks again */
+	/* What left with the kernel's segments meanwhile: every one says as much as it can, and rounds up. */
+	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
 	len = xiw_tcp_rx_build_ack(&c->tcp, xiw_sock_tsval(&c->sock, c->engine->now_ns), header,
 				   sizeof(header));
 	if (len < 0)
@@ -87,16 +89,10 @@ void xiw_account(const struct xiw_conn *c)
 static void publish(struct xiw_conn *c)
 {
 	struct xiw_flow *f = c->flow;
-	uint64_t egress = __atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED);
 
 	__atomic_store_n(&f->ts_recent, c->tcp.ts_recent, __ATOMIC_RELAXED);
 	if (c->tcp.flags & XIW_TCP_RX_ECN_SEEN)
 		xiw_flow_note_ece(f, c->tcp.flags & XIW_TCP_RX_ECE);
-	/* A data segment of the kernel's that xiw_egress rewrote has advertised committed + window. */
-	if (egress != c->egress_seen) {
-		c->egress_seen = egress;
-		xiw_tcp_rx_promised(&c->tcp, c->tcp.rcv_nxt + f->window + (1u << f->rcv_wscale));
-	}
 }
 
 /*
@@ -128,8 +124,13 @@ void xiw_direct_settle(struct xiw_conn *c)
 		if (c->acks_sent == before)
 			break;
 	}
-	if (c->tcp.inject_needed)
-		xiw_inject_news(c);
 	c->ack_ms = xiw_tcp_rx_deadline(&c->tcp);
 	xiw_timer(c);
+}
+
+/* What the peer said of our own data. The kernel may send when it learns of it: behind the ACKs of the batch. */
+void xiw_direct_news(struct xiw_conn *c)
+{
+	if (c->direct && !c->draining && !c->leaving && c->tcp.inject_needed)
+		xiw_inject_news(c);
 }

@@ -58,8 +58,10 @@ static void due(struct xiw_conn *c)
 {
 	if (c->deadline_ms <= c->engine->now_ms)
 		xiw_startup_timeout(c);
-	if (c->ack_ms <= c->engine->now_ms)
+	if (c->ack_ms <= c->engine->now_ms) {
 		xiw_direct_settle(c);
+		xiw_dirty(c); /* for what comes behind the ACK */
+	}
 	xiw_timer(c);
 }
 
