@@ -161,7 +161,11 @@ struct xiw_message {
 };
 
 /*
- * Queues a message; messages leave in order. -EAGAIN: send_depth messages are queued;
+ * Queues a message; messages leave in order. XIW_EV_SENT says that its buffer may be used again, and nothing of the
+ * peer: its answer may well come first, by the direct path most of all. A program that answers messages takes as
+ * many buffers for answers as for messages, then: post the buffer of a message again when its answer's XIW_EV_SENT has
+ * come, and neither runs out. Completions of messages sent are in order among themselves, and arrivals are.
+ * -EAGAIN: send_depth messages are queued;
  * -ENOTCONN: not established (a Responder: no FPDU came yet, RFC 5044 section 7.1.2 rule 4, is queued,
  * not refused); -EMSGSIZE: too long; -EINVAL: no such queue, no buf, or TO + length wraps; -EPIPE: closing.
  */

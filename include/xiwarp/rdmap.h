@@ -15,7 +15,9 @@
  *                      XIW_EV_CLOSED follows, without the application's help
  *   XIW_EV_TERMINATED  the peer sent a Terminate (xiw_rdma_info()); XIW_EV_CLOSED follows as well
  *
- * Operations complete in the order in which they were posted (section 5.5, rule 15). RDMA Writes and Read
+ * Operations complete in the order in which they were posted (section 5.5, rule 15). Arrivals are in the order
+ * in which they were sent; but the two are not ordered to each other, so that the answer to a Send may come before the
+ * XIW_EV_SENT that gives its buffer back. RDMA Writes and Read
  * Requests of the peer's are served without the application (sections 5.1, 5.2.1): from and into the regions
  * (xiwarp/region.h) whose rights allow it. An incoming Read is answered straight from the region, at the pace
  * of the connection; if the region goes while it is read, the stream ends with a Terminate.

@@ -23,8 +23,10 @@
 
 /* user_data of what comes back; chunks are 0..CHUNKS-1, receive buffers RECV + index. */
 #define UD_CONN 1000
-#define UD_CONTROL 1001
+#define UD_CONTROL 1001 /* + which */
 #define UD_RECV 2000
+
+enum control { OFFER, DONE };
 
 enum state {
 	ST_CONNECTING,
@@ -48,8 +50,9 @@ struct put {
 	uint8_t *chunks;
 	bool busy[CHUNKS];
 	uint8_t recv[RECVS][XIW_XFER_MAX];
-	uint8_t control[XIW_XFER_MAX];
-	bool control_busy;
+	/* OFFER and DONE: the answer to one may come before its own completion does. */
+	uint8_t control[2][XIW_XFER_MAX];
+	bool control_busy[2];
 
 	/* The file at hand. */
 	const char *path;
@@ -100,14 +103,14 @@ static void draw(struct put *p, bool last)
 		fprintf(stderr, "\033[K%s", last ? "\n" : "");
 }
 
-static int send_control(struct put *p, const struct xiw_xfer *x)
+static int send_control(struct put *p, enum control which, const struct xiw_xfer *x)
 {
-	struct xiw_message m = { .buf = p->control, .user_data = UD_CONTROL };
+	struct xiw_message m = { .buf = p->control[which], .user_data = UD_CONTROL + which };
 	int err;
 
-	m.len = xiw_xfer_encode(x, p->control);
+	m.len = xiw_xfer_encode(x, p->control[which]);
 	err = xiw_conn_send(p->conn, &m);
-	p->control_busy = !err;
+	p->control_busy[which] = !err;
 	return err;
 }
 
@@ -148,7 +151,7 @@ static void offer(struct put *p)
 		skip(p, XIW_EXIT_FAILURE);
 		return;
 	}
-	if (!EVP_DigestInit_ex(p->digest, EVP_sha256(), NULL) || send_control(p, &x)) {
+	if (!EVP_DigestInit_ex(p->digest, EVP_sha256(), NULL) || send_control(p, OFFER, &x)) {
 		xiw_fail(0, "%s: cannot be offered", p->shown);
 		fail(p, XIW_EXIT_FAILURE);
 		return;
@@ -182,7 +185,7 @@ static void finish_sending(struct put *p)
 
 	EVP_DigestFinal_ex(p->digest, x.sha256, NULL);
 	memcpy(p->sha256, x.sha256, sizeof(p->sha256));
-	if (send_control(p, &x)) {
+	if (send_control(p, DONE, &x)) {
 		xiw_fail(0, "%s: the connection broke", p->shown);
 		fail(p, XIW_EXIT_PEER);
 		return;
@@ -219,7 +222,7 @@ static void send_chunks(struct put *p)
 		p->busy[i] = true;
 		p->queued += m.len;
 	}
-	if (p->queued == p->size && !p->control_busy)
+	if (p->queued == p->size && !p->control_busy[DONE])
 		finish_sending(p);
 }
 
@@ -350,8 +353,10 @@ static void on_completion(struct put *p, const struct xiw_completion *c)
 			p->busy[c->user_data] = false;
 			if (c->event == XIW_EV_SENT)
 				p->sent += c->length;
-		} else if (c->user_data == UD_CONTROL) {
-			p->control_busy = false;
+		} else if (c->user_data == UD_CONTROL + OFFER) {
+			p->control_busy[OFFER] = false;
+		} else if (c->user_data == UD_CONTROL + DONE) {
+			p->control_busy[DONE] = false;
 			/* All before DONE was given to TCP; what is left in its buffer is not counted. */
 			if (p->state == ST_DONE)
 				p->end_ns = xiw_now_ns();
@@ -389,7 +394,11 @@ static void put_file(struct put *p, const char *path)
 	p->path = path;
 	p->fd = -1;
 	p->end_ns = 0;
-	offer(p);
+	while (p->control_busy[OFFER] && p->state == ST_READY)
+		if (!turn(p))
+			return;
+	if (p->state == ST_READY)
+		offer(p);
 	while (p->state == ST_OFFERED || p->state == ST_SENDING || p->state == ST_DONE) {
 		if (p->state == ST_SENDING) {
 			send_chunks(p);

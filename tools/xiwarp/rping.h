@@ -41,8 +41,12 @@ struct xiw_rping {
 	uint8_t *sink; /* where the client is written to; the server reads into, and writes from */
 	struct xiw_region *source_region, *sink_region;
 	uint8_t recv[XIW_RPING_RECVS][XIW_RPING_INFO];
-	uint8_t info[2][XIW_RPING_INFO]; /* of the Sends under way */
-	uint32_t pinged;		 /* server: size of this iteration's ping */
+	/* The Sends, the same in each iteration: an answer may overtake the word that the Send before is done with. */
+	uint8_t info[2][XIW_RPING_INFO];
+	/* Server: that the Write is done with the sink may be overtaken by the client's next Send, which waits. */
+	bool writing, waiting;
+	uint8_t held[XIW_RPING_INFO];
+	uint32_t pinged; /* server: size of this iteration's ping */
 	uint64_t iterations, octets, mismatches;
 	uint64_t first_ns, last_ns;
 	char name[80], why[128];

@@ -64,17 +64,6 @@ static int open_region(struct xiw_rping *p, uint8_t **buf, uint64_t to, unsigned
 	return xiw_region_register(p->engine, *buf, p->size, &opts, region);
 }
 
-int xiw_rping_open(struct xiw_rping *p)
-{
-	int err = open_region(p, &p->sink, SINK_TO, XIW_ACCESS_WRITE, &p->sink_region);
-
-	if (!err && !p->server)
-		err = open_region(p, &p->source, SOURCE_TO, XIW_ACCESS_READ, &p->source_region);
-	for (int i = 0; i < XIW_RPING_RECVS && !err; i++)
-		err = xiw_rdma_post_recv(p->rdma, p->recv[i], XIW_RPING_INFO, i);
-	return err;
-}
-
 void xiw_rping_free(struct xiw_rping *p)
 {
 	xiw_region_free(p->source_region);
@@ -174,23 +163,40 @@ static void post(struct xiw_rping *p, const struct xiw_rdma_op *op)
 		failed_here(p, "cannot post an operation", err);
 }
 
-/* The client's word of a buffer, or the server's to go ahead, which says nothing. */
-static void send_info(struct xiw_rping *p, const struct xiw_region *region, uint64_t to)
+/* What a Send of the client's says of a buffer; the server's say nothing. */
+static void describe(struct xiw_rping *p, bool sink, const struct xiw_region *region, uint64_t to)
 {
-	uint8_t *info = p->info[p->state == XIW_RPING_SINK];
+	uint8_t *info = p->info[sink];
+
+	put_be(info, to, 8);
+	put_be(info + 8, xiw_region_stag(region), 4);
+	put_be(info + 12, p->size, 4);
+}
+
+int xiw_rping_open(struct xiw_rping *p)
+{
+	int err = open_region(p, &p->sink, SINK_TO, XIW_ACCESS_WRITE, &p->sink_region);
+
+	if (!err && !p->server)
+		err = open_region(p, &p->source, SOURCE_TO, XIW_ACCESS_READ, &p->source_region);
+	if (!err && !p->server) {
+		describe(p, false, p->source_region, SOURCE_TO);
+		describe(p, true, p->sink_region, SINK_TO);
+	}
+	for (int i = 0; i < XIW_RPING_RECVS && !err; i++)
+		err = xiw_rdma_post_recv(p->rdma, p->recv[i], XIW_RPING_INFO, i);
+	return err;
+}
+
+static void send_info(struct xiw_rping *p)
+{
 	struct xiw_rdma_op op = {
 		.kind = XIW_RDMA_SEND,
-		.buf = info,
+		.buf = p->info[p->state == XIW_RPING_SINK],
 		.len = XIW_RPING_INFO,
 		.user_data = UD_INFO,
 	};
 
-	memset(info, 0, XIW_RPING_INFO);
-	if (region) {
-		put_be(info, to, 8);
-		put_be(info + 8, xiw_region_stag(region), 4);
-		put_be(info + 12, p->size, 4);
-	}
 	post(p, &op);
 }
 
@@ -207,14 +213,14 @@ static void next_ping(struct xiw_rping *p)
 	if (p->args->validate)
 		memset(p->sink, 0, p->size);
 	p->state = XIW_RPING_SOURCE;
-	send_info(p, p->source_region, SOURCE_TO);
+	send_info(p);
 }
 
 static void client_go_ahead(struct xiw_rping *p)
 {
 	if (p->state == XIW_RPING_SOURCE) {
 		p->state = XIW_RPING_SINK;
-		send_info(p, p->sink_region, SINK_TO);
+		send_info(p);
 		return;
 	}
 	if (!validate(p, p->sink, p->size))
@@ -273,7 +279,7 @@ static void server_read(struct xiw_rping *p)
 		return;
 	show(p, p->sink, p->pinged);
 	p->state = XIW_RPING_SINK;
-	send_info(p, NULL, 0);
+	send_info(p);
 }
 
 static void server_sink(struct xiw_rping *p, uint64_t to, uint32_t stag, uint32_t size)
@@ -287,10 +293,11 @@ static void server_sink(struct xiw_rping *p, uint64_t to, uint32_t stag, uint32_
 		.user_data = UD_WRITE,
 	};
 
+	p->writing = true;
 	post(p, &op);
 	p->state = XIW_RPING_SOURCE;
 	/* Delivered behind the Write, as it is posted behind it (RFC 5040 section 5.5 rule 10). */
-	send_info(p, NULL, 0);
+	send_info(p);
 	p->iterations++;
 	p->octets += p->pinged + op.len;
 	p->last_ns = xiw_now_ns();
@@ -298,17 +305,29 @@ static void server_sink(struct xiw_rping *p, uint64_t to, uint32_t stag, uint32_
 
 /* ---- completions --------------------------------------------------------------------------------- */
 
+static void go_on(struct xiw_rping *p, const uint8_t info[XIW_RPING_INFO])
+{
+	uint64_t to = get_be(info, 8);
+	uint32_t stag = (uint32_t)get_be(info + 8, 4);
+	uint32_t size = (uint32_t)get_be(info + 12, 4);
+
+	if (!p->server)
+		client_go_ahead(p);
+	else if (p->state == XIW_RPING_SOURCE)
+		server_source(p, to, stag, size);
+	else
+		server_sink(p, to, stag, size);
+}
+
 static void on_received(struct xiw_rping *p, const struct xiw_completion *c)
 {
 	uint8_t info[XIW_RPING_INFO];
-	uint64_t to;
-	uint32_t stag, size;
 
 	memcpy(info, p->recv[c->user_data], sizeof(info));
 	xiw_rdma_post_recv(p->rdma, p->recv[c->user_data], XIW_RPING_INFO, c->user_data);
 	if (p->state >= XIW_RPING_CLOSING)
 		return;
-	if (c->length != XIW_RPING_INFO ||
+	if (c->length != XIW_RPING_INFO || p->waiting ||
 	    (p->state != XIW_RPING_SOURCE && p->state != XIW_RPING_SINK)) {
 		xiw_rping_fail(p, XIW_EXIT_PEER,
 			       "a Send of %" PRIu64 " octets came that rping does "
@@ -316,15 +335,22 @@ static void on_received(struct xiw_rping *p, const struct xiw_completion *c)
 			       c->length);
 		return;
 	}
-	to = get_be(info, 8);
-	stag = (uint32_t)get_be(info + 8, 4);
-	size = (uint32_t)get_be(info + 12, 4);
-	if (!p->server)
-		client_go_ahead(p);
-	else if (p->state == XIW_RPING_SOURCE)
-		server_source(p, to, stag, size);
+	p->waiting = p->writing;
+	if (p->waiting)
+		memcpy(p->held, info, sizeof(info));
 	else
-		server_sink(p, to, stag, size);
+		go_on(p, info);
+}
+
+static void on_sent(struct xiw_rping *p, const struct xiw_completion *c)
+{
+	bool waiting = p->waiting;
+
+	if (c->user_data != UD_WRITE)
+		return;
+	p->writing = p->waiting = false;
+	if (waiting && p->state < XIW_RPING_CLOSING)
+		go_on(p, p->held);
 }
 
 static void on_eof(struct xiw_rping *p)
@@ -378,6 +404,9 @@ void xiw_rping_completion(struct xiw_rping *p, const struct xiw_completion *c)
 		break;
 	case XIW_EV_RECEIVED:
 		on_received(p, c);
+		break;
+	case XIW_EV_SENT:
+		on_sent(p, c);
 		break;
 	case XIW_EV_READ:
 		if (p->state == XIW_RPING_READ)

@@ -13,9 +13,13 @@
 #include "store.h"
 #include "xfer.h"
 
-#define RECVS 4
-#define UD_CONTROL 1
-#define UD_RECV 16 /* + index */
+/*
+ * Messages of a peer's that are not answered yet, or whose answer's completion has not come: that may be overtaken by
+ * the peer's next message. One that does not wait for answers finds no buffer, which ends the connection.
+ */
+#define SLOTS 4
+#define UD_ANSWER 16 /* + slot */
+#define UD_RECV 32   /* + slot */
 
 /*
  * Digested between two turns of the engine. At 0.5 GB/s this is 2 ms: far below the time after which
@@ -30,15 +34,19 @@ enum state {
 	ST_ENDED, /* aborted or closing: nothing more is taken from it */
 };
 
+/* A message and its answer: received into again when the answer has been sent. */
+struct slot {
+	uint8_t recv[XIW_XFER_MAX], answer[XIW_XFER_MAX];
+};
+
 struct peer {
 	struct peer *next;
 	struct serve *serve;
 	struct xiw_conn *conn;
 	enum state state;
 	char name[80];
-	uint8_t recv[RECVS][XIW_XFER_MAX];
-	uint8_t control[XIW_XFER_MAX];
-	bool control_busy;
+	struct slot slots[SLOTS];
+	size_t done_slot; /* of the DONE that is answered when the file has been digested */
 
 	struct xiw_store store;
 	bool storing;
@@ -99,20 +107,20 @@ static void end_peer(struct peer *p, const char *why)
 	xiw_conn_abort(p->conn);
 }
 
-static void reply(struct peer *p, const struct xiw_xfer *x)
+static void post_recv(struct peer *p, size_t slot)
 {
-	struct xiw_message m = { .buf = p->control, .user_data = UD_CONTROL };
+	if (p->state != ST_ENDED &&
+	    xiw_conn_post_recv(p->conn, 0, p->slots[slot].recv, XIW_XFER_MAX, UD_RECV + slot))
+		end_peer(p, "no buffer for its messages");
+}
 
-	if (p->control_busy) {
-		end_peer(p, "does not wait for answers");
-		return;
-	}
-	m.len = xiw_xfer_encode(x, p->control);
-	if (xiw_conn_send(p->conn, &m)) {
+static void reply(struct peer *p, size_t slot, const struct xiw_xfer *x)
+{
+	struct xiw_message m = { .buf = p->slots[slot].answer, .user_data = UD_ANSWER + slot };
+
+	m.len = xiw_xfer_encode(x, p->slots[slot].answer);
+	if (xiw_conn_send(p->conn, &m))
 		end_peer(p, "cannot be answered");
-		return;
-	}
-	p->control_busy = true;
 }
 
 /* The peer is told a status; whoever runs this, the cause as well. */
@@ -139,7 +147,7 @@ static enum xiw_xfer_status open_region(struct peer *p, struct xiw_xfer *grant)
 	return XIW_XFER_OK;
 }
 
-static void on_offer(struct peer *p, const struct xiw_xfer *offer)
+static void on_offer(struct peer *p, size_t slot, const struct xiw_xfer *offer)
 {
 	struct xiw_xfer grant = { .type = XIW_XFER_GRANT };
 
@@ -155,11 +163,12 @@ static void on_offer(struct peer *p, const struct xiw_xfer *offer)
 		p->first_ns = 0;
 		xiw_conn_info(p->conn, &p->before, sizeof(p->before));
 	}
-	reply(p, &grant);
+	reply(p, slot, &grant);
 }
 
-static void on_done(struct peer *p, const struct xiw_xfer *done)
+static void on_done(struct peer *p, size_t slot, const struct xiw_xfer *done)
 {
+	p->done_slot = slot;
 	p->last_ns = xiw_now_ns();
 	if (!p->first_ns)
 		p->first_ns = p->last_ns;
@@ -237,27 +246,24 @@ static void digest_some(struct peer *p)
 	if (result.status && !p->serve->code)
 		p->serve->code = equal ? XIW_EXIT_FAILURE : XIW_EXIT_VERIFY;
 	drop_file(p);
-	reply(p, &result);
+	reply(p, p->done_slot, &result);
 }
 
 static void on_received(struct peer *p, const struct xiw_completion *c)
 {
-	size_t index = c->user_data - UD_RECV;
+	size_t slot = c->user_data - UD_RECV;
 	struct xiw_xfer x;
 
-	if (p->state == ST_ENDED || c->status || index >= RECVS)
+	if (p->state == ST_ENDED || c->status || slot >= SLOTS)
 		return;
-	if (xiw_xfer_decode(&x, p->recv[index], c->length))
+	if (xiw_xfer_decode(&x, p->slots[slot].recv, c->length))
 		end_peer(p, "sent a message that is not one of 'xiwarp put'");
 	else if (x.type == XIW_XFER_OFFER && p->state == ST_IDLE)
-		on_offer(p, &x);
+		on_offer(p, slot, &x);
 	else if (x.type == XIW_XFER_DONE && p->state == ST_RECEIVING)
-		on_done(p, &x);
+		on_done(p, slot, &x);
 	else
 		end_peer(p, "sent a message out of turn");
-	if (p->state != ST_ENDED &&
-	    xiw_conn_post_recv(p->conn, 0, p->recv[index], XIW_XFER_MAX, c->user_data))
-		end_peer(p, "no buffer for its messages");
 }
 
 static void on_request(struct serve *s, const struct xiw_completion *c)
@@ -273,8 +279,8 @@ static void on_request(struct serve *s, const struct xiw_completion *c)
 		xiw_conn_info(p->conn, &info, sizeof(info));
 		xiw_addr_name(&info.remote, p->name);
 	}
-	for (int i = 0; !err && i < RECVS; i++)
-		err = xiw_conn_post_recv(c->conn, 0, p->recv[i], XIW_XFER_MAX, UD_RECV + i);
+	for (int i = 0; !err && i < SLOTS; i++)
+		err = xiw_conn_post_recv(c->conn, 0, p->slots[i].recv, XIW_XFER_MAX, UD_RECV + i);
 	if (!err)
 		err = xiw_conn_accept(c->conn, NULL, 0);
 	if (err) {
@@ -340,9 +346,8 @@ static void on_completion(struct serve *s, const struct xiw_completion *c)
 		on_received(p, c);
 		break;
 	case XIW_EV_SENT:
-	case XIW_EV_FLUSHED:
-		if (c->user_data == UD_CONTROL)
-			p->control_busy = false;
+		if (c->user_data - UD_ANSWER < SLOTS)
+			post_recv(p, c->user_data - UD_ANSWER);
 		break;
 	case XIW_EV_ERROR:
 		xiw_conn_abort(p->conn);
@@ -393,7 +398,7 @@ static void announce(const struct serve *s)
 
 static int run_serve(const struct xiw_args *args)
 {
-	struct xiw_conn_opts opts = { .size = sizeof(opts), .queues = 1, .recv_depth = RECVS };
+	struct xiw_conn_opts opts = { .size = sizeof(opts), .queues = 1, .recv_depth = SLOTS };
 	struct serve s = { .args = args };
 	char shown[256];
 	int code;
