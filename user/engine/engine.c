@@ -353,6 +353,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	e->watch_fd = -1;
 	e->next_scan_ms = e->collect_ms = e->watch_ms = XIW_NEVER;
 	e->starved_end = &e->starved;
+	e->slotless_end = &e->slotless;
 	xiw_look_at_clock(e);
 	err = take_opts(e, opts);
 	if (!err)

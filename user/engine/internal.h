@@ -7,6 +7,7 @@
  *   cq.c       completions
  *   budget.c   memory
  *   port.c     an interface: its flow table and AF_XDP sockets
+ *   slot.c     connections that wait for a slot in a flow table
  *   watch.c    what becomes of an interface: programs taken off, a larger MTU
  *   paths.c    whether a connection's packets pass the programs
  *   prepare.c  interfaces opened ahead of connections
@@ -190,7 +191,9 @@ struct xiw_conn {
 	struct xiw_mpa_stream mpa;
 
 	/* Kernel path. */
-	uint32_t stream_nxt; /* wire seq of the next octet the socket will give */
+	uint32_t
+		stream_nxt; /* wire seq of the next octet the socket will give, from registration on */
+	bool placed;	    /* that is known */
 	uint32_t skip; /* octets from there that the direct path processed but could not commit */
 	struct xiw_kept *early,
 		**early_end;  /* frames of a stretch that is draining, as they came */
@@ -204,6 +207,7 @@ struct xiw_conn {
 	} * held;				   /* XIW_BUFS of them, made when first needed */
 	struct xiw_conn *next_holder, **holder_at; /* in engine->holders while held_n */
 	struct xiw_conn *next_starved, **starved_at;
+	struct xiw_conn *next_slotless, **slotless_at; /* in engine->slotless */
 
 	/* Hand-off. */
 	struct xiw_sock_state sock;
@@ -366,7 +370,8 @@ struct xiw_engine {
 	struct stage *stages; /* of send.c, for whoever has something to send */
 	uint32_t nstages;
 	struct xiw_conn *holders; /* with octets for which the completion queue had no room */
-	struct xiw_conn *starved, **starved_end; /* stopped receiving for want of a buffer */
+	struct xiw_conn *starved, **starved_end;   /* stopped receiving for want of a buffer */
+	struct xiw_conn *slotless, **slotless_end; /* would go direct, but the flow table is full */
 
 	uint64_t now_ms, now_ns;
 	uint64_t next_scan_ms; /* the wheel and abandoned slots are looked at when this has come */
@@ -433,6 +438,7 @@ void xiw_ports_free(struct xiw_engine *e);
 void xiw_port_poll(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_acks_out(struct xiw_engine *e);
+int xiw_conn_port(struct xiw_conn *c, struct xiw_port **port);
 int xiw_conn_register(struct xiw_conn *c);
 void xiw_conn_unregister(struct xiw_conn *c);
 
@@ -441,6 +447,12 @@ void xiw_paths_begin(struct xiw_conn *c);
 bool xiw_conn_may_arm(struct xiw_conn *c);
 void xiw_conn_bar(struct xiw_conn *c, const char *why);
 bool xiw_paths_look(struct xiw_conn *c);
+
+/* slot.c */
+void xiw_slot_wait(struct xiw_conn *c);
+void xiw_slot_forget(struct xiw_conn *c);
+void xiw_slot_describe(struct xiw_conn *c);
+void xiw_slots_retry(struct xiw_engine *e);
 
 /* watch.c */
 void xiw_watch_begin(struct xiw_engine *e);

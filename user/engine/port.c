@@ -436,6 +436,15 @@ static void remember_addresses(struct xiw_conn *c, const struct xiw_flow_key *ke
 	memcpy(c->remote_ip, v4 ? &key->remote_addr[3] : key->remote_addr, v4 ? 4 : 16);
 }
 
+/* Where the stream stands, in the socket's numbers: asked once, as from here on the engine counts what it reads. */
+static void note_place(struct xiw_conn *c)
+{
+	if (c->placed)
+		return;
+	c->placed = true;
+	c->stream_nxt = c->marker_origin = c->sock.copied_seq;
+}
+
 /*
  * What the socket has before XDP starts to count. Whatever arrives between the first look and the
  * publication is seen by the second. Octets beyond rcv_nxt that the socket may hold already (`ooo`)
@@ -465,16 +474,55 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	err = xiw_table_insert(&c->port->table, c->flow_index);
 	if (!err)
 		err = xiw_sock_read(c->fd, &c->sock);
+	/* Nothing follows a FIN, and what pretends to must not find a place where a stretch begins. */
+	if (!err && c->sock.ended)
+		err = -ENOTCONN;
 	if (err)
 		return err;
 	xiw_flow_raise(&f->kernel_high, (c->sock.ooo ? c->sock.rcv_edge : c->sock.rcv_nxt) + skew);
 	xiw_flow_raise(&f->kernel_edge, c->sock.rcv_edge + skew);
 	xiw_flow_raise(&f->snd_nxt, c->sock.snd_nxt);
-	c->stream_nxt = c->sock.copied_seq + skew;
+	note_place(c);
+	c->stream_nxt += skew;
+	c->marker_origin += skew;
 	return 0;
 }
 
-/* Registers with XDP. On failure c->no_direct says why, and the connection is the kernel's alone. */
+/* The oldest slot that only TIME-WAIT needs is given up before anybody goes without. */
+static int claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)
+{
+	int slot = xiw_table_claim(t, key, skew);
+
+	return slot == -ENOSPC && xiw_table_make_room(t) ? xiw_table_claim(t, key, skew) : slot;
+}
+
+/* The table is full. What the connection needs for a later try is noted, before it has read on. */
+static int no_slot(struct xiw_conn *c, int err)
+{
+	snprintf(c->no_direct, sizeof(c->no_direct), "flow table of %s: %s", c->port->ifname,
+		 err == -ENOSPC ? "full; tried again when a connection has ended" : strerror(-err));
+	c->port = NULL;
+	if (err == -ENOSPC && (c->placed || (!xiw_sock_read(c->fd, &c->sock) && !c->sock.ended))) {
+		note_place(c);
+		xiw_slot_wait(c);
+	}
+	return err;
+}
+
+/* The interface that the connection would go direct on. On failure c->no_direct says why there is none. */
+int xiw_conn_port(struct xiw_conn *c, struct xiw_port **port)
+{
+	if (c->opts.path == XIW_USE_KERNEL) {
+		snprintf(c->no_direct, sizeof(c->no_direct), "the kernel path was asked for");
+		return -ENOTSUP;
+	}
+	return port_of(c->engine, &c->local, port, c->no_direct, sizeof(c->no_direct));
+}
+
+/*
+ * Registers with XDP, when the startup frames have been read and before an octet behind them is. On failure
+ * c->no_direct says why, and the connection is the kernel's alone: for now, if the table is full (-ENOSPC).
+ */
 int xiw_conn_register(struct xiw_conn *c)
 {
 	char *why = c->no_direct;
@@ -483,20 +531,14 @@ int xiw_conn_register(struct xiw_conn *c)
 	uint32_t skew;
 	int err, slot;
 
-	if (c->opts.path == XIW_USE_KERNEL) {
-		snprintf(why, len, "the kernel path was asked for");
-		return -ENOTSUP;
-	}
-	err = port_of(c->engine, &c->local, &c->port, why, len);
+	err = xiw_conn_port(c, &c->port);
 	if (err)
 		return err;
 	xiw_flow_key_set(&key, &c->remote, &c->local);
 	remember_addresses(c, &key);
-	slot = xiw_table_claim(&c->port->table, &key, &skew);
-	if (slot < 0) {
-		snprintf(why, len, "flow table of %s: %s", c->port->ifname, strerror(-slot));
-		return slot;
-	}
+	slot = claim(&c->port->table, &key, &skew);
+	if (slot < 0)
+		return no_slot(c, slot);
 	c->flow_index = (uint32_t)slot;
 	c->flow = &c->port->table.flows[slot];
 	err = filter_socket(c);
@@ -515,25 +557,32 @@ int xiw_conn_register(struct xiw_conn *c)
 	c->port->by_flow[slot] = c;
 	xiw_account(c); /* an adopted slot has that of the last connection */
 	c->zero_copy = c->port->nqueues && c->port->queues[0].xsk.zero_copy;
+	why[0] = '\0';
 	return 0;
 }
 
 /*
  * The connection leaves the engine, but the kernel's socket may live on for a while (FIN-WAIT, TIME-WAIT)
- * and needs its numbers translated until then. The slot is left to be collected.
+ * and needs its numbers translated until then, if they differ from the wire's. The slot is left to be collected.
  */
 void xiw_conn_unregister(struct xiw_conn *c)
 {
+	uint32_t skew;
+
+	xiw_slot_forget(c);
 	if (!c->flow)
 		return;
 	xiw_fall_back(c, XIW_WHY_CLOSE, NULL);
 	xiw_leave(c);
 	/* It may be DIRECT without a frame having told. */
-	xiw_flow_settle(c->flow);
+	skew = xiw_flow_settle(c->flow);
 	c->port->by_flow[c->flow_index] = NULL;
 	xiw_account(c);
 	c->last = *c->flow;
-	xiw_table_abandon(&c->port->table, c->flow_index);
+	if (skew)
+		xiw_table_abandon(&c->port->table, c->flow_index);
+	else
+		xiw_table_retire(&c->port->table, c->flow_index);
 	c->flow = NULL;
 	xiw_collect_soon(c->engine);
 }

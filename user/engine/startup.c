@@ -120,6 +120,18 @@ static void disarm(struct xiw_conn *c)
 				       (uintptr_t)c | XIW_OP_STARTUP, 0);
 }
 
+/*
+ * The stream begins here: it takes a slot in the flow table, which what is not even MPA must not have. False: there
+ * was to be a direct path or none, and the connection has ended.
+ */
+static bool take_slot(struct xiw_conn *c)
+{
+	if (!xiw_conn_register(c) || c->opts.path != XIW_USE_DIRECT)
+		return true;
+	xiw_conn_end(c, ENOTSUP);
+	return false;
+}
+
 /* Both frames are known: from here on the stream is FPDUs. */
 static void open_stream(struct xiw_conn *c)
 {
@@ -130,10 +142,7 @@ static void open_stream(struct xiw_conn *c)
 	rx.crc = c->crc;
 	xiw_mpa_stream_init(&c->mpa, &rx);
 	c->mpa_tx = (struct xiw_mpa_tx){ .markers = c->peer.markers, .crc = c->crc };
-	if (c->flow) {
-		c->flow->marker_origin = c->marker_origin;
-		c->flow->flags |= (rx.markers ? XIW_FLOW_MARKERS : 0) | (rx.crc ? XIW_FLOW_CRC : 0);
-	}
+	xiw_slot_describe(c);
 	c->may_send = c->initiator; /* rule 4 */
 	c->rtr_wait = !c->initiator && c->terms.peer_to_peer;
 	c->deadline_ms = XIW_NEVER;
@@ -181,13 +190,12 @@ static void got_reply(struct xiw_conn *c)
 		xiw_terminate(c, err, err == XIW_MPA_ERR_IRD ? ENOBUFS : EOPNOTSUPP);
 	else if (c->opts.review_reply)
 		decide(c);
-	else
+	else if (take_slot(c))
 		open_stream(c);
 }
 
 static void got_frame(struct xiw_conn *c)
 {
-	c->marker_origin = c->stream_nxt;
 	if (c->initiator)
 		got_reply(c);
 	else if (c->peer.rev > c->opts.revision)
@@ -202,7 +210,6 @@ static void advance(struct xiw_conn *c, uint32_t len)
 	size_t need;
 
 	c->startup_len += len;
-	c->stream_nxt += len;
 	switch (xiw_mpa_frame_decode(c->startup, c->startup_len, c->initiator, &c->peer, &need)) {
 	case XIW_MPA_START_OK:
 		c->startup_need = c->startup_len;
@@ -271,17 +278,18 @@ static void feed_prefix(struct xiw_conn *c, const uint8_t *data, size_t len)
 	}
 }
 
-/* Before the first octet is read from the socket: registration notes where it stands. */
 void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 {
 	socklen_t len = sizeof(c->local);
+	struct xiw_port *port;
 
 	getsockname(c->fd, (struct sockaddr *)&c->local, &len);
 	c->remote_len = sizeof(c->remote);
 	getpeername(c->fd, (struct sockaddr *)&c->remote, &c->remote_len);
 	if (c->opts.path == XIW_USE_AUTO)
 		c->opts.path = c->engine->opts.path;
-	if (xiw_conn_register(c) && c->opts.path == XIW_USE_DIRECT) {
+	/* Said now rather than when the peer takes the connection for made. */
+	if (c->opts.path == XIW_USE_DIRECT && xiw_conn_port(c, &port)) {
 		xiw_conn_end(c, ENOTSUP);
 		return;
 	}
@@ -289,10 +297,8 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 	xiw_startup_send(c);
 	if (c->initiator)
 		send_request(c);
-	if (upgrade && upgrade->prefix_len) {
-		c->stream_nxt -= (uint32_t)upgrade->prefix_len;
+	if (upgrade && upgrade->prefix_len)
 		feed_prefix(c, upgrade->prefix, upgrade->prefix_len);
-	}
 	if (receiving(c))
 		arm(c);
 }
@@ -346,6 +352,8 @@ int xiw_conn_accept(struct xiw_conn *c, const void *private_data, size_t len)
 		invalid(c, EPROTO);
 		return 0;
 	}
+	if (!take_slot(c))
+		return 0;
 	if (!c->initiator)
 		send_reply(c, false, private_data, len);
 	open_stream(c);

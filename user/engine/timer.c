@@ -73,6 +73,9 @@ static void collect(struct xiw_engine *e)
 	for (struct xiw_port *p = e->ports; p; p = p->next)
 		if (xiw_table_collect_some(&p->table, COLLECT_MOST))
 			e->collect_ms = e->now_ms + COLLECT_MS;
+	xiw_slots_retry(e);
+	if (e->slotless)
+		e->collect_ms = e->now_ms + COLLECT_MS;
 }
 
 /* A connection has left its slot, which the kernel may need for a while yet. */

@@ -11,6 +11,11 @@
 
 #include "flow/sock.h"
 
+/* <linux/tcp.h> has what <netinet/tcp.h> lacks, and not these. */
+#define TCP_ESTABLISHED 1
+#define TCP_FIN_WAIT1 4
+#define TCP_FIN_WAIT2 5
+
 #ifndef TCPI_OPT_USEC_TS
 #define TCPI_OPT_USEC_TS 64 /* 6.7 */
 #endif
@@ -155,6 +160,8 @@ int xiw_sock_read(int fd, struct xiw_sock_state *s)
 		return err;
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
 		err = -errno;
+	s->ended = info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_FIN_WAIT1 &&
+		   info.tcpi_state != TCP_FIN_WAIT2;
 	s->snd_wscale = info.tcpi_snd_wscale;
 	s->rcv_wscale = info.tcpi_rcv_wscale;
 	s->rcv_mss = (uint16_t)info.tcpi_advmss;

@@ -17,7 +17,8 @@ struct xiw_sock_state {
 	uint16_t rcv_mss;
 	uint8_t snd_wscale, rcv_wscale;
 	bool timestamps, sack, ecn;
-	bool ooo;	    /* has ever received out of order */
+	bool ended; /* the peer has closed its half, or all is over: rcv_nxt may count the FIN */
+	bool ooo;   /* has ever received out of order */
 	uint32_t ts_offset; /* our TSval = clock + this */
 	bool ts_usec;	    /* the clock counts microseconds, else milliseconds */
 };

@@ -5,6 +5,7 @@
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -110,6 +111,10 @@ void xiw_table_close(struct xiw_table *t)
 
 /* A slot that nobody has but which translates on: no pid is ever that high (PID_MAX_LIMIT is 2^22). */
 #define PID_ABANDONED 0x40000000u
+/* Nobody has it, and nothing is translated: free from the next collection on. */
+#define PID_RETIRED 0x40000001u
+
+#define ROOM_QUESTIONS 8 /* to the kernel, when the table is full */
 
 static bool process_lives(uint32_t pid)
 {
@@ -176,23 +181,30 @@ static void forget(struct xiw_table *t, uint32_t index)
 		bpf_map_delete_elem(t->index_fd, &t->flows[index].key);
 }
 
-static void release(struct xiw_table *t, uint32_t index)
+static void release(struct xiw_table *t, uint32_t index, uint32_t pid)
 {
 	struct xiw_flow *f = &t->flows[index];
 
 	__atomic_store_n(&f->owner, xiw_owner_pack(0, xiw_owner_epoch(f->owner) + 1, XIW_PATH_NONE),
 			 __ATOMIC_RELEASE);
-	__atomic_store_n(&f->pid, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&f->pid, pid, __ATOMIC_RELEASE);
 }
 
 void xiw_table_remove(struct xiw_table *t, uint32_t index)
 {
 	forget(t, index);
-	release(t, index);
+	release(t, index, 0);
+}
+
+void xiw_table_retire(struct xiw_table *t, uint32_t index)
+{
+	forget(t, index);
+	release(t, index, PID_RETIRED);
 }
 
 void xiw_table_abandon(struct xiw_table *t, uint32_t index)
 {
+	t->left[index] = ++t->leaves;
 	__atomic_store_n(&t->flows[index].pid, PID_ABANDONED, __ATOMIC_RELEASE);
 }
 
@@ -200,23 +212,55 @@ void xiw_table_abandon(struct xiw_table *t, uint32_t index)
  * A peer may use the same addresses again at any time: then its SYN, and all that follows, is translated by
  * what this slot says, and the slot must stay. So the question is asked again when the slot is out of the index.
  */
-static bool collect(struct xiw_table *t, uint32_t index, uint32_t pid)
+static bool collect(struct xiw_table *t, uint32_t index, uint32_t pid, bool (*done)(int state))
 {
 	struct xiw_flow *f = &t->flows[index];
 
-	if (xiw_flow_socket_exists(&f->key) != 0)
+	if (!done(xiw_flow_socket_state(&f->key)))
 		return false;
 	/* Claim it first, so that nobody else adopts what is being removed. */
 	if (!__atomic_compare_exchange_n(&f->pid, &pid, (uint32_t)getpid(), false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
 		return false;
 	forget(t, index);
-	if (xiw_flow_socket_exists(&f->key) != 0 && !xiw_table_insert(t, index)) {
+	if (!done(xiw_flow_socket_state(&f->key)) && !xiw_table_insert(t, index)) {
 		__atomic_store_n(&f->pid, pid, __ATOMIC_RELEASE);
 		return false;
 	}
-	release(t, index);
+	release(t, index, 0);
 	return true;
+}
+
+static bool is_gone(int state)
+{
+	return !state;
+}
+
+static bool is_over(int state)
+{
+	return !state || state == TCP_TIME_WAIT;
+}
+
+bool xiw_table_make_room(struct xiw_table *t)
+{
+	uint64_t after = 0;
+
+	for (int n = 0; n < ROOM_QUESTIONS; n++) {
+		uint32_t oldest = XIW_MAX_FLOWS;
+
+		for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++) {
+			if (__atomic_load_n(&t->flows[i].pid, __ATOMIC_ACQUIRE) == PID_ABANDONED &&
+			    t->left[i] >= after &&
+			    (oldest == XIW_MAX_FLOWS || t->left[i] < t->left[oldest]))
+				oldest = i;
+		}
+		if (oldest == XIW_MAX_FLOWS)
+			return false;
+		if (collect(t, oldest, PID_ABANDONED, is_over))
+			return true;
+		after = t->left[oldest] + 1;
+	}
+	return false;
 }
 
 void xiw_table_take_over(struct xiw_table *t)
@@ -230,6 +274,15 @@ void xiw_table_take_over(struct xiw_table *t)
 	}
 }
 
+/* What XDP and the rings still had of its frames has been seen since. */
+static bool collect_retired(struct xiw_table *t, uint32_t index)
+{
+	uint32_t pid = PID_RETIRED;
+
+	return __atomic_compare_exchange_n(&t->flows[index].pid, &pid, 0, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_ACQUIRE);
+}
+
 int xiw_table_collect(struct xiw_table *t)
 {
 	uint32_t me = (uint32_t)getpid();
@@ -240,7 +293,7 @@ int xiw_table_collect(struct xiw_table *t)
 
 		if (!pid || pid == me || process_lives(pid))
 			continue;
-		if (collect(t, i, pid))
+		if (collect_retired(t, i) || collect(t, i, pid, is_gone))
 			n++;
 		else /* for xiw_table_collect_some() */
 			__atomic_compare_exchange_n(&t->flows[i].pid, &pid, PID_ABANDONED, false,
@@ -257,13 +310,15 @@ bool xiw_table_collect_some(struct xiw_table *t, unsigned int most)
 	for (uint32_t n = 0; n < XIW_MAX_FLOWS; n++) {
 		uint32_t i = (from + n) % XIW_MAX_FLOWS;
 
+		if (collect_retired(t, i))
+			continue;
 		if (__atomic_load_n(&t->flows[i].pid, __ATOMIC_ACQUIRE) != PID_ABANDONED)
 			continue;
 		if (!most)
 			return true;
 		most--;
 		t->next = i + 1;
-		left |= !collect(t, i, PID_ABANDONED);
+		left |= !collect(t, i, PID_ABANDONED, is_gone);
 	}
 	return left;
 }
@@ -273,7 +328,7 @@ static bool is_v4(const __be32 addr[4])
 	return !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
 }
 
-/* Says in `held` whether a process has it open, whatever PID namespace that lives in. */
+/* Its state. Says in `held` whether a process has it open, whatever PID namespace that lives in. */
 static int ask_socket(const struct xiw_flow_key *key, bool *held)
 {
 	struct {
@@ -315,7 +370,7 @@ static int ask_socket(const struct xiw_flow_key *key, bool *held)
 			struct inet_diag_msg *m = NLMSG_DATA(&answer.nlh);
 
 			/* Without an exact match the kernel answers with a listener on the port. */
-			err = m->id.idiag_dport == key->remote_port;
+			err = m->id.idiag_dport == key->remote_port ? m->idiag_state : 0;
 			*held = err && m->idiag_inode;
 		} else if (answer.nlh.nlmsg_type == NLMSG_ERROR) {
 			const struct nlmsgerr *e = NLMSG_DATA(&answer.nlh);
@@ -328,11 +383,18 @@ out:
 	return err;
 }
 
-int xiw_flow_socket_exists(const struct xiw_flow_key *key)
+int xiw_flow_socket_state(const struct xiw_flow_key *key)
 {
 	bool held;
 
 	return ask_socket(key, &held);
+}
+
+int xiw_flow_socket_exists(const struct xiw_flow_key *key)
+{
+	int state = xiw_flow_socket_state(key);
+
+	return state > 0 ? 1 : state;
 }
 
 int xiw_flow_socket_held(const struct xiw_flow_key *key)

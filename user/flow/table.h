@@ -14,11 +14,13 @@
 
 struct xiw_table {
 	int flows_fd, index_fd, queues_fd, xsks_fd;
-	int socket_fd;		  /* the program xiw_socket */
-	struct xiw_flow *flows;	  /* XIW_MAX_FLOWS, shared with BPF */
-	struct xiw_queue *queues; /* XIW_MAX_QUEUES, shared with BPF */
-	uint32_t hint;		  /* where to look for a free slot */
-	uint32_t next;		  /* where to look for abandoned ones */
+	int socket_fd;		      /* the program xiw_socket */
+	struct xiw_flow *flows;	      /* XIW_MAX_FLOWS, shared with BPF */
+	struct xiw_queue *queues;     /* XIW_MAX_QUEUES, shared with BPF */
+	uint32_t hint;		      /* where to look for a free slot */
+	uint32_t next;		      /* where to look for abandoned ones */
+	uint64_t leaves;	      /* slots abandoned so far */
+	uint64_t left[XIW_MAX_FLOWS]; /* which of them this slot was; 0: another process left it */
 };
 
 /*
@@ -46,6 +48,12 @@ int xiw_table_insert(struct xiw_table *t, uint32_t index);
 /* Takes the slot out of the index and frees it: the kernel has no such connection any more. */
 void xiw_table_remove(struct xiw_table *t, uint32_t index);
 
+/*
+ * The same for a connection whose numbers are the wire's (skew 0), so that its socket needs no slot, ever so long
+ * as the kernel keeps it. Nobody else has the slot before the next collection: frames may be on their way that name it.
+ */
+void xiw_table_retire(struct xiw_table *t, uint32_t index);
+
 /* Leaves the slot to be collected when the kernel is done with the connection. Translation goes on. */
 void xiw_table_abandon(struct xiw_table *t, uint32_t index);
 
@@ -54,6 +62,14 @@ void xiw_table_abandon(struct xiw_table *t, uint32_t index);
  * Returns how many. Slow: one netlink question per abandoned slot.
  */
 int xiw_table_collect(struct xiw_table *t);
+
+/*
+ * The table is full: gives up the oldest abandoned slot whose connection is gone, or is in TIME-WAIT. There both
+ * sides have every octet; without translation a FIN that the peer sends again, since the last acknowledgement was
+ * lost, finds an answer that it does not understand, and its socket goes a little later. False: there is none among
+ * the oldest few.
+ */
+bool xiw_table_make_room(struct xiw_table *t);
 
 /*
  * The same for those that were abandoned, with `most` questions at most, going on where the last call ended.
@@ -67,7 +83,9 @@ bool xiw_table_collect_some(struct xiw_table *t, unsigned int most);
  */
 void xiw_table_take_over(struct xiw_table *t);
 
-/* Does the kernel have a TCP socket (TIME-WAIT included) with these addresses? 1, 0, or negative errno. */
+/* The state of the kernel's TCP socket with these addresses, TIME-WAIT included; 0: none; or negative errno. */
+int xiw_flow_socket_state(const struct xiw_flow_key *key);
+/* Is there one? 1, 0, or negative errno. */
 int xiw_flow_socket_exists(const struct xiw_flow_key *key);
 /* Has a process that socket open? What a dead or closed one left to the kernel (FIN-WAIT, TIME-WAIT) nobody has. */
 int xiw_flow_socket_held(const struct xiw_flow_key *key);
