@@ -51,6 +51,8 @@ _if_mid_snd=xw${_id}t _if_mid_rcv=xw${_id}q
 _bpffs=/sys/fs/bpf
 _wire= _spawned=() _relays=0 _relay_logs=()
 
+# shellcheck source=tests/clean.sh
+. "$ROOT/tests/clean.sh"
 # shellcheck source=tests/report.sh
 . "$ROOT/tests/report.sh"
 
@@ -81,8 +83,8 @@ spawn() {
 	local side=$2 log=$TMP/$3 enter=()
 	shift 3
 	[[ $side == host ]] || enter=(nsenter --net="/run/netns/$(_ns "$side")" --)
-	# A shell's background commands ignore INT unless told otherwise.
-	env --default-signal=INT,QUIT "${enter[@]}" "$@" >"$log" 2>&1 </dev/null &
+	# A shell's background commands ignore INT unless told otherwise, and a caller may have had others ignored.
+	env --default-signal "${enter[@]}" "$@" >"$log" 2>&1 </dev/null &
 	_pid=$!
 	_spawned+=("$_pid")
 }

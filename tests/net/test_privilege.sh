@@ -12,7 +12,9 @@ if [[ -z ${XIW_UNSHARED:-} && $EUID == 0 ]]; then
 fi
 . "$(dirname "$0")/lib.sh"
 
-xiwarp=$BUILD/xiwarp hostile=$BUILD/tests/net/privilege as=$TMP/as
+# Copies: others cannot get at what was built under another umask, or in a directory of the caller's own.
+xiwarp=$TMP/xiwarp hostile=$TMP/privilege as=$TMP/as
+install -m 755 "$BUILD/xiwarp" "$BUILD"/tests/net/{privilege,sendto} "$TMP"
 base=/sys/fs/bpf/xiwarp
 pins=$base/$IF_RCV
 server=0 sender=0
@@ -85,7 +87,7 @@ send() {
 	elif [[ $1 == rping ]]; then
 		in_ns snd timeout 20 "$as" none "$xiwarp" rping -c -a "$V4_RCV" -C 20 -S 9999 -V >/dev/null
 	else
-		in_ns snd timeout 20 "$as" none "$BUILD/tests/net/sendto" -t 1M "$V4_RCV" 15044 >/dev/null
+		in_ns snd timeout 20 "$as" none "$TMP/sendto" -t 1M "$V4_RCV" 15044 >/dev/null
 	fi
 }
 

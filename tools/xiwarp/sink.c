@@ -145,12 +145,12 @@ static void report_json(const struct peer *p, const struct xiw_conn_info *i)
 	xiw_json_u64(o, "segments_direct", i->segments_direct);
 	xiw_json_u64(o, "segments_kernel", i->segments_kernel);
 	xiw_json_u64(o, "fpdus", i->fpdus);
-	xiw_json_u64(o, "fpdus_early", i->fpdus_early);
 	xiw_json_u64(o, "messages", i->messages);
 	xiw_json_u64(o, "tagged_messages", p->tagged);
 	xiw_json_u64(o, "tagged_octets", p->tagged_octets);
 	xiw_json_u64(o, "untagged_messages", p->untagged);
 	xiw_json_u64(o, "untagged_octets", p->untagged_octets);
+	xiw_json_u64(o, "fpdus_early", i->fpdus_early);
 	xiw_json_f(o, "seconds", s, "%.6f");
 	xiw_json_f(o, "gbit_per_s",
 		   s > 0 ? (double)(i->octets_direct + i->octets_kernel) * 8 / s / 1e9 : 0, "%.4f");

@@ -81,6 +81,7 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 	xiw_json_u64(o, "segments_direct", f->direct_segs);
 	xiw_json_u64(o, "segments_kernel", f->kernel_segs);
 	xiw_json_u64(o, "segments_control", f->control_segs);
+	xiw_json_u64(o, "segments_elsewhere", f->elsewhere_segs);
 	xiw_json_u64(o, "payload_direct", f->direct_octets);
 	xiw_json_u64(o, "payload_kernel", f->kernel_octets);
 	xiw_json_u64(o, "segments_sent", f->egress_segs);

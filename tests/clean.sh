@@ -1,0 +1,25 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Sourced first by tests/run, and by tests/net/lib.sh for scripts that run alone: what a test inherits is the same for
+# everybody who calls it. No open file above standard error, the usual umask, the C locale, and limits that are known.
+# Ignored signals a shell cannot take back: whoever starts a program uses env --default-signal.
+
+umask 022
+export LC_ALL=C
+unset LANG LANGUAGE TZ CDPATH ENV BASH_ENV POSIXLY_CORRECT GREP_OPTIONS GREP_COLORS COLUMNS LINES
+
+# What the shell has opened for itself is closed in its children, and the rest is the caller's.
+for _fd in /proc/self/fd/*; do
+	_fd=${_fd##*/}
+	{ _flags=$(sed -n 's/^flags:.*\([0-7]\)[0-7]\{6\}$/\1/p' "/proc/$$/fdinfo/$_fd"); } 2>/dev/null
+	((_fd > 2)) && [[ -e /proc/$$/fd/$_fd ]] && (((_flags & 2) == 0)) && exec {_fd}>&-
+done
+unset _fd _flags
+
+# Open files, stack (KiB) and core files. Who may not raise a limit, keeps it.
+{
+	ulimit -Sn 4096 || ulimit -n 4096
+	ulimit -Ss 8192
+	ulimit -Sc 0
+} 2>/dev/null
