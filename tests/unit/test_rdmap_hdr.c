@@ -175,37 +175,53 @@ Test(rdmap_hdr, terminate_of_siw)
 {
 	static const struct {
 		uint8_t control[4];
+		uint8_t ddp; /* the first octet of the DDP header behind the length, or 0: none */
+		bool read;   /* and a Read Request */
 		bool reversed;
 		uint8_t layer, etype, code;
 		bool m, d, r;
 	} t[] = {
 		/* Its CRC error, and its insufficient IRD, which reads as an unexpected opcode as well. */
-		{ { 0x02, 2, 0, 0 }, true, 2, 0, 2, false, false, false },
-		{ { 0x02, 6, 0, 0 }, false, 0, 2, 6, false, false, false },
+		{ { 0x02, 2, 0, 0 }, 0, false, true, 2, 0, 2, false, false, false },
+		{ { 0x02, 6, 0, 0 }, 0, false, false, 0, 2, 6, false, false, false },
 		/* Its version and opcode errors come without headers. */
-		{ { 0x20, 9, 0, 0 }, true, 0, 2, 9, false, false, false },
-		/* With headers there is no doubt. */
-		{ { 0x11, 0, 0x03, 0 }, true, 1, 1, 0, true, true, false },
-		{ { 0x21, 2, 0x03, 0 }, true, 1, 2, 2, true, true, false },
-		{ { 0x10, 1, 0x07, 0 }, true, 0, 1, 1, true, true, true },
-		{ { 0x20, 7, 0x03, 0 }, true, 0, 2, 7, true, true, false },
-		{ { 0x01, 0, 0x03, 0 }, true, 1, 0, 0, true, true, false },
+		{ { 0x20, 9, 0, 0 }, 0, false, true, 0, 2, 9, false, false, false },
+		/* With headers there is no doubt: the RFC's reading announces none. */
+		{ { 0x11, 0, 0x03, 0 }, 0x81, false, true, 1, 1, 0, true, true, false },
+		{ { 0x11, 1, 0x03, 0 }, 0x81, false, true, 1, 1, 1, true, true, false },
+		{ { 0x21, 2, 0x03, 0 }, 0x41, false, true, 1, 2, 2, true, true, false },
+		{ { 0x10, 0, 0x07, 0 }, 0x41, true, true, 0, 1, 0, true, true, true },
+		{ { 0x10, 1, 0x07, 0 }, 0x41, true, true, 0, 1, 1, true, true, true },
+		{ { 0x20, 7, 0x03, 0 }, 0x41, false, true, 0, 2, 7, true, true, false },
+		{ { 0x01, 0, 0x03, 0 }, 0x81, false, true, 1, 0, 0, true, true, false },
+		/* R without a Read Request, of a Send that invalidates what it must not. */
+		{ { 0x10, 9, 0x07, 0 }, 0x41, false, true, 0, 1, 9, true, true, false },
 		/* As the RFC has them. */
-		{ { 0x20, 2, 0, 0 }, false, 2, 0, 2, false, false, false },
-		{ { 0x12, 1, 0xc0, 0 }, false, 1, 2, 1, true, true, false },
-		{ { 0x01, 1, 0xe0, 0 }, false, 0, 1, 1, true, true, true },
+		{ { 0x20, 2, 0, 0 }, 0, false, false, 2, 0, 2, false, false, false },
+		{ { 0x12, 1, 0xc0, 0 }, 0x41, false, false, 1, 2, 1, true, true, false },
+		{ { 0x01, 1, 0xe0, 0 }, 0x41, true, false, 0, 1, 1, true, true, true },
 		/* Reserved bits are not looked at where the others speak for themselves. */
-		{ { 0x12, 1, 0xc3, 0xff }, false, 1, 2, 1, true, true, false },
+		{ { 0x12, 1, 0xc3, 0xff }, 0x41, false, false, 1, 2, 1, true, true, false },
+		{ { 0x10, 2, 0x01, 0 }, 0, false, false, 1, 0, 2, false, false, false },
+		{ { 0x10, 2, 0x1f, 0xff }, 0, false, false, 1, 0, 2, false, false, false },
+		{ { 0x01, 9, 0x07, 0 }, 0, false, false, 0, 1, 9, false, false, false },
+		{ { 0x11, 1, 0x03, 0 }, 0, false, false, 1, 1, 1, false, false, false },
+		{ { 0x20, 5, 0x04, 0 }, 0, false, false, 2, 0, 5, false, false, false },
 		/* No sense either way: the RFC's. */
-		{ { 0x7f, 1, 0, 0 }, false, 7, 15, 1, false, false, false },
+		{ { 0x7f, 1, 0, 0 }, 0, false, false, 7, 15, 1, false, false, false },
+		{ { 0x02, 2, 0x03, 0 }, 0, false, false, 0, 2, 2, false, false, false },
 	};
 	struct xiw_rdma_terminate_info got;
 	uint8_t buf[XIW_RDMAP_TERM_MAX] = { 0 };
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		const uint32_t header = t[i].ddp ? 2 + (t[i].ddp & 0x80 ? 14 : 18) : 0;
+
 		memcpy(buf, t[i].control, 4);
-		buf[6] = 0x41; /* an untagged header behind the length */
-		cr_assert_eq(xiw_rdmap_terminate_decode(&got, buf, sizeof(buf)), 0);
+		buf[6] = t[i].ddp;
+		cr_assert_eq(xiw_rdmap_terminate_decode(&got, buf,
+							4 + header + (t[i].read ? 28 : 0)),
+			     0);
 		cr_expect_eq(got.reversed, t[i].reversed, "case %zu", i);
 		cr_expect(got.layer == t[i].layer && got.etype == t[i].etype &&
 				  got.code == t[i].code,
@@ -213,6 +229,29 @@ Test(rdmap_hdr, terminate_of_siw)
 		cr_expect(got.has_segment_len == t[i].m && got.has_ddp_header == t[i].d &&
 				  got.has_read_request == t[i].r,
 			  "case %zu", i);
+	}
+}
+
+/* A message that makes sense as the RFC has it is read so, whatever its reserved bits are (section 4.8). */
+Test(rdmap_hdr, reserved_bits)
+{
+	uint8_t clean[4] = { 0 }, spoilt[4];
+	struct xiw_rdma_terminate_info want, got;
+
+	for (unsigned int i = 0; i < 1u << 16; i++) {
+		clean[0] = (uint8_t)(i >> 8);
+		clean[1] = (uint8_t)i;
+		cr_assert_eq(xiw_rdmap_terminate_decode(&want, clean, 4), 0);
+		if (want.reversed)
+			continue; /* the RFC's reading makes none */
+		memcpy(spoilt, clean, 4);
+		spoilt[2] = 0x1f;
+		spoilt[3] = 0xff;
+		cr_assert_eq(xiw_rdmap_terminate_decode(&got, spoilt, 4), 0);
+		cr_assert(!got.reversed && got.layer == want.layer && got.etype == want.etype &&
+				  got.code == want.code && !got.has_segment_len &&
+				  !got.has_ddp_header && !got.has_read_request,
+			  "%02x %02x", clean[0], clean[1]);
 	}
 }
 

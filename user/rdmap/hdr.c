@@ -10,6 +10,11 @@
 #define ETYPE_OPERATION 2
 #define ETYPE_MPA 0
 
+/* siw_order() */
+#define SIW_M 1
+#define SIW_D 2
+#define SIW_R 4
+
 void xiw_rdmap_read_encode(const struct xiw_rdmap_read *r, uint8_t buf[XIW_RDMAP_READ_LEN])
 {
 	xiw_ddp_put32(buf + XIW_RDMAP_OFF_SINK_STAG, r->sink_stag);
@@ -79,36 +84,58 @@ static bool known(uint8_t layer, uint8_t etype, uint8_t code)
 	return false;
 }
 
+/* How long is a message with these headers? 0: it is not known, for the DDP header is not there. */
+static uint64_t announced(const uint8_t *buf, uint64_t len, bool m, bool d, bool r)
+{
+	uint64_t n = XIW_RDMAP_TERM_CONTROL_LEN + (m || d ? XIW_RDMAP_TERM_SEGLEN_LEN : 0u);
+
+	if (d) {
+		if (len <= n)
+			return 0;
+		n += buf[n] & XIW_DDP_CONTROL_TAGGED ? XIW_DDP_TAGGED_LEN : XIW_DDP_UNTAGGED_LEN;
+	}
+	return n + (r ? XIW_RDMAP_READ_LEN : 0u);
+}
+
+/* The same with the bits where siw has them. It sets R for a Send as well, of which there is no Read Request. */
+static bool siw_length(const uint8_t *buf, uint64_t len)
+{
+	const bool m = buf[2] & SIW_M, d = buf[2] & SIW_D, r = buf[2] & SIW_R;
+
+	return len == announced(buf, len, m, d, r) || len == announced(buf, len, m, d, false);
+}
+
 /*
  * Linux's siw (drivers/infiniband/sw/siw/iwarp.h) declares the control field as bits of a little-endian word:
  * Layer and EType have changed places in their octet, and M, D and R are its third octet's lowest bits in
- * place of the highest ones. Those are reserved and zero from a peer that keeps to Figure 8. Where no header
- * is quoted, only what the numbers say is left to go by: the RFC's reading is taken if it makes sense.
+ * place of the highest ones. Those are reserved: the RFC's receiver does not look at them (section 4.8), and nor does this
+ * one where its reading makes sense, that is, the numbers are known and the message ends with what M, D and R announce.
+ * Only one that makes none, so that the RFC has nothing to say of it, is read as siw's, if that makes sense.
  */
-static bool siw_order(const uint8_t *buf)
+static bool siw_order(const uint8_t *buf, uint64_t len)
 {
 	const uint8_t low = buf[0] & 0xf, high = buf[0] >> 4;
 
-	if (!known(low, high, buf[1]))
-		return false;
 	if (buf[2] & (XIW_RDMAP_TERM_M | XIW_RDMAP_TERM_D | XIW_RDMAP_TERM_R))
 		return false;
-	return buf[2] & 7 || !known(high, low, buf[1]);
+	if (known(high, low, buf[1]) && len == XIW_RDMAP_TERM_CONTROL_LEN)
+		return false;
+	return known(low, high, buf[1]) && siw_length(buf, len);
 }
 
-static void take_control(struct xiw_rdma_terminate_info *t, const uint8_t *buf)
+static void take_control(struct xiw_rdma_terminate_info *t, const uint8_t *buf, uint64_t len)
 {
 	const uint8_t low = buf[0] & 0xf, high = buf[0] >> 4;
 
 	memcpy(t->control, buf, sizeof(t->control));
 	t->present = true;
-	t->reversed = siw_order(buf);
+	t->reversed = siw_order(buf, len);
 	t->layer = t->reversed ? low : high;
 	t->etype = t->reversed ? high : low;
 	t->code = buf[1];
-	t->has_segment_len = buf[2] & (t->reversed ? 1 : XIW_RDMAP_TERM_M);
-	t->has_ddp_header = buf[2] & (t->reversed ? 2 : XIW_RDMAP_TERM_D);
-	t->has_read_request = buf[2] & (t->reversed ? 4 : XIW_RDMAP_TERM_R);
+	t->has_segment_len = buf[2] & (t->reversed ? SIW_M : XIW_RDMAP_TERM_M);
+	t->has_ddp_header = buf[2] & (t->reversed ? SIW_D : XIW_RDMAP_TERM_D);
+	t->has_read_request = buf[2] & (t->reversed ? SIW_R : XIW_RDMAP_TERM_R);
 }
 
 int xiw_rdmap_terminate_decode(struct xiw_rdma_terminate_info *t, const uint8_t *buf, uint64_t len)
@@ -118,7 +145,7 @@ int xiw_rdmap_terminate_decode(struct xiw_rdma_terminate_info *t, const uint8_t 
 	*t = (struct xiw_rdma_terminate_info){ .present = false };
 	if (len < XIW_RDMAP_TERM_CONTROL_LEN)
 		return -EBADMSG;
-	take_control(t, buf);
+	take_control(t, buf, len);
 	if (t->has_segment_len || t->has_ddp_header) {
 		if (end - p < XIW_RDMAP_TERM_SEGLEN_LEN)
 			goto cut;
