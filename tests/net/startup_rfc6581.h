@@ -152,7 +152,7 @@ static const char *rtr_then_stream(int unused)
 
 static const char *rtr_missing(int i)
 {
-	uint8_t f[64];
+	uint8_t f[64], u[64];
 
 	TRY(begin("role=r timeout=%d", i ? 0 : 400));
 	TRY(send_frame(REQUEST, C | S, 2, enhanced(1, 7, 1, 1), 0));
@@ -161,11 +161,17 @@ static const char *rtr_missing(int i)
 		TRY(closed());
 		return result("events=REQUEST,CLOSED mpa=4 status=-110");
 	}
-	/* Something else comes first: payload, another queue, another MSN, a kind not offered. */
+	/* Something else comes first: payload, another queue, another MSN, a kind not offered; and what RDMAP knows not. */
 	TRY(push(f, i == 1   ? tagged(f, 0, 1)
 		    : i == 2 ? untagged(f, 0x43, 0, 1, 1)
 		    : i == 3 ? untagged(f, 0x43, 0, 2, 0)
-			     : untagged(f, 0x41, 1, 1, 28)));
+		    : i == 4 ? untagged(f, 0x41, 1, 1, 28)
+		    : i == 5 ? untagged(f, 0x83, 0, 1, 0)
+		    : i == 6 ? untagged(f, 0x44, 0, 1, 0)
+		    : i == 7 ? untagged(f, 0x07, 2, 1, 4)
+			     : make_fpdu(f, u,
+					 make_tagged(u, LAST | DV, i == 8 ? 0x00 : 0x42, 0, 0, 0,
+						     0))));
 	TRY(closed());
 	return result("events=REQUEST,ERROR,CLOSED mpa=7 status=-71 tagged=0 untagged=0");
 }
@@ -367,6 +373,11 @@ static const struct startup_case rfc6581_cases[] = {
 	{ "rtr-is-untagged-payload", rtr_missing, 2 },
 	{ "rtr-is-wrong-msn", rtr_missing, 3 },
 	{ "rtr-is-not-offered", rtr_missing, 4 },
+	{ "rtr-is-wrong-version", rtr_missing, 5 },
+	{ "rtr-is-wrong-send", rtr_missing, 6 },
+	{ "rtr-is-wrong-terminate", rtr_missing, 7 },
+	{ "rtr-is-wrong-version-tagged", rtr_missing, 8 },
+	{ "rtr-is-read-response", rtr_missing, 9 },
 	{ "rtr-is-terminate", rtr_terminate, 0 },
 	{ "rtr-write-initiator", rtr_initiator, 0 },
 	{ "rtr-send-initiator", rtr_initiator, 1 },

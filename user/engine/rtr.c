@@ -8,9 +8,12 @@
 
 #include "engine/internal.h"
 
-/* RFC 5040: version 1 and the opcode (section 4.1); the queues (section 4.2). */
+/* RFC 5040: version 1 and the opcode (section 4.1), without the reserved bits between them; the queues (section 4.2). */
+#define RDMAP_CONTROL 0xcf
 #define RDMAP_WRITE 0x40
+#define RDMAP_READ 0x41
 #define RDMAP_SEND 0x43
+#define RDMAP_SEND_SE 0x45
 #define RDMAP_TERMINATE 0x47
 #define RDMAP_QN_SEND 0
 #define RDMAP_QN_READ 1
@@ -61,26 +64,29 @@ static void ready(struct xiw_conn *c)
  */
 int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload)
 {
+	const uint8_t control = h->rsvdulp[0] & RDMAP_CONTROL;
 	bool empty = !payload && h->last;
 
 	if (h->dv != XIW_DDP_VERSION)
 		return 0;
-	if (h->tagged && empty && c->terms.rtr & XIW_RTR_WRITE) {
+	if (h->tagged && control == RDMAP_WRITE && empty && c->terms.rtr & XIW_RTR_WRITE) {
 		ready(c);
 		return 1;
 	}
-	if (!h->tagged && h->qn == RDMAP_QN_SEND && h->msn == 1 && !h->mo && empty &&
+	if (!h->tagged && h->qn == RDMAP_QN_SEND &&
+	    (control == RDMAP_SEND || control == RDMAP_SEND_SE) && h->msn == 1 && !h->mo && empty &&
 	    c->terms.rtr & XIW_RTR_SEND) {
 		xiw_ddp_rx_pass(c->ddp, RDMAP_QN_SEND);
 		ready(c);
 		return 1;
 	}
-	if (!h->tagged && h->qn == RDMAP_QN_READ && c->terms.rtr & XIW_RTR_READ) {
+	if (!h->tagged && h->qn == RDMAP_QN_READ && control == RDMAP_READ &&
+	    c->terms.rtr & XIW_RTR_READ) {
 		ready(c);
 		return 0;
 	}
 	/* The Initiator tells why it goes: for the ULP. */
-	if (!h->tagged && h->qn == RDMAP_QN_TERMINATE)
+	if (!h->tagged && h->qn == RDMAP_QN_TERMINATE && control == RDMAP_TERMINATE)
 		return 0;
 	c->rtr_wait = false;
 	c->deadline_ms = XIW_NEVER;
