@@ -167,14 +167,16 @@ struct xiw_message {
  * come, and neither runs out. Completions of messages sent are in order among themselves, and arrivals are.
  * -EAGAIN: send_depth messages are queued;
  * -ENOTCONN: not established (a Responder: no FPDU came yet, RFC 5044 section 7.1.2 rule 4, is queued,
- * not refused); -EMSGSIZE: too long; -EINVAL: no such queue, no buf, or TO + length wraps; -EPIPE: closing.
+ * not refused); -EMSGSIZE: too long; -EINVAL: no such queue, no buf, TO + length wraps, or the connection is an RDMAP
+ * Stream (xiwarp/rdmap.h), whose messages are not the application's to make; -EPIPE: closing.
  */
 XIW_API int xiw_conn_send(struct xiw_conn *conn, const struct xiw_message *message);
 
 /*
  * Posts a buffer for the next untagged message of queue qn. Allowed from XIW_EV_REQUEST or
- * xiw_connect() on, so that no message finds its queue empty. -EAGAIN: recv_depth are posted; -EINVAL: qn, or no
- * buf; -ESHUTDOWN: the incoming stream is in error, or has ended.
+ * xiw_connect() on, so that no message finds its queue empty. -EAGAIN: recv_depth are posted; -EINVAL: qn, no
+ * buf, or the connection is an RDMAP Stream (xiw_rdma_post_recv()); -ESHUTDOWN: the incoming stream is in error, or has
+ * ended: XIW_EV_EOF or XIW_EV_CLOSED is out.
  */
 XIW_API int xiw_conn_post_recv(struct xiw_conn *conn, uint32_t qn, void *buf, uint32_t len,
 			       uint64_t user_data);

@@ -78,17 +78,27 @@ enum xiw_event {
 	XIW_EV_NOT_ACCEPTED,
 };
 
+enum xiw_completion_flags {
+	/*
+	 * XIW_EV_WRITTEN: the message's octets do not lie at [to, to + length), for its segments did not follow each
+	 * other: the peer left gaps, or wrote some octets twice (RFC 5041 section 5.2 does not have DDP refuse that), or
+	 * the STag went to another region meanwhile. length is 0; to is where the first octet went.
+	 */
+	XIW_COMPLETION_SCATTERED = 1 << 0,
+};
+
 struct xiw_completion {
 	uint64_t user_data; /* of the message or buffer; of the connection for its own events */
 	struct xiw_conn *conn;
 	enum xiw_event event;
 	int32_t status;	    /* 0 or negative errno */
-	uint64_t length;    /* octets of the message */
-	uint64_t to;	    /* tagged: of the message's first octet */
+	uint64_t length;    /* octets of the message, see XIW_COMPLETION_SCATTERED */
+	uint64_t to;	    /* tagged: of the message's first octet; 0 if it has none */
 	uint32_t stag;	    /* tagged */
 	uint32_t qn, msn;   /* untagged */
 	uint8_t rsvdulp[5]; /* RsvdULP as it came: 1 octet tagged, 5 untagged */
-	uint8_t reserved[7];
+	uint8_t flags;	    /* enum xiw_completion_flags */
+	uint8_t reserved[6];
 };
 
 /*

@@ -13,6 +13,7 @@ enum { REGIONS = 5, REGION_MAX = 64, QUEUES = 2, DEPTH = 3, BUF_MAX = 48, PD = 7
 
 struct region {
 	bool valid;
+	uint64_t serial;
 	uint32_t stag, pd, stream, access;
 	uint64_t base, len;
 	uint8_t memory[REGION_MAX];
@@ -35,6 +36,7 @@ struct segment {
 };
 
 static struct region regions[REGIONS];
+static uint64_t registered, tagged_serial;
 static struct queue queues[QUEUES];
 static struct segment before;	  /* delivered last */
 static struct xiw_ddp_msg tagged; /* under way */
@@ -43,6 +45,16 @@ static enum xiw_ddp_error error;
 static uint64_t next_id;
 static struct xiw_ddp_table table;
 static struct xiw_ddp_rx *rx;
+
+/* Among those that are asked for, at times. */
+static uint32_t stags;
+
+static int number(void *ctx, uint32_t *n)
+{
+	(void)ctx;
+	*n = stags++ % 64;
+	return 0;
+}
 
 static struct region *by_stag(uint32_t stag)
 {
@@ -82,6 +94,7 @@ static void reg(struct fuzz_in *in)
 		return;
 	CHECK(o.fixed ? stag == o.stag : !by_stag(stag));
 	*r = (struct region){ .valid = true,
+			      .serial = ++registered,
 			      .stag = stag,
 			      .pd = o.pd,
 			      .stream = o.stream,
@@ -256,10 +269,15 @@ static enum xiw_ddp_error model_deliver(const struct segment *s, struct xiw_ddp_
 			tagged = (struct xiw_ddp_msg){ .tagged = true, .stag = s->h.stag };
 		tagged_open = true;
 		if (s->len) {
-			contiguous = !tagged.len || (contiguous && tagged.to_end == s->h.to &&
-						     tagged.stag == s->h.stag);
+			const uint64_t serial = by_stag(s->h.stag)->serial;
+
+			contiguous = !tagged.len ||
+				     (contiguous && tagged.to_end == s->h.to &&
+				      tagged.stag == s->h.stag && tagged_serial == serial);
 			if (!tagged.len)
 				tagged.to = s->h.to;
+			if (!tagged.len)
+				tagged_serial = serial;
 			tagged.stag = s->h.stag;
 			tagged.to_end = s->h.to + s->len;
 			tagged.len += s->len;
@@ -267,7 +285,7 @@ static enum xiw_ddp_error model_deliver(const struct segment *s, struct xiw_ddp_
 		if (s->h.last) {
 			*m = tagged;
 			m->complete = true;
-			m->to_known = m->len && contiguous;
+			m->contiguous = m->len && contiguous;
 			tagged_open = false;
 		}
 		return XIW_DDP_OK;
@@ -316,8 +334,8 @@ static void deliver(const struct segment *s)
 		return;
 	CHECK(m.tagged == want.tagged && m.len == want.len && m.rsvdulp[0] == s->h.rsvdulp[0]);
 	if (m.tagged) {
-		CHECK(m.stag == want.stag && m.to_known == want.to_known);
-		CHECK(!m.to_known || (m.to == want.to && m.to_end == want.to_end));
+		CHECK(m.stag == want.stag && m.contiguous == want.contiguous);
+		CHECK(!m.contiguous || (m.to == want.to && m.to_end == want.to_end));
 	} else {
 		CHECK(m.qn == want.qn && m.msn == want.msn && m.buf.base == want.buf.base);
 		CHECK(m.buf.len == want.buf.len && m.buf.user_data == want.buf.user_data);
@@ -358,7 +376,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	tagged_open = any_before = contiguous = false;
 	error = XIW_DDP_OK;
 	next_id = 1;
-	xiw_ddp_table_init(&table, fuzz_u16(&in));
+	stags = fuzz_u16(&in);
+	xiw_ddp_table_init(&table, number, NULL);
 	CHECK(!xiw_ddp_rx_create(&rx, &o));
 	for (int i = 0; i < QUEUES; i++) /* also where MSN wraps (section 4.3) */
 		queues[i].next_msn = rx->queues[i].next_msn = 1 - fuzz_below(&in, 4);

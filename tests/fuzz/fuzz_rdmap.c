@@ -47,7 +47,7 @@ static void open_side(struct side *a, struct fuzz_in *in)
 	uint32_t stag;
 
 	memset(a, 0, sizeof(*a));
-	xiw_ddp_table_init(&a->table, 1);
+	xiw_ddp_table_init(&a->table, NULL, NULL);
 	CHECK(!xiw_ddp_region_register(&a->table, &r, &stag));
 	CHECK(!xiw_rdmap_init(&a->s, &o));
 	a->ird = 1 + fuzz_below(in, 4);
@@ -127,6 +127,32 @@ static void tell_sent(struct side *a)
 	complete(a);
 }
 
+static uint64_t serial(const struct side *a)
+{
+	const struct xiw_ddp_region *r = xiw_ddp_region_lookup(&a->table, STAG);
+
+	return r ? r->serial : 0;
+}
+
+/* Part of a message as a segment. */
+static enum xiw_rdmap_error check(struct side *b, const struct message *m, uint32_t off,
+				  uint32_t len)
+{
+	const struct xiw_rdmap_seg g = {
+		.tagged = m->out.tagged,
+		.control = m->out.rsvdulp[0],
+		.qn = m->out.qn,
+		.stag = m->out.stag,
+		.to = m->out.to + off,
+		.len = len,
+		.serial = serial(b),
+		.in_turn = true,
+		.before = off,
+	};
+
+	return xiw_rdmap_check_segment(&b->s, &g);
+}
+
 static void deliver(struct side *a, struct side *b)
 {
 	struct message *m = &a->fifo[0];
@@ -135,6 +161,8 @@ static void deliver(struct side *a, struct side *b)
 				   .stag = m->out.stag,
 				   .to = m->out.to,
 				   .len = m->out.len,
+				   .contiguous = m->out.len,
+				   .serial = serial(b),
 				   .rsvdulp = m->out.rsvdulp,
 				   .buf = m->octets,
 				   .header = source,
@@ -146,6 +174,8 @@ static void deliver(struct side *a, struct side *b)
 		return;
 	if (!a->told)
 		tell_sent(a);
+	for (uint32_t off = 0; off <= m->out.len; off += m->out.len / 2 + 1)
+		CHECK(!check(b, m, off, m->out.len - off));
 	if (m->out.tagged && m->out.len) {
 		CHECK(m->out.stag == STAG && m->out.to <= REGION &&
 		      m->out.len <= REGION - m->out.to);
@@ -253,8 +283,10 @@ static void hostile(struct fuzz_in *in)
 		verdict = xiw_rdmap_received(&a->s,
 					     &(struct xiw_rdmap_in){ .tagged = header[0],
 								     .qn = fuzz_below(in, 4),
+								     .contiguous = how & 8,
 								     .stag = STAG,
 								     .len = len,
+								     .serial = serial(a),
 								     .rsvdulp = rsvdulp,
 								     .buf = buf,
 								     .header = header,

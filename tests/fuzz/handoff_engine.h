@@ -372,7 +372,7 @@ static void engine_open(void)
 	engine->next_scan_ms = engine->collect_ms = engine->watch_ms = XIW_NEVER;
 	engine->now_ms = xdp_now / 1000000;
 	engine->conns = conn;
-	xiw_ddp_table_init(&engine->regions, 1);
+	xiw_ddp_table_init(&engine->regions, NULL, NULL);
 	CHECK(!xiw_ddp_region_register(&engine->regions, &r, &stag));
 	ddp.table = &engine->regions;
 	CHECK(!xiw_ddp_rx_create(&conn->ddp, &ddp));

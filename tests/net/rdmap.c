@@ -316,13 +316,13 @@ static const char *too_many_reads(int unused)
 }
 
 /*
- * The region goes, or loses its rights, while it is read: the answer ends where it is, and the Terminate has the
+ * The region goes, or loses its rights, or another gets its STag while it is read: the answer ends where it is, and the Terminate has the
  * Read Request with what is left of it (RFC 5040 section 4.8).
  */
 static const char *source_goes(int how)
 {
-	static const char *const lines[] = { "on_send=r", "on_send=n", "on_send=C" };
-	static const char *const codes[] = { "0.1.0", "0.1.2", "0.1.0" };
+	static const char *const lines[] = { "on_send=r", "on_send=n", "on_send=C", "on_send=R" };
+	static const char *const codes[] = { "0.1.0", "0.1.2", "0.1.0", "0.1.0" };
 	struct ulpdu *m;
 	uint64_t done = 0;
 	struct fpdu f;
@@ -365,6 +365,59 @@ static const char *wrong_answer(int how)
 	return ended("events=CefX sent=0.2.7MD reads=0/0 direct=%d", peer.direct);
 }
 
+/* The answer's segments lie on each other, or leave a gap: some of the sink is as it was (RFC 5041 section 5.2). */
+static const char *answer_in_pieces(int how)
+{
+	const struct ulpdu *m;
+	struct fpdu f;
+
+	TRY(open_initiator("ops=r len=200"));
+	TRY(pull_untagged(&f, READ_REQUEST, 0, 1, 1, READ_LEN));
+	TRY(warm_up());
+	TRY(push_ulpdu(tagged_ulpdu(DV, READ_RESPONSE, WRITE_STAG, BASE, 100)));
+	m = tagged_ulpdu(LD, READ_RESPONSE, WRITE_STAG, BASE + (how ? 150 : 0), 100);
+	TRY(push_ulpdu(m));
+	TRY(pull_terminate("0.2.7D", m));
+	return ended("events=CefX sent=0.2.7MD reads=0/0 direct=%d", peer.direct);
+}
+
+/* Another region gets the sink's STag before the answer comes: not one octet of it is written to that. */
+static const char *sink_is_another(int unused)
+{
+	const struct ulpdu *m;
+	struct fpdu f;
+
+	(void)unused;
+	TRY(open_initiator("ops=rs on_send=W len=100"));
+	TRY(pull_untagged(&f, READ_REQUEST, 0, 1, 1, READ_LEN));
+	TRY(pull_untagged(&f, SEND, 0, 0, 1, 100));
+	TRY(push_send(SEND, 0, 1, 10));
+	TRY(all_acknowledged());
+	usleep(100000);
+	m = tagged_ulpdu(LD, READ_RESPONSE, WRITE_STAG, BASE, 100);
+	TRY(push_ulpdu(m));
+	TRY(pull_terminate("0.2.7D", m));
+	return ended("sent=0.2.7MD reads=0/0 touched=0");
+}
+
+/* What is wrong of all segments is found at the first one, and nothing is placed. */
+static const char *first_segment(int how)
+{
+	static const uint8_t control[] = { 0x00, 0x83, 0x4f, SEND, READ_RESPONSE };
+	static const char *const want[] = { "0.2.5D", "0.2.5D", "0.2.6D", "0.2.6D", "0.2.6D" };
+	static const char *const told[] = { "0.2.5MD", "0.2.5MD", "0.2.6MD", "0.2.6MD", "0.2.6MD" };
+	struct ulpdu *m;
+
+	TRY(open_responder(""));
+	TRY(warm_up());
+	m = tagged_ulpdu(DV, control[how], WRITE_STAG, BASE + 5000, 1000);
+	for (uint32_t i = 14; i < m->len; i++)
+		m->u[i] = (uint8_t)~m->u[i];
+	TRY(push_ulpdu(m));
+	TRY(pull_terminate(want[how], m));
+	return ended("events=CeX sent=%s writes=3/0 touched=0 direct=%d", told[how], peer.direct);
+}
+
 /* A peer that does not read what it is told is not waited for: a reset, some seconds later. */
 static const char *unread(int unused)
 {
@@ -404,6 +457,15 @@ static const struct startup_case cases[] = {
 	{ "region-goes", source_goes, 0 },
 	{ "region-loses-rights", source_goes, 1 },
 	{ "region-goes-closing", source_goes, 2 },
+	{ "region-is-another", source_goes, 3 },
+	{ "sink-is-another", sink_is_another, 0 },
+	{ "answer-twice", answer_in_pieces, 0 },
+	{ "answer-gap", answer_in_pieces, 1 },
+	{ "first-segment-version-0", first_segment, 0 },
+	{ "first-segment-version-2", first_segment, 1 },
+	{ "first-segment-opcode", first_segment, 2 },
+	{ "first-segment-send", first_segment, 3 },
+	{ "first-segment-unasked", first_segment, 4 },
 	{ "answer-elsewhere", wrong_answer, 0 },
 	{ "answer-too-short", wrong_answer, 1 },
 };

@@ -42,10 +42,14 @@ static struct end {
 			 1]; /* posted when connected: s S v V sends, w write, r read, f fenced send, T */
 		int len; /* of each */
 		int ird, ord, rtr, rev, markers, depth;
-		int on_send; /* the first Send: r the READ region goes; n it has no rights; i INV's STag again; T terminate; c close; C that, and r */
+		/*
+		 * The first Send: r the READ region goes; R and another gets its STag; W likewise for WRITE; n READ has no
+		 * rights; i INV's STag again; T terminate; c close; C that, and r.
+		 */
+		int on_send;
 	} line;
 
-	bool closed;
+	bool closed, replaced, source_replaced;
 	uint64_t lengths;
 	uint32_t solicited, invalidated, last_stag;
 	int status, post_error;
@@ -88,6 +92,15 @@ static void drop_region(int i)
 	if (e.mem[i])
 		munmap(e.mem[i], size_of(i));
 	e.mem[i] = NULL;
+}
+
+/* Another region has the STag, with other octets, which no peer has asked for. */
+static void replace_region(int i)
+{
+	drop_region(i);
+	make_region(i);
+	for (size_t k = 0; k < size_of(i); k++)
+		e.mem[i][k] = (uint8_t)~octet(k);
 }
 
 /* A peer has invalidated the STag, and another region gets it before the old one is freed. */
@@ -194,6 +207,10 @@ static void on_send(const struct xiw_completion *c)
 	xiw_rdma_post_recv(e.rdma, e.recv[c->user_data], RECV_SIZE, c->user_data);
 	if (e.line.on_send == 'r')
 		drop_region(S_READ);
+	else if (e.line.on_send == 'R')
+		replace_region(S_READ), e.source_replaced = true;
+	else if (e.line.on_send == 'W')
+		replace_region(S_WRITE), e.replaced = true;
 	else if (e.line.on_send == 'T')
 		xiw_rdma_terminate(e.rdma);
 	else if (e.line.on_send == 'c')
@@ -278,6 +295,16 @@ static void open_end(void)
 		say("ready");
 }
 
+/* How many octets of the WRITE region are not as they were made. */
+static unsigned int touched(void)
+{
+	unsigned int n = 0;
+
+	for (size_t k = 0; k < SIZE; k++)
+		n += e.mem[S_WRITE][k] != (e.replaced ? (uint8_t)~octet(k) : octet(k));
+	return n;
+}
+
 static void report(void)
 {
 	struct xiw_conn_info info;
@@ -291,14 +318,14 @@ static void report(void)
 	    "reads=%llu/%llu "
 	    "write_octets=%llu read_octets=%llu/%llu lengths=%llu solicited=%u invalidated=%u "
 	    "inv_stag=%x ird=%u "
-	    "ord=%u post=%d direct=%d",
+	    "ord=%u post=%d direct=%d touched=%u",
 	    events, e.status, e.sent, e.received, (unsigned long long)r.sends_in,
 	    (unsigned long long)r.sends_out, (unsigned long long)r.writes_in,
 	    (unsigned long long)r.writes_out, (unsigned long long)r.reads_in,
 	    (unsigned long long)r.reads_out, (unsigned long long)r.write_octets_in,
 	    (unsigned long long)r.read_octets_in, (unsigned long long)r.read_octets_out,
 	    (unsigned long long)e.lengths, e.solicited, e.invalidated, e.last_stag, r.ird, r.ord,
-	    e.post_error, info.went_direct > 0);
+	    e.post_error, info.went_direct > 0, touched());
 }
 
 static void serve(void)
@@ -307,7 +334,7 @@ static void serve(void)
 	struct xiw_completion c;
 
 	events[0] = '\0';
-	e.closed = false;
+	e.closed = e.replaced = e.source_replaced = false;
 	e.conn = NULL;
 	e.rdma = NULL;
 	e.lengths = e.solicited = e.invalidated = e.last_stag = 0;
@@ -333,6 +360,13 @@ static void serve(void)
 	e.listener = NULL;
 	/* What a case may have changed is made anew. */
 	drop_region(S_INV);
+	if (e.replaced)
+		drop_region(S_WRITE);
+	else
+		for (size_t k = 0; k < SIZE; k++)
+			e.mem[S_WRITE][k] = octet(k);
+	if (e.source_replaced)
+		drop_region(S_READ);
 	if (e.regions[S_READ])
 		xiw_region_set_access(e.regions[S_READ], XIW_ACCESS_READ);
 }

@@ -236,6 +236,22 @@ static const char *rtr_read(int initiator)
 	return finished("events=CsEX status=0 reads=1/0 sends=0/1");
 }
 
+/* Section 5.1: Writes are issued in the order submitted, whatever is between them. */
+static const char *writes_out(int unused)
+{
+	struct fpdu f;
+
+	(void)unused;
+	TRY(open_initiator("ops=wwswfw"));
+	for (uint32_t i = 0; i < 6; i++) {
+		if (i == 2 || i == 4)
+			TRY(pull_untagged(&f, SEND, 0, 0, i / 2, 100));
+		else
+			TRY(pull_tagged(WRITE, OUR_STAG, 0x500000000 + i, 100, 0));
+	}
+	return finished("events=CssssssEX status=0 writes=0/4 sends=0/2");
+}
+
 /* RFC 6581 section 9.1: the smaller of what both say. Without it, what the application says. */
 static const char *limits(int rev)
 {
@@ -336,6 +352,7 @@ static const struct startup_case good_cases[] = {
 	{ "reads", reads, 0 },
 	{ "many-reads", many_reads, 0 },
 	{ "reads-after-close", reads_after_close, 0 },
+	{ "writes-out", writes_out, 0 },
 	{ "operations", operations, 0 },
 	{ "depth", depth, 0 },
 	{ "fence", fence, 0 },

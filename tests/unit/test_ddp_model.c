@@ -152,8 +152,8 @@ static void check_message(const struct xiw_ddp_msg *m, const struct segment *g)
 	cr_assert_eq(m->len, want->len);
 	if (m->tagged) {
 		cr_assert(m->stag == stags[want->region] && m->rsvdulp[0] == want->ulp[0]);
-		cr_assert_eq(m->to_known, want->len != 0);
-		cr_assert(!m->to_known || (m->to == to && m->to_end == to + want->len));
+		cr_assert_eq(m->contiguous, want->len != 0);
+		cr_assert(!m->contiguous || (m->to == to && m->to_end == to + want->len));
 		return;
 	}
 	cr_assert_arr_eq(m->rsvdulp, want->ulp, 5);
@@ -208,7 +208,7 @@ static void start(void)
 		.depth = DEPTH,
 	};
 
-	xiw_ddp_table_init(&table, SEED);
+	xiw_ddp_table_init(&table, NULL, NULL);
 	for (int i = 0; i < REGIONS; i++) {
 		struct xiw_ddp_region_opts r = {
 			.ptr = memory[i],

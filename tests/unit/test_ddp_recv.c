@@ -34,7 +34,7 @@ static void setup(void)
 {
 	struct xiw_ddp_rx_opts o = { .table = &table, .pd = PD, .stream = STREAM, .depth = DEPTH };
 
-	xiw_ddp_table_init(&table, 1);
+	xiw_ddp_table_init(&table, NULL, NULL);
 	region_add(STAG, PD, XIW_DDP_ANY_STREAM, XIW_DDP_REMOTE_WRITE, BASE, mem);
 	cr_assert_eq(xiw_ddp_rx_create(&rx, &o), 0);
 }
@@ -208,7 +208,7 @@ Test(ddp_recv, tagged_message)
 	cr_expect(p.dst == mem + 30 && p.predicted && !m.complete);
 	cr_assert_eq(receive(tagged(STAG, BASE + 50, true), 5, &p, &m), XIW_DDP_OK);
 	cr_expect(p.dst == mem + 50 && p.predicted && m.complete);
-	cr_expect(m.tagged && m.stag == STAG && m.to_known && m.len == 45);
+	cr_expect(m.tagged && m.stag == STAG && m.contiguous && m.len == 45);
 	cr_expect(m.to == BASE + 10 && m.to_end == BASE + 55 && m.rsvdulp[0] == 0x42);
 	/* It was the last: what follows begins another message. */
 	cr_assert_eq(receive(tagged(STAG, BASE + 55, true), 5, &p, &m), XIW_DDP_OK);
@@ -217,7 +217,25 @@ Test(ddp_recv, tagged_message)
 	/* Not in increasing TO order (section 5.3: only SHOULD): where it began is not known. */
 	cr_assert_eq(receive(tagged(STAG, BASE + 40, false), 20, &p, &m), XIW_DDP_OK);
 	cr_assert_eq(receive(tagged(STAG, BASE + 20, true), 20, &p, &m), XIW_DDP_OK);
-	cr_expect(!p.predicted && m.complete && m.len == 40 && !m.to_known);
+	cr_expect(!p.predicted && m.complete && m.len == 40 && !m.contiguous);
+}
+
+/* The STag goes to another region in the middle of a message, whose octets lie in two places then. */
+Test(ddp_recv, region_replaced_in_a_message)
+{
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	cr_assert_eq(receive(tagged(STAG, BASE, false), 10, &p, &m), XIW_DDP_OK);
+	cr_expect_eq(p.dst, mem);
+	cr_assert_eq(xiw_ddp_region_invalidate(&table, STAG), 0);
+	cr_expect_eq(receive(tagged(STAG, BASE + 10, false), 0, &p, &m), XIW_DDP_OK);
+	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
+	cr_assert_eq(receive(tagged(STAG, BASE + 10, true), 10, &p, &m), XIW_DDP_OK);
+	cr_expect_eq(p.dst, other + 10);
+	cr_expect(m.complete && m.len == 20 && !m.contiguous);
+	cr_assert_eq(receive(tagged(STAG, BASE + 20, true), 10, &p, &m), XIW_DDP_OK);
+	cr_expect(m.complete && m.len == 10 && m.contiguous && m.to == BASE + 20);
 }
 
 Test(ddp_recv, zero_length)
@@ -226,7 +244,7 @@ Test(ddp_recv, zero_length)
 	struct xiw_ddp_msg m;
 
 	cr_assert_eq(receive(tagged(0x99, 77, true), 0, &p, &m), XIW_DDP_OK);
-	cr_expect(m.complete && m.tagged && m.len == 0 && m.stag == 0x99 && !m.to_known);
+	cr_expect(m.complete && m.tagged && m.len == 0 && m.stag == 0x99 && !m.contiguous);
 	cr_expect(!p.dst && !p.predicted);
 
 	/* A message that ends without payload; its STag field means nothing there. */
@@ -235,7 +253,7 @@ Test(ddp_recv, zero_length)
 	cr_assert_eq(receive(tagged(STAG, BASE + 8, false), 8, &p, &m), XIW_DDP_OK);
 	cr_expect(p.predicted);
 	cr_assert_eq(receive(tagged(0, 0, true), 0, &p, &m), XIW_DDP_OK);
-	cr_expect(m.complete && m.len == 16 && m.stag == STAG && m.to_known && m.to == BASE);
+	cr_expect(m.complete && m.len == 16 && m.stag == STAG && m.contiguous && m.to == BASE);
 
 	/* Untagged: takes a buffer, even one of no octets. */
 	cr_assert_eq(receive(untagged(0, 1, 0, true), 0, &p, &m), XIW_DDP_UNTAGGED_NO_BUFFER);

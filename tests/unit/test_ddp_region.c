@@ -22,6 +22,28 @@ static uint32_t rnd(void)
 	return x;
 }
 
+static const uint32_t *given; /* if there are any, instead of numbers at random */
+
+static int number(void *ctx, uint32_t *n)
+{
+	(void)ctx;
+	*n = given ? *given++ : rnd();
+	return 0;
+}
+
+static int none(void *ctx, uint32_t *n)
+{
+	(void)ctx, (void)n;
+	return -EIO;
+}
+
+static int nine(void *ctx, uint32_t *n)
+{
+	(void)ctx;
+	*n = 9;
+	return 0;
+}
+
 static struct xiw_ddp_region_opts opts_fixed(uint32_t stag)
 {
 	return (struct xiw_ddp_region_opts){
@@ -40,7 +62,7 @@ Test(ddp_region, any_stag_can_be_asked_for)
 	struct xiw_ddp_table t;
 	uint32_t stag;
 
-	xiw_ddp_table_init(&t, 1);
+	xiw_ddp_table_init(&t, number, NULL);
 	for (int i = 0; i < 5; i++) {
 		struct xiw_ddp_region_opts o = opts_fixed(stags[i]);
 
@@ -61,7 +83,7 @@ Test(ddp_region, arguments)
 	struct xiw_ddp_table t;
 	uint32_t stag;
 
-	xiw_ddp_table_init(&t, 1);
+	xiw_ddp_table_init(&t, number, NULL);
 	o.len = 0;
 	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), -EINVAL);
 	o = opts_fixed(7);
@@ -81,44 +103,42 @@ Test(ddp_region, arguments)
 	xiw_ddp_table_free(&t);
 }
 
-/* A chosen STag differs from the one before it in the same slot, and takes none that is in use. */
+/* A chosen STag is what the source says, but for 0 and for those that are in use. */
 Test(ddp_region, chosen_stags)
 {
-	struct xiw_ddp_region_opts o = opts_fixed(0);
-	uint32_t first[16], stag;
+	struct xiw_ddp_region_opts o = opts_fixed(7);
 	struct xiw_ddp_table t;
+	uint32_t stag;
 
-	xiw_ddp_table_init(&t, SEED);
-	o.fixed = false;
-	for (int i = 0; i < 16; i++) {
-		cr_assert_eq(xiw_ddp_region_register(&t, &o, &first[i]), 0);
-		for (int j = 0; j < i; j++)
-			cr_expect_neq(first[i], first[j]);
-	}
-	/* All 16 slots are taken: one freed is the next used. */
-	cr_assert_eq(xiw_ddp_region_invalidate(&t, first[3]), 0);
+	xiw_ddp_table_init(&t, number, NULL);
 	cr_assert_eq(xiw_ddp_region_register(&t, &o, &stag), 0);
-	cr_expect_eq(stag & ~0xffu, first[3] & ~0xffu);
-	cr_expect_neq(stag, first[3]);
-	cr_expect_null(xiw_ddp_region_lookup(&t, first[3]));
+	o.fixed = false;
+	given = (const uint32_t[]){ 0, 7, 0x80000000, 0x80000000, 7, 0, 1 };
+	cr_assert_eq(xiw_ddp_region_register(&t, &o, &stag), 0);
+	cr_expect_eq(stag, 0x80000000);
+	cr_assert_eq(xiw_ddp_region_register(&t, &o, &stag), 0);
+	cr_expect_eq(stag, 1);
+	given = NULL;
 	xiw_ddp_table_free(&t);
 }
 
-/* A caller holds every STag but one of the slot's 256. */
-Test(ddp_region, chosen_stag_avoids_fixed_ones)
+/* Without a source, with one that has nothing, and with one that always says the same. */
+Test(ddp_region, no_stag_to_be_had)
 {
-	struct xiw_ddp_region_opts o;
+	struct xiw_ddp_region_opts o = opts_fixed(9);
 	struct xiw_ddp_table t;
-	uint32_t stag, spare;
+	uint32_t stag;
 
-	xiw_ddp_table_init(&t, 0); /* seed 0: slot n has the STags n << 8 | key */
-	for (uint32_t key = 0; key < 255; key++) {
-		o = opts_fixed(255 << 8 | key);
-		cr_assert_eq(xiw_ddp_region_register(&t, &o, &stag), 0);
-	}
+	xiw_ddp_table_init(&t, NULL, NULL);
+	cr_assert_eq(xiw_ddp_region_register(&t, &o, &stag), 0);
 	o.fixed = false;
-	cr_assert_eq(xiw_ddp_region_register(&t, &o, &spare), 0);
-	cr_expect_eq(spare, 255 << 8 | 255);
+	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), -EINVAL);
+	t.random = none;
+	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), -EIO);
+	t.random = nine;
+	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), -ENOSPC);
+	t.random = number;
+	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), 0);
 	xiw_ddp_table_free(&t);
 }
 
@@ -150,7 +170,7 @@ Test(ddp_region, check)
 		{ 42, 1, 9, RW, BASE, UINT64_MAX, XIW_DDP_TAGGED_TO_WRAP },
 	};
 
-	xiw_ddp_table_init(&t, 1);
+	xiw_ddp_table_init(&t, number, NULL);
 	o.base = BASE;
 	o.stream = 9;
 	cr_assert_eq(xiw_ddp_region_register(&t, &o, &stag), 0);
@@ -178,7 +198,7 @@ Test(ddp_region, random)
 	struct xiw_ddp_table t;
 	uint32_t n = 0, peak = 0, stag;
 
-	xiw_ddp_table_init(&t, SEED);
+	xiw_ddp_table_init(&t, number, NULL);
 	for (int step = 0; step < STEPS; step++) {
 		if (n && (n == N || rnd() % 5 < 2)) {
 			uint32_t i = rnd() % n;

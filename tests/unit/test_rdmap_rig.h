@@ -20,6 +20,13 @@ static struct xiw_rdmap_stream s;
 static uint8_t memory[SIZE];
 static uint32_t rd, wr, other_pd, other_stream, bound, bound_wr;
 
+static inline int number(void *ctx, uint32_t *n)
+{
+	(void)ctx;
+	*n = (uint32_t)table.serial + 1;
+	return 0;
+}
+
 static inline uint32_t region(uint32_t pd, uint32_t stream, uint32_t access)
 {
 	const struct xiw_ddp_region_opts o = {
@@ -42,7 +49,7 @@ static inline void begin(void)
 		.table = &table, .pd = PD, .stream = STREAM, .depth = DEPTH, .ird_max = 2
 	};
 
-	xiw_ddp_table_init(&table, 1);
+	xiw_ddp_table_init(&table, number, NULL);
 	rd = region(PD, 0, XIW_DDP_REMOTE_READ);
 	wr = region(PD, 0, XIW_DDP_REMOTE_WRITE);
 	other_pd = region(PD + 1, 0, XIW_DDP_REMOTE_READ | XIW_DDP_REMOTE_WRITE);
@@ -87,11 +94,14 @@ static inline enum xiw_rdmap_verdict in_untagged(uint8_t control, uint32_t qn, c
 static inline enum xiw_rdmap_verdict in_tagged(uint8_t control, uint32_t stag, uint64_t to,
 					       uint64_t len)
 {
+	const struct xiw_ddp_region *r = xiw_ddp_region_lookup(&table, stag);
 	const struct xiw_rdmap_in m = {
 		.tagged = true,
+		.contiguous = len,
 		.stag = stag,
 		.to = to,
 		.len = len,
+		.serial = r ? r->serial : 0,
 		.rsvdulp = &control,
 		.header = header,
 		.header_len = 14,

@@ -172,6 +172,24 @@ Test(rdmap_stream, passed_on)
 }
 
 /* Rule 15, and the limit of section 6.1. */
+/* Section 5.1: Writes go to DDP in the order submitted, whatever is between them or waits in front of them. */
+Test(rdmap_stream, writes_in_order)
+{
+	static const enum xiw_rdma_kind kinds[] = { XIW_RDMA_WRITE, XIW_RDMA_WRITE, XIW_RDMA_SEND,
+						    XIW_RDMA_WRITE, XIW_RDMA_READ,  XIW_RDMA_WRITE,
+						    XIW_RDMA_SEND,  XIW_RDMA_WRITE };
+	struct xiw_rdmap_out out;
+
+	for (uint64_t i = 0; i < DEPTH; i++)
+		cr_assert_eq(post(kinds[i], 0, i + 1), 0);
+	for (uint64_t i = 0; i < DEPTH; i++) {
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+		cr_expect_eq(out.id, i);
+		cr_expect_eq(out.tagged, kinds[i] == XIW_RDMA_WRITE);
+		cr_expect(!out.tagged || (out.len == i + 1 && out.rsvdulp[0] == 0x40));
+	}
+}
+
 Test(rdmap_stream, order_and_limit)
 {
 	struct xiw_rdmap_out out;

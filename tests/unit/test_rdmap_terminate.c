@@ -105,6 +105,160 @@ Test(rdmap_terminate, source_goes)
 	cr_expect(left.src_stag == rd && left.src_to == BASE + 1 + 60);
 }
 
+/* Another region gets the STag: with the same rights, in the same place, of the same length. */
+static void replace(uint32_t stag, uint32_t access)
+{
+	static uint8_t others[SIZE];
+	const struct xiw_ddp_region_opts o = { .ptr = others,
+					       .len = SIZE,
+					       .base = BASE,
+					       .pd = PD,
+					       .access = access,
+					       .fixed = true,
+					       .stag = stag };
+	uint32_t got;
+
+	cr_assert_eq(xiw_ddp_region_invalidate(&table, stag), 0);
+	cr_assert_eq(xiw_ddp_region_register(&table, &o, &got), 0);
+}
+
+/* A Read is of the region that it was admitted for, and of no other that has its STag since. */
+Test(rdmap_terminate, source_is_another)
+{
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_read left;
+
+	cr_assert_eq(in_read(100, rd, BASE, 0x500), XIW_RDMAP_HANDLED);
+	replace(rd, XIW_DDP_REMOTE_READ);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), -EPROTO);
+	expect_failed(XIW_RDMAP_STAG, true, true);
+
+	anew();
+	cr_assert_eq(in_read(100, rd, BASE, 0x500), XIW_RDMAP_HANDLED);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect(out.from_region && out.buf == memory);
+	replace(rd, XIW_DDP_REMOTE_READ);
+	cr_expect(!xiw_rdmap_readable(&s, out.id, 60));
+	expect_failed(XIW_RDMAP_STAG, true, true);
+	xiw_rdmap_read_decode(&left, s.info.sent.read_request);
+	cr_expect(left.sink_to == 0x500 + 60 && left.size == 40);
+
+	/* One that comes afterwards is of the new one. */
+	anew();
+	replace(rd, XIW_DDP_REMOTE_READ);
+	cr_assert_eq(in_read(100, rd, BASE, 0x500), XIW_RDMAP_HANDLED);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect(out.from_region && out.buf != memory);
+	cr_expect(xiw_rdmap_readable(&s, out.id, 60));
+}
+
+/* ---- segments ---------------------------------------------------------------------------------- */
+
+static enum xiw_rdmap_error segment(bool in_turn, bool tagged, uint8_t control, uint32_t qn,
+				    uint32_t stag, uint64_t to, uint32_t len, uint64_t before)
+{
+	const struct xiw_ddp_region *r = xiw_ddp_region_lookup(&table, stag);
+	const struct xiw_rdmap_seg g = {
+		.tagged = tagged,
+		.control = control,
+		.qn = qn,
+		.stag = stag,
+		.to = to,
+		.len = len,
+		.serial = len && r ? r->serial : 0,
+		.in_turn = in_turn,
+		.before = before,
+	};
+
+	return xiw_rdmap_check_segment(&s, &g);
+}
+
+/* Version and opcode are of every segment, and known before its payload is anywhere. */
+Test(rdmap_terminate, segment_of_no_message)
+{
+	for (unsigned int control = 0; control < 256; control++) {
+		const unsigned int opcode = control & 15;
+		enum xiw_rdmap_error version = control >> 6 == 1 ? XIW_RDMAP_OK : XIW_RDMAP_VERSION;
+
+		for (unsigned int qn = 0; qn < 5; qn++) {
+			const bool tagged = qn == 4;
+			const bool right = tagged    ? opcode == 0
+					   : qn == 0 ? opcode >= 3 && opcode <= 6
+					   : qn == 1 ? opcode == 1
+						     : qn == 2 && opcode == 7;
+			const enum xiw_rdmap_error want = version ? version
+							  : right ? XIW_RDMAP_OK
+								  : XIW_RDMAP_OPCODE;
+
+			for (int turn = 0; turn < 2; turn++)
+				cr_expect_eq(segment(turn, tagged, (uint8_t)control,
+						     tagged ? 0 : qn, wr, BASE, 10, 0),
+					     want, "%02x, queue %u", control, qn);
+		}
+	}
+	cr_expect_eq(s.state, XIW_RDMAP_OPEN, "nothing has changed: the CRC may be wrong");
+}
+
+/* The answer to a Read: each segment where the one before it ended, and in the region that was named. */
+Test(rdmap_terminate, segments_of_an_answer)
+{
+	struct xiw_rdmap_out out;
+
+	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE, 10, 0), XIW_RDMAP_OPCODE);
+	cr_expect_eq(segment(false, true, 0x42, 0, wr, BASE, 10, 0), XIW_RDMAP_OPCODE);
+	cr_assert_eq(post(XIW_RDMA_READ, 0, 200), 0);
+	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE, 10, 0), XIW_RDMAP_OPCODE);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE, 100, 0), XIW_RDMAP_OK);
+	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE + 100, 100, 100), XIW_RDMAP_OK);
+	cr_expect_eq(segment(true, true, 0x42, 0, 0xdead, 7, 0, 100), XIW_RDMAP_OK);
+	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE, 100, 100), XIW_RDMAP_STREAM);
+	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE + 1, 100, 0), XIW_RDMAP_STREAM);
+	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE, 201, 0), XIW_RDMAP_STREAM);
+	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE + 100, 101, 100), XIW_RDMAP_STREAM);
+	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE + 201, 1, 201), XIW_RDMAP_STREAM);
+	cr_expect_eq(segment(true, true, 0x42, 0, bound_wr, BASE, 100, 0), XIW_RDMAP_STREAM);
+	/* Early, what is in front of it is not known. */
+	cr_expect_eq(segment(false, true, 0x42, 0, wr, BASE + 100, 100, 0), XIW_RDMAP_OK);
+	replace(wr, XIW_DDP_REMOTE_WRITE);
+	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE, 100, 0), XIW_RDMAP_STREAM);
+}
+
+/* The first segments went to the sink's region, the last one ends the message: all of them count. */
+Test(rdmap_terminate, answer_in_pieces)
+{
+	const struct {
+		bool contiguous, other;
+	} t[] = { { false, false }, { true, true }, { true, false } };
+	const uint8_t control = 0x42;
+	struct xiw_rdmap_out out;
+	uint32_t none;
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct xiw_rdmap_in m = {
+			.tagged = true,
+			.contiguous = t[i].contiguous,
+			.stag = wr,
+			.to = BASE,
+			.len = 200,
+			.rsvdulp = &control,
+			.header = header,
+			.header_len = 14,
+		};
+
+		cr_assert_eq(post(XIW_RDMA_READ, 0, 200), 0);
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+		if (t[i].other)
+			replace(wr, XIW_DDP_REMOTE_WRITE);
+		m.serial = xiw_ddp_region_lookup(&table, wr)->serial;
+		cr_expect_eq(xiw_rdmap_received(&s, &m, &none),
+			     i < 2 ? XIW_RDMAP_ERROR : XIW_RDMAP_HANDLED, "case %zu", i);
+		if (i < 2)
+			expect_failed(XIW_RDMAP_STREAM, true, false);
+		anew();
+	}
+}
+
 /* Section 5.2.2: the STag, Tagged Offset and length of the request. */
 Test(rdmap_terminate, wrong_answers)
 {

@@ -152,7 +152,7 @@ static void open_stream(void)
 {
 	struct xiw_ddp_rx_opts o = { .table = &table, .pd = PD, .stream = STREAM, .depth = DEPTH };
 
-	xiw_ddp_table_init(&table, 1);
+	xiw_ddp_table_init(&table, NULL, NULL);
 	region(STAG, PD, XIW_DDP_ANY_STREAM);
 	region(STAG + 1, PD + 1, XIW_DDP_ANY_STREAM);
 	region(STAG + 2, PD, STREAM + 1);
@@ -251,7 +251,7 @@ Test(rfc5041, stag_association)
 	struct xiw_ddp_rx_opts o = { .table = &table, .nqueues = 1, .depth = 1 };
 	struct xiw_ddp_rx *r[2][2];
 
-	xiw_ddp_table_init(&table, 1);
+	xiw_ddp_table_init(&table, NULL, NULL);
 	for (uint32_t pd = 0; pd < 2; pd++) {
 		region(10 * pd, pd, XIW_DDP_ANY_STREAM);
 		region(10 * pd + 1, pd, 1);

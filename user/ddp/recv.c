@@ -114,6 +114,7 @@ static enum xiw_ddp_error view_load(struct xiw_ddp_rx *rx, const struct xiw_ddp_
 		return err;
 	rx->view = (struct xiw_ddp_view){
 		.generation = rx->table->generation,
+		.serial = r->serial,
 		.stag = r->stag,
 		.base = r->base,
 		.len = r->len,
@@ -145,6 +146,7 @@ static enum xiw_ddp_error place_tagged(struct xiw_ddp_rx *rx, const struct xiw_d
 		off = h->to - rx->view.base;
 	}
 	p->dst = rx->view.ptr + off;
+	p->serial = rx->view.serial;
 	/* The address as well: the STag may have come to mean another buffer since. */
 	p->predicted = next->dst == p->dst && next->tagged && next->to == h->to &&
 		       next->stag == h->stag;
@@ -205,8 +207,7 @@ static enum xiw_ddp_error place_untagged(struct xiw_ddp_rx *rx, const struct xiw
 enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
 				    uint32_t payload_len, struct xiw_ddp_place *p)
 {
-	p->dst = NULL;
-	p->predicted = false;
+	*p = (struct xiw_ddp_place){ .dst = NULL };
 	if (rx->error)
 		return rx->error;
 	if (h->dv != XIW_DDP_VERSION)
@@ -258,6 +259,17 @@ static void expect_after(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, uin
 
 /* ---- Delivery ----------------------------------------------------------------------------- */
 
+/* Of the registration that has the STag. It was placed by now, so there is one, unless the caller took its time. */
+static uint64_t serial_of(const struct xiw_ddp_rx *rx, uint32_t stag)
+{
+	const struct xiw_ddp_region *r;
+
+	if (view_holds(rx, stag))
+		return rx->view.serial;
+	r = xiw_ddp_region_lookup(rx->table, stag);
+	return r ? r->serial : 0;
+}
+
 static void deliver_tagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, uint32_t len,
 			   struct xiw_ddp_msg *m)
 {
@@ -267,10 +279,13 @@ static void deliver_tagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, u
 		*t = (struct xiw_ddp_tagged){ .open = true, .stag = h->stag };
 	}
 	if (len) {
+		uint64_t serial = serial_of(rx, h->stag);
+
 		if (!t->len) {
 			t->contiguous = true;
 			t->start = h->to;
-		} else if (h->to != t->end || h->stag != t->stag) {
+			t->serial = serial;
+		} else if (h->to != t->end || h->stag != t->stag || serial != t->serial) {
 			t->contiguous = false;
 		}
 		t->stag = h->stag;
@@ -285,9 +300,10 @@ static void deliver_tagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, u
 		.tagged = true,
 		.len = t->len,
 		.stag = t->stag,
-		.to_known = t->contiguous,
+		.contiguous = t->contiguous,
 		.to = t->start,
 		.to_end = t->end,
+		.serial = t->serial,
 	};
 	memcpy(m->rsvdulp, h->rsvdulp, sizeof(m->rsvdulp));
 }

@@ -48,6 +48,7 @@ struct xiw_ddp_next {
 /* The region last written, good while the generation is the table's. */
 struct xiw_ddp_view {
 	uint64_t generation;
+	uint64_t serial; /* of the registration */
 	uint32_t stag;
 	uint64_t base;
 	uint64_t len;
@@ -57,8 +58,9 @@ struct xiw_ddp_view {
 /* The Tagged message that is being delivered. */
 struct xiw_ddp_tagged {
 	bool open;
-	bool contiguous; /* each segment began where the one before it ended */
+	bool contiguous; /* each segment began where the one before it ended, in the same region */
 	uint32_t stag;
+	uint64_t serial; /* of that region's registration: another may have the STag by now */
 	uint64_t start;
 	uint64_t end;
 	uint64_t len;
@@ -88,8 +90,9 @@ struct xiw_ddp_rx_opts {
 };
 
 struct xiw_ddp_place {
-	uint8_t *dst;	/* NULL for a segment without payload */
-	bool predicted; /* see xiw_ddp_rx_place() */
+	uint8_t *dst;	 /* NULL for a segment without payload */
+	bool predicted;	 /* see xiw_ddp_rx_place() */
+	uint64_t serial; /* tagged, with payload: of the region's registration */
 };
 
 /* Set only if complete. */
@@ -101,9 +104,14 @@ struct xiw_ddp_msg {
 
 	/* Tagged. The STag of a message without payload was not checked (section 5.2). */
 	uint32_t stag;
-	bool to_known;	 /* has payload, and each segment began where the one before it ended */
-	uint64_t to;	 /* of the first octet, if to_known */
-	uint64_t to_end; /* to + len, if to_known */
+	/*
+	 * Has payload, all of it in one region, and each segment began where the one before it ended. Else the octets
+	 * went where the segments said, some perhaps several times: [to, to + len) is no place that they are at.
+	 */
+	bool contiguous;
+	uint64_t to;	 /* of the first octet that came, if there is payload */
+	uint64_t to_end; /* to + len, if contiguous */
+	uint64_t serial; /* of the region's registration, if contiguous */
 
 	/* Untagged: the posted buffer is the caller's again. */
 	uint32_t qn;
@@ -155,8 +163,8 @@ enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_
  * Placement was allowed and the payload is in place. An error fails the stream.
  *
  * That messages came whole follows from the order: TCP loses nothing, so the segments since the
- * last L bit are the message. Gaps left by the sender are not looked for (section 5.2, last
- * paragraph).
+ * last L bit are the message. Gaps left by the sender are no error here (section 5.2, last
+ * paragraph): m->contiguous tells the ULP of them.
  */
 enum xiw_ddp_error xiw_ddp_rx_deliver(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
 				      uint32_t payload_len, struct xiw_ddp_msg *m);

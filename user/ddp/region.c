@@ -9,13 +9,14 @@
 #define FIRST_SLOTS 16u
 #define ACCESS_ALL (XIW_DDP_REMOTE_WRITE | XIW_DDP_REMOTE_READ)
 
-void xiw_ddp_table_init(struct xiw_ddp_table *t, uint32_t seed)
+void xiw_ddp_table_init(struct xiw_ddp_table *t, xiw_ddp_random random, void *random_ctx)
 {
 	*t = (struct xiw_ddp_table){
 		.generation = 1,
 		.free_head = NO_SLOT,
 		.free_tail = NO_SLOT,
-		.seed = seed,
+		.random = random,
+		.random_ctx = random_ctx,
 	};
 }
 
@@ -23,7 +24,7 @@ void xiw_ddp_table_free(struct xiw_ddp_table *t)
 {
 	free(t->slots);
 	free(t->cells);
-	xiw_ddp_table_init(t, t->seed);
+	xiw_ddp_table_init(t, t->random, t->random_ctx);
 }
 
 static uint32_t cell_home(const struct xiw_ddp_table *t, uint32_t stag)
@@ -106,20 +107,19 @@ static int grow(struct xiw_ddp_table *t)
 }
 
 /*
- * 24 bits of slot number, spread by the seed (a multiplication by an odd number loses nothing), and
- * an 8-bit key that changes at each use of the slot, so that the STag of an old registration does
- * not reach a new one. 0 is left to those who ask for it.
+ * All 32 bits anew for each registration: neither the slot nor what it was used for before is in them. At most one
+ * number in 256 is taken, so that a source worth its name is not asked in vain for long. 0 is left to those who ask for it.
  */
-static int choose_stag(struct xiw_ddp_table *t, uint32_t slot, uint32_t *stag)
+static int choose_stag(struct xiw_ddp_table *t, uint32_t *stag)
 {
-	uint32_t index = (slot * (t->seed | 1) + (t->seed >> 8)) & (XIW_DDP_MAX_REGIONS - 1);
+	int err = t->random ? 0 : -EINVAL;
 
-	for (int tries = 0; tries < 256; tries++) {
-		*stag = index << 8 | ++t->slots[slot].key;
-		if (*stag && !xiw_ddp_region_lookup(t, *stag))
+	for (int tries = 0; !err && tries < 256; tries++) {
+		err = t->random(t->random_ctx, stag);
+		if (!err && *stag && !xiw_ddp_region_lookup(t, *stag))
 			return 0;
 	}
-	return -ENOSPC;
+	return err ? err : -ENOSPC;
 }
 
 static bool opts_valid(const struct xiw_ddp_region_opts *o)
@@ -150,7 +150,7 @@ int xiw_ddp_region_register(struct xiw_ddp_table *t, const struct xiw_ddp_region
 	slot = t->free_head;
 	s = &t->slots[slot];
 	if (!o->fixed) {
-		err = choose_stag(t, slot, &chosen);
+		err = choose_stag(t, &chosen);
 		if (err)
 			return err;
 	}

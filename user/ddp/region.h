@@ -38,7 +38,6 @@ struct xiw_ddp_region {
 struct xiw_ddp_slot {
 	struct xiw_ddp_region region;
 	uint32_t next_free;
-	uint8_t key; /* low octet of the last STag chosen for this slot */
 	bool used;
 };
 
@@ -46,6 +45,9 @@ struct xiw_ddp_cell {
 	uint32_t stag;
 	uint32_t slot; /* + 1; 0: the cell is empty */
 };
+
+/* Sets *number to 32 random bits: 0, or a negative errno if there are none. */
+typedef int (*xiw_ddp_random)(void *ctx, uint32_t *number);
 
 struct xiw_ddp_table {
 	/*
@@ -60,7 +62,8 @@ struct xiw_ddp_table {
 	uint32_t shift; /* of a 32-bit hash, down to the number of a cell */
 	uint32_t free_head;
 	uint32_t free_tail;
-	uint32_t seed;
+	xiw_ddp_random random;
+	void *random_ctx;
 };
 
 struct xiw_ddp_region_opts {
@@ -75,16 +78,15 @@ struct xiw_ddp_region_opts {
 };
 
 /*
- * seed: a random number. STags are spread by it so that one does not tell the next and every engine
- * does not start with the same ones (RFC 5042 section 6.1.1); that stops mistakes, not an attacker
- * who sees several STags. What keeps peers apart is protection domains and binding.
+ * random: where chosen STags come from, each of them by itself: all that are known say nothing of another, if the source
+ * is as good (RFC 5040 section 8.1.1 rule 8, RFC 5042 section 6.1.1). NULL: every caller asks for an STag of its own.
  */
-void xiw_ddp_table_init(struct xiw_ddp_table *t, uint32_t seed);
+void xiw_ddp_table_init(struct xiw_ddp_table *t, xiw_ddp_random random, void *random_ctx);
 void xiw_ddp_table_free(struct xiw_ddp_table *t);
 
 /*
  * The only call that allocates. Returns 0, -EINVAL, -EEXIST (the STag asked for is taken), -ENOSPC
- * (too many regions) or -ENOMEM.
+ * (too many regions), -ENOMEM, or the source's error.
  */
 int xiw_ddp_region_register(struct xiw_ddp_table *t, const struct xiw_ddp_region_opts *opts,
 			    uint32_t *stag);

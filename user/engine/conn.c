@@ -134,9 +134,17 @@ const void *xiw_conn_private_data(const struct xiw_conn *c, size_t *len)
 	return c->peer.pd;
 }
 
+int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
+{
+	/* No message can come any more; what is held back is not the end yet. */
+	if (c->eof_told || c->state == XIW_DEAD)
+		return -ESHUTDOWN;
+	return xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data);
+}
+
 int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
 {
-	return xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data);
+	return c->ulp ? -EINVAL : xiw_post_recv(c, qn, buf, len, user_data);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------- */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -343,7 +342,6 @@ static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
 int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **engine)
 {
 	struct xiw_engine *e = aligned_alloc(64, (sizeof(*e) + 63) & ~63ul);
-	uint32_t seed = 0;
 	int err;
 
 	if (!e)
@@ -371,9 +369,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 		e->kept[i].next_free = e->kept_free;
 		e->kept_free = &e->kept[i];
 	}
-	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
-		seed = (uint32_t)e->now_ns;
-	xiw_ddp_table_init(&e->regions, seed);
+	xiw_ddp_table_init(&e->regions, xiw_random, NULL);
 	*engine = e;
 	return 0;
 fail:

@@ -49,6 +49,12 @@ static bool place(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw
 	return !p->dst || xiw_mpa_place(f, v, n, off, p->dst);
 }
 
+static int ask_ulp(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
+		   const struct xiw_ddp_place *p, bool in_turn)
+{
+	return c->ulp ? c->ulp->check(c, h, len, p, in_turn) : 0;
+}
+
 /*
  * An FPDU before its turn (RFC 5044 section 6, RFC 5041 section 5.3): placed if its CRC is right and DDP
  * has a place for it already; nothing else changes. 1: placed; 0: not; -EBADMSG: wrong CRC.
@@ -68,7 +74,8 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 		return 0; /* the first FPDU may take an MSN without a buffer */
 	raw = header(f, v, n, got, copy);
 	if (!raw || xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len) ||
-	    xiw_ddp_rx_place(c->ddp, &h, f->ulpdu_len - h.len, &p))
+	    xiw_ddp_rx_place(c->ddp, &h, f->ulpdu_len - h.len, &p) ||
+	    ask_ulp(c, &h, f->ulpdu_len - h.len, &p, false))
 		return 0;
 	if (p.dst && !xiw_mpa_place(f, v, n, h.len, p.dst))
 		return 0;
@@ -76,22 +83,36 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 	return 1;
 }
 
-static void deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m)
+void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m)
 {
+	const bool scattered = m->tagged && m->len && !m->contiguous;
 	struct xiw_completion done = {
 		.user_data = m->tagged ? c->opts.user_data : m->buf.user_data,
 		.conn = c,
 		.event = m->tagged ? XIW_EV_WRITTEN : XIW_EV_RECEIVED,
-		.length = m->len,
+		.length = scattered ? 0 : m->len,
 		.to = m->to,
 		.stag = m->stag,
 		.qn = m->qn,
 		.msn = m->msn,
+		.flags = scattered ? XIW_COMPLETION_SCATTERED : 0,
 	};
 
 	memcpy(done.rsvdulp, m->rsvdulp, sizeof(done.rsvdulp));
+	xiw_complete_app(c->engine, &done);
+}
+
+/* A ULP that has something against the message quotes the last segment's header. */
+static void deliver(struct xiw_conn *c, const struct xiw_fpdu *f, const uint8_t *raw, uint32_t len,
+		    const struct xiw_ddp_msg *m)
+{
 	c->messages++;
-	xiw_complete(c->engine, &done);
+	if (!c->ulp) {
+		xiw_deliver(c, m);
+		return;
+	}
+	quote(c, f, raw, len);
+	c->ulp->message(c, m);
 }
 
 /* With the first one a Responder may send (RFC 5044 section 7.1.2 rule 4), what is queued first. */
@@ -110,6 +131,7 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 	uint32_t got = header_max(f), payload;
 	struct xiw_ddp_place p = {};
 	enum xiw_ddp_error err;
+	int refused = 0;
 	uint8_t copy[XIW_DDP_HDR_MAX];
 	const uint8_t *raw = header(f, v, n, got, copy);
 	struct xiw_ddp_msg m;
@@ -134,11 +156,18 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 			return took > 0 ? 0 : took;
 	}
 	err = xiw_ddp_rx_place(c->ddp, &h, payload, &p);
-	if (err)
+	if (!err)
+		refused = ask_ulp(c, &h, payload, &p, true);
+	if (err || refused)
 		p.dst = NULL;
 	/* A header that makes no sense may be a damaged one: the CRC is asked before the peer is blamed. */
 	if (!place(c, f, v, n, h.len, &p, how))
 		return -EBADMSG;
+	if (refused) {
+		quote(c, f, raw, h.len);
+		c->ulp->refuse(c, refused);
+		return -EPROTO;
+	}
 	if (!err)
 		err = xiw_ddp_rx_deliver(c->ddp, &h, payload, &m);
 	else
@@ -152,9 +181,6 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		c->placed_kernel += payload;
 	if (!m.complete)
 		return 0;
-	/* A ULP that has something against the message quotes the last segment's header. */
-	if (c->ulp)
-		quote(c, f, raw, h.len);
-	deliver(c, &m);
+	deliver(c, f, raw, h.len, &m);
 	return c->rx_dead ? -EPROTO : 0;
 }

@@ -142,6 +142,15 @@ struct xiw_ulp {
 	/* Has every completion first. False: the application is to have it as it is. */
 	bool (*completion)(struct xiw_conn *c, const struct xiw_completion *done);
 	/*
+	 * May this segment, which DDP has a place for, be placed? 0, or a number of the ULP's, which refuse() is then
+	 * called with if the segment's CRC is right and it is in its turn; c->error_header has its header by then.
+	 */
+	int (*check)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
+		     const struct xiw_ddp_place *p, bool in_turn);
+	void (*refuse)(struct xiw_conn *c, int why);
+	/* A message that DDP has delivered; c->error_header has the header of its last segment. */
+	void (*message)(struct xiw_conn *c, const struct xiw_ddp_msg *m);
+	/*
 	 * The regions have changed: may a message queued with xiw_send_from_region() still be read, from `off`
 	 * on? If not, it has failed the stream.
 	 */
@@ -502,6 +511,8 @@ enum xiw_fpdu_how {
 };
 int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		    unsigned int n, unsigned int how);
+/* A message to the application. */
+void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m);
 int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		   unsigned int n);
 
@@ -517,6 +528,8 @@ void xiw_send_done(struct xiw_conn *c, int res);
 void xiw_send_flush(struct xiw_conn *c);
 void xiw_stages_free(struct xiw_engine *e);
 void xiw_send_cancel(struct xiw_conn *c);
+/* xiw_conn_send(), for a ULP. */
+int xiw_send(struct xiw_conn *c, const struct xiw_message *m);
 int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m);
 
 /* connect.c */
@@ -540,10 +553,14 @@ void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error);
 /* opts.c: from the application's, of whatever size, to complete ones; -EINVAL */
 int xiw_conn_opts_take(struct xiw_conn_opts *own, const struct xiw_conn_opts *theirs,
 		       bool initiator);
+/* region.c */
+int xiw_random(void *ctx, uint32_t *number);
 
 /* conn.c */
 int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 		 struct xiw_conn **conn);
+/* xiw_conn_post_recv(), for a ULP. */
+int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data);
 void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_ddp_error ddp);
 void xiw_conn_failed(struct xiw_conn *c);
 void xiw_conn_end(struct xiw_conn *c, int error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/random.h>
 
 #include "base/opts.h"
 #include "engine/internal.h"
@@ -9,6 +10,18 @@
 #define REGION_OPTS_FIRST 40
 
 XIW_OPTS_WHOLE(struct xiw_region_opts, access);
+
+/* From the kernel, for each STag: nothing is kept that could be told, or be the same in two processes. */
+int xiw_random(void *ctx, uint32_t *number)
+{
+	ssize_t n;
+
+	(void)ctx;
+	do
+		n = getrandom(number, sizeof(*number), 0);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n == sizeof(*number) ? 0 : -EIO;
+}
 
 static int ddp_access(unsigned int access, uint32_t *rights)
 {

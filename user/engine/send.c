@@ -479,6 +479,11 @@ void xiw_send_cancel(struct xiw_conn *c)
 
 int xiw_conn_send(struct xiw_conn *c, const struct xiw_message *m)
 {
+	return c->ulp ? -EINVAL : xiw_send(c, m);
+}
+
+int xiw_send(struct xiw_conn *c, const struct xiw_message *m)
+{
 	struct xiw_queued *q;
 	int err;
 
@@ -508,7 +513,7 @@ int xiw_conn_send(struct xiw_conn *c, const struct xiw_message *m)
 /* A ULP's message from a region, which may go before all of it was sent. */
 int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m)
 {
-	int err = xiw_conn_send(c, m);
+	int err = xiw_send(c, m);
 
 	if (!err)
 		queued(c, c->send_count - 1)->generation = c->engine->regions.generation;

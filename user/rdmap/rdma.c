@@ -8,6 +8,7 @@
 
 #include "base/opts.h"
 #include "engine/internal.h"
+#include "rdmap/error.h"
 #include "rdmap/stream.h"
 
 /* Of the first release. */
@@ -77,7 +78,7 @@ static int give(struct xiw_conn *c, const struct xiw_rdmap_out *out)
 	};
 
 	memcpy(m.rsvdulp, out->rsvdulp, sizeof(m.rsvdulp));
-	return out->from_region ? xiw_send_from_region(c, &m) : xiw_conn_send(c, &m);
+	return out->from_region ? xiw_send_from_region(c, &m) : xiw_send(c, &m);
 }
 
 /* Passes on what DDP has room for, and closes when that was asked for and all is done. */
@@ -130,7 +131,7 @@ static void end_stream(struct xiw_rdma *r)
 		 */
 		if (r->s.info.sent.layer != XIW_RDMA_LAYER_LLP || c->mpa_error == XIW_MPA_ERR_RTR)
 			c->may_send = true;
-		if (!c->may_send || xiw_conn_send(c, &m))
+		if (!c->may_send || xiw_send(c, &m))
 			r->s.info.sent.present = false;
 	}
 	if (!c->may_send) {
@@ -168,34 +169,73 @@ static void on_closed(struct xiw_rdma *r, const struct xiw_completion *done)
 
 static void post_request(struct xiw_rdma *r, uint64_t i)
 {
-	xiw_conn_post_recv(r->conn, XIW_RDMAP_QN_READ, r->requests[i], XIW_RDMAP_READ_LEN, i);
+	xiw_post_recv(r->conn, XIW_RDMAP_QN_READ, r->requests[i], XIW_RDMAP_READ_LEN, i);
 }
 
-static void on_message(struct xiw_rdma *r, const struct xiw_completion *done)
+/* A Send is the application's. */
+static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t invalidated)
 {
-	struct xiw_conn *c = r->conn;
-	const bool tagged = done->event == XIW_EV_WRITTEN;
+	struct xiw_ddp_msg send = *m;
+
+	send.stag = invalidated;
+	xiw_deliver(c, &send);
+}
+
+static int check(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
+		 const struct xiw_ddp_place *p, bool in_turn)
+{
+	const struct xiw_ddp_tagged *t = &c->ddp->tagged;
+	struct xiw_rdma *r = c->ulp_ctx;
+	const struct xiw_rdmap_seg g = {
+		.tagged = h->tagged,
+		.control = h->rsvdulp[0],
+		.qn = h->qn,
+		.stag = h->stag,
+		.to = h->to,
+		.len = len,
+		.serial = p->serial,
+		.in_turn = in_turn,
+		.before = t->open ? t->len : 0,
+	};
+
+	return (int)xiw_rdmap_check_segment(&r->s, &g);
+}
+
+static void refuse(struct xiw_conn *c, int why)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+
+	xiw_rdmap_fail(&r->s, (enum xiw_rdmap_error)why, c->error_header, c->error_header_len,
+		       c->error_segment_len, NULL);
+	xiw_conn_stream_error(c, 0, 0);
+}
+
+static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
 	const struct xiw_rdmap_in in = {
-		.tagged = tagged,
-		.qn = done->qn,
-		.stag = done->stag,
-		.to = done->to,
-		.len = done->length,
-		.rsvdulp = done->rsvdulp,
-		.buf = tagged || done->qn == XIW_RDMAP_QN_SEND ? NULL
-		       : done->qn == XIW_RDMAP_QN_READ	       ? r->requests[done->user_data]
+		.tagged = m->tagged,
+		.contiguous = m->contiguous,
+		.qn = m->qn,
+		.stag = m->stag,
+		.to = m->to,
+		.len = m->len,
+		.serial = m->serial,
+		.rsvdulp = m->rsvdulp,
+		.buf = m->tagged || m->qn == XIW_RDMAP_QN_SEND ? NULL
+		       : m->qn == XIW_RDMAP_QN_READ	       ? r->requests[m->buf.user_data]
 							       : r->term_in,
 		.header = c->error_header,
 		.header_len = c->error_header_len,
 		.segment_len = c->error_segment_len,
 	};
-	struct xiw_completion delivered = *done;
+	uint32_t invalidated;
 	struct xiw_completion ended = { .user_data = c->opts.user_data,
 					.conn = c,
 					.event = XIW_EV_TERMINATED,
 					.status = -ECONNABORTED };
 
-	const enum xiw_rdmap_verdict verdict = xiw_rdmap_received(&r->s, &in, &delivered.stag);
+	const enum xiw_rdmap_verdict verdict = xiw_rdmap_received(&r->s, &in, &invalidated);
 
 	/* Only what is wrong stays quoted. */
 	if (verdict != XIW_RDMAP_ERROR)
@@ -204,7 +244,7 @@ static void on_message(struct xiw_rdma *r, const struct xiw_completion *done)
 	case XIW_RDMAP_HANDLED:
 		break;
 	case XIW_RDMAP_DELIVER:
-		pass_on(c, &delivered);
+		pass_send(c, m, invalidated);
 		break;
 	case XIW_RDMAP_ENDED:
 		pass_on(c, &ended);
@@ -212,9 +252,9 @@ static void on_message(struct xiw_rdma *r, const struct xiw_completion *done)
 		break;
 	case XIW_RDMAP_ERROR:
 		/* A Send that is refused has used its buffer. */
-		if (!tagged && done->qn == XIW_RDMAP_QN_SEND) {
+		if (!m->tagged && m->qn == XIW_RDMAP_QN_SEND) {
 			const struct xiw_completion flushed = {
-				.user_data = done->user_data,
+				.user_data = m->buf.user_data,
 				.conn = c,
 				.event = XIW_EV_FLUSHED,
 				.status = -ECANCELED,
@@ -225,8 +265,8 @@ static void on_message(struct xiw_rdma *r, const struct xiw_completion *done)
 		xiw_conn_stream_error(c, 0, 0);
 		break;
 	}
-	if (!tagged && done->qn == XIW_RDMAP_QN_READ)
-		post_request(r, done->user_data);
+	if (!m->tagged && m->qn == XIW_RDMAP_QN_READ)
+		post_request(r, m->buf.user_data);
 	pump(r);
 }
 
@@ -262,10 +302,6 @@ static bool completion(struct xiw_conn *c, const struct xiw_completion *done)
 	struct xiw_rdma *r = c->ulp_ctx;
 
 	switch (done->event) {
-	case XIW_EV_RECEIVED:
-	case XIW_EV_WRITTEN:
-		on_message(r, done);
-		return true;
 	case XIW_EV_SENT:
 	case XIW_EV_FLUSHED:
 		on_done(r, done);
@@ -313,6 +349,9 @@ static void free_stream(struct xiw_conn *c)
 
 static const struct xiw_ulp rdmap_ulp = {
 	.completion = completion,
+	.check = check,
+	.refuse = refuse,
+	.message = on_message,
 	.readable = readable,
 	.free = free_stream,
 };
@@ -339,8 +378,7 @@ static int post_buffers(struct xiw_rdma *r, uint32_t reads)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < reads; i++)
 		post_request(r, i);
-	return xiw_conn_post_recv(r->conn, XIW_RDMAP_QN_TERMINATE, r->term_in, sizeof(r->term_in),
-				  0);
+	return xiw_post_recv(r->conn, XIW_RDMAP_QN_TERMINATE, r->term_in, sizeof(r->term_in), 0);
 }
 
 int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct xiw_rdma **rdma)
@@ -401,7 +439,7 @@ int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
 
 int xiw_rdma_post_recv(struct xiw_rdma *r, void *buf, uint32_t len, uint64_t user_data)
 {
-	return xiw_conn_post_recv(r->conn, XIW_RDMAP_QN_SEND, buf, len, user_data);
+	return xiw_post_recv(r->conn, XIW_RDMAP_QN_SEND, buf, len, user_data);
 }
 
 int xiw_rdma_close(struct xiw_rdma *r)

@@ -80,7 +80,7 @@ static uint32_t answer_limit(const struct xiw_rdmap_stream *s)
 
 static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
 {
-	const struct xiw_ddp_region *r;
+	const struct xiw_ddp_region *r = NULL;
 	struct xiw_rdmap_answer *a;
 	struct xiw_rdmap_read read;
 	enum xiw_rdmap_error err;
@@ -103,7 +103,7 @@ static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const str
 	if (s->answer_tail - s->answer_head >= answer_limit(s))
 		return fail(s, m, XIW_RDMAP_STREAM);
 	a = &s->answers[s->answer_tail++ % s->answer_depth];
-	*a = (struct xiw_rdmap_answer){ .read = read };
+	*a = (struct xiw_rdmap_answer){ .read = read, .serial = r ? r->serial : 0 };
 	memcpy(a->header, m->header, m->header_len);
 	return XIW_RDMAP_HANDLED;
 }
@@ -111,8 +111,9 @@ static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const str
 /* ---- the others --------------------------------------------------------------------------- */
 
 /*
- * The answer to the oldest Read, for they come in order (section 5.2.2): the same place, the same length. Where
- * the octets went DDP has checked; this is about an answer that leaves some of the sink as it was.
+ * The answer to the oldest Read, for they come in order (section 5.2.2): the same place, the same length, and
+ * every octet of it. Where the octets went DDP has checked, and leaves gaps to the ULP (RFC 5041 section 5.2); this is
+ * about an answer that leaves some of the sink as it was, or went to a region that is not the one it was asked for.
  */
 static enum xiw_rdmap_verdict read_response(struct xiw_rdmap_stream *s,
 					    const struct xiw_rdmap_in *m)
@@ -123,7 +124,8 @@ static enum xiw_rdmap_verdict read_response(struct xiw_rdmap_stream *s,
 		return fail(s, m, XIW_RDMAP_OPCODE);
 	/* STag and TO of a message without octets mean nothing to DDP (RFC 5041 section 5.2). */
 	if (m->len != o->op.len ||
-	    (m->len && (m->stag != o->op.sink_stag || m->to != o->op.sink_to)))
+	    (m->len && (!m->contiguous || m->stag != o->op.sink_stag || m->to != o->op.sink_to ||
+			m->serial != o->sink_serial)))
 		return fail(s, m, XIW_RDMAP_STREAM);
 	if (!o->internal) {
 		s->info.reads_out++;
@@ -172,23 +174,51 @@ static enum xiw_rdmap_verdict terminate(struct xiw_rdmap_stream *s, const struct
 }
 
 /* Figure 4: the opcodes of Tagged messages, and of each queue. */
-static bool expected(const struct xiw_rdmap_in *m, uint8_t opcode)
+static bool expected(bool tagged, uint32_t qn, uint8_t opcode)
 {
 	switch (opcode) {
 	case XIW_RDMAP_OP_WRITE:
 	case XIW_RDMAP_OP_READ_RESPONSE:
-		return m->tagged;
+		return tagged;
 	case XIW_RDMAP_OP_READ_REQUEST:
-		return !m->tagged && m->qn == XIW_RDMAP_QN_READ;
+		return !tagged && qn == XIW_RDMAP_QN_READ;
 	case XIW_RDMAP_OP_SEND:
 	case XIW_RDMAP_OP_SEND_INV:
 	case XIW_RDMAP_OP_SEND_SE:
 	case XIW_RDMAP_OP_SEND_SE_INV:
-		return !m->tagged && m->qn == XIW_RDMAP_QN_SEND;
+		return !tagged && qn == XIW_RDMAP_QN_SEND;
 	case XIW_RDMAP_OP_TERMINATE:
-		return !m->tagged && m->qn == XIW_RDMAP_QN_TERMINATE;
+		return !tagged && qn == XIW_RDMAP_QN_TERMINATE;
 	}
 	return false;
+}
+
+/* A segment of the answer to a Read goes where the one before it ended, in the sink that was named, and no further. */
+static bool answers(const struct xiw_rdmap_op *o, const struct xiw_rdmap_seg *g)
+{
+	return !g->len || (g->stag == o->op.sink_stag && g->serial == o->sink_serial &&
+			   g->to == o->op.sink_to + g->before && g->before <= o->op.len &&
+			   g->len <= o->op.len - g->before);
+}
+
+enum xiw_rdmap_error xiw_rdmap_check_segment(struct xiw_rdmap_stream *s,
+					     const struct xiw_rdmap_seg *g)
+{
+	const uint8_t opcode = xiw_rdmap_opcode(g->control);
+	const struct xiw_rdmap_op *o;
+
+	if (s->state != XIW_RDMAP_OPEN)
+		return XIW_RDMAP_OK;
+	if (xiw_rdmap_version(g->control) != XIW_RDMAP_RV)
+		return XIW_RDMAP_VERSION;
+	if (!expected(g->tagged, g->qn, opcode))
+		return XIW_RDMAP_OPCODE;
+	if (opcode != XIW_RDMAP_OP_READ_RESPONSE)
+		return XIW_RDMAP_OK;
+	o = xiw_rdmap_oldest_read(s);
+	if (!o)
+		return XIW_RDMAP_OPCODE;
+	return !g->in_turn || answers(o, g) ? XIW_RDMAP_OK : XIW_RDMAP_STREAM;
 }
 
 enum xiw_rdmap_verdict xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
@@ -202,7 +232,7 @@ enum xiw_rdmap_verdict xiw_rdmap_received(struct xiw_rdmap_stream *s, const stru
 	if (xiw_rdmap_version(m->rsvdulp[0]) != XIW_RDMAP_RV)
 		return fail(s, m, XIW_RDMAP_VERSION);
 	/* The reserved bits are not looked at (section 4.1). */
-	if (!expected(m, opcode))
+	if (!expected(m->tagged, m->qn, opcode))
 		return fail(s, m, XIW_RDMAP_OPCODE);
 	switch (opcode) {
 	case XIW_RDMAP_OP_WRITE:

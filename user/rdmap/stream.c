@@ -57,7 +57,8 @@ static struct xiw_rdmap_answer *answer_at(struct xiw_rdmap_stream *s, uint64_t s
 
 /* ---- operations --------------------------------------------------------------------------- */
 
-static int check_read(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op)
+static int check_read(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op,
+		      uint64_t *sink_serial)
 {
 	const struct xiw_ddp_region *r;
 
@@ -68,13 +69,17 @@ static int check_read(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op
 	if (s->no_answers)
 		return -EPIPE;
 	/* What the peer is told to write to must be a place where DDP lets it. */
-	if (op->len && xiw_ddp_region_check(s->table, op->sink_stag, s->pd, s->stream,
-					    XIW_DDP_REMOTE_WRITE, op->sink_to, op->len, &r))
+	if (!op->len)
+		return 0;
+	if (xiw_ddp_region_check(s->table, op->sink_stag, s->pd, s->stream, XIW_DDP_REMOTE_WRITE,
+				 op->sink_to, op->len, &r))
 		return -EACCES;
+	*sink_serial = r->serial;
 	return 0;
 }
 
-static int check_op(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op)
+static int check_op(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op,
+		    uint64_t *sink_serial)
 {
 	uint64_t end;
 
@@ -90,12 +95,13 @@ static int check_op(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op *
 	case XIW_RDMA_WRITE:
 		return op->len && !op->buf ? -EINVAL : 0;
 	case XIW_RDMA_READ:
-		return check_read(s, op);
+		return check_read(s, op, sink_serial);
 	}
 	return -EINVAL;
 }
 
-static void append(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op, bool internal)
+static void append(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op, uint64_t sink_serial,
+		   bool internal)
 {
 	struct xiw_rdmap_op *o = op_at(s, s->tail++);
 	const struct xiw_rdmap_read read = {
@@ -108,6 +114,7 @@ static void append(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op, boo
 
 	*o = (struct xiw_rdmap_op){
 		.op = *op,
+		.sink_serial = sink_serial,
 		.internal = internal,
 		.answered = op->kind != XIW_RDMA_READ,
 	};
@@ -116,16 +123,17 @@ static void append(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op, boo
 
 int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op)
 {
+	uint64_t sink_serial = 0;
 	int err;
 
 	if (s->state != XIW_RDMAP_OPEN)
 		return -EPIPE;
-	err = check_op(s, op);
+	err = check_op(s, op, &sink_serial);
 	if (err)
 		return err;
 	if (s->tail - s->head == s->depth)
 		return -EAGAIN;
-	append(s, op, false);
+	append(s, op, sink_serial, false);
 	return 0;
 }
 
@@ -135,7 +143,7 @@ int xiw_rdmap_post_ready(struct xiw_rdmap_stream *s)
 
 	if (s->tail != s->head)
 		return -EAGAIN;
-	append(s, &op, true);
+	append(s, &op, 0, true);
 	return 0;
 }
 
@@ -255,6 +263,9 @@ static const uint8_t *source(struct xiw_rdmap_stream *s, const struct xiw_rdmap_
 	left.src_to += off;
 	left.size -= off;
 	err = xiw_rdmap_check_source(s, &left, &r);
+	/* The region that was to be read is gone, whatever has its STag since: nobody asked to read that. */
+	if (!err && r->serial != a->serial)
+		err = XIW_RDMAP_STAG;
 	if (!err)
 		return r->ptr + (left.src_to - r->base);
 	xiw_rdmap_fail(s, err, a->header, sizeof(a->header),

@@ -26,6 +26,7 @@
 /* A posted operation, or a Read that tells the peer that we are ready (RFC 6581 section 9.2). */
 struct xiw_rdmap_op {
 	struct xiw_rdma_op op;
+	uint64_t sink_serial; /* Read: of the sink's registration, as it was posted for */
 	uint8_t request[XIW_RDMAP_READ_LEN];
 	bool internal; /* not the application's */
 	bool sent;     /* DDP is done with it */
@@ -36,6 +37,8 @@ struct xiw_rdmap_op {
 /* A Read Request of the peer's that is being answered. */
 struct xiw_rdmap_answer {
 	struct xiw_rdmap_read read;
+	uint64_t
+		serial; /* of the source's registration, as it was admitted for: another may have the STag by now */
 	uint8_t header[XIW_DDP_UNTAGGED_LEN]; /* DDP's, for a Terminate */
 	bool sent;
 };
@@ -107,12 +110,36 @@ bool xiw_rdmap_readable(struct xiw_rdmap_stream *s, uint64_t id, uint32_t off);
 /* DDP is done with a message. */
 void xiw_rdmap_sent(struct xiw_rdmap_stream *s, uint64_t id, bool success);
 
+/* A segment that DDP has a place for. */
+struct xiw_rdmap_seg {
+	bool tagged;
+	uint8_t control; /* the first octet of RsvdULP */
+	uint32_t qn;
+	uint32_t stag;
+	uint64_t to;
+	uint32_t len;
+	uint64_t serial; /* tagged, if len: of the registration that has the STag */
+	/* In its turn; else it came early, and what is in front of it is not known. */
+	bool in_turn;
+	uint64_t before; /* if in_turn: octets of the same message in the segments before it */
+};
+
+/*
+ * Before anything of a segment is placed: may a message of this stream's peer have it? All segments of a message have the
+ * same RsvdULP (RFC 5041 section 4), so that a message which is wrong is refused at its first one. Changes
+ * nothing: what was early is asked again in its turn, and whether the CRC is right comes before xiw_rdmap_fail().
+ */
+enum xiw_rdmap_error xiw_rdmap_check_segment(struct xiw_rdmap_stream *s,
+					     const struct xiw_rdmap_seg *g);
+
 /* A message that DDP delivered; header and lengths of its last segment. */
 struct xiw_rdmap_in {
 	bool tagged;
+	bool contiguous; /* tagged: as in struct xiw_ddp_msg */
 	uint32_t qn;
 	uint32_t stag;
 	uint64_t to, len;
+	uint64_t serial; /* tagged, if contiguous */
 	const uint8_t *rsvdulp;
 	const uint8_t *buf; /* untagged */
 	const uint8_t *header;
