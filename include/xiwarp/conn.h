@@ -74,7 +74,26 @@ struct xiw_conn_opts {
 	bool fall_back;
 	uint16_t ird, ord; /* RDMA Reads at once, inbound and outbound: 14 bits, or XIW_DEPTH_ULP */
 	uint16_t reserved[3]; /* 0 */
+
+	/*
+	 * How long a peer is waited for that does nothing, or is gone; 0: as given, XIW_NO_LIMIT: for ever. Then
+	 * XIW_EV_CLOSED comes, with -ETIMEDOUT, behind the messages that had arrived.
+	 */
+	/* Graceful close: while no octet moves, either way; the end comes within 5/4 of it. 0: 30000 */
+	unsigned int close_timeout_ms;
+	/*
+	 * Nothing under way: after so long without a sign of life the peer is asked for one (RFC 9293 section
+	 * 3.8.4), four times within as long again: then the end comes, but not before user_timeout_ms. Counted in whole
+	 * seconds, rounded up. 0: 60000
+	 */
+	unsigned int keepalive_ms;
+	/* Octets of ours that the peer does not acknowledge, or does not read (RFC 9293 section 3.8.3). 0: 120000 */
+	unsigned int user_timeout_ms;
+	/* After an error: the way of the last message, RDMAP's Terminate, to the peer, and his FIN. 0: 4000 */
+	unsigned int terminate_timeout_ms;
 };
+
+#define XIW_NO_LIMIT UINT32_MAX
 
 /*
  * Starts to listen (Responder). opts are copied and serve every connection accepted. Events for new
@@ -183,11 +202,12 @@ XIW_API int xiw_conn_post_recv(struct xiw_conn *conn, uint32_t qn, void *buf, ui
 
 /*
  * Graceful close: what is queued is sent, then our half is closed; XIW_EV_CLOSED comes when the peer
- * has closed his. Messages of the peer are delivered until then. Before XIW_EV_CONNECTED as xiw_conn_abort().
- * Returns 0.
+ * has closed his, or with -ETIMEDOUT when nothing has moved for close_timeout_ms. Messages of the peer are delivered
+ * until then. After XIW_EV_ERROR the peer's end is waited for terminate_timeout_ms. Before XIW_EV_CONNECTED
+ * as xiw_conn_abort(). Returns 0.
  */
 XIW_API int xiw_conn_close(struct xiw_conn *conn);
-/* Resets the TCP connection; XIW_EV_CLOSED follows. */
+/* Resets the TCP connection; XIW_EV_CLOSED follows, and nothing more that arrived. */
 XIW_API void xiw_conn_abort(struct xiw_conn *conn);
 /* Frees the object; aborts first if XIW_EV_CLOSED has not come yet. */
 XIW_API void xiw_conn_free(struct xiw_conn *conn);

@@ -17,7 +17,7 @@ static uint32_t rnd(uint32_t below)
 	return (uint32_t)(rng >> 33) % below;
 }
 
-/* Dead ones: a deadline that has come does nothing to them but to be over. */
+/* Dead ones: a limit that has come does nothing to them but to be over. */
 static void setup(void)
 {
 	rng = SEED;
@@ -55,8 +55,7 @@ Test(engine_timer, a_deadline_is_kept_to_the_millisecond)
 	for (uint32_t wait = 1; wait < 3 * XIW_WHEEL; wait += 37) {
 		uint64_t due = e->now_ms + wait;
 
-		conns[0]->deadline_ms = due;
-		xiw_timer(conns[0]);
+		xiw_conn_deadline_at(conns[0], XIW_LIMIT_STARTUP, due);
 		while (e->next_scan_ms < due) {
 			cr_assert_gt(e->next_scan_ms, e->now_ms);
 			run_at(e->next_scan_ms);
@@ -73,8 +72,7 @@ Test(engine_timer, a_deadline_is_kept_to_the_millisecond)
 Test(engine_timer, an_engine_that_was_not_run_for_long_catches_up)
 {
 	for (unsigned int i = 0; i < CONNS; i++) {
-		conns[i]->deadline_ms = e->now_ms + 1 + i * 7;
-		xiw_timer(conns[i]);
+		xiw_conn_deadline_at(conns[i], XIW_LIMIT_STARTUP, e->now_ms + 1 + i * 7);
 	}
 	run_at(e->now_ms + 1000000);
 	for (unsigned int i = 0; i < CONNS; i++)
@@ -91,14 +89,14 @@ Test(engine_timer, many_at_random)
 
 		switch (rnd(4)) {
 		case 0:
-			c->deadline_ms = e->now_ms + 1 + rnd(rnd(4) ? 60 : 12000);
-			xiw_timer(c);
+			xiw_conn_deadline_at(c, XIW_LIMIT_STARTUP,
+					     e->now_ms + 1 + rnd(rnd(4) ? 60 : 12000));
 			break;
 		case 1: /* as at a connection's end: it stays on the wheel */
-			c->deadline_ms = XIW_NEVER;
+			xiw_conn_deadline_at(c, XIW_LIMIT_NONE, 0);
 			break;
 		case 2: /* as when it is freed */
-			c->deadline_ms = XIW_NEVER;
+			xiw_conn_deadline_at(c, XIW_LIMIT_NONE, 0);
 			xiw_timer_stop(c);
 			cr_assert_null(c->timer_at);
 			break;

@@ -9,8 +9,6 @@
 #include "base/opts.h"
 #include "engine/internal.h"
 
-#define LINGER_MS 2000
-
 /* RFC 6581: Rev 2 where it is needed, and only there (section 10). */
 static void take_terms(struct xiw_conn *c)
 {
@@ -63,6 +61,7 @@ static void destroy(struct xiw_conn *c)
 		not_dirty(c, &c->engine->settling);
 	}
 	xiw_timer_stop(c);
+	xiw_ends_forget(c);
 	if (c->fd >= 0)
 		close(c->fd);
 	if (c->ulp)
@@ -91,7 +90,7 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 	c->initiator = initiator;
 	c->fd = -1;
 	c->window = e->opts.window;
-	c->deadline_ms = c->ack_ms = XIW_NEVER;
+	c->deadline_ms = c->ack_ms = c->vouch_ms = XIW_NEVER;
 	do {
 		c->id = ++e->next_id;
 	} while (c->id == XIW_DDP_ANY_STREAM);
@@ -116,9 +115,7 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 		destroy(c);
 		return err;
 	}
-	xiw_look_at_clock(e); /* the application may not have run the engine for long */
-	c->deadline_ms = e->now_ms + c->opts.startup_timeout_ms;
-	xiw_timer(c);
+	xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
 	*conn = c;
 	return 0;
 }
@@ -173,7 +170,6 @@ void xiw_conn_failed(struct xiw_conn *c)
 	if (c->flow && !c->direct)
 		xiw_flow_settle(c->flow);
 	xiw_conn_event(c, XIW_EV_ERROR, -EPROTO);
-	xiw_conn_maybe_end(c);
 }
 
 static void flush(struct xiw_conn *c)
@@ -227,7 +223,7 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 	if (c->rx_dead)
 		error = EPROTO; /* the first cause, whatever came of it */
 	c->error = error;
-	c->deadline_ms = XIW_NEVER;
+	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_conn_unregister(c);
 	c->state = XIW_DEAD;
 	flush(c);
@@ -273,10 +269,10 @@ int xiw_conn_take_fd(struct xiw_conn *c)
 	return fd;
 }
 
-/* After each step of an orderly close, ours or the peer's. */
+/* After each step of an orderly close, ours or the peer's: the step makes the connection dirty. */
 void xiw_conn_maybe_end(struct xiw_conn *c)
 {
-	if (c->state == XIW_DEAD)
+	if (c->state == XIW_DEAD || c->ending)
 		return;
 	if (c->eof && c->state < XIW_OPEN) {
 		c->mpa_error = XIW_MPA_ERR_CLOSED; /* "FIN received" (RFC 5044 section 8) */
@@ -289,11 +285,9 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 	if (c->closing && !c->shut && !c->send_count && !c->sending && c->state == XIW_OPEN) {
 		c->shut = true;
 		shutdown(c->fd, SHUT_WR);
-		if (c->rx_dead) {
-			/* Time for the last message to arrive: closing with octets unread would reset. */
-			c->deadline_ms = c->engine->now_ms + LINGER_MS;
-			xiw_timer(c);
-		}
+		/* Time for the last message to arrive: closing with octets unread would reset. */
+		if (c->rx_dead && c->limit != XIW_LIMIT_LAST)
+			xiw_conn_limit_last(c);
 	}
 	if (!c->eof || c->held_n || c->failing)
 		return;
@@ -308,6 +302,7 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 		xiw_conn_end(c, 0);
 	} else if (!c->eof_told) {
 		c->eof_told = true;
+		xiw_conn_look(c);
 		xiw_conn_event(c, XIW_EV_EOF, 0);
 	}
 }
@@ -316,12 +311,10 @@ int xiw_conn_close(struct xiw_conn *c)
 {
 	if (c->state == XIW_DEAD)
 		return 0;
-	if (c->state != XIW_OPEN) {
+	if (c->state != XIW_OPEN || (c->rtr_wait && !c->may_send))
 		xiw_conn_end(c, ECONNABORTED);
-		return 0;
-	}
-	c->closing = true;
-	xiw_conn_maybe_end(c);
+	else
+		xiw_conn_ask_close(c);
 	return 0;
 }
 

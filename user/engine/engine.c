@@ -112,10 +112,15 @@ static void settle_sending(struct xiw_conn *c)
 	xiw_direct_news(c);
 	if (c->send_count > c->send_sent)
 		xiw_send_pump(c);
+	if (c->eof || c->closing)
+		xiw_conn_maybe_end(c);
 	xiw_account(c);
 }
 
-/* Everything that waited for the end of a batch: what is received first, of all connections, then what is sent. */
+/*
+ * Everything that waited for the end of a batch: what is received first, of all connections, then what is sent; an
+ * end that is due as well, as no delivery is under way here that somebody up the stack would go on with.
+ */
 static void settle(struct xiw_engine *e)
 {
 	while (e->dirty) {
@@ -137,7 +142,7 @@ static void settle(struct xiw_engine *e)
 }
 
 /* One batch from a queue. False: it was empty. */
-static bool poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
+bool xiw_poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
 {
 	/* No beat: if this lasts, the watchdog moves the stream to where a window can close. */
 	if (xiw_cq_room(e) <= XIW_CQ_RESERVE)
@@ -157,7 +162,7 @@ static bool poll_queues(struct xiw_engine *e)
 
 	for (struct xiw_port *p = e->ports; p; p = p->next)
 		for (uint32_t i = 0; i < p->nqueues; i++)
-			busy |= poll_queue(e, &p->queues[i]);
+			busy |= xiw_poll_queue(e, &p->queues[i]);
 	return busy;
 }
 
@@ -222,6 +227,7 @@ static bool turn(struct xiw_engine *e)
 	settle(e);
 	leave(e);
 	settle(e);
+	xiw_ends(e);
 	kick(e);
 	if (e->retired)
 		xiw_watch_sweep(e);

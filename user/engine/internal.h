@@ -23,6 +23,7 @@
  *   rtr.c      RFC 6581: the indication that the Initiator is ready, and refusals
  *   opts.c     a connection's options
  *   conn.c     a connection's life
+ *   end.c      what a peer that is gone, or does nothing, comes to: limits, and ends that are asked for
  *   timer.c    time
  */
 #ifndef XIW_ENGINE_INTERNAL_H
@@ -158,6 +159,15 @@ struct xiw_ulp {
 	void (*free)(struct xiw_conn *c);
 };
 
+/* What a connection's deadline limits: one thing at a time. See xiw_conn_deadline(). */
+enum xiw_limit {
+	XIW_LIMIT_NONE,
+	XIW_LIMIT_STARTUP, /* TCP connect and MPA startup; the way of our frame to the peer */
+	XIW_LIMIT_CLOSE,   /* a graceful close, while nothing moves */
+	XIW_LIMIT_LAST,	   /* the last message, after an error: whatever moves */
+	XIW_LIMIT_LOOK,	   /* none: nobody waits at the socket, so it is looked at now and then */
+};
+
 enum xiw_conn_state {
 	XIW_CONNECTING, /* Initiator: TCP handshake */
 	XIW_REQUESTED,	/* Initiator: Request sent, waiting for the Reply */
@@ -268,9 +278,17 @@ struct xiw_conn {
 	uint8_t error_header[XIW_DDP_HDR_MAX];
 	uint32_t error_header_len, error_segment_len;
 	uint32_t ops;	      /* with io_uring */
-	uint64_t deadline_ms; /* of the startup, or XIW_NEVER */
-	uint64_t ack_ms;      /* of the delayed ACK, or XIW_NEVER */
-	uint64_t timer_ms;    /* its place on the wheel; timer_at: NULL if it has none */
+	uint64_t deadline_ms; /* of `limit`, or XIW_NEVER: set by xiw_conn_deadline() alone */
+	enum xiw_limit limit;
+	uint64_t moved; /* octets both ways when XIW_LIMIT_CLOSE last looked */
+	uint8_t stalls; /* times in a row that it found no more */
+	bool ending;	/* asked for with xiw_conn_ask_end() */
+	bool at_once;	/* without the octets that have arrived */
+	int end_error;
+	struct xiw_conn *next_ending;
+	uint64_t vouch_ms; /* when the socket is told that the peer lives, or XIW_NEVER */
+	uint64_t ack_ms;   /* of the delayed ACK, or XIW_NEVER */
+	uint64_t timer_ms; /* its place on the wheel; timer_at: NULL if it has none */
 	struct xiw_conn *timer_next, **timer_at;
 	struct xiw_conn_opts opts;
 	const struct xiw_ulp *ulp; /* NULL: the application */
@@ -365,6 +383,7 @@ struct xiw_engine {
 	struct xiw_conn *dirty;
 	struct xiw_conn *settling; /* were dirty: acknowledged, and about to send */
 	struct xiw_conn *leaving; /* never from one turn to the next */
+	struct xiw_conn *ending;  /* asked to end; the turn sees to it */
 	struct xiw_listener *listeners;
 	uint32_t accepts; /* with io_uring */
 	struct xiw_ddp_table regions;
@@ -432,7 +451,14 @@ static inline void xiw_segment_dropped(struct xiw_conn *c)
 	xiw_dirty(c);
 }
 
-/* timer.c: `c` is looked at when its deadline_ms or ack_ms has come */
+bool xiw_poll_queue(struct xiw_engine *e, struct xiw_rxq *q);
+
+/*
+ * timer.c: `c` is looked at when its deadline_ms or ack_ms has come. xiw_conn_deadline() is the one way to set a
+ * deadline, or to take it away (XIW_LIMIT_NONE): xiw_conn_limit() is called when it has come.
+ */
+void xiw_conn_deadline(struct xiw_conn *c, enum xiw_limit limit, unsigned int ms);
+void xiw_conn_deadline_at(struct xiw_conn *c, enum xiw_limit limit, uint64_t at_ms);
 void xiw_timer(struct xiw_conn *c);
 void xiw_timer_stop(struct xiw_conn *c);
 void xiw_timers_run(struct xiw_engine *e);
@@ -563,8 +589,28 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data);
 void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_ddp_error ddp);
 void xiw_conn_failed(struct xiw_conn *c);
+/*
+ * Ends it now. Never from inside a delivery, where a caller up the stack goes on with the connection, and not
+ * while octets that have arrived wait to be delivered: xiw_conn_ask_end(), below, is for these.
+ */
 void xiw_conn_end(struct xiw_conn *c, int error);
 void xiw_conn_maybe_end(struct xiw_conn *c);
 void xiw_conn_op_done(struct xiw_conn *c);
+
+/*
+ * end.c: ends and closes that are asked for, from anywhere; the turn carries them out when it has delivered what
+ * had arrived. `at_once`: not even that, as the connection cannot go on.
+ */
+void xiw_conn_ask_end(struct xiw_conn *c, int error, bool at_once);
+void xiw_conn_ask_close(struct xiw_conn *c);
+void xiw_conn_broken(struct xiw_conn *c, int error);
+void xiw_ends(struct xiw_engine *e);
+void xiw_ends_forget(struct xiw_conn *c);
+void xiw_conn_limit(struct xiw_conn *c);
+void xiw_conn_limit_close(struct xiw_conn *c);
+void xiw_conn_limit_last(struct xiw_conn *c);
+void xiw_conn_look(struct xiw_conn *c);
+void xiw_conn_watch_peer(struct xiw_conn *c);
+void xiw_conn_vouch(struct xiw_conn *c);
 
 #endif

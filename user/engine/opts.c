@@ -9,7 +9,7 @@
 /* Of the first release. */
 #define CONN_OPTS_FIRST 80
 
-XIW_OPTS_WHOLE(struct xiw_conn_opts, reserved);
+XIW_OPTS_WHOLE(struct xiw_conn_opts, terminate_timeout_ms);
 
 static bool sizes_valid(const struct xiw_conn_opts *o)
 {
@@ -57,5 +57,13 @@ int xiw_conn_opts_take(struct xiw_conn_opts *own, const struct xiw_conn_opts *th
 		own->send_depth = 64;
 	if (!own->startup_timeout_ms)
 		own->startup_timeout_ms = 10000;
+	if (!own->close_timeout_ms)
+		own->close_timeout_ms = 30000;
+	if (!own->keepalive_ms)
+		own->keepalive_ms = 60000;
+	if (!own->user_timeout_ms)
+		own->user_timeout_ms = 120000;
+	if (!own->terminate_timeout_ms)
+		own->terminate_timeout_ms = 4000;
 	return check(own, initiator);
 }

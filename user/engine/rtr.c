@@ -52,7 +52,7 @@ void xiw_rtr_send(struct xiw_conn *c)
 static void ready(struct xiw_conn *c)
 {
 	c->rtr_wait = false;
-	c->deadline_ms = XIW_NEVER;
+	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_conn_event(c, XIW_EV_CONNECTED, 0);
 	xiw_dirty(c); /* what was queued may leave */
 }
@@ -89,7 +89,7 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 	if (!h->tagged && h->qn == RDMAP_QN_TERMINATE && control == RDMAP_TERMINATE)
 		return 0;
 	c->rtr_wait = false;
-	c->deadline_ms = XIW_NEVER;
+	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_conn_stream_error(c, XIW_MPA_ERR_RTR, 0);
 	return -EPROTO;
 }

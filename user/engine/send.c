@@ -362,14 +362,6 @@ static void report_sent(struct xiw_conn *c, uint32_t n, enum xiw_event event)
 	}
 }
 
-/* The connection was reset, or lost by a time-out (RFC 5044 section 8). */
-static void broken(struct xiw_conn *c, int err)
-{
-	if (!c->mpa_error && !c->ddp_error)
-		c->mpa_error = XIW_MPA_ERR_CLOSED;
-	xiw_conn_end(c, -err);
-}
-
 /* TCP has all of the stage. */
 static void finish(struct xiw_conn *c)
 {
@@ -379,7 +371,7 @@ static void finish(struct xiw_conn *c)
 	report_sent(c, c->send_sent, XIW_EV_SENT);
 	c->send_sent = 0;
 	if (!c->send_count && c->closing)
-		xiw_conn_maybe_end(c);
+		xiw_dirty(c);
 }
 
 /* Gives the stage to TCP: a short single write with the turn's other operations, much at once. */
@@ -395,7 +387,7 @@ static void give(struct xiw_conn *c)
 	}
 	err = give_now(c);
 	if (err) {
-		broken(c, err);
+		xiw_conn_broken(c, -err);
 	} else if (c->stage_off < c->stage_len) {
 		s->full = true;
 		submit(c);
@@ -408,10 +400,11 @@ static void give(struct xiw_conn *c)
 
 void xiw_send_pump(struct xiw_conn *c)
 {
-	if (c->sending || !c->may_send || c->state != XIW_OPEN || c->shut || c->failing)
+	if (c->sending || !c->may_send || c->state != XIW_OPEN || c->shut || c->failing ||
+	    c->ending)
 		return;
 	if (!take_stage(c)) {
-		xiw_conn_end(c, ENOMEM);
+		xiw_conn_ask_end(c, ENOMEM, false);
 		return;
 	}
 	fill(c);
@@ -423,7 +416,7 @@ void xiw_send_pump(struct xiw_conn *c)
 static void sent(struct xiw_conn *c, int res)
 {
 	if (res < 0 && res != -EINTR && res != -EAGAIN) {
-		broken(c, res);
+		xiw_conn_broken(c, -res);
 		return;
 	}
 	if (res > 0)
@@ -450,14 +443,19 @@ void xiw_send_done(struct xiw_conn *c, int res)
 	c->ops--;
 	if (turn)
 		s->turn = false;
-	if (c->state == XIW_DEAD)
+	if (c->state == XIW_DEAD) {
 		xiw_conn_op_done(c);
-	else if (turn)
+		return;
+	}
+	if (turn)
 		xiw_send_pump(c);
 	else if (c->startup_sending)
 		xiw_startup_sent(c, res);
 	else
 		sent(c, res);
+	/* A close waits for it, and for messages that were cancelled meanwhile. */
+	if (!c->sending && c->closing)
+		xiw_dirty(c);
 }
 
 /* Teardown: what was not sent comes back. */
@@ -487,7 +485,7 @@ int xiw_send(struct xiw_conn *c, const struct xiw_message *m)
 	struct xiw_queued *q;
 	int err;
 
-	if (c->closing || c->state == XIW_DEAD || c->failing)
+	if (c->closing || c->state == XIW_DEAD || c->failing || c->ending)
 		return -EPIPE;
 	if (c->state != XIW_OPEN)
 		return -ENOTCONN;

@@ -102,10 +102,11 @@ static void publish(struct xiw_conn *c)
 void xiw_direct_settle(struct xiw_conn *c)
 {
 	uint32_t rcv_nxt = c->tcp.rcv_nxt;
+	const bool moved = rcv_nxt != c->committed;
 
 	if (!c->direct || c->draining || c->leaving)
 		return;
-	if (rcv_nxt != c->committed) {
+	if (moved) {
 		if (!xiw_flow_commit(c->flow, c->epoch, c->committed, rcv_nxt)) {
 			xiw_ownership_lost(c);
 			return;
@@ -124,6 +125,8 @@ void xiw_direct_settle(struct xiw_conn *c)
 		if (c->acks_sent == before)
 			break;
 	}
+	if (moved && c->vouch_ms <= c->engine->now_ms)
+		xiw_conn_vouch(c);
 	c->ack_ms = xiw_tcp_rx_deadline(&c->tcp);
 	xiw_timer(c);
 }

@@ -34,6 +34,10 @@ void xiw_startup_sent(struct xiw_conn *c, int res)
 {
 	c->startup_sending = false;
 	if (res < 0) {
+		if (c->state == XIW_OPEN) {
+			xiw_conn_broken(c, -res);
+			return;
+		}
 		if (res == -ECONNRESET || res == -EPIPE || res == -ETIMEDOUT)
 			c->mpa_error = XIW_MPA_ERR_CLOSED;
 		xiw_conn_end(c, -res);
@@ -52,8 +56,10 @@ void xiw_startup_sent(struct xiw_conn *c, int res)
 		xiw_conn_end(c, c->refusing);
 	else if (c->rejected)
 		xiw_conn_end(c, ECONNREFUSED);
-	else if (c->send_count || c->closing)
-		xiw_dirty(c), xiw_conn_maybe_end(c);
+	else if (c->limit == XIW_LIMIT_STARTUP && !c->rtr_wait && c->state == XIW_OPEN)
+		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0); /* all of it is out */
+	if (c->send_count || c->closing)
+		xiw_dirty(c);
 }
 
 static void send_frame(struct xiw_conn *c, const struct xiw_mpa_frame *frame)
@@ -145,12 +151,6 @@ static void open_stream(struct xiw_conn *c)
 	xiw_slot_describe(c);
 	c->may_send = c->initiator; /* rule 4 */
 	c->rtr_wait = !c->initiator && c->terms.peer_to_peer;
-	c->deadline_ms = XIW_NEVER;
-	if (c->rtr_wait) {
-		xiw_look_at_clock(c->engine); /* the application may have decided for long */
-		c->deadline_ms = c->engine->now_ms + c->opts.startup_timeout_ms;
-		xiw_timer(c);
-	}
 	c->state = XIW_OPEN;
 	disarm(c);
 	/* Before the Reply is out, so that the first FPDU can already go direct. */
@@ -158,6 +158,11 @@ static void open_stream(struct xiw_conn *c)
 	xiw_recv_arm(c);
 	if (c->initiator && c->terms.peer_to_peer)
 		xiw_rtr_send(c);
+	/* The peer may not take our frame, or not say that it is ready; and the application has decided, maybe long. */
+	if (c->rtr_wait || c->sending)
+		xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
+	else
+		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	if (!c->rtr_wait)
 		xiw_conn_event(c, XIW_EV_CONNECTED, 0);
 }
@@ -165,7 +170,7 @@ static void open_stream(struct xiw_conn *c)
 static void decide(struct xiw_conn *c)
 {
 	c->state = XIW_DECIDING;
-	c->deadline_ms = XIW_NEVER;
+	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	arm(c);
 	xiw_conn_event(c, c->initiator ? XIW_EV_REPLY : XIW_EV_REQUEST, 0);
 }
@@ -254,7 +259,7 @@ void xiw_startup_done(struct xiw_conn *c, int res)
 		xiw_conn_end(c, -res);
 	} else if (!res || c->state == XIW_DECIDING) {
 		c->eof = true;
-		xiw_conn_maybe_end(c);
+		xiw_dirty(c);
 	} else {
 		advance(c, (uint32_t)res);
 		if (receiving(c))
@@ -293,6 +298,7 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 		xiw_conn_end(c, ENOTSUP);
 		return;
 	}
+	xiw_conn_watch_peer(c);
 	c->startup_need = XIW_MPA_FRAME_HDR;
 	xiw_startup_send(c);
 	if (c->initiator)
@@ -306,7 +312,6 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 /* Rules 8 and 10: also how two Responders find out. */
 void xiw_startup_timeout(struct xiw_conn *c)
 {
-	c->deadline_ms = XIW_NEVER;
 	if (c->state == XIW_REQUESTED || c->state == XIW_LISTENING || (c->rtr_wait && !c->rx_dead))
 		c->mpa_error = XIW_MPA_ERR_STARTUP;
 	xiw_conn_end(c, ETIMEDOUT);
@@ -373,6 +378,7 @@ int xiw_conn_reject(struct xiw_conn *c, const void *private_data, size_t len)
 	}
 	disarm(c);
 	send_reply(c, true, private_data, len);
+	xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
 	return 0;
 }
 

@@ -101,7 +101,7 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	uint32_t used = 0;
 	int err;
 
-	if (c->rx_dead)
+	if (c->rx_dead || c->at_once)
 		return len;
 	if (c->skip) {
 		used = c->skip < len ? c->skip : len;
@@ -119,12 +119,12 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	c->stream_kernel += c->mpa.used;
 	xiw_dirty(c);
 	if (err == -ENOMEM)
-		xiw_conn_end(c, ENOMEM);
+		xiw_conn_ask_end(c, ENOMEM, true);
 	else if (err < 0 && err != -EPROTO && !c->rx_dead)
 		xiw_conn_stream_error(c,
 				      err >= -XIW_MPA_ERR_MARKER ? (enum xiw_mpa_error) - err : 0,
 				      err < -XIW_MPA_ERR_MARKER ? XIW_DDP_LOCAL_CATASTROPHIC : 0);
-	return c->rx_dead ? len : used;
+	return c->rx_dead || c->at_once ? len : used;
 }
 
 static void hold(struct xiw_conn *c, uint16_t bid, uint32_t off, uint32_t len)
@@ -133,7 +133,7 @@ static void hold(struct xiw_conn *c, uint16_t bid, uint32_t off, uint32_t len)
 		c->held = calloc(XIW_BUFS, sizeof(*c->held));
 	if (!c->held) {
 		xiw_buf_return(c->engine, bid);
-		xiw_conn_end(c, ENOMEM);
+		xiw_conn_ask_end(c, ENOMEM, true);
 		return;
 	}
 	join_holders(c);
@@ -180,7 +180,7 @@ void xiw_stream_resume(struct xiw_conn *c)
 	if (c->draining)
 		xiw_dirty(c);
 	if (!c->held_n && c->eof)
-		xiw_conn_maybe_end(c);
+		xiw_dirty(c);
 }
 
 /*
@@ -225,12 +225,11 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 	} else if (c->state != XIW_DEAD) {
 		if (res == 0) {
 			c->eof = true;
-			xiw_conn_maybe_end(c);
+			xiw_dirty(c);
 		} else if (res != -ENOBUFS && res != -ECANCELED) {
-			/* Reset, or lost by a time-out (RFC 5044 section 8). */
-			if (!c->mpa_error && !c->ddp_error)
-				c->mpa_error = XIW_MPA_ERR_CLOSED;
-			xiw_conn_end(c, -res);
+			/* What came before it may still wait for room in the completion queue. */
+			c->eof = true;
+			xiw_conn_broken(c, -res);
 		}
 	}
 	if (res == -ENOBUFS && c->state == XIW_OPEN)

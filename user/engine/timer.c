@@ -29,6 +29,21 @@ void xiw_timer_stop(struct xiw_conn *c)
 	c->engine->timers--;
 }
 
+void xiw_conn_deadline_at(struct xiw_conn *c, enum xiw_limit limit, uint64_t at_ms)
+{
+	c->limit = limit;
+	c->deadline_ms = limit == XIW_LIMIT_NONE ? XIW_NEVER : at_ms;
+	xiw_timer(c);
+}
+
+void xiw_conn_deadline(struct xiw_conn *c, enum xiw_limit limit, unsigned int ms)
+{
+	/* The application may not have run the engine for long. */
+	if (limit != XIW_LIMIT_NONE)
+		xiw_look_at_clock(c->engine);
+	xiw_conn_deadline_at(c, limit, c->engine->now_ms + ms);
+}
+
 void xiw_timer(struct xiw_conn *c)
 {
 	uint64_t at = c->deadline_ms < c->ack_ms ? c->deadline_ms : c->ack_ms;
@@ -57,7 +72,7 @@ void xiw_timer(struct xiw_conn *c)
 static void due(struct xiw_conn *c)
 {
 	if (c->deadline_ms <= c->engine->now_ms)
-		xiw_startup_timeout(c);
+		xiw_conn_limit(c);
 	if (c->ack_ms <= c->engine->now_ms) {
 		xiw_direct_settle(c);
 		xiw_dirty(c); /* for what comes behind the ACK */

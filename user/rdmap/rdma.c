@@ -19,8 +19,6 @@ XIW_OPTS_WHOLE(struct xiw_rdma_opts, ord);
 #define DEPTH_DEFAULT 64
 #define READS_DEFAULT 16
 #define ID_TERMINATE UINT64_MAX
-/* A peer that does not read what it is told is not waited for longer. */
-#define TERMINATE_MS 4000
 /* The longest Terminate Header has 52 octets; of a longer message the first ones are understood. */
 #define TERMINATE_ROOM 256
 
@@ -100,7 +98,7 @@ static void pump(struct xiw_rdma *r)
 	report_completed(r);
 	/* Not before all is sent: until then a Terminate may have to follow (a region goes, say). */
 	if (r->closing && !r->ended && !r->with_ddp && xiw_rdmap_idle(&r->s))
-		xiw_conn_close(c);
+		xiw_conn_ask_close(c);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------ */
@@ -135,13 +133,12 @@ static void end_stream(struct xiw_rdma *r)
 			r->s.info.sent.present = false;
 	}
 	if (!c->may_send) {
-		xiw_conn_abort(c);
+		xiw_conn_ask_end(c, EPROTO, true);
 		return;
 	}
-	xiw_look_at_clock(c->engine);
-	c->deadline_ms = c->engine->now_ms + TERMINATE_MS;
-	xiw_wake_at(c->engine, c->deadline_ms);
-	xiw_conn_close(c);
+	/* A peer that does not read what it is told is not waited for longer. */
+	xiw_conn_limit_last(c);
+	xiw_conn_ask_close(c);
 }
 
 /* The incoming stream has ended: an error of a layer below, or one that was found here and led to this. */
@@ -446,6 +443,8 @@ int xiw_rdma_close(struct xiw_rdma *r)
 {
 	if (!r->connected)
 		return xiw_conn_close(r->conn);
+	if (!r->closing && !r->ended)
+		xiw_conn_limit_close(r->conn); /* an answer may never come */
 	r->closing = true;
 	pump(r);
 	return 0;
