@@ -353,7 +353,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	if (!e)
 		return -ENOMEM;
 	memset(e, 0, sizeof(*e));
-	e->injector = (struct xiw_injector){ .fd4 = -1, .fd6 = -1 };
+	e->injector = xiw_injector_none;
 	e->watch_fd = -1;
 	e->next_scan_ms = e->collect_ms = e->watch_ms = XIW_NEVER;
 	e->starved_end = &e->starved;

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <arpa/inet.h>
 #include <errno.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,18 +14,45 @@
 #include "tcp/wire.h"
 
 #define PIECES_MAX 8
+#define LOOPBACK_IFINDEX 1 /* lo, in every network namespace */
 
 /* The newest TSval so far may be of another age, or none: what is that far ahead is no peer's clock. */
 #define TSVAL_AHEAD (1u << 16)
+
+const struct xiw_injector xiw_injector_none = { .fd4 = -1, .fd6 = -1, .lo6 = -1 };
+
+/*
+ * A packet socket on lo: what it sends goes there whatever the routes say. IPv6 finds no route to an address of another
+ * interface through a raw socket that is bound to lo.
+ */
+static int open_lo6(void)
+{
+	struct sockaddr_ll lo = { .sll_family = AF_PACKET, .sll_ifindex = LOOPBACK_IFINDEX };
+	int fd = socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&lo, sizeof(lo))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
 
 int xiw_injector_open(struct xiw_injector *in)
 {
 	int one = 1, size = 4 << 20;
 
-	*in = (struct xiw_injector){ .fd4 = -1, .fd6 = -1 };
+	*in = xiw_injector_none;
 	in->fd4 = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
 	if (in->fd4 < 0)
 		return -errno;
+	/* The address may be gone by the time: a segment in the peer's name must not leave by the default route. */
+	if (setsockopt(in->fd4, SOL_SOCKET, SO_BINDTODEVICE, "lo", sizeof("lo"))) {
+		int err = -errno;
+
+		xiw_injector_close(in);
+		return err;
+	}
+	in->lo6 = open_lo6();
 	in->fd6 = socket(AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
 	if (in->fd6 >= 0 && setsockopt(in->fd6, IPPROTO_IPV6, IPV6_HDRINCL, &one, sizeof(one))) {
 		close(in->fd6);
@@ -32,6 +62,8 @@ int xiw_injector_open(struct xiw_injector *in)
 	setsockopt(in->fd4, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
 	if (in->fd6 >= 0)
 		setsockopt(in->fd6, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
+	if (in->lo6 >= 0)
+		setsockopt(in->lo6, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
 	return 0;
 }
 
@@ -41,7 +73,9 @@ void xiw_injector_close(struct xiw_injector *in)
 		close(in->fd4);
 	if (in->fd6 >= 0)
 		close(in->fd6);
-	in->fd4 = in->fd6 = -1;
+	if (in->lo6 >= 0)
+		close(in->lo6);
+	in->fd4 = in->fd6 = in->lo6 = -1;
 }
 
 /* The offset of TSval in a TCP header whose options have been found well-formed, or 0. */
@@ -80,6 +114,8 @@ static unsigned int build_ip(uint8_t *out, const uint8_t *ip, uint32_t tcp_len)
 	memcpy(out, ip, XIW_IP6_LEN);
 	xiw_wire_put16(out + XIW_IP6_OFF_LEN, (uint16_t)tcp_len);
 	out[XIW_IP6_OFF_NEXT] = XIW_IP_PROTO_TCP;
+	/* Where this host is a router, and the address has just gone, it is not to be forwarded. */
+	out[XIW_IP6_OFF_HOPS] = 1;
 	return XIW_IP6_LEN;
 }
 
@@ -107,7 +143,13 @@ static int send_to_self(struct xiw_injector *in, const uint8_t *ip, uint32_t ifi
 			struct iovec *iov, unsigned int n)
 {
 	struct sockaddr_in a4 = { .sin_family = AF_INET };
-	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6 };
+	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_scope_id = ifindex };
+	struct sockaddr_ll lo = {
+		.sll_family = AF_PACKET,
+		.sll_protocol = htons(ETH_P_IPV6),
+		.sll_ifindex = LOOPBACK_IFINDEX,
+		.sll_halen = ETH_ALEN,
+	};
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = n };
 	int fd;
 
@@ -116,13 +158,16 @@ static int send_to_self(struct xiw_injector *in, const uint8_t *ip, uint32_t ifi
 		msg.msg_name = &a4;
 		msg.msg_namelen = sizeof(a4);
 		fd = in->fd4;
-	} else {
+	} else if (IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)(ip + XIW_IP6_OFF_DST))) {
+		/* The socket has the interface as its scope, and nobody routes it any further. */
 		memcpy(&a6.sin6_addr, ip + XIW_IP6_OFF_DST, 16);
-		if (IN6_IS_ADDR_LINKLOCAL(&a6.sin6_addr))
-			a6.sin6_scope_id = ifindex;
 		msg.msg_name = &a6;
 		msg.msg_namelen = sizeof(a6);
 		fd = in->fd6;
+	} else {
+		msg.msg_name = &lo;
+		msg.msg_namelen = sizeof(lo);
+		fd = in->lo6;
 	}
 	if (fd < 0 || sendmsg(fd, &msg, MSG_NOSIGNAL) < 0) {
 		in->failed++;

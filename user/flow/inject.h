@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Injection: gives a TCP segment to our own kernel's socket, through a raw IP socket to the local address.
- * It arrives on lo, already routed. Segments carry kernel numbers and full checksums.
+ * It arrives on lo, and never goes anywhere else. Segments carry kernel numbers and full checksums.
  */
 #ifndef XIW_FLOW_INJECT_H
 #define XIW_FLOW_INJECT_H
@@ -13,8 +13,11 @@
 
 struct xiw_injector {
 	int fd4, fd6;
+	int lo6;	 /* IPv6, but for link-local addresses */
 	uint64_t failed; /* segments the kernel refused; TCP sends them again */
 };
+
+extern const struct xiw_injector xiw_injector_none; /* not open; closing it is fine */
 
 /* -EPERM without CAP_NET_RAW; negative errno of socket(2). */
 int xiw_injector_open(struct xiw_injector *in);
