@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Where connections come from: listening, connecting, and sockets that an application hands over. */
 #include <errno.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@
  */
 static void sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path)
 {
-	int one = 1, size = (int)(e->opts.window * 4);
+	int one = 1, size = e->opts.window < INT_MAX / 4 ? (int)(e->opts.window * 4) : INT_MAX;
 
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 	/* Urgent is a pointer: the octet is of the stream (RFC 9293 section 3.8.5), and FPDUs miss it else. */
