@@ -101,12 +101,22 @@ static __always_inline bool xiw_raise(__u32 *number, __u32 to)
  *
  * At least one side sees the other's write. Either this segment is dropped, or going direct is
  * called off, so DIRECT never begins while the kernel holds octets beyond S. BPF's compare-and-swap
- * is the full barrier. False: ownership moved, drop.
+ * is the full barrier, so there is one even where the number is high enough already: a CPU that keeps loads in no order
+ * (ARM64) would else read the owner first. False: ownership moved, or others were faster each time: drop.
  */
 static __always_inline bool xiw_raise_high(struct xiw_flow *flow, __u64 owner, __u32 end)
 {
-	return xiw_raise(&flow->kernel_high, end) &&
-	       (__u32)XIW_READ_ONCE(flow->owner) == (__u32)owner;
+	int i;
+
+#pragma unroll
+	for (i = 0; i < XIW_CAS_TRIES; i++) {
+		__u32 old = XIW_READ_ONCE(flow->kernel_high),
+		      to = xiw_seq_leq(end, old) ? old : end;
+
+		if (__sync_val_compare_and_swap(&flow->kernel_high, old, to) == old)
+			return (__u32)XIW_READ_ONCE(flow->owner) == (__u32)owner;
+	}
+	return false;
 }
 
 /*

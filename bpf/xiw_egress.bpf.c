@@ -122,6 +122,9 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
 	__u32 wscale = flow->rcv_wscale & 31, window = bpf_ntohs(old->window), ack;
 	bool ece = old->ece;
 
+	/* A new connection under the addresses of an old one, which nobody has registered yet. */
+	if (old->syn)
+		flow->flags |= XIW_FLOW_ANOTHER;
 	if (!old->ack)
 		return false;
 	if (wscale > XIW_MAX_WSCALE)
@@ -130,9 +133,10 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
 	ack = bpf_ntohl(old->ack_seq) + skew;
 	XIW_WRITE_ONCE(flow->acked, ack);
 	/* A SYN's window is not scaled (RFC 7323 section 2.2), and a reset's means nothing. */
-	if (!old->syn && !old->rst)
+	if (!old->syn && !old->rst && !(flow->flags & XIW_FLOW_ANOTHER))
 		window = xiw_window(flow, owner, ack, window, wscale);
-	if (flow->flags & XIW_FLOW_ECN && flow->ece && !old->syn && !old->rst)
+	if ((flow->flags & (XIW_FLOW_ECN | XIW_FLOW_ANOTHER)) == XIW_FLOW_ECN && flow->ece &&
+	    !old->syn && !old->rst)
 		ece = flow->ece == XIW_ECE_ON;
 	if (!direct && !skew && window == bpf_ntohs(old->window) && ece == old->ece)
 		return false;
@@ -192,8 +196,26 @@ static __always_inline void xiw_note_sent(struct xiw_flow *flow, const struct tc
 		XIW_WRITE_ONCE(flow->snd_nxt, end);
 }
 
+/* How the kernel marks the connection's packets, for those that the engine builds. */
+static __always_inline void xiw_note_class(struct __sk_buff *skb, struct xiw_flow *flow,
+					   __u32 l3_off)
+{
+	__u32 word, class, hops;
+	__u8 ip[12] __attribute__((aligned(4)));
+
+	if (bpf_skb_load_bytes(skb, l3_off, ip, sizeof(ip)))
+		return;
+	word = bpf_ntohl(*(__be32 *)ip);
+	class = ip[0] >> 4 == 6 ? word & 0x0fcfffff : (ip[1] & 0xfc) << 20;
+	hops = ip[0] >> 4 == 6 ? ip[7] : ip[8];
+	if (flow->out_class != class || flow->out_hops != hops) {
+		XIW_WRITE_ONCE(flow->out_class, class);
+		XIW_WRITE_ONCE(flow->out_hops, hops);
+	}
+}
+
 static __always_inline int xiw_out_segment(struct __sk_buff *skb, struct xiw_flow *flow,
-					   __u32 l4_off)
+					   __u32 l3_off, __u32 l4_off)
 {
 	struct xiw_out out = {};
 	struct tcphdr *th = (void *)out.old.hdr;
@@ -219,6 +241,7 @@ static __always_inline int xiw_out_segment(struct __sk_buff *skb, struct xiw_flo
 	/* The length by the skb: a GSO packet's IP header may not be able to say it. */
 	xiw_note_sent(flow, th, skb->len - l4_off - out.old.len);
 	changed = xiw_translate(&out, flow, owner, kernel_nxt) && xiw_changed(&out);
+	xiw_note_class(skb, flow, l3_off);
 	XIW_WRITE_ONCE(flow->egress_segs, flow->egress_segs + 1); /* the engine looks */
 	xiw_count(XIW_STAT_EGRESS);
 	if (!changed)
@@ -249,5 +272,5 @@ int xiw_egress(struct __sk_buff *skb)
 	flow = xiw_flow_find(&pkt.key, &index);
 	if (!flow || xiw_owner_path(XIW_READ_ONCE(flow->owner)) == XIW_PATH_NONE)
 		return TC_ACT_UNSPEC;
-	return xiw_out_segment(skb, flow, pkt.l4_off);
+	return xiw_out_segment(skb, flow, pkt.l3_off, pkt.l4_off);
 }

@@ -333,12 +333,31 @@ static __always_inline bool xiw_read_segment(struct xiw_seg *s, const struct xiw
 	return pkt->ip_end <= linear || pkt->ip_end <= bpf_xdp_get_buff_len(ctx);
 }
 
+/*
+ * Is the frame for another host? The kernel's IP does not look at such a one, which comes to a NIC that is promiscuous
+ * or behind a switch that floods; so it must not count for anything here. Dropped, not passed: what is noted of the
+ * interface's address may be older than the kernel's, and passed it would be data without translation.
+ */
+static __always_inline bool xiw_foreign(const struct xdp_md *ctx, const struct xiw_flow *flow)
+{
+	const __u8 *dst = (void *)(long)ctx->data, *mac = flow->mac;
+
+	if (!*(const __u32 *)mac && !*(const __u16 *)(mac + 4))
+		return false;
+	if ((void *)(dst + 6) > (void *)(long)ctx->data_end)
+		return true;
+	return *(const __u32 *)dst != *(const __u32 *)mac ||
+	       *(const __u16 *)(dst + 4) != *(const __u16 *)(mac + 4);
+}
+
 static __always_inline __u32 xiw_segment(struct xiw_seg *s, const struct xiw_pkt *pkt)
 {
 	__u32 end;
 
 	if (xiw_owner_path(XIW_READ_ONCE(s->flow->owner)) == XIW_PATH_NONE)
 		return XIW_STAT_OTHER;
+	if (xiw_foreign(s->ctx, s->flow))
+		return XIW_STAT_DROP_FOREIGN;
 	if (!xiw_read_owner(s->flow, &s->owner, &s->kernel_nxt))
 		return XIW_STAT_DROP_EPOCH;
 	if (!xiw_read_segment(s, pkt))
@@ -390,7 +409,7 @@ static __always_inline __u32 xiw_packet(struct xdp_md *ctx)
 		return XIW_STAT_OTHER;
 	stat = xiw_segment(&seg, &pkt);
 	if (stat == XIW_STAT_DROP_EPOCH || stat == XIW_STAT_DROP_FRAGMENT ||
-	    stat == XIW_STAT_DROP_MALFORMED)
+	    stat == XIW_STAT_DROP_MALFORMED || stat == XIW_STAT_DROP_FOREIGN)
 		seg.flow->dropped++;
 	return stat;
 }
@@ -407,6 +426,7 @@ int xiw_ingress(struct xdp_md *ctx)
 	case XIW_STAT_DROP_EPOCH:
 	case XIW_STAT_DROP_FRAGMENT:
 	case XIW_STAT_DROP_MALFORMED:
+	case XIW_STAT_DROP_FOREIGN:
 		return XDP_DROP;
 	default:
 		return XDP_PASS;

@@ -104,6 +104,12 @@ enum xiw_flow_flags {
 	XIW_FLOW_TIMESTAMPS = 1 << 2, /* negotiated on the SYN (RFC 7323) */
 	XIW_FLOW_SACK = 1 << 3,	      /* negotiated on the SYN (RFC 2018) */
 	XIW_FLOW_ECN = 1 << 4,	      /* negotiated on the SYN (RFC 3168) */
+	/*
+	 * Another connection has begun under these addresses, of which the library knows nothing: by xiw_egress, and
+	 * cleared where the slot is taken for it. Its numbers are translated; the windows that its predecessor
+	 * promised, and in what unit, are not its own.
+	 */
+	XIW_FLOW_ANOTHER = 1 << 8,
 };
 
 /*
@@ -150,7 +156,9 @@ struct xiw_flow {
 	__u32 direct_edge; /* highest right edge (wire) advertised but by the kernel; raised by xiw_egress too */
 	__u32 run_needed; /* aligned segments in a row, the last included, before going direct */
 	__u32 ece;	  /* enum xiw_ece: by the path that owns the stream, when it changes */
-	__u32 reserved0[4];
+	__u8 mac[6]; /* of the interface; library. Frames to another one are not the flow's. 0: any are */
+	__u16 reserved0a;
+	__u32 reserved0[2];
 
 	/* Line 1: written by xiw_ingress; kernel_high is raised by the library too. */
 	__u32 kernel_high; /* highest wire seq ever given to the kernel socket (end of data or FIN) */
@@ -178,7 +186,9 @@ struct xiw_flow {
 	__u32 reserved2;
 	__u64 egress_floor;   /* library: no stretch begins before egress_segs is there */
 	__u64 elsewhere_segs; /* xiw_socket: acceptable segments that came by another interface */
-	__u32 reserved2b[4];
+	__u32 out_class; /* traffic class, without ECN, and flow label of the socket's packets, as in IPv6's header */
+	__u32 out_hops; /* and their hop limit, or time to live; 0: not seen yet */
+	__u32 reserved2b[2];
 
 	/* Line 3: written by the engine, once a turn. */
 	__u64 placed_direct; /* stream octets placed from the direct path */
@@ -258,6 +268,7 @@ enum xiw_stat {
 	XIW_STAT_DROP_EPOCH,   /* ownership moved while the segment was looked at */
 	XIW_STAT_DROP_FRAGMENT,
 	XIW_STAT_DROP_MALFORMED, /* of a flow, but headers disagree with the packet's length */
+	XIW_STAT_DROP_FOREIGN,	 /* of a flow, but the frame is for another host */
 	XIW_STAT_WATCHDOG,	 /* DIRECT -> KERNEL by the watchdog; the segment passed */
 	XIW_STAT_EGRESS,	 /* segments of a flow seen leaving */
 	XIW_STAT_EGRESS_REWRITTEN,

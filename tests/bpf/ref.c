@@ -339,18 +339,27 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_XSK);
 }
 
+/* A packet of ours was seen leaving since the floor was set, and none of the peer's came by another interface. */
+static bool passes(const struct xiw_flow *f)
+{
+	return f->egress_segs >= f->egress_floor && f->elsewhere_segs == 0;
+}
+
 /* At S, the end of all that the socket was given: does the direct path begin here? */
 static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 {
 	struct xiw_flow *f = s->f;
 	uint32_t verdict, fpdus, run, epoch = next_epoch(f);
+	enum ref_exit exit = REF_ARMED_NO_RING;
 
 	verdict = classify(s, &fpdus);
 	run = f->run_end == s->seq ? f->run_len + 1 : 1;
 	/* Options behind a timestamp: an authentication (RFC 2385, RFC 5925), perhaps. */
 	if (verdict != XIW_V_ALIGNED || s->hdr > 20 + 12)
 		run = 0;
-	if (run && run >= f->run_needed && !ring(s->c)) {
+	if (run && run >= f->run_needed && !passes(f)) {
+		exit = REF_ARMED_ASTRAY;
+	} else if (run && run >= f->run_needed && !ring(s->c)) {
 		if (k_is_for(f, epoch)) {
 			drop(s->c, XIW_STAT_DROP_EPOCH, REF_ARMED_CLAIMED);
 			return REF_ARMED_CLAIMED;
@@ -363,7 +372,7 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 	}
 	f->run_end = s->end;
 	f->run_len = run;
-	return !run ? REF_ARMED_BROKEN : run < f->run_needed ? REF_ARMED_SHORT : REF_ARMED_NO_RING;
+	return !run ? REF_ARMED_BROKEN : run < f->run_needed ? REF_ARMED_SHORT : exit;
 }
 
 static void armed(struct ref_segment *s, const struct ref_parse *p)
@@ -407,6 +416,10 @@ static void segment(struct ref_case *c, const struct ref_parse *p)
 
 	c->l4_off = p->l4;
 	c->ip_end = p->ip_end;
+	if (memcmp(s.f->mac, "\0\0\0\0\0", 6) && memcmp(s.f->mac, c->pkt, 6)) {
+		drop(c, XIW_STAT_DROP_FOREIGN, REF_FOREIGN);
+		return;
+	}
 	if (path == XIW_PATH_DIRECT && !k_is_for(s.f, s.f->owner >> 8 & 0xffffff)) {
 		drop(c, XIW_STAT_DROP_EPOCH, REF_TORN);
 		return;

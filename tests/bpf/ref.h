@@ -19,7 +19,8 @@ struct ref_flow {
 /* Where the reference left its rules. A generator must reach them all, or they are not tested. */
 enum ref_exit {
 	REF_OTHER,
-	REF_TORN, /* DIRECT, and K of another stretch */
+	REF_FOREIGN, /* the frame is for another host */
+	REF_TORN,    /* DIRECT, and K of another stretch */
 	REF_MALFORMED,
 	REF_FRAGMENT,
 	REF_FRAGMENT_PASSED,
@@ -34,6 +35,7 @@ enum ref_exit {
 	REF_ARMED_BROKEN, /* not aligned */
 	REF_ARMED_SHORT,  /* aligned, but too few in a row */
 	REF_ARMED_NO_RING,
+	REF_ARMED_ASTRAY, /* packets of the flow are not all seen here */
 	REF_ARMED_CLAIMED,
 	REF_WENT_DIRECT,
 	REF_DIRECT,

@@ -127,6 +127,13 @@ static const struct row rows[] = {
 	{ "SYN counts, its window stays and is no edge", UNSKEWED, FLOW, .kernel_edge = K,
 	  .tcp_flags = SYN | ACK, .ack = K, .win = 64000, .want_ack = K, .want_win = 64000,
 	  .want_edge = K, .want_snd = SND + 1 },
+	{ "SYN: what the connection before it promised is void", IN_KERNEL, FLOW, .tcp_flags = SYN,
+	  .ack = 0, .win = 64000, .want_ack = 0, .want_win = 64000, .want_edge = WIRE,
+	  .want_snd = SND + 1 },
+	{ "and its windows are not looked at, nor ECN", IN_KERNEL, FLOW,
+	  .flags = XIW_FLOW_ANOTHER | XIW_FLOW_ECN, .ece = XIW_ECE_ON,
+	  .direct_edge = WIRE + (1 << 29), .tcp_flags = ACK, .ack = K, .win = 100, .want_ack = WIRE,
+	  .want_win = 100, .want_edge = WIRE, .want_snd = SND, .rewritten = true },
 	{ "ECE of the flow, not of the socket: set", IN_DIRECT, FLOW, .kernel_edge = OFFERED,
 	  .flags = XIW_FLOW_ECN, .ece = XIW_ECE_ON, .tcp_flags = ACK, .ack = K, .win = 100,
 	  .want_ack = WIRE + 5000, .want_win = WINDOW >> 7, .want_edge = OFFERED, .want_snd = SND,
@@ -247,13 +254,16 @@ static void build(struct packet *p, const struct row *r, const struct xiw_flow_k
 		th[hdr + i] = i;
 	p->len = p->l4 + hdr + r->len;
 	if (ip6) {
-		ip[0] = 0x60;
+		put32(ip, 0x6d612345);
+		ip[7] = 63;
 		put16(ip + 4, hdr + r->len);
 		ip[6] = 6;
 		memcpy(ip + 8, key->local_addr, 16);
 		memcpy(ip + 24, key->remote_addr, 16);
 	} else {
 		ip[0] = 0x45;
+		ip[1] = 0xd6;
+		ip[8] = 63;
 		put16(ip + 2, p->len - l3);
 		ip[9] = 6;
 		memcpy(ip + 12, &key->local_addr[3], 4);
@@ -317,6 +327,10 @@ static void one_row(const struct row *r, bool ip6, bool vlan)
 		.egress_segs = r->egress_segs,
 	};
 	want = *f;
+	if (r->tcp_flags & SYN)
+		want.flags |= XIW_FLOW_ANOTHER;
+	want.out_class = ip6 ? 0x0d412345 : 0x0d400000;
+	want.out_hops = 63;
 	want.egress_segs++;
 	want.egress_rewritten += r->rewritten;
 	want.snd_nxt = r->want_snd;

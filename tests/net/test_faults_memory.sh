@@ -165,7 +165,7 @@ wait_until "$LONG" _listens rcv 15044
 expect index-full-put in_ns snd timeout "$LONG" "$xiwarp" put "$TMP/batch" $V4_RCV
 reap "$server" "$LONG" || fail index-full-ends "exit code $?: $(cat "$TMP/serve.log")"
 expect index-full-told grep -q "no direct path: socket of the connection" "$TMP/serve.log"
-expect index-full-attached grep -q SO_ATTACH_FILTER "$TMP/calls"
+expect index-full-attached grep -q SO_ATTACH_BPF "$TMP/calls"
 expect index-full-no-filter grep -q SO_DETACH_FILTER "$TMP/calls"
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null
 in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null

@@ -132,8 +132,7 @@ static void sending_half(struct xiw_conn *c)
 }
 
 /* Is the frame of the stretch that is under way? Then the connection is ready for it. */
-static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_packet *p,
-		    const struct xiw_meta *meta)
+static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta *meta)
 {
 	/* Once per batch is enough; the commit is the judge. */
 	if (c->direct && c->batch == c->engine->batch && c->epoch == meta->epoch)
@@ -142,8 +141,6 @@ static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_pack
 		return false;
 	c->batch = c->engine->batch;
 	c->rxq = q;
-	c->l2_len = (uint8_t)meta->l3_off;
-	memcpy(c->l2, p->frag[0].base, c->l2_len);
 	if (!c->draining)
 		sending_half(c);
 	xiw_dirty(c);
@@ -310,6 +307,16 @@ static void drain_kept(struct xiw_conn *c)
 	}
 }
 
+/*
+ * Where ACKs go: back to where the frame came from. Only what the TCP receiver finds acceptable says so, and never what
+ * anybody can send who knows the addresses.
+ */
+static void note_link(struct xiw_conn *c, const struct xiw_segment *s)
+{
+	c->l2_len = (uint8_t)s->meta->l3_off;
+	memcpy(c->l2, s->packet->frag[0].base, c->l2_len);
+}
+
 /* Returns true if the packet's frames are kept. */
 static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
 {
@@ -319,11 +326,13 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 
 	switch (xiw_tcp_rx_segment(&c->tcp, seg, c->engine->now_ms, &t)) {
 	case XIW_TCP_TAKE:
+		note_link(c, s);
 		take(c, s, &t, NULL);
 		if (c->tcp.keep_head)
 			drain_kept(c);
 		break;
 	case XIW_TCP_KEEP:
+		note_link(c, s);
 		k = keep_packet(c, s);
 		if (k && !xiw_early_place(c, k)) {
 			/* Not acknowledged selectively either, so that it is sent again. */
@@ -429,7 +438,7 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 		xiw_segment_dropped(c);
 		return false;
 	}
-	if (!current(c, q, p, meta)) {
+	if (!current(c, q, meta)) {
 		xiw_stale_segment(c, p, meta);
 		return false;
 	}

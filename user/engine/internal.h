@@ -105,6 +105,7 @@ struct xiw_port {
 	struct xiw_port *next;
 	char ifname[IF_NAMESIZE];
 	uint32_t ifindex;
+	uint8_t mac[6];
 	uint32_t mtu;
 	uint32_t xdp_id, tc_id; /* of the programs that its connections need */
 	bool outgrown;		/* the MTU has become larger than its frames */
@@ -183,7 +184,7 @@ struct xiw_paths {
 	uint64_t elsewhere;  /* that came by another interface, when XDP last counted one */
 	uint64_t came_then; /* XDP's count when the socket first sent what xiw_egress did not see */
 	uint32_t sent;	    /* that the socket has sent, when xiw_egress last counted one */
-	uint64_t astray_ms, unseen_ms; /* since when it is so, or XIW_NEVER */
+	uint64_t astray_ms, unseen_ms; /* since when it is so; 0: it is not */
 };
 
 struct xiw_conn {
@@ -469,6 +470,7 @@ void xiw_port_free(struct xiw_port *p);
 int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE]);
 int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **port, char *why,
 		     size_t why_len);
+void xiw_port_refresh(struct xiw_port *p);
 void xiw_ports_free(struct xiw_engine *e);
 void xiw_port_poll(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q);

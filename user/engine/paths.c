@@ -56,8 +56,6 @@ void xiw_paths_begin(struct xiw_conn *c)
 	c->paths = (struct xiw_paths){
 		.came = came(f),
 		.left = get(&f->egress_segs),
-		.astray_ms = XIW_NEVER,
-		.unseen_ms = XIW_NEVER,
 	};
 	ask_socket(c, &c->paths.sent);
 }
@@ -108,11 +106,11 @@ static uint64_t astray(struct xiw_conn *c)
 	if (now != p->came) {
 		p->came = now;
 		p->elsewhere = elsewhere;
-		p->astray_ms = XIW_NEVER;
-	} else if (elsewhere - p->elsewhere >= ASTRAY_SEGS && p->astray_ms == XIW_NEVER) {
+		p->astray_ms = 0;
+	} else if (elsewhere - p->elsewhere >= ASTRAY_SEGS && !p->astray_ms) {
 		p->astray_ms = c->engine->now_ms;
 	}
-	return p->astray_ms == XIW_NEVER ? 0 : 1 + c->engine->now_ms - p->astray_ms;
+	return !p->astray_ms ? 0 : 1 + c->engine->now_ms - p->astray_ms;
 }
 
 /* For so long now, the socket has sent, and xiw_egress has not seen a packet. */
@@ -122,21 +120,19 @@ static uint64_t unseen(struct xiw_conn *c)
 	uint32_t sent = p->sent;
 	uint64_t left;
 
-	/* Idle, or on its way: the socket is asked only then, and before xiw_egress, which comes later. */
-	if (get(&c->flow->egress_segs) != p->left || p->unseen_ms != XIW_NEVER)
-		ask_socket(c, &sent);
-	else if (!ask_socket(c, &sent) || sent == p->sent)
+	/* The socket first: xiw_egress comes later. */
+	if (!ask_socket(c, &sent))
 		return 0;
 	left = get(&c->flow->egress_segs);
 	if (left != p->left) {
 		p->left = left;
 		p->sent = sent;
-		p->unseen_ms = XIW_NEVER;
-	} else if (p->unseen_ms == XIW_NEVER && sent != p->sent) {
+		p->unseen_ms = 0;
+	} else if (!p->unseen_ms && sent != p->sent) {
 		p->unseen_ms = c->engine->now_ms;
 		p->came_then = came(c->flow);
 	}
-	return p->unseen_ms == XIW_NEVER ? 0 : 1 + c->engine->now_ms - p->unseen_ms;
+	return !p->unseen_ms ? 0 : 1 + c->engine->now_ms - p->unseen_ms;
 }
 
 /*

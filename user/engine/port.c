@@ -11,6 +11,7 @@
 #include <linux/capability.h>
 #include <linux/ethtool.h>
 #include <linux/sockios.h>
+#include <net/if_arp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,6 +66,35 @@ int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
 	return err;
 }
 
+/* The link-layer address, where there is one of that kind. True if it is another one than before. */
+static bool read_mac(struct xiw_port *p, int fd)
+{
+	struct ifreq ifr = {};
+	uint8_t mac[sizeof(p->mac)] = {};
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", p->ifname);
+	if (!ioctl(fd, SIOCGIFHWADDR, &ifr) && ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER)
+		memcpy(mac, ifr.ifr_hwaddr.sa_data, sizeof(mac));
+	if (!memcmp(mac, p->mac, sizeof(mac)))
+		return false;
+	memcpy(p->mac, mac, sizeof(mac));
+	return true;
+}
+
+/* Frames to the old address are nobody's now, and those to the new one are ours. */
+void xiw_port_refresh(struct xiw_port *p)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (read_mac(p, fd))
+		for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++)
+			if (p->by_flow[i])
+				memcpy(p->table.flows[i].mac, p->mac, sizeof(p->mac));
+	close(fd);
+}
+
 static void query_interface(struct xiw_port *p)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
@@ -78,6 +108,7 @@ static void query_interface(struct xiw_port *p)
 	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", p->ifname);
 	if (!ioctl(fd, SIOCGIFMTU, &ifr))
 		p->mtu = (uint32_t)ifr.ifr_mtu;
+	read_mac(p, fd);
 	ifr.ifr_data = (void *)&channels;
 	if (!ioctl(fd, SIOCETHTOOL, &ifr)) {
 		p->nqueues = channels.combined_count + channels.rx_count;
@@ -469,6 +500,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	f->snd_nxt = c->sock.snd_nxt;
 	f->acked = c->sock.rcv_nxt + skew;
 	f->ifindex = c->port->ifindex;
+	memcpy(f->mac, c->port->mac, sizeof(f->mac));
 	xiw_paths_begin(c);
 	xiw_flow_publish(f, skew);
 	err = xiw_table_insert(&c->port->table, c->flow_index);
@@ -547,9 +579,14 @@ int xiw_conn_register(struct xiw_conn *c)
 	if (err) {
 		snprintf(why, len, "socket of the connection: %s%s", strerror(-err),
 			 err == -EPERM ? " (needs CAP_NET_ADMIN)" : "");
-		xiw_table_remove(&c->port->table, c->flow_index);
-		/* Without XDP its segments may come by any interface. */
-		setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
+		/* The connection that this slot was adopted for needs its translation on. */
+		if (skew)
+			xiw_table_abandon(&c->port->table, c->flow_index);
+		else
+			xiw_table_remove(&c->port->table, c->flow_index);
+		/* Without XDP its segments may come by any interface, under the wire's numbers. */
+		if (!skew)
+			setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
 		c->flow = NULL;
 		c->port = NULL;
 		return err;

@@ -8,33 +8,48 @@
 #include "engine/internal.h"
 #include "tcp/csum.h"
 
-/* The frame around an ACK, from the one that came in: addresses change sides. */
+static uint8_t hops(const struct xiw_conn *c)
+{
+	uint32_t seen = xiw_flow_get(&c->flow->out_hops);
+
+	return seen ? (uint8_t)seen : 64;
+}
+
+static uint8_t *ack_header4(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
+{
+	uint16_t sum;
+
+	memset(out, 0, XIW_IP4_MIN);
+	out[XIW_IP4_OFF_VER_IHL] = 0x45;
+	out[XIW_IP4_OFF_TOS] = (uint8_t)(xiw_flow_get(&c->flow->out_class) >> 20);
+	xiw_wire_put16(out + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + tcp_len));
+	xiw_wire_put16(out + XIW_IP4_OFF_FRAG, XIW_IP4_DF);
+	out[XIW_IP4_OFF_TTL] = hops(c);
+	out[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
+	memcpy(out + XIW_IP4_OFF_SRC, c->local_ip, 4);
+	memcpy(out + XIW_IP4_OFF_DST, c->remote_ip, 4);
+	sum = (uint16_t)~xiw_csum_fold(xiw_csum_partial(out, XIW_IP4_MIN));
+	memcpy(out + XIW_IP4_OFF_CSUM, &sum, 2);
+	return out + XIW_IP4_MIN;
+}
+
+/*
+ * The frame around an ACK, from the one that came in: addresses change sides. In class, life and label it is like the
+ * socket's own packets, of which xiw_egress has seen some: no stretch begins before.
+ */
 static uint8_t *ack_headers(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
 {
 	memcpy(out, c->l2, c->l2_len);
 	memcpy(out + XIW_ETH_OFF_DST, c->l2 + XIW_ETH_OFF_SRC, XIW_ETH_ADDR_LEN);
 	memcpy(out + XIW_ETH_OFF_SRC, c->l2 + XIW_ETH_OFF_DST, XIW_ETH_ADDR_LEN);
 	out += c->l2_len;
-	if (c->ip_version == 4) {
-		uint16_t sum;
-
-		memset(out, 0, XIW_IP4_MIN);
-		out[XIW_IP4_OFF_VER_IHL] = 0x45;
-		xiw_wire_put16(out + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + tcp_len));
-		xiw_wire_put16(out + XIW_IP4_OFF_FRAG, XIW_IP4_DF);
-		out[XIW_IP4_OFF_TTL] = 64;
-		out[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
-		memcpy(out + XIW_IP4_OFF_SRC, c->local_ip, 4);
-		memcpy(out + XIW_IP4_OFF_DST, c->remote_ip, 4);
-		sum = (uint16_t)~xiw_csum_fold(xiw_csum_partial(out, XIW_IP4_MIN));
-		memcpy(out + XIW_IP4_OFF_CSUM, &sum, 2);
-		return out + XIW_IP4_MIN;
-	}
+	if (c->ip_version == 4)
+		return ack_header4(c, out, tcp_len);
 	memset(out, 0, XIW_IP6_LEN);
-	out[0] = 0x60;
+	xiw_wire_put32(out, 6u << 28 | xiw_flow_get(&c->flow->out_class));
 	xiw_wire_put16(out + XIW_IP6_OFF_LEN, (uint16_t)tcp_len);
 	out[XIW_IP6_OFF_NEXT] = XIW_IP_PROTO_TCP;
-	out[XIW_IP6_OFF_HOPS] = 64;
+	out[XIW_IP6_OFF_HOPS] = hops(c);
 	memcpy(out + XIW_IP6_OFF_SRC, c->local_ip, 16);
 	memcpy(out + XIW_IP6_OFF_DST, c->remote_ip, 16);
 	return out + XIW_IP6_LEN;
@@ -42,11 +57,13 @@ static uint8_t *ack_headers(const struct xiw_conn *c, uint8_t *out, uint32_t tcp
 
 static void send_ack(struct xiw_conn *c)
 {
-	uint8_t *frame = xiw_xsk_tx_room(&c->rxq->xsk), *tcp, header[XIW_TCP_MAX];
+	uint8_t *frame = c->l2_len ? xiw_xsk_tx_room(&c->rxq->xsk) : NULL, *tcp;
+	uint8_t header[XIW_TCP_MAX];
 	int len;
 
+	/* Still owed; the next turn asks again. Nobody knows where to before a segment was acceptable. */
 	if (!frame)
-		return; /* still owed; the next turn asks again */
+		return;
 	/* What left with the kernel's segments meanwhile: every one says as much as it can, and rounds up. */
 	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
 	len = xiw_tcp_rx_build_ack(&c->tcp, xiw_sock_tsval(&c->sock, c->engine->now_ns), header,

@@ -164,6 +164,7 @@ static void look(struct xiw_engine *e)
 	for (struct xiw_port *p = e->ports, *next; p; p = next) {
 		next = p->next;
 		look_at_mtu(p);
+		xiw_port_refresh(p);
 		if (!xiw_query_xdp((int)p->ifindex, p->xdp_id))
 			programs_gone(e, p, "xiw_ingress");
 		else if (!xiw_query_egress((int)p->ifindex, p->tc_id))

@@ -140,6 +140,8 @@ int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_
 		f->kernel_segs = f->control_segs = f->kernel_octets = 0;
 		f->direct_segs = f->direct_octets = f->went_direct = 0;
 		memset(f->why, 0, sizeof(f->why));
+		/* And nothing of what the old one had seen holds for the new one. */
+		f->ece = f->ts_recent = f->beyond = f->run_end = f->run_len = 0;
 		*skew = xiw_flow_settle(f);
 		return (int)index;
 	}

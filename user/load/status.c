@@ -27,6 +27,7 @@ static const char *const stat_names[XIW_STAT__COUNT] = {
 	[XIW_STAT_DROP_EPOCH] = "drop_epoch",
 	[XIW_STAT_DROP_FRAGMENT] = "drop_fragment",
 	[XIW_STAT_DROP_MALFORMED] = "drop_malformed",
+	[XIW_STAT_DROP_FOREIGN] = "drop_foreign",
 	[XIW_STAT_WATCHDOG] = "watchdog",
 	[XIW_STAT_EGRESS] = "egress",
 	[XIW_STAT_EGRESS_REWRITTEN] = "egress_rewritten",
