@@ -112,7 +112,7 @@ WIRE := $(B)/tests/net/wire.bpf.o
 SIW_BIN := $(patsubst %.c,$(B)/%,$(SIW_SRC))
 
 # With ONLY, no more is built than the chosen tests use; a script may use everything.
-SCRIPTS := $(sort $(wildcard tests/bpf/test_*.sh tests/net/test_*.sh))
+SCRIPTS := $(sort $(wildcard tests/api/test_*.sh tests/bpf/test_*.sh tests/net/test_*.sh))
 chosen = $(if $(ONLY),$(sort $(foreach w,$(ONLY),$(foreach t,$1,$(if $(findstring $w,$t),$t)))),$1)
 CHECK_BIN := $(call chosen,$(UNIT_BIN) $(FUZZ_BIN) $(TSAN_BIN) $(BPFTEST_BIN))
 CHECK_ALL := $(CHECK_BIN) $(if $(call chosen,$(SCRIPTS)),$(ALL) $(NET_BIN) $(NET_BPF))

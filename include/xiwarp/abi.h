@@ -275,10 +275,16 @@ enum xiw_stat {
 	XIW_STAT__COUNT,
 };
 
-_Static_assert((int)XIW_WHY__COUNT <= XIW_WHY_MAX, "ABI: every reason has its counter");
-_Static_assert(sizeof(struct xiw_flow_key) == 36, "ABI");
-_Static_assert(sizeof(struct xiw_flow) == 384, "ABI");
-_Static_assert(sizeof(struct xiw_queue) == 128, "ABI");
-_Static_assert(sizeof(struct xiw_meta) == 20, "ABI: XDP metadata is a multiple of 4, at most 32");
+#ifdef __cplusplus
+#define XIW_ABI_ASSERT(what, why) static_assert(what, why)
+#else
+#define XIW_ABI_ASSERT(what, why) _Static_assert(what, why)
+#endif
+
+XIW_ABI_ASSERT((int)XIW_WHY__COUNT <= XIW_WHY_MAX, "ABI: every reason has its counter");
+XIW_ABI_ASSERT(sizeof(struct xiw_flow_key) == 36, "ABI");
+XIW_ABI_ASSERT(sizeof(struct xiw_flow) == 384, "ABI");
+XIW_ABI_ASSERT(sizeof(struct xiw_queue) == 128, "ABI");
+XIW_ABI_ASSERT(sizeof(struct xiw_meta) == 20, "ABI: XDP metadata is a multiple of 4, at most 32");
 
 #endif /* XIWARP_ABI_H */

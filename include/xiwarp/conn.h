@@ -14,6 +14,9 @@
 #include <xiwarp/abi.h>
 #include <xiwarp/engine.h>
 #include <xiwarp/error.h>
+#include <xiwarp/export.h>
+
+XIW_BEGIN_DECLS
 
 #define XIW_PRIVATE_DATA_MAX 512 /* RFC 5044 section 7.1.1 */
 #define XIW_QUEUES_DEFAULT 3
@@ -262,5 +265,7 @@ XIW_API void xiw_conn_info(const struct xiw_conn *conn, struct xiw_conn_info *in
 /* Names for the tables above, static storage; NULL past the end. */
 XIW_API const char *xiw_reason_name(unsigned int why);
 XIW_API const char *xiw_drop_name(unsigned int drop);
+
+XIW_END_DECLS
 
 #endif

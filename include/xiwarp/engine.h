@@ -20,6 +20,8 @@
 #include <xiwarp/error.h>
 #include <xiwarp/export.h>
 
+XIW_BEGIN_DECLS
+
 struct xiw_engine;
 struct xiw_conn;
 struct xiw_listener;
@@ -150,5 +152,7 @@ XIW_API uint64_t xiw_engine_doorbells_lost(const struct xiw_engine *engine);
 
 /* Takes the oldest completion. Returns 1, or 0 if there is none. */
 XIW_API int xiw_engine_next(struct xiw_engine *engine, struct xiw_completion *completion);
+
+XIW_END_DECLS
 
 #endif

@@ -8,6 +8,8 @@
 
 #include <xiwarp/export.h>
 
+XIW_BEGIN_DECLS
+
 /* RFC 5044 section 8; those from 5 on are of RFC 6581 section 8. 0 is no error. */
 enum xiw_mpa_error {
 	XIW_MPA_ERR_CLOSED = 1,	 /* TCP connection closed, terminated, or lost */
@@ -44,5 +46,7 @@ enum xiw_ddp_error {
 /* A few words for each, never NULL; static storage. */
 XIW_API const char *xiw_mpa_error_name(enum xiw_mpa_error error);
 XIW_API const char *xiw_ddp_error_name(enum xiw_ddp_error error);
+
+XIW_END_DECLS
 
 #endif

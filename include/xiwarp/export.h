@@ -5,4 +5,13 @@
 /* The library is built with hidden visibility; what carries this mark is its public interface. */
 #define XIW_API __attribute__((visibility("default")))
 
+/* Around the functions of every header: C's names also in C++. */
+#ifdef __cplusplus
+#define XIW_BEGIN_DECLS extern "C" {
+#define XIW_END_DECLS }
+#else
+#define XIW_BEGIN_DECLS
+#define XIW_END_DECLS
+#endif
+
 #endif

@@ -19,6 +19,8 @@
 #include <xiwarp/abi.h>
 #include <xiwarp/export.h>
 
+XIW_BEGIN_DECLS
+
 #define XIW_PIN_DIR "/sys/fs/bpf/xiwarp"
 
 enum xiw_xdp_mode {
@@ -86,5 +88,7 @@ XIW_API int xiw_flows_each(const char *ifname, const char *pin_dir,
 
 /* Name of a xiw_stat; NULL past the end. */
 XIW_API const char *xiw_stat_name(unsigned int stat);
+
+XIW_END_DECLS
 
 #endif

@@ -35,6 +35,8 @@
 #include <xiwarp/engine.h>
 #include <xiwarp/export.h>
 
+XIW_BEGIN_DECLS
+
 struct xiw_rdma;
 
 struct xiw_rdma_opts {
@@ -187,5 +189,7 @@ XIW_API void xiw_rdma_info(const struct xiw_rdma *rdma, struct xiw_rdma_info *in
 /* A few words for a Terminate's layer, type and code, never NULL; static storage. */
 XIW_API const char *xiw_rdma_terminate_name(const struct xiw_rdma_terminate_info *t);
 XIW_API const char *xiw_rdmap_error_name(enum xiw_rdmap_error error);
+
+XIW_END_DECLS
 
 #endif

@@ -13,6 +13,9 @@
 #include <stdint.h>
 
 #include <xiwarp/engine.h>
+#include <xiwarp/export.h>
+
+XIW_BEGIN_DECLS
 
 struct xiw_region;
 
@@ -46,5 +49,7 @@ XIW_API int xiw_region_set_access(struct xiw_region *region, unsigned int access
 
 /* After this returns nothing is placed there, or read for a peer, any more. */
 XIW_API void xiw_region_free(struct xiw_region *region);
+
+XIW_END_DECLS
 
 #endif
