@@ -235,6 +235,8 @@ struct watch {
 	uint32_t back;	     /* seq of the peer's data that was not seen yet */
 	struct reader reader;
 	uint64_t segments, aligned, full, resent, last_bad, longest;
+	uint64_t sacked; /* segments with more options than the first */
+	uint8_t plain;	 /* data offset of that */
 };
 
 static int watch_open(const char *ifname)
@@ -340,6 +342,9 @@ static void watch_segment(struct watch *w, const uint8_t *p, size_t len, bool ou
 			return;
 		tcp += w->next - seq;
 	}
+	if (!w->plain)
+		w->plain = p[ip + 12];
+	w->sacked += p[ip + 12] > w->plain;
 	w->next += (uint32_t)(len - tcp);
 	watch_data(w, p + tcp, (uint32_t)(len - tcp));
 }
@@ -467,12 +472,13 @@ static void report(const struct sender *s)
 	xiw_conn_info(s->conn, &info, sizeof(info));
 	printf("{\"segments\":%llu,\"aligned\":%llu,\"full\":%llu,\"longest\":%llu,\"fpdus\":%llu,"
 	       "\"messages\":%llu,\"resent\":%llu,\"replies\":%llu,\"emss\":%u,\"half\":%llu,"
-	       "\"last_unaligned\":%llu,\"wrong\":%u}\n",
+	       "\"sacked\":%llu,\"last_unaligned\":%llu,\"wrong\":%u}\n",
 	       (unsigned long long)w->segments, (unsigned long long)w->aligned,
 	       (unsigned long long)w->full, (unsigned long long)w->longest,
 	       (unsigned long long)w->reader.fpdus, (unsigned long long)w->reader.messages,
 	       (unsigned long long)w->resent, (unsigned long long)s->replies, info.emss,
-	       (unsigned long long)s->half, (unsigned long long)w->last_bad, wrong);
+	       (unsigned long long)s->half, (unsigned long long)w->sacked,
+	       (unsigned long long)w->last_bad, wrong);
 }
 
 static void send_all(struct sender *s, const struct addrinfo *a, bool no_pack)

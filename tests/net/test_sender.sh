@@ -158,6 +158,52 @@ wire_clamp 262144
 regained link-shrinks 1448 1148 "ip link set $IF_SND mtu 1500" "ip link set $IF_SND mtu 1200" \
 	-M -M -t 12000000 -l 1-9000
 
+# holes NAME NTH...: what the peer sends comes with these segments missing, from the first one on and to the end, so
+# that segments go out with SACK blocks, which leave less of them to FPDUs. Those under way when it begins may be cut.
+holes() {
+	local name=$1 receiver pid rc
+	hold "$2"
+	spawn receiver rcv recv "$sender" recv -b 16 ${MARKED:+-M} "$V4_RCV" 15044
+	wait_listen rcv 15044
+	spawn pid snd send "$sender" send -t 8000000 -l 1000-9000 -d 8 ${MARKED:+-M} "$IF_SND" "$V4_RCV" 15044
+	reap "$receiver" 20
+	rc=$?
+	hold 0
+	reap "$pid" 20 || rc=$?
+	((rc == 0)) || {
+		stop "$pid"
+		fail "$name" "$(cat "$TMP/recv" "$TMP/send")"
+		return
+	}
+	echo "$name: $(field segments) segments, $(field sacked) with SACK blocks, $(share) % aligned"
+	if (($(field sacked) < $(field segments) / 2)); then
+		fail "$name" "no SACK blocks: $(<"$TMP/send")"
+	elif (($(field aligned) < $(field segments) * 95 / 100)); then
+		fail "$name" "$(field aligned) of $(field segments) aligned"
+	else
+		pass "$name"
+	fi
+}
+
+hold() { # NTH: of the peer's data segments (hold.bpf.c); 0: none
+	# shellcheck disable=SC2046
+	bpftool map update pinned "$pins/hold" key 0 0 0 0 value $(_u32 "$1") $(_u32 0) $(_u32 0) $(_u32 0) \
+		$(_u32 0) $(_u32 0) $(_u32 0) $(_u32 0) $(_u32 0) $(_u32 0)
+}
+
+wire 1500
+wire_clamp 262144
+pins=/sys/fs/bpf/xiw-hold-$$
+mkdir "$pins" && trap 'rm -rf "$pins"; _cleanup' EXIT
+bpftool prog loadall "$BUILD/tests/net/hold.bpf.o" "$pins" pinmaps "$pins" &&
+	in_ns rcv ip link set "$IF_RCV" gso_max_segs 1 &&
+	in_ns rcv tc qdisc add dev "$IF_RCV" clsact &&
+	in_ns rcv tc filter add dev "$IF_RCV" egress bpf da pinned "$pins/hold_back" || fail hold "exit code $?"
+holes holes 4
+MARKED=1 holes holes-marked 4
+tcp_timestamps snd 0
+holes holes-no-timestamps 4
+
 wire 9000
 wire_clamp 524288
 aligned jumbo 8948 4 "" -t 20000000

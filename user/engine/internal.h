@@ -263,6 +263,9 @@ struct xiw_conn {
 	bool tx_runs;	      /* writes longer than a segment were in the last stage */
 	bool tx_corked;
 	uint16_t emss;
+	uint16_t sack_room; /* octets of a segment that SACK blocks can take; 0: not negotiated */
+	uint32_t ooo_seen;  /* packets that the socket has had out of order */
+	uint64_t ooo_ms;    /* when that was seen to grow */
 	bool sending;  /* a send is with io_uring */
 	bool may_send; /* RFC 5044 section 7.1.2 rule 4 */
 	uint64_t octets_sent;

@@ -14,10 +14,15 @@
  *   longer than one of those. What is left is the tail loss probe (RFC 8985 section 7): when an
  *   acknowledgement is late it takes new octets up to the window's end, corked or not. That run is cut.
  *
+ * While the socket reports octets out of order, the SACK option takes its place in each segment (RFC 2018 section 3),
+ * and how many blocks it has changes from one to the next. Segments are filled then as if it had all that fit, and each
+ * is a write of its own, which holds whatever the number is.
+ *
  * A long run of small messages leaves every segment some octets short, so each is a write of its own; one
  * sendmmsg() takes many. All that a socket with room needs is done at once; io_uring waits for room.
  */
 #include <errno.h>
+#include <linux/sock_diag.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -31,6 +36,9 @@
 #define RUNS 64	       /* writes in one stage */
 #define STAGES 8       /* kept while nobody needs them */
 #define RUN_MAX 64000u /* octets: TCP's buffers are larger, but for a small window */
+#define SACK_ROOM 36 /* octets of the option with four blocks, and with three, beside timestamps */
+#define SACK_ROOM_TS 28
+#define SACK_MS 250 /* so long a gap is believed to be there still, if nothing tells */
 
 /* c->stage: FPDUs on their way into the socket. A connection has one only while it has something to send. */
 struct stage {
@@ -109,6 +117,46 @@ static uint16_t emss(struct xiw_conn *c)
 	return c->emss ? c->emss : 536;
 }
 
+static void look_at_tcp(struct xiw_conn *c, struct tcp_info *info)
+{
+	socklen_t len = sizeof(*info);
+
+	*info = (struct tcp_info){ 0 };
+	getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, info, &len);
+	if (info->tcpi_snd_wnd > c->peer_window)
+		c->peer_window = info->tcpi_snd_wnd;
+	c->sack_room = !(info->tcpi_options & TCPI_OPT_SACK)	  ? 0
+		       : info->tcpi_options & TCPI_OPT_TIMESTAMPS ? SACK_ROOM_TS
+								  : SACK_ROOM;
+	if (info->tcpi_rcv_ooopack != c->ooo_seen) {
+		c->ooo_seen = info->tcpi_rcv_ooopack;
+		c->ooo_ms = c->engine->now_ms;
+	}
+}
+
+/*
+ * What SACK blocks may take of a segment now: nothing, if nothing out of order is with the socket. Its memory is that of
+ * octets to be read, of which there are none mostly, and of those. If there are both, the count of the latter tells.
+ */
+static uint16_t sack_room(struct xiw_conn *c)
+{
+	uint32_t mem[SK_MEMINFO_VARS] = { 0 };
+	struct tcp_info info;
+	socklen_t len = sizeof(mem);
+	int unread = 0;
+
+	if (c->peer_window && !c->sack_room)
+		return 0; /* not negotiated */
+	if (getsockopt(c->fd, SOL_SOCKET, SO_MEMINFO, mem, &len) || !mem[SK_MEMINFO_RMEM_ALLOC])
+		return 0;
+	look_at_tcp(c, &info);
+	if (!c->ooo_seen)
+		return 0;
+	if (ioctl(c->fd, SIOCINQ, &unread) || (unread && c->engine->now_ms - c->ooo_ms > SACK_MS))
+		return 0;
+	return c->sack_room;
+}
+
 static struct xiw_queued *queued(struct xiw_conn *c, uint32_t i)
 {
 	return &c->sendq[(c->send_head + i) % c->send_depth];
@@ -130,15 +178,11 @@ static uint32_t run_start(const struct stage *s)
 /* TCP puts no more than half of the largest window it has seen in a buffer. */
 static uint32_t longest_run(struct xiw_conn *c)
 {
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
+	struct tcp_info info;
 
 	/* A window grows while a stream is under way; there is no need to look when it is large enough. */
-	if (!c->peer_window || (c->tx_runs && c->peer_window < 2 * RUN_MAX)) {
-		getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len);
-		if (info.tcpi_snd_wnd > c->peer_window)
-			c->peer_window = info.tcpi_snd_wnd;
-	}
+	if (!c->peer_window || (c->tx_runs && c->peer_window < 2 * RUN_MAX))
+		look_at_tcp(c, &info);
 	return c->peer_window < 2 * RUN_MAX ? c->peer_window / 2 : RUN_MAX;
 }
 
@@ -211,11 +255,13 @@ static bool may_read(struct xiw_conn *c, struct xiw_queued *q)
 /* Fills the stage up to a place where a segment ends. */
 static void fill(struct xiw_conn *c)
 {
-	const uint32_t mss = emss(c);
+	const uint16_t whole = emss(c), room = sack_room(c);
+	const uint16_t sacks = whole > 4 * room ? room : 0; /* hardly a segment else */
+	const uint32_t mss = whole - sacks;
 	/* An EMSS that does not hold the smallest MULPDU holds less than this. */
 	const uint32_t longest = mss > 2 * XIW_MPA_MULPDU_MIN ? mss : 2 * XIW_MPA_MULPDU_MIN;
 	struct stage *s = stage_of(c);
-	const uint32_t run_max = longest_run(c);
+	const uint32_t run_max = sacks ? 0 : longest_run(c);
 	uint32_t begin = 0; /* of the segment */
 
 	c->stage_len = c->stage_off = 0;
