@@ -211,6 +211,17 @@ static __always_inline __u64 xiw_to_kernel(struct xiw_flow *flow, __u64 owner, _
 	return kernel;
 }
 
+/* ARMED -> KERNEL, at the same skew. Returns the new owner word, or 0 when ownership moved: drop. */
+static __always_inline __u64 xiw_disarm(struct xiw_flow *flow, __u64 owner, __u32 reason)
+{
+	__u64 kernel = xiw_next_owner(owner, xiw_owner_value(owner), XIW_PATH_KERNEL);
+
+	if (!xiw_swap_owner(flow, owner, kernel))
+		return 0;
+	xiw_why(flow, reason);
+	return kernel;
+}
+
 /*
  * Note a frame for the queue's ring. False: frames have waited for the engine longer than `limit`
  * and it has not looked at the ring either. The coarse clock is cheap but up to a tick behind the
@@ -227,6 +238,30 @@ static __always_inline bool xiw_watchdog_feed(struct xiw_queue *queue, __u64 lim
 		return false;
 	queue->last_ns = now;
 	return true;
+}
+
+/* The stream stands at `rcv_nxt`, and a segment that covers it goes to the engine, maybe not for the first time. */
+static __always_inline void xiw_try_begin(struct xiw_flow *flow, __u32 rcv_nxt, __u64 now)
+{
+	flow->try_ns = now;
+	flow->try_nxt = rcv_nxt;
+	flow->try_looked = XIW_READ_ONCE(flow->looked);
+}
+
+/*
+ * Is the direct path a dead end? A segment that covers rcv_nxt was redirected, that was `limit` ago, the stream has
+ * not moved, and the engine has not looked at a frame of it since. What the engine looks at and refuses is its own
+ * to judge. A hole in front of what it keeps is none: no segment that covers it came.
+ */
+static __always_inline bool xiw_stuck(struct xiw_flow *flow, __u32 rcv_nxt, __u64 limit)
+{
+	__u64 now = bpf_ktime_get_coarse_ns();
+
+	if (flow->try_nxt != rcv_nxt || flow->try_looked != XIW_READ_ONCE(flow->looked)) {
+		xiw_try_begin(flow, rcv_nxt, now);
+		return false;
+	}
+	return (__s64)(now - flow->try_ns) > (__s64)limit;
 }
 
 #endif /* XIW_BPF_FLOW_H */

@@ -25,6 +25,9 @@
 /* No chain that xiw_parse follows reaches further: 22 + 40 + 6 * 2048. */
 #define XIW_MAX_L4_OFF 0x3fff
 
+/* Ethernet, two VLAN tags, IPv4 with all its options (or IPv6 with some extension headers), TCP with all of its. */
+#define XIW_HEADERS_MAX (14 + 8 + 60 + 60)
+
 #define XIW_IP4_MF 0x2000
 #define XIW_IP4_OFFSET 0x1fff
 #define XIW_IP6_OFFSET 0xfff8

@@ -192,8 +192,12 @@ static __always_inline void xiw_note_sent(struct xiw_flow *flow, const struct tc
 {
 	__u32 end = bpf_ntohl(th->seq) + len + th->syn + th->fin;
 
-	if (!th->rst && !xiw_seq_leq(end, flow->snd_nxt))
+	if (th->rst)
+		return;
+	if (!xiw_seq_leq(end, flow->snd_nxt))
 		XIW_WRITE_ONCE(flow->snd_nxt, end);
+	else if (len)
+		XIW_WRITE_ONCE(flow->resent, flow->resent + 1);
 }
 
 /* How the kernel marks the connection's packets, for those that the engine builds. */

@@ -15,6 +15,10 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 /* Settings; the loader may change them before the load. */
 const volatile __u64 xiw_watchdog_ns = XIW_WATCHDOG_NS;
+const volatile __u64 xiw_stuck_ns = XIW_STUCK_NS;
+
+/* Since Linux 6.18. */
+extern int bpf_xdp_pull_data(struct xdp_md *ctx, __u32 len) __ksym __weak;
 
 struct xiw_seg {
 	struct xdp_md *ctx;
@@ -203,17 +207,18 @@ static __always_inline __u32 xiw_ring_check(struct xdp_md *ctx)
 }
 
 /*
- * Put the metadata in front of the packet; `found` is what the classifier returned. Packet pointers
- * are void afterwards.
+ * Put the metadata in front of the packet, as octets of the frame: not every driver has room for what XDP calls
+ * metadata, and a frame that is redirected is nobody else's. `found` is what the classifier returned. Packet
+ * pointers are void afterwards.
  */
 static __always_inline bool xiw_put_meta(const struct xiw_seg *s, __u32 found, __u32 epoch)
 {
 	struct xiw_meta *meta;
 
-	if (bpf_xdp_adjust_meta(s->ctx, -(int)sizeof(*meta)))
+	if (bpf_xdp_adjust_head(s->ctx, -(int)sizeof(*meta)))
 		return false;
-	meta = (void *)(long)s->ctx->data_meta;
-	if ((void *)(meta + 1) > (void *)(long)s->ctx->data)
+	meta = (void *)(long)s->ctx->data;
+	if ((void *)(meta + 1) > (void *)(long)s->ctx->data_end)
 		return false;
 	meta->flow = s->index;
 	meta->epoch = epoch & XIW_EPOCH_MASK;
@@ -239,6 +244,15 @@ static __always_inline __u32 xiw_classify_seg(const struct xiw_seg *s)
 	return xiw_classify(s->ctx, s->flow, s->seq, s->l4_off + s->hdr_len, s->len);
 }
 
+/* Only what the stream waits for can show that it does not go on. */
+static __always_inline bool xiw_dead_end(const struct xiw_seg *s, __u32 end)
+{
+	__u32 rcv_nxt = xiw_owner_value(s->owner);
+
+	return xiw_seq_leq(s->seq, rcv_nxt) && !xiw_seq_leq(end, rcv_nxt) &&
+	       xiw_stuck(s->flow, rcv_nxt, xiw_stuck_ns);
+}
+
 /* Data or FIN while the engine owns the stream. */
 static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
 {
@@ -246,19 +260,23 @@ static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
 
 	xiw_refresh_kernel(s->flow, xiw_owner_value(s->owner));
 	why = xiw_ring_check(s->ctx);
+	if (!why && xiw_dead_end(s, end))
+		why = XIW_WHY_UNSEEN;
 	if (!why) {
 		if (!s->fin && !s->urg)
 			found = xiw_classify_seg(s);
 		if (xiw_put_meta(s, found, xiw_owner_epoch(s->owner)))
 			return xiw_redirected(s);
-		why = XIW_WHY_NO_XSK;
+		why = XIW_WHY_HEADROOM;
 	}
+	if (why == XIW_WHY_HEADROOM)
+		XIW_WRITE_ONCE(s->flow->barred, why);
 	/* The skew of DIRECT, rcv_nxt - K, is the one that KERNEL starts with. */
 	s->owner = xiw_to_kernel(s->flow, s->owner, s->skew, why);
 	if (!s->owner)
 		return XIW_STAT_DROP_EPOCH;
 	stat = xiw_kernel_data(s, end);
-	if (stat == XIW_STAT_PASS_DATA && why == XIW_WHY_WATCHDOG)
+	if (stat == XIW_STAT_PASS_DATA && (why == XIW_WHY_WATCHDOG || why == XIW_WHY_UNSEEN))
 		return XIW_STAT_WATCHDOG;
 	return stat;
 }
@@ -295,13 +313,19 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 	run = flow->run_end == s->seq ? flow->run_len + 1 : 1;
 	if ((found & 0xff) != XIW_V_ALIGNED || s->hdr_len > XIW_TCP_PLAIN_HDR)
 		run = 0;
-	/* A driver without metadata support cannot carry the direct path. */
-	if (run && run >= flow->run_needed && xiw_passes_here(flow) && !xiw_ring_check(s->ctx) &&
-	    xiw_put_meta(s, found, xiw_owner_epoch(s->owner) + 1)) {
-		if (!xiw_go_direct(flow, s->owner, s->kernel_nxt, s->seq))
+	if (run && run >= flow->run_needed && xiw_passes_here(flow) && !xiw_ring_check(s->ctx)) {
+		if (xiw_put_meta(s, found, xiw_owner_epoch(s->owner) + 1)) {
+			xiw_try_begin(flow, s->seq, bpf_ktime_get_coarse_ns());
+			if (!xiw_go_direct(flow, s->owner, s->kernel_nxt, s->seq))
+				return XIW_STAT_DROP_EPOCH;
+			flow->went_direct++;
+			return xiw_redirected(s);
+		}
+		/* It never will: the library is told, and arms no more. */
+		XIW_WRITE_ONCE(flow->barred, XIW_WHY_HEADROOM);
+		s->owner = xiw_disarm(flow, s->owner, XIW_WHY_HEADROOM);
+		if (!s->owner)
 			return XIW_STAT_DROP_EPOCH;
-		flow->went_direct++;
-		return xiw_redirected(s);
 	}
 	flow->run_end = end;
 	flow->run_len = run;
@@ -315,7 +339,7 @@ static __always_inline bool xiw_read_segment(struct xiw_seg *s, const struct xiw
 	struct tcphdr *th = xiw_tcp_header(ctx, pkt->l4_off);
 	__u32 linear = ctx->data_end - ctx->data;
 
-	/* The linear part holds the headers, by drivers' custom; anything else is not worth code. */
+	/* The linear part holds the headers, by drivers' custom or because xiw_reach_headers() saw to it. */
 	if (!th || th->doff < 5 || pkt->l4_off + th->doff * 4 > linear)
 		return false;
 	if (pkt->l4_off + th->doff * 4 > pkt->ip_end)
@@ -414,11 +438,28 @@ static __always_inline __u32 xiw_packet(struct xdp_md *ctx)
 	return stat;
 }
 
+/*
+ * Some drivers leave the linear part of a packet of several buffers empty. Where the kernel cannot bring the headers
+ * there, the packet is of no flow that is known, and no connection ever is direct.
+ */
+static __always_inline void xiw_reach_headers(struct xdp_md *ctx)
+{
+	__u32 linear = ctx->data_end - ctx->data, len;
+
+	if (linear >= XIW_HEADERS_MAX || !bpf_xdp_pull_data)
+		return;
+	len = bpf_xdp_get_buff_len(ctx);
+	if (len > linear)
+		bpf_xdp_pull_data(ctx, len < XIW_HEADERS_MAX ? len : XIW_HEADERS_MAX);
+}
+
 SEC("xdp.frags")
 int xiw_ingress(struct xdp_md *ctx)
 {
-	__u32 stat = xiw_packet(ctx);
+	__u32 stat;
 
+	xiw_reach_headers(ctx);
+	stat = xiw_packet(ctx);
 	xiw_count(stat);
 	switch (stat) {
 	case XIW_STAT_DIRECT:

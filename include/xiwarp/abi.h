@@ -14,7 +14,7 @@
 
 #include <linux/types.h>
 
-#define XIW_ABI_VERSION 1
+#define XIW_ABI_VERSION 2
 #define XIW_MAX_FLOWS 4096
 #define XIW_MAX_QUEUES 64
 
@@ -26,9 +26,9 @@
  *   bits 63..32 value | bits 31..8 epoch, changes at every transition | bits 7..0 path
  *
  *   KERNEL  value = skew                       library -> ARMED
- *   ARMED   value = skew                       XDP -> DIRECT; library -> KERNEL
+ *   ARMED   value = skew                       XDP -> DIRECT, or -> KERNEL; library -> KERNEL
  *   DIRECT  value = rcv_nxt (wire), committed  library: commit (same epoch, new value) or -> KERNEL;
- *                                              XDP watchdog -> KERNEL
+ *                                              XDP -> KERNEL: watchdog, or no progress
  *
  * ARMED is the library's leave to go direct. XDP chooses the place, S: the end of everything the kernel
  * socket was ever given. There it notes K = S - skew, the socket's rcv_nxt once it has received all that.
@@ -122,7 +122,7 @@ enum xiw_ece {
 	XIW_ECE_ON = 2,
 };
 
-/* Why a flow left the direct path, or why an attempt to enter it was called off. */
+/* Why a flow left the direct path, why an attempt to enter it was called off, or why none is made any more. */
 enum xiw_reason {
 	XIW_WHY_NONE = 0,
 	XIW_WHY_MISALIGNED, /* a segment does not begin or end with an FPDU */
@@ -136,13 +136,21 @@ enum xiw_reason {
 	XIW_WHY_RACE,	    /* another CPU gave the kernel octets beyond S meanwhile */
 	XIW_WHY_BOUNDARY,   /* S does not lie between two FPDUs: aligned by chance only */
 	XIW_WHY_FRAGMENT,   /* a segment in IP fragments, which the kernel has to put together */
+	/* No progress: segments came to the direct path, and the stream did not go on. */
+	XIW_WHY_UNSEEN,	 /* frames that XDP redirected do not reach the engine */
+	XIW_WHY_REFUSED, /* the engine's TCP receiver refuses what the peer sends again and again */
+	XIW_WHY_CHECKSUM, /* TCP checksums are wrong, again and again */
+	XIW_WHY_CRC,	  /* the CRC32c of one FPDU is wrong, again and again */
+	XIW_WHY_EGRESS,	  /* the socket's packets do not pass xiw_egress */
+	XIW_WHY_UNHEARD,  /* the peer does not hear the engine's acknowledgements */
+	XIW_WHY_INJECT,	  /* what the engine injects does not reach the socket */
+	XIW_WHY_HEADROOM, /* the driver leaves no room in front of a packet */
 	XIW_WHY__COUNT,
 };
-
-#define XIW_WHY_MAX 16 /* there is room for, a power of two */
+#define XIW_WHY_MAX 32 /* a power of two */
 
 /*
- * One flow: an entry of the mmap-able array map xiw_flows. Six cache lines.
+ * One flow: an entry of the mmap-able array map xiw_flows. Eight cache lines.
  */
 struct xiw_flow {
 	/* Line 0: read for every segment; written by the library, the first two words and ece by XDP as well. */
@@ -158,7 +166,8 @@ struct xiw_flow {
 	__u32 ece;	  /* enum xiw_ece: by the path that owns the stream, when it changes */
 	__u8 mac[6]; /* of the interface; library. Frames to another one are not the flow's. 0: any are */
 	__u16 reserved0a;
-	__u32 reserved0[2];
+	__u32 barred; /* enum xiw_reason: the library arms no more; XIW_WHY_NONE: it may. By XDP as well */
+	__u32 reserved0[1];
 
 	/* Line 1: written by xiw_ingress; kernel_high is raised by the library too. */
 	__u32 kernel_high; /* highest wire seq ever given to the kernel socket (end of data or FIN) */
@@ -183,9 +192,9 @@ struct xiw_flow {
 	__u64 egress_segs;	/* segments seen */
 	__u64 egress_rewritten; /* of these, with ack, window, SACK or ECE changed */
 	__u32 acked;		/* last acknowledgement (wire) of the kernel socket */
-	__u32 reserved2;
-	__u64 egress_floor;   /* library: no stretch begins before egress_segs is there */
-	__u64 elsewhere_segs; /* xiw_socket: acceptable segments that came by another interface */
+	__u32 resent;		/* segments with data that it had sent before */
+	__u64 egress_floor;	/* library: no stretch begins before egress_segs is there */
+	__u64 elsewhere_segs;	/* xiw_socket: acceptable segments that came by another interface */
 	__u32 out_class; /* traffic class, without ECN, and flow label of the socket's packets, as in IPv6's header */
 	__u32 out_hops; /* and their hop limit, or time to live; 0: not seen yet */
 	__u32 reserved2b[2];
@@ -200,16 +209,26 @@ struct xiw_flow {
 	__u64 armed;	    /* KERNEL -> ARMED */
 	__u64 segs_dropped; /* by the engine: damaged, refused by its TCP receiver, or too late */
 
-	/* Line 4: counts of the ends of the direct path, by enum xiw_reason. */
+	/* Lines 4 and 5: counts of the ends of the direct path, by enum xiw_reason. */
 	__u32 why[XIW_WHY_MAX]; /* XDP and engine both add, atomically: rare events */
 
-	/* Line 5: identity. Written once by the library before the flow is published. */
+	/* Line 6: identity. Written once by the library before the flow is published. */
 	struct xiw_flow_key key;
 	__u32 pid;	 /* of the process that owns the slot; claimed by compare-and-swap from 0 */
 	__u32 claim_seq; /* how often the slot has been claimed */
 	__u32 ifindex;
 	__u64 cookie; /* SO_COOKIE of the kernel socket */
-	__u32 reserved5[2];
+	__u32 reserved6[2];
+
+	/*
+	 * Line 7: is the stream going on? Written by xiw_ingress, but for `looked`; touched once for each place
+	 * that the stream stands at.
+	 */
+	__u64 try_ns;	  /* a segment that covers try_nxt was redirected first */
+	__u32 try_nxt;	  /* the owner word's rcv_nxt then */
+	__u32 try_looked; /* `looked` then */
+	__u32 looked;	  /* by the engine: changes when it looks at frames of the flow */
+	__u32 reserved7[11];
 };
 
 /* ---- queues -------------------------------------------------------------------------------------- */
@@ -230,6 +249,11 @@ struct xiw_queue {
 };
 
 #define XIW_WATCHDOG_NS 200000000ull
+/*
+ * A segment that the stream waits for was redirected, and after so long its repetition finds the stream where it
+ * was: shorter than the shortest retransmission time-out of common TCPs.
+ */
+#define XIW_STUCK_NS 150000000ull
 
 /* ---- packet metadata ----------------------------------------------------------------------------- */
 
@@ -244,7 +268,7 @@ enum xiw_verdict {
 
 #define XIW_MAX_WALK 512 /* FPDUs the classifier follows in one segment */
 
-/* In front of each frame that goes to AF_XDP (XDP metadata, directly before the packet). */
+/* In front of each frame that goes to AF_XDP: its first octets, directly before the packet. */
 struct xiw_meta {
 	__u32 flow;	   /* index into xiw_flows */
 	__u32 epoch;	   /* of the owner word under which the segment was taken */
@@ -269,8 +293,8 @@ enum xiw_stat {
 	XIW_STAT_DROP_FRAGMENT,
 	XIW_STAT_DROP_MALFORMED, /* of a flow, but headers disagree with the packet's length */
 	XIW_STAT_DROP_FOREIGN,	 /* of a flow, but the frame is for another host */
-	XIW_STAT_WATCHDOG,	 /* DIRECT -> KERNEL by the watchdog; the segment passed */
-	XIW_STAT_EGRESS,	 /* segments of a flow seen leaving */
+	XIW_STAT_WATCHDOG, /* DIRECT -> KERNEL by the watchdog, or for want of progress; passed */
+	XIW_STAT_EGRESS,   /* segments of a flow seen leaving */
 	XIW_STAT_EGRESS_REWRITTEN,
 	XIW_STAT__COUNT,
 };
@@ -281,10 +305,11 @@ enum xiw_stat {
 #define XIW_ABI_ASSERT(what, why) _Static_assert(what, why)
 #endif
 
-XIW_ABI_ASSERT((int)XIW_WHY__COUNT <= XIW_WHY_MAX, "ABI: every reason has its counter");
+XIW_ABI_ASSERT((int)XIW_WHY__COUNT <= XIW_WHY_MAX && !(XIW_WHY_MAX & (XIW_WHY_MAX - 1)),
+	       "ABI: every reason has its counter");
 XIW_ABI_ASSERT(sizeof(struct xiw_flow_key) == 36, "ABI");
-XIW_ABI_ASSERT(sizeof(struct xiw_flow) == 384, "ABI");
+XIW_ABI_ASSERT(sizeof(struct xiw_flow) == 512, "ABI");
 XIW_ABI_ASSERT(sizeof(struct xiw_queue) == 128, "ABI");
-XIW_ABI_ASSERT(sizeof(struct xiw_meta) == 20, "ABI: XDP metadata is a multiple of 4, at most 32");
+XIW_ABI_ASSERT(sizeof(struct xiw_meta) == 20, "ABI");
 
 #endif /* XIWARP_ABI_H */

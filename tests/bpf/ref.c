@@ -302,6 +302,24 @@ static void leave_direct(struct ref_segment *s, uint32_t why)
 	set_owner(s->f, skew_of(s->f), XIW_PATH_KERNEL);
 }
 
+static void try_anew(struct ref_segment *s, uint32_t rcv_nxt)
+{
+	s->f->try_nxt = rcv_nxt;
+	s->f->try_ns = s->c->now;
+	s->f->try_looked = s->f->looked;
+}
+
+/* A segment with the octet at rcv_nxt, again, after a while in which nobody looked at one. */
+static bool unseen(struct ref_segment *s, uint32_t rcv_nxt)
+{
+	if (after(s->seq, rcv_nxt) || !after(s->end, rcv_nxt))
+		return false;
+	if (s->f->try_nxt == rcv_nxt && s->f->try_looked == s->f->looked)
+		return s->c->now > s->f->try_ns && s->c->now - s->f->try_ns > s->c->stuck;
+	try_anew(s, rcv_nxt);
+	return false;
+}
+
 /* The first one. What it belongs to may be as long as an IP packet can be. */
 static void fragment(struct ref_segment *s)
 {
@@ -326,6 +344,8 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 			s->f->kernel_edge = rcv_nxt;
 	}
 	why = ring(s->c);
+	if (!why && unseen(s, rcv_nxt))
+		why = XIW_WHY_UNSEEN;
 	if (!why) {
 		verdict = classify(s, &fpdus);
 		redirect(s, p, verdict, fpdus);
@@ -335,6 +355,8 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 	leave_direct(s, why);
 	if (why == XIW_WHY_WATCHDOG)
 		kernel_data(s, XIW_STAT_WATCHDOG, REF_WATCHDOG);
+	else if (why == XIW_WHY_UNSEEN)
+		kernel_data(s, XIW_STAT_WATCHDOG, REF_UNSEEN);
 	else
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_XSK);
 }
@@ -360,6 +382,7 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 	if (run && run >= f->run_needed && !passes(f)) {
 		exit = REF_ARMED_ASTRAY;
 	} else if (run && run >= f->run_needed && !ring(s->c)) {
+		try_anew(s, s->seq);
 		if (k_is_for(f, epoch)) {
 			drop(s->c, XIW_STAT_DROP_EPOCH, REF_ARMED_CLAIMED);
 			return REF_ARMED_CLAIMED;
@@ -462,6 +485,8 @@ void ref_ingress(struct ref_case *c)
 	c->exit = REF_OTHER;
 	c->has_meta = false;
 	c->flow = NULL;
+	if (c->pulls && c->linear < 142)
+		c->linear = c->len < 142 ? c->len : 142;
 	if (!parse(c, &p))
 		return;
 	for (i = 0; i < c->nflows; i++)

@@ -40,6 +40,7 @@ enum ref_exit {
 	REF_WENT_DIRECT,
 	REF_DIRECT,
 	REF_WATCHDOG,
+	REF_UNSEEN, /* what the stream waits for came again, and the engine has seen nothing */
 	REF_NO_XSK,
 	REF__COUNT,
 };
@@ -55,6 +56,8 @@ struct ref_case {
 	struct xiw_queue *queue; /* of the packet; NULL: no such queue. Changed in place */
 	uint64_t now;
 	uint64_t limit; /* of the watchdog */
+	uint64_t stuck; /* of a stream that stands still */
+	bool pulls; /* the kernel can bring headers into the first buffer, which changes `linear` */
 	/* out */
 	int action; /* enum xdp_action */
 	uint32_t stat;

@@ -334,6 +334,7 @@ static void one_row(const struct row *r, bool ip6, bool vlan)
 	want.egress_segs++;
 	want.egress_rewritten += r->rewritten;
 	want.snd_nxt = r->want_snd;
+	want.resent = !(r->tcp_flags & RST) && r->len && r->want_snd == r->snd_nxt;
 	want.kernel_edge = r->want_edge;
 	if (r->tcp_flags & ACK)
 		want.acked = r->want_ack;

@@ -172,9 +172,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct xiw_flow state, *f = &xdp_flows[1];
 	uint8_t how = fuzz_u8(&in);
 	struct xdp_packet p = { .octets = ours, .queue = how & 1 ? fuzz_below(&in, 3) % 2 : 0 };
-	struct ref_case c = {
-		.pkt = theirs, .flows = &flow, .nflows = 1, .limit = XIW_WATCHDOG_NS
-	};
+	struct ref_case c = { .pkt = theirs,
+			      .flows = &flow,
+			      .nflows = 1,
+			      .limit = XIW_WATCHDOG_NS,
+			      .stuck = XIW_STUCK_NS,
+			      .pulls = true };
 	int action;
 
 	xdp_reset();
@@ -184,6 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	xdp_queue.drained_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
 	xdp_queue.wait_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
 	xdp_queue.beat_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
+	f->try_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
 	xdp_xsk = !(how & 4);
 	memset(ours, 0, sizeof(ours));
 	p.len = make_packet(&in, ours, f, &flow.key, how & 2);

@@ -27,7 +27,7 @@ struct xiw_flow xdp_flows[XDP_FLOWS];
 struct xiw_flow_key xdp_index[XDP_FLOWS];
 struct xiw_queue xdp_queue;
 uint64_t xdp_stats[XDP_CPUS][XIW_STAT__COUNT];
-bool xdp_xsk, xdp_no_meta;
+bool xdp_xsk, xdp_no_headroom;
 uint64_t xdp_now;
 void (*xdp_step)(void);
 
@@ -39,6 +39,7 @@ struct run {
 	};
 	uint8_t *whole; /* the packet as the helpers see it */
 	uint32_t len;
+	uint32_t linear;
 	uint8_t *area; /* META_ROOM, then the linear part */
 };
 
@@ -64,6 +65,7 @@ static void step(void)
 #define __noinline __attribute__((noinline))
 #undef __weak
 #define __weak __attribute__((weak))
+#define __ksym
 
 static void *bpf_map_lookup_elem(void *map, const void *key);
 static long bpf_redirect_map(void *map, __u64 key, __u64 flags);
@@ -100,15 +102,15 @@ static __u64 bpf_xdp_get_buff_len(struct xdp_md *ctx)
 	return ((struct run *)ctx)->len;
 }
 
-static long bpf_xdp_adjust_meta(struct xdp_md *ctx, int delta)
+static long bpf_xdp_adjust_head(struct xdp_md *ctx, int delta)
 {
 	struct run *r = (struct run *)ctx;
 
 	CHECK(delta == -(int)sizeof(struct xiw_meta));
-	if (xdp_no_meta)
+	if (xdp_no_headroom)
 		return -1;
-	/* Aligned, and so not directly in front of the packet. */
-	ctx->data_meta = (__u32)(uintptr_t)r->area;
+	/* Aligned, and so not directly in front of the packet, which nobody looks at any more. */
+	ctx->data = (__u32)(uintptr_t)r->area;
 	return 0;
 }
 
@@ -184,6 +186,21 @@ static long bpf_l4_csum_replace(struct __sk_buff *skb, __u32 off, __u64 from, __
 #define LICENSE xiw_egress_license
 #include "bpf/xiw_egress.bpf.c"
 
+int bpf_xdp_pull_data(struct xdp_md *ctx, __u32 len)
+{
+	struct run *r = (struct run *)ctx;
+	uint8_t *start = r->area + META_ROOM + 2;
+
+	CHECK(len <= r->len);
+	if (len <= r->linear)
+		return 0;
+	ASAN_UNPOISON_MEMORY_REGION(start, len);
+	memcpy(start + r->linear, r->whole + r->linear, len - r->linear);
+	r->linear = len;
+	ctx->data_end = (__u32)(uintptr_t)(start + len);
+	return 0;
+}
+
 static void *bpf_map_lookup_elem(void *map, const void *key)
 {
 	static const struct xiw_flow_key none;
@@ -225,7 +242,7 @@ void xdp_reset(void)
 	memset(&xdp_queue, 0, sizeof(xdp_queue));
 	memset(xdp_stats, 0, sizeof(xdp_stats));
 	xdp_xsk = true;
-	xdp_no_meta = false;
+	xdp_no_headroom = false;
 	xdp_now = 1000000000000;
 	xdp_step = NULL;
 }
@@ -245,6 +262,7 @@ static struct run *begin(const struct xdp_packet *p, unsigned int cpu)
 	memset(&r->skb, 0, sizeof(r->skb));
 	r->whole = p->octets;
 	r->len = p->len;
+	r->linear = p->linear;
 	/* Two octets on, as drivers do, so that the headers behind Ethernet's 14 are aligned. */
 	ASAN_UNPOISON_MEMORY_REGION(r->area, AREA);
 	memcpy(r->area + META_ROOM + 2, p->octets, p->linear);
@@ -259,14 +277,14 @@ int xdp_ingress(struct xdp_packet *p, unsigned int cpu)
 	uint8_t *start = r->area + META_ROOM + 2;
 	int action;
 
-	r->xdp.data = r->xdp.data_meta = (__u32)(uintptr_t)start;
+	r->xdp.data = (__u32)(uintptr_t)start;
 	r->xdp.data_end = (__u32)(uintptr_t)(start + p->linear);
 	r->xdp.rx_queue_index = p->queue;
 	action = xiw_ingress(&r->xdp);
-	p->has_meta = r->xdp.data_meta != r->xdp.data;
+	p->has_meta = r->xdp.data != (__u32)(uintptr_t)start;
 	if (p->has_meta)
 		memcpy(&p->meta, r->area, sizeof(p->meta));
-	memcpy(p->octets, start, p->linear);
+	memcpy(p->octets, start, r->linear);
 	return action;
 }
 

@@ -31,9 +31,9 @@ extern struct xiw_queue xdp_queue; /* of queue 0; there is no other */
 extern uint64_t xdp_stats[XDP_CPUS][XIW_STAT__COUNT];
 
 /* The surroundings. */
-extern bool xdp_xsk;	 /* an AF_XDP socket is on queue 0 */
-extern bool xdp_no_meta; /* the driver has no metadata */
-extern uint64_t xdp_now; /* the coarse clock; the watchdog's limit is XIW_WATCHDOG_NS */
+extern bool xdp_xsk;	     /* an AF_XDP socket is on queue 0 */
+extern bool xdp_no_headroom; /* the driver leaves no room in front of a packet */
+extern uint64_t xdp_now;     /* the coarse clock; the watchdog's limit is XIW_WATCHDOG_NS */
 
 /* Called before each access to memory that others write as well; NULL: not. */
 extern void (*xdp_step)(void);

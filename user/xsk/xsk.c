@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <xiwarp/abi.h>
+
 #include "xsk/xsk.h"
 
 /* Kernel 6.6's additions, which older headers lack. */
@@ -18,7 +20,7 @@
 #define XDP_PKT_CONTD (1 << 0)
 #endif
 
-/* 2 KiB holds a 1514-octet frame behind the kernel's 256 octets of headroom and our metadata. */
+/* 2 KiB holds a 1514-octet frame behind the kernel's 256 octets of headroom and XDP's struct xiw_meta. */
 #define FRAME_SMALL 2048
 #define FRAME_PAGE 4096
 
@@ -118,16 +120,19 @@ void xiw_xsk_destroy(struct xiw_xsk *x)
 	x->fd = -1;
 }
 
+/* The packet's first frame begins with what XDP says of it. */
 static bool add_frag(struct xiw_packet *p, uint8_t *area, const struct xdp_desc *desc)
 {
-	if (p->frags == XIW_XSK_FRAGS_MAX)
+	uint32_t prefix = p->frags ? 0 : sizeof(struct xiw_meta);
+
+	if (p->frags == XIW_XSK_FRAGS_MAX || desc->len < prefix)
 		return false;
 	if (!p->frags)
 		p->len = 0;
 	p->addr[p->frags] = desc->addr;
-	p->frag[p->frags].base = area + desc->addr;
-	p->frag[p->frags].len = desc->len;
-	p->len += desc->len;
+	p->frag[p->frags].base = area + desc->addr + prefix;
+	p->frag[p->frags].len = desc->len - prefix;
+	p->len += desc->len - prefix;
 	p->frags++;
 	return true;
 }

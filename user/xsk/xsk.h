@@ -14,11 +14,14 @@
 
 #define XIW_XSK_FRAGS_MAX 4 /* frames of one packet: 9000 octets take 3 */
 #define XIW_XSK_TX_FRAMES 256
+/* A page each, less the kernel's headroom in every one, XDP's struct xiw_meta, and Ethernet with two VLAN tags. */
+#define XIW_XSK_MTU_MAX (XIW_XSK_FRAGS_MAX * (4096u - 256) - 20 - 22)
 
 /* A received packet: the frames are the caller's until it gives them back. */
 struct xiw_packet {
-	struct xiw_vec frag[XIW_XSK_FRAGS_MAX]; /* the first starts at the Ethernet header */
-	uint64_t addr[XIW_XSK_FRAGS_MAX];	/* as xiw_xsk_release() wants them */
+	struct xiw_vec frag
+		[XIW_XSK_FRAGS_MAX]; /* the first starts at the Ethernet header, behind a struct xiw_meta */
+	uint64_t addr[XIW_XSK_FRAGS_MAX]; /* as xiw_xsk_release() wants them */
 	uint32_t len;
 	uint8_t frags;
 };
