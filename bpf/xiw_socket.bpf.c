@@ -107,11 +107,16 @@ int xiw_socket(struct __sk_buff *skb)
 
 	if (bpf_skb_load_bytes(skb, 0, &th, sizeof(th)))
 		return XIW_DROP;
-	if (skb->ifindex == XIW_LOOPBACK)
-		return th.syn ? XIW_DROP : XIW_KEEP;
+	if (skb->ifindex == XIW_LOOPBACK && th.syn)
+		return XIW_DROP;
 	if (!xiw_socket_key(skb, &key))
 		return XIW_DROP;
 	flow = xiw_flow_find(&key, &index);
+	if (skb->ifindex == XIW_LOOPBACK) {
+		if (flow) /* the engine wants to know that what it injects arrives */
+			__sync_fetch_and_add(&flow->lo_segs, 1);
+		return XIW_KEEP;
+	}
 	/* Not published, or forgotten by now: nobody translates for it, and nothing is direct. */
 	if (!flow || xiw_owner_path(XIW_READ_ONCE(flow->owner)) == XIW_PATH_NONE ||
 	    flow->ifindex == skb->ifindex)

@@ -139,12 +139,13 @@ enum xiw_reason {
 	/* No progress: segments came to the direct path, and the stream did not go on. */
 	XIW_WHY_UNSEEN,	 /* frames that XDP redirected do not reach the engine */
 	XIW_WHY_REFUSED, /* the engine's TCP receiver refuses what the peer sends again and again */
-	XIW_WHY_CHECKSUM, /* TCP checksums are wrong, again and again */
-	XIW_WHY_CRC,	  /* the CRC32c of one FPDU is wrong, again and again */
-	XIW_WHY_EGRESS,	  /* the socket's packets do not pass xiw_egress */
-	XIW_WHY_UNHEARD,  /* the peer does not hear the engine's acknowledgements */
-	XIW_WHY_INJECT,	  /* what the engine injects does not reach the socket */
-	XIW_WHY_HEADROOM, /* the driver leaves no room in front of a packet */
+	XIW_WHY_CHECKSUM,  /* TCP checksums are wrong, again and again */
+	XIW_WHY_CRC,	   /* the CRC32c of one FPDU is wrong, again and again */
+	XIW_WHY_EGRESS,	   /* the socket's packets do not pass xiw_egress */
+	XIW_WHY_UNHEARD,   /* the peer does not hear the engine's acknowledgements */
+	XIW_WHY_INJECT,	   /* what the engine injects does not reach the socket */
+	XIW_WHY_HEADROOM,  /* the driver leaves no room in front of a packet */
+	XIW_WHY_ELSEWHERE, /* segments come by another interface */
 	XIW_WHY__COUNT,
 };
 #define XIW_WHY_MAX 32 /* a power of two */
@@ -197,7 +198,8 @@ struct xiw_flow {
 	__u64 elsewhere_segs;	/* xiw_socket: acceptable segments that came by another interface */
 	__u32 out_class; /* traffic class, without ECN, and flow label of the socket's packets, as in IPv6's header */
 	__u32 out_hops; /* and their hop limit, or time to live; 0: not seen yet */
-	__u32 reserved2b[2];
+	__u32 lo_segs; /* xiw_socket: segments that came by lo, which are the engine's injections */
+	__u32 reserved2[1];
 
 	/* Line 3: written by the engine, once a turn. */
 	__u64 placed_direct; /* stream octets placed from the direct path */

@@ -398,7 +398,8 @@ static void engine_open(void)
 	conn->state = XIW_OPEN;
 	conn->may_send = conn->crc = true;
 	conn->window = WINDOW;
-	conn->deadline_ms = conn->ack_ms = XIW_NEVER;
+	conn->deadline_ms = conn->ack_ms = conn->stuck.due_ms = XIW_NEVER;
+	conn->stuck.inject_works = true; /* nobody counts them here */
 	conn->ip_version = 4;
 	conn->remote_ip[0] = 1;
 	conn->local_ip[0] = 2;

@@ -90,7 +90,7 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 	c->initiator = initiator;
 	c->fd = -1;
 	c->window = e->opts.window;
-	c->deadline_ms = c->ack_ms = c->vouch_ms = XIW_NEVER;
+	c->deadline_ms = c->ack_ms = c->vouch_ms = c->stuck.due_ms = XIW_NEVER;
 	do {
 		c->id = ++e->next_id;
 	} while (c->id == XIW_DDP_ANY_STREAM);

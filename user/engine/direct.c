@@ -92,6 +92,7 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 	c->challenges_withheld += c->tcp.challenges_withheld;
 	xiw_tcp_rx_init(&c->tcp, &conf);
 	c->draining = false;
+	xiw_progress_begin(c);
 	return true;
 }
 
@@ -125,10 +126,18 @@ static void sending_half(struct xiw_conn *c)
 
 	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
 	xiw_tcp_rx_set_snd(&c->tcp, xiw_flow_get(&c->flow->snd_nxt));
+	if (c->flow->resent != c->stuck.resent)
+		xiw_progress_resent(c, c->flow->resent);
 	if (control == c->control_seen)
 		return;
 	c->control_seen = control;
 	xiw_tcp_rx_acked_elsewhere(&c->tcp);
+}
+
+/* Frames of the flow get here, whatever becomes of them: XDP is told, once for a batch of good ones. */
+static void looked(struct xiw_conn *c)
+{
+	__atomic_store_n(&c->flow->looked, c->flow->looked + 1, __ATOMIC_RELAXED);
 }
 
 /* Is the frame of the stretch that is under way? Then the connection is ready for it. */
@@ -137,6 +146,7 @@ static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta
 	/* Once per batch is enough; the commit is the judge. */
 	if (c->direct && c->batch == c->engine->batch && c->epoch == meta->epoch)
 		return true;
+	looked(c);
 	if (!begin(c, meta))
 		return false;
 	c->batch = c->engine->batch;
@@ -145,6 +155,18 @@ static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta
 		sending_half(c);
 	xiw_dirty(c);
 	return true;
+}
+
+/*
+ * Has the sender left the sum to hardware, which a virtual wire has not? Then the field holds the pseudo header's, and
+ * the segment has never been outside of this host's memory.
+ */
+static bool checksum_unfinished(const struct xiw_csum *pseudo, const uint8_t *tcp)
+{
+	uint16_t field, sum = xiw_csum_fold(pseudo->sum);
+
+	memcpy(&field, tcp + XIW_TCP_OFF_CSUM, sizeof(field));
+	return field == sum;
 }
 
 static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
@@ -158,6 +180,8 @@ static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
 		xiw_csum_pseudo4(&sum, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, len);
 	else
 		xiw_csum_pseudo6(&sum, ip + XIW_IP6_OFF_SRC, ip + XIW_IP6_OFF_DST, len);
+	if (c->port->virtual_wire && checksum_unfinished(&sum, p->frag[0].base + meta->l4_off))
+		return true;
 	for (unsigned int i = 0; i < p->frags && len; i++) {
 		uint32_t off = i ? 0 : meta->l4_off;
 
@@ -177,10 +201,12 @@ static void bad_crc(struct xiw_conn *c)
 	if (c->crc_tries && c->crc_seq == c->tcp.rcv_nxt) {
 		if (++c->crc_tries >= CRC_TRIES)
 			xiw_conn_stream_error(c, XIW_MPA_ERR_CRC, 0);
-		return;
+	} else {
+		c->crc_seq = c->tcp.rcv_nxt;
+		c->crc_tries = 1;
 	}
-	c->crc_seq = c->tcp.rcv_nxt;
-	c->crc_tries = 1;
+	/* Not this one, but its next repetition is the socket's: there one wrong CRC ends the stream. */
+	xiw_no_progress(c, XIW_WHY_CRC, NULL);
 }
 
 /* Where a walk over the FPDUs of a segment ended, and why. */
@@ -317,6 +343,22 @@ static void note_link(struct xiw_conn *c, const struct xiw_segment *s)
 	memcpy(c->l2, s->packet->frag[0].base, c->l2_len);
 }
 
+/* Does the stream wait for octets of the segment? Or is it a repetition of what was acknowledged? */
+static bool awaited(const struct xiw_conn *c, uint32_t seq, uint32_t end)
+{
+	return !xiw_seq_after(seq, c->tcp.rcv_nxt) && xiw_seq_after(end, c->tcp.rcv_nxt);
+}
+
+static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
+{
+	uint32_t end = seg->seq + s->meta->payload_len + !!(seg->flags & XIW_TCP_FIN);
+
+	if (awaited(c, seg->seq, end))
+		xiw_no_progress(c, XIW_WHY_REFUSED, s);
+	else if (s->meta->payload_len && !xiw_seq_after(end, c->tcp.rcv_nxt))
+		xiw_no_progress(c, XIW_WHY_UNHEARD, NULL);
+}
+
 /* Returns true if the packet's frames are kept. */
 static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
 {
@@ -356,6 +398,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		break;
 	case XIW_TCP_DROP:
 		xiw_segment_dropped(c);
+		refused(c, s, seg);
 		break;
 	}
 	/* A duplicate ACK says what a later one cannot: it does not wait for the end of the batch. */
@@ -388,9 +431,16 @@ static bool read_segment(struct xiw_conn *c, const struct xiw_packet *p,
 	int hlen = xiw_tcp_parse(p->frag[0].base + meta->l4_off, p->frag[0].len - meta->l4_off,
 				 (size_t)meta->payload_off - meta->l4_off + meta->payload_len, seg);
 
-	if (hlen != meta->payload_off - meta->l4_off || !link_good(p, meta) ||
-	    (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta))) {
+	if (hlen != meta->payload_off - meta->l4_off || !link_good(p, meta)) {
 		xiw_segment_dropped(c);
+		looked(c);
+		return false;
+	}
+	if (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta)) {
+		xiw_segment_dropped(c);
+		looked(c);
+		if (awaited(c, seg->seq, seg->seq + meta->payload_len))
+			xiw_no_progress(c, XIW_WHY_CHECKSUM, NULL);
 		return false;
 	}
 	seg->ecn = c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
@@ -436,6 +486,7 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 	if (c->rx_dead && !c->leaving) {
 		/* Nothing more is placed or delivered; TCP sends it again, to the socket. */
 		xiw_segment_dropped(c);
+		looked(c);
 		return false;
 	}
 	if (!current(c, q, meta)) {

@@ -292,6 +292,24 @@ static uint32_t news_header(const struct xiw_conn *c, uint8_t *tcp)
 	return len;
 }
 
+/* The peer's IP header, of a packet that is made here. Returns its length. */
+static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
+{
+	if (c->ip_version == 4) {
+		ip[XIW_IP4_OFF_VER_IHL] = 0x45;
+		ip[XIW_IP4_OFF_TTL] = 64;
+		ip[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
+		memcpy(ip + XIW_IP4_OFF_SRC, c->remote_ip, 4);
+		memcpy(ip + XIW_IP4_OFF_DST, c->local_ip, 4);
+		return XIW_IP4_MIN;
+	}
+	ip[0] = 0x60;
+	ip[XIW_IP6_OFF_HOPS] = 64;
+	memcpy(ip + XIW_IP6_OFF_SRC, c->remote_ip, 16);
+	memcpy(ip + XIW_IP6_OFF_DST, c->local_ip, 16);
+	return XIW_IP6_LEN;
+}
+
 /*
  * One header-only segment with what the peer said of our own data on segments that the socket never saw.
  * Its seq is K + 1, just beyond the socket's rcv_nxt, as xiw_control() in XDP has it, and for the same reason.
@@ -301,28 +319,41 @@ void xiw_inject_news(struct xiw_conn *c)
 	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX] = {};
 	struct xiw_inject what = {
 		.ip = ip,
-		.l4_off = c->ip_version == 4 ? XIW_IP4_MIN : XIW_IP6_LEN,
+		.l4_off = peer_header(c, ip),
 		.seq = xiw_flow_kernel_nxt(c->flow) + 1,
 		.tsval = c->sock.timestamps ? &c->injected_tsval : NULL,
 		.ifindex = c->port->ifindex,
 	};
 
-	if (c->ip_version == 4) {
-		ip[XIW_IP4_OFF_VER_IHL] = 0x45;
-		ip[XIW_IP4_OFF_TTL] = 64;
-		ip[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
-		memcpy(ip + XIW_IP4_OFF_SRC, c->remote_ip, 4);
-		memcpy(ip + XIW_IP4_OFF_DST, c->local_ip, 4);
-	} else {
-		ip[0] = 0x60;
-		ip[XIW_IP6_OFF_HOPS] = 64;
-		memcpy(ip + XIW_IP6_OFF_SRC, c->remote_ip, 16);
-		memcpy(ip + XIW_IP6_OFF_DST, c->local_ip, 16);
-	}
 	news_header(c, ip + what.l4_off);
 	xiw_inject(&c->engine->injector, &what);
 	c->injections++;
 	xiw_tcp_rx_injected(&c->tcp);
+}
+
+/*
+ * A segment that changes nothing, to see whether it arrives: it acknowledges less than the peer has by now, so that
+ * neither its window nor its acknowledgement counts (RFC 9293 section 3.10.7.4), and stands where it is acceptable.
+ */
+void xiw_inject_probe(struct xiw_conn *c)
+{
+	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX] = {}, *tcp;
+	const struct xiw_flow_key *key = &c->flow->key;
+	struct xiw_inject what = {
+		.ip = ip,
+		.l4_off = peer_header(c, ip),
+		.seq = c->stream_nxt - xiw_owner_value(xiw_flow_owner(c->flow)) + 1,
+		.ifindex = c->port->ifindex,
+	};
+
+	tcp = ip + what.l4_off;
+	memcpy(tcp + XIW_TCP_OFF_SPORT, &key->remote_port, 2);
+	memcpy(tcp + XIW_TCP_OFF_DPORT, &key->local_port, 2);
+	xiw_wire_put32(tcp + XIW_TCP_OFF_ACK, c->sock.snd_una - 1);
+	tcp[XIW_TCP_OFF_DOFF] = XIW_TCP_MIN / 4 << 4;
+	tcp[XIW_TCP_OFF_FLAGS] = XIW_TCP_ACK;
+	xiw_inject(&c->engine->injector, &what);
+	c->injections++;
 }
 
 /* KERNEL -> ARMED, unless the connection is better off as it is. */
@@ -330,6 +361,8 @@ void xiw_try_arm(struct xiw_conn *c, uint32_t run)
 {
 	if (!c->flow || c->rx_dead || c->eof || c->direct || c->state != XIW_OPEN ||
 	    !xiw_conn_may_arm(c))
+		return;
+	if (xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_KERNEL || !xiw_progress_may_arm(c))
 		return;
 	if (xiw_flow_arm(c->flow, run)) {
 		c->armed++;

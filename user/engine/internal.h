@@ -13,6 +13,7 @@
  *   prepare.c  interfaces opened ahead of connections
  *   direct.c   frames -> fast-path TCP -> FPDUs
  *   settle.c   commit, acknowledge; the account in the flow's slot
+ *   progress.c does the stream go on? if not, the kernel's path, and why
  *   handback.c DIRECT -> KERNEL: fall-back, injection; KERNEL -> ARMED
  *   stream.c   octets of the kernel's socket -> FPDUs
  *   early.c    FPDUs of segments out of order, where a marker proves their start
@@ -109,6 +110,7 @@ struct xiw_port {
 	uint32_t mtu;
 	uint32_t xdp_id, tc_id; /* of the programs that its connections need */
 	bool outgrown;		/* the MTU has become larger than its frames */
+	bool virtual_wire;	/* veth: a sender may leave its TCP checksums unfinished */
 	struct xiw_table table;
 	struct xiw_rxq *queues;
 	uint32_t nqueues;
@@ -127,6 +129,12 @@ struct xiw_kept {
 	struct xiw_conn *conn;
 	uint8_t frames; /* that count as kept */
 	struct xiw_kept *next_free;
+};
+
+/* A segment in its frames. */
+struct xiw_segment {
+	const struct xiw_packet *packet;
+	const struct xiw_meta *meta;
 };
 
 /* A queued message. */
@@ -187,6 +195,28 @@ struct xiw_paths {
 	uint64_t astray_ms, unseen_ms; /* since when it is so; 0: it is not */
 };
 
+/* progress.c: what speaks against the direct path. */
+struct xiw_stuck {
+	/* Segments refused while the stream stands at `at`, for one reason. */
+	uint32_t at, tries;
+	enum xiw_reason why;
+	uint64_t since_ms, last_ms;
+	uint64_t due_ms;   /* when silence tells, or XIW_NEVER */
+	uint64_t ended_ms; /* a stretch ended so; 0: none did */
+	uint32_t begun_at; /* where the stretch under way began */
+
+	/* When the flow was armed last: XDP's count of stretches, and the engine's of looks at frames. */
+	bool armed;
+	uint32_t went, looked;
+	uint32_t unseen; /* stretches in a row of which no frame came */
+
+	bool inject_works; /* an injected segment has come to the socket */
+	uint8_t probes;
+	uint64_t injected; /* when the socket was last seen to be given one: so many were sent, */
+	uint32_t arrived;  /* and so many had come */
+	uint32_t resent;   /* the flow's count of data that the socket sent again */
+};
+
 struct xiw_conn {
 	/* Direct path. */
 	struct xiw_flow *flow; /* NULL: not registered with XDP */
@@ -236,7 +266,6 @@ struct xiw_conn {
 	uint64_t control_seen; /* control_segs when a frame was last looked at */
 	uint32_t flow_index;
 	struct xiw_paths paths;
-	bool barred;	     /* never direct again; no_direct says why */
 	enum xiw_reason why; /* the stretch that is being left ends */
 	struct xiw_conn *next_leaving;
 	uint64_t went_direct, went_kernel, acks_sent, injections, armed;
@@ -246,6 +275,7 @@ struct xiw_conn {
 	uint64_t drops[XIW_TCP_DROP_MAX]; /* of the stretches before this one */
 	uint64_t challenges_withheld;	  /* as well */
 	struct xiw_flow last; /* the slot as it was when the connection left it: for the report */
+	struct xiw_stuck stuck;
 	uint8_t l2[22];
 	uint8_t l2_len;
 	uint8_t ip_version;
@@ -485,7 +515,6 @@ void xiw_conn_unregister(struct xiw_conn *c);
 /* paths.c */
 void xiw_paths_begin(struct xiw_conn *c);
 bool xiw_conn_may_arm(struct xiw_conn *c);
-void xiw_conn_bar(struct xiw_conn *c, const char *why);
 bool xiw_paths_look(struct xiw_conn *c);
 
 /* slot.c */
@@ -510,15 +539,23 @@ void xiw_direct_drained(struct xiw_conn *c);
 
 /* settle.c: once a turn, for each dirty connection */
 void xiw_account(const struct xiw_conn *c);
+/* progress.c */
+/*
+ * The stream waits for the octets of a segment that was refused for `why`. True: once too often, and the connection
+ * has fallen back, with `in_hand` (or NULL) given to the socket.
+ */
+bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand);
+void xiw_progress_due(struct xiw_conn *c);
+void xiw_progress_begin(struct xiw_conn *c);
+void xiw_progress_resent(struct xiw_conn *c, uint32_t resent);
+bool xiw_progress_may_arm(struct xiw_conn *c);
+void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason why);
+bool xiw_conn_barred(const struct xiw_conn *c);
 
 /* early.c: false if a CRC is wrong, so that the segment is not to be kept */
 bool xiw_early_place(struct xiw_conn *c, struct xiw_kept *k);
 
 /* handback.c */
-struct xiw_segment {
-	const struct xiw_packet *packet;
-	const struct xiw_meta *meta;
-};
 void xiw_fall_back(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand);
 void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s);
 void xiw_leave(struct xiw_conn *c);
@@ -526,6 +563,7 @@ void xiw_ownership_lost(struct xiw_conn *c);
 void xiw_stale_segment(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta);
 void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s);
 void xiw_inject_news(struct xiw_conn *c);
+void xiw_inject_probe(struct xiw_conn *c);
 void xiw_try_arm(struct xiw_conn *c, uint32_t run);
 unsigned int xiw_payload(const struct xiw_packet *p, const struct xiw_meta *meta, uint32_t off,
 			 uint32_t len, struct xiw_vec v[XIW_XSK_FRAGS_MAX]);

@@ -21,6 +21,15 @@ const char *xiw_reason_name(unsigned int why)
 		[XIW_WHY_RACE] = "race of two CPUs",
 		[XIW_WHY_BOUNDARY] = "not at an FPDU's start",
 		[XIW_WHY_FRAGMENT] = "IP fragment",
+		[XIW_WHY_UNSEEN] = "frames lost before AF_XDP",
+		[XIW_WHY_REFUSED] = "segments refused",
+		[XIW_WHY_CHECKSUM] = "TCP checksums wrong",
+		[XIW_WHY_CRC] = "CRCs wrong",
+		[XIW_WHY_EGRESS] = "egress not seen",
+		[XIW_WHY_UNHEARD] = "acknowledgements not heard",
+		[XIW_WHY_INJECT] = "injections lost",
+		[XIW_WHY_HEADROOM] = "no headroom",
+		[XIW_WHY_ELSEWHERE] = "another interface",
 	};
 
 	return why < N(names) ? names[why] : NULL;

@@ -60,41 +60,12 @@ void xiw_paths_begin(struct xiw_conn *c)
 	ask_socket(c, &c->paths.sent);
 }
 
-/* Not direct any more, for good, and @why. What the socket goes on with is translated on. */
-void xiw_conn_bar(struct xiw_conn *c, const char *why)
-{
-	if (c->barred)
-		return;
-	c->barred = true;
-	snprintf(c->no_direct, sizeof(c->no_direct), "%s", why);
-	if (c->flow && !c->direct && xiw_owner_path(xiw_flow_owner(c->flow)) == XIW_PATH_ARMED)
-		xiw_flow_settle(c->flow);
-}
-
-static void bar_astray(struct xiw_conn *c)
-{
-	char why[sizeof(c->no_direct)];
-
-	snprintf(why, sizeof(why), "its segments do not come by %s, or not all of them",
-		 c->port->ifname);
-	xiw_conn_bar(c, why);
-}
-
-static void bar_unseen(struct xiw_conn *c)
-{
-	char why[sizeof(c->no_direct)];
-
-	snprintf(why, sizeof(why), "its packets do not leave by %s: xiw_egress does not see them",
-		 c->port->ifname);
-	xiw_conn_bar(c, why);
-}
-
 /* Is the connection to be armed? XDP asks the same again, at the segment that would begin a stretch. */
 bool xiw_conn_may_arm(struct xiw_conn *c)
 {
-	if (!c->barred && get(&c->flow->elsewhere_segs))
-		bar_astray(c);
-	return !c->barred;
+	if (get(&c->flow->elsewhere_segs))
+		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
+	return !xiw_conn_barred(c);
 }
 
 /* For so long now, the peer's segments have come by another interface, and none by ours. */
@@ -145,13 +116,13 @@ bool xiw_paths_look(struct xiw_conn *c)
 	uint64_t kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
 
 	if (get(&c->flow->elsewhere_segs) && !c->direct)
-		bar_astray(c);
+		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
 	/*
 	 * Not at once, what the socket has just sent may be on its way; and not if nothing comes either, as then it is
 	 * the wire that is gone.
 	 */
 	if (out > 1 && came(c->flow) != c->paths.came_then && !c->direct)
-		bar_unseen(c);
+		xiw_conn_bar(c, XIW_WHY_EGRESS);
 	if (!c->direct && !xiw_owner_skew(owner, kernel_nxt))
 		return true;
 	if (in > ASTRAY_MS) {

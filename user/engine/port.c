@@ -98,6 +98,7 @@ void xiw_port_refresh(struct xiw_port *p)
 static void query_interface(struct xiw_port *p)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	struct ethtool_drvinfo driver = { .cmd = ETHTOOL_GDRVINFO };
 	struct ifreq ifr = {};
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
@@ -117,6 +118,8 @@ static void query_interface(struct xiw_port *p)
 		if (p->nqueues > XIW_MAX_QUEUES)
 			p->nqueues = XIW_MAX_QUEUES;
 	}
+	ifr.ifr_data = (void *)&driver;
+	p->virtual_wire = !ioctl(fd, SIOCETHTOOL, &ifr) && !strcmp(driver.driver, "veth");
 	close(fd);
 }
 
@@ -213,6 +216,12 @@ static int open_queues(struct xiw_engine *e, struct xiw_port *p, char *why, size
 	/* 2 KiB frames hold an MTU of 1500; beyond that a packet takes several. */
 	bool jumbo = p->mtu > 1500, patient = !was_refused(e, p->ifname);
 
+	if (p->mtu > XIW_XSK_MTU_MAX) {
+		snprintf(why, len,
+			 "the MTU of %s is %u: a packet of more than %u octets does not fit",
+			 p->ifname, p->mtu, XIW_XSK_MTU_MAX);
+		return -EMSGSIZE;
+	}
 	p->queues = aligned_alloc(64, p->nqueues * sizeof(*p->queues));
 	if (!p->queues)
 		return -ENOMEM;

@@ -49,6 +49,8 @@ void xiw_timer(struct xiw_conn *c)
 	uint64_t at = c->deadline_ms < c->ack_ms ? c->deadline_ms : c->ack_ms;
 	struct xiw_engine *e = c->engine;
 
+	if (c->stuck.due_ms < at)
+		at = c->stuck.due_ms;
 	if (at == XIW_NEVER || (c->timer_at && c->timer_ms <= at))
 		return;
 	xiw_timer_stop(c);
@@ -73,6 +75,8 @@ static void due(struct xiw_conn *c)
 {
 	if (c->deadline_ms <= c->engine->now_ms)
 		xiw_conn_limit(c);
+	if (c->stuck.due_ms <= c->engine->now_ms)
+		xiw_progress_due(c);
 	if (c->ack_ms <= c->engine->now_ms) {
 		xiw_direct_settle(c);
 		xiw_dirty(c); /* for what comes behind the ACK */

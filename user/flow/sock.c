@@ -95,18 +95,19 @@ static int read_repaired(int fd, struct xiw_sock_state *s)
 {
 	struct tcp_repair_window w;
 	uint32_t write_seq;
-	int unsent, err;
+	int unsent, unacked, err;
 
 	err = read_receive(fd, s);
 	if (!err)
 		err = queue_seq(fd, TCP_SEND_QUEUE, &write_seq);
-	if (!err && ioctl(fd, SIOCOUTQNSD, &unsent))
+	if (!err && (ioctl(fd, SIOCOUTQNSD, &unsent) || ioctl(fd, SIOCOUTQ, &unacked)))
 		err = -errno;
 	if (!err)
 		err = read_window(fd, &w);
 	if (err)
 		return err;
 	s->snd_nxt = write_seq - (uint32_t)unsent;
+	s->snd_una = write_seq - (uint32_t)unacked;
 	s->rcv_edge = w.rcv_wup + w.rcv_wnd;
 	return 0;
 }

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Does the stream go on? On the direct path a segment can come again and again and never be taken: its checksum does
+ * not hold, it acknowledges what xiw_egress has not seen leave, the peer does not hear our acknowledgements. Whatever
+ * the cause, the kernel's path is there: the stream goes back to it, and if the cause is likely to last, the
+ * connection is barred from the direct path. Frames that are lost before the engine sees them are xiw_ingress's to
+ * notice, by xiw_stuck(); what is left to do here is to learn of it.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "engine/internal.h"
+
+#define AGAIN_MS                                                                                   \
+	120 /* a repetition after so long shows that the stream stands still: less than any RTO */
+#define STUCK_MS 300   /* and so does silence for so long, after a repetition */
+#define FORGET_MS 2000 /* what was refused longer ago has nothing to do with it */
+#define LASTING_MS                                                                                 \
+	60000	 /* two stretches that end so within this time have a common cause, which lasts */
+#define PROBES 3 /* injected segments that may go astray before the connection does without */
+
+/* With the interface's name, where there is a %s. */
+static const char *cause(enum xiw_reason why)
+{
+	switch (why) {
+	case XIW_WHY_UNSEEN:
+		return "frames of %s for AF_XDP are lost on their way";
+	case XIW_WHY_REFUSED:
+		return "the peer's segments are refused again and again";
+	case XIW_WHY_CHECKSUM:
+		return "TCP checksums on %s are wrong: is the peer's checksum offload unfinished?";
+	case XIW_WHY_EGRESS:
+		return "its packets do not leave by %s: xiw_egress does not see them";
+	case XIW_WHY_UNHEARD:
+		return "the peer does not hear acknowledgements that %s sends by AF_XDP";
+	case XIW_WHY_INJECT:
+		return "segments injected over lo do not arrive: is lo down, or filtered?";
+	case XIW_WHY_HEADROOM:
+		return "the driver of %s leaves no room in front of packets";
+	case XIW_WHY_ELSEWHERE:
+		return "its segments do not come by %s, or not all of them";
+	default:
+		return "it does not go on";
+	}
+}
+
+static void tell(struct xiw_conn *c, enum xiw_reason why)
+{
+	snprintf(c->no_direct, sizeof(c->no_direct), cause(why), c->port->ifname);
+}
+
+bool xiw_conn_barred(const struct xiw_conn *c)
+{
+	return __atomic_load_n(&c->flow->barred, __ATOMIC_RELAXED);
+}
+
+/* Not direct any more, for good: no_direct says why. What the socket goes on with is translated on. */
+void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason why)
+{
+	if (!c->flow || xiw_conn_barred(c))
+		return;
+	__atomic_store_n(&c->flow->barred, why, __ATOMIC_RELAXED);
+	tell(c, why);
+	if (!c->direct && xiw_owner_path(xiw_flow_owner(c->flow)) == XIW_PATH_ARMED)
+		xiw_flow_settle(c->flow);
+}
+
+/* ---- segments that are refused -------------------------------------------------------------------- */
+
+/* The peer acknowledges what the socket has sent, and xiw_egress has not seen that leave. */
+static bool egress_is_blind(const struct xiw_conn *c)
+{
+	struct xiw_sock_state now;
+
+	return !xiw_sock_read(c->fd, &now) &&
+	       xiw_seq_after(now.snd_nxt, xiw_flow_get(&c->flow->snd_nxt));
+}
+
+static bool lasts(struct xiw_conn *c, enum xiw_reason why)
+{
+	uint64_t now = c->engine->now_ms;
+	bool again = c->stuck.ended_ms && now - c->stuck.ended_ms < LASTING_MS;
+
+	c->stuck.ended_ms = now;
+	switch (why) {
+	case XIW_WHY_EGRESS:
+	case XIW_WHY_INJECT:
+		return true;
+	case XIW_WHY_CRC:
+		return false; /* the kernel's path has the same octets to judge */
+	default:
+		return again || c->tcp.rcv_nxt == c->stuck.begun_at;
+	}
+}
+
+static void give_up(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
+{
+	bool blind = why == XIW_WHY_REFUSED && egress_is_blind(c);
+
+	if (blind)
+		why = XIW_WHY_EGRESS;
+	if (lasts(c, why))
+		xiw_conn_bar(c, why);
+	xiw_fall_back(c, why, in_hand);
+	/* Numbers that nobody translates: neither path can go on. */
+	if (blind && c->direct && c->committed != xiw_flow_kernel_nxt(c->flow))
+		xiw_conn_ask_end(c, EUNATCH, false);
+}
+
+bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
+{
+	uint64_t now = c->engine->now_ms;
+	struct xiw_stuck *s = &c->stuck;
+
+	if (!c->direct || c->draining || c->leaving)
+		return false;
+	if (!s->tries || s->at != c->tcp.rcv_nxt || s->why != why || now - s->last_ms > FORGET_MS) {
+		s->at = c->tcp.rcv_nxt;
+		s->why = why;
+		s->tries = 0;
+		s->since_ms = now;
+		/* A duplicate that was acknowledged is followed by silence if the peer has no more to send. */
+		if (why != XIW_WHY_UNHEARD) {
+			s->due_ms = now + STUCK_MS;
+			xiw_timer(c);
+		}
+	}
+	s->last_ms = now;
+	if (!s->tries++ || now - s->since_ms < AGAIN_MS)
+		return false;
+	s->tries = 0;
+	give_up(c, why, in_hand);
+	return true;
+}
+
+void xiw_progress_due(struct xiw_conn *c)
+{
+	struct xiw_stuck *s = &c->stuck;
+
+	s->due_ms = XIW_NEVER;
+	if (!c->flow || !c->direct || c->draining || c->leaving || s->tries < 2 ||
+	    s->at != c->tcp.rcv_nxt || s->why == XIW_WHY_UNHEARD)
+		return;
+	s->tries = 0;
+	give_up(c, s->why, NULL);
+}
+
+/* ---- injections that do not arrive ---------------------------------------------------------------- */
+
+/* Has one come to the socket since the last look? */
+static bool arrived(struct xiw_conn *c)
+{
+	uint32_t n = xiw_flow_get(&c->flow->lo_segs);
+	struct xiw_stuck *s = &c->stuck;
+
+	if (n == s->arrived)
+		return false;
+	s->arrived = n;
+	s->injected = c->injections;
+	return true;
+}
+
+/* Before the first stretch: does what is injected come to the socket? Mostly before the call returns. */
+static bool injection_works(struct xiw_conn *c)
+{
+	struct xiw_stuck *s = &c->stuck;
+
+	if (s->inject_works || (s->inject_works = s->probes && arrived(c)))
+		return true;
+	if (!s->probes)
+		arrived(c);
+	xiw_inject_probe(c);
+	s->probes++;
+	s->inject_works = arrived(c);
+	if (!s->inject_works && s->probes == PROBES)
+		xiw_conn_bar(c, XIW_WHY_INJECT);
+	else if (!s->inject_works)
+		tell(c, XIW_WHY_INJECT);
+	else
+		c->no_direct[0] = '\0';
+	return s->inject_works;
+}
+
+/* The socket sends data again: because it is not told that the peer has acknowledged them on the direct path? */
+void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
+{
+	c->stuck.resent = resent;
+	if (!arrived(c) && c->injections - c->stuck.injected >= PROBES)
+		give_up(c, XIW_WHY_INJECT, NULL);
+}
+
+/* ---- what has become of stretches ------------------------------------------------------------------ */
+
+void xiw_progress_begin(struct xiw_conn *c)
+{
+	c->stuck.begun_at = c->committed;
+	c->stuck.tries = 0;
+}
+
+/*
+ * May XDP begin another stretch? Not if one has come and gone and the engine saw no frame of it, though it looks at
+ * frames before it looks at what the socket gives: they do not get here. Frames that were seen before leave the
+ * benefit of the doubt, once.
+ */
+bool xiw_progress_may_arm(struct xiw_conn *c)
+{
+	struct xiw_stuck *s = &c->stuck;
+	uint32_t went = __atomic_load_n(&c->flow->went_direct, __ATOMIC_RELAXED);
+	uint32_t looked = c->flow->looked;
+
+	if (s->armed && went != s->went && looked == s->looked) {
+		if (++s->unseen >= (looked ? 2 : 1))
+			xiw_conn_bar(c, XIW_WHY_UNSEEN);
+	} else if (looked != s->looked) {
+		s->unseen = 0;
+	}
+	s->went = went;
+	s->looked = looked;
+	if (xiw_conn_barred(c) && !c->no_direct[0])
+		tell(c, c->flow->barred);
+	s->armed = !xiw_conn_barred(c) && injection_works(c);
+	return s->armed;
+}
