@@ -7,7 +7,7 @@
 
 umask 022
 export LC_ALL=C
-unset LANG LANGUAGE TZ CDPATH ENV BASH_ENV POSIXLY_CORRECT GREP_OPTIONS GREP_COLORS COLUMNS LINES
+unset XIW_CONF LANG LANGUAGE TZ CDPATH ENV BASH_ENV POSIXLY_CORRECT GREP_OPTIONS GREP_COLORS COLUMNS LINES
 
 # What the shell has opened for itself is closed in its children, and the rest is the caller's.
 for _fd in /proc/self/fd/*; do

@@ -36,8 +36,14 @@ struct xiw_conn_opts {
 	size_t size;	    /* sizeof(struct xiw_conn_opts): see xiwarp/xiwarp.h */
 	uint64_t user_data; /* for the connection's own events */
 	bool markers;	    /* ask the peer to send us markers */
-	bool no_crc;  /* administrator's word: do without CRC32c if the peer asks for none either */
-	bool no_pack; /* one FPDU in each TCP segment, for receivers that take more ill */
+	/*
+	 * Do without CRC32c if the peer asks for none either. This counts where the administrator has allowed it, by a
+	 * line `crc optional` in /etc/xiwarp.conf; else he has decided (RFC 5044 section 4.4): CRCs are always used, or
+	 * with `crc off` never with a peer that does without them. The file is read when an engine is created.
+	 * xiw_conn_info().crc tells what was agreed.
+	 */
+	bool no_crc;
+	bool no_pack;		/* one FPDU in each TCP segment, for receivers that take more ill */
 	enum xiw_use_path path; /* AUTO: as the engine's */
 	unsigned int queues;	/* untagged queues, QN 0..queues-1; 0: XIW_QUEUES_DEFAULT */
 	/*

@@ -10,6 +10,7 @@
 #   wait_until SECONDS CMD...; wait_listen SIDE PORT [SECONDS]
 #   pass NAME; fail NAME WHY; skip NAME WHY; expect NAME CMD...; finish
 #   refused NAME CODE WORDS CMD...      on rcv: CODE, and one line on standard error, with WORDS
+#   administrator LINE                  what /etc/xiwarp.conf says to programs that are started from now on
 #   field KEY [FILE]                    its value in the last line of JSON in FILE ($report, $TMP/json)
 #   cases PEER END PATH                 a peer of plain sockets against the library's end; CASE chooses
 #   random_file FILE MIB; set_sysctl SIDE KEY VALUE; tcp_timestamps SIDE 0|1; tcp_sack SIDE 0|1
@@ -154,6 +155,10 @@ refused() {
 	else
 		pass "$name"
 	fi
+}
+
+administrator() {
+	printf '%s\n' "$1" >"$XIW_CONF"
 }
 
 field() {
@@ -445,6 +450,8 @@ _cleanup() {
 
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/xiw-$$.XXXXXX")
 report=$TMP/json
+# Not there: as if the administrator had said nothing, whatever he has on this host.
+export XIW_CONF=$TMP/xiwarp.conf
 trap _cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM

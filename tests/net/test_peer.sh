@@ -48,6 +48,7 @@ sinks() {
 }
 
 wire_up plain
+administrator "crc optional"
 # A silent peer is given up after a second and a half (tcp(7)); nothing is lost here otherwise.
 set_sysctl rcv net.ipv4.tcp_retries2 2
 # A segment with a bad CRC is an error when it was sent again some times: so that this is soon.

@@ -167,6 +167,7 @@ usage() {
 }
 
 wire_up plain
+administrator "crc optional"
 # So that an answer that is not read soon waits in the library, not in sockets.
 set_sysctl rcv net.ipv4.tcp_wmem "4096 16384 65536"
 # A segment with a bad CRC is an error when it was sent again some times: so that this is soon.

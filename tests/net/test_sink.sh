@@ -173,6 +173,15 @@ for path in kernel direct; do
 		expect "$path-$v-markers" transfer "$path-$v-markers" $path $address --markers "${mixed[@]}"
 		expect "$path-$v-markers-report" is markers_in true crc true
 	done
+	# An application's wish counts where the administrator lets it (RFC 5044 section 4.4), and not otherwise.
+	administrator "crc required"
+	expect "$path-crc-required" transfer "$path-crc-required" $path $V4_RCV "--crc off" -C "${mixed[@]}"
+	expect "$path-crc-required-report" is crc true
+	expect "$path-crc-required-told" grep -q "administrator has not allowed it" "$TMP/sink"
+	administrator "crc off"
+	expect "$path-crc-off" transfer "$path-crc-off" $path $V4_RCV "" "${mixed[@]}"
+	expect "$path-crc-off-report" is crc false
+	administrator "crc optional"
 	expect "$path-no-crc" transfer "$path-no-crc" $path $V4_RCV "--crc off" -C "${mixed[@]}"
 	expect "$path-no-crc-report" is crc false
 	expect "$path-no-crc-markers" transfer "$path-no-crc-markers" $path $V6_RCV "--crc off --markers" -C \

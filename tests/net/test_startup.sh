@@ -34,6 +34,7 @@ sink() {
 }
 
 wire_up plain 1500
+administrator "crc optional"
 sink sink-rev-2 "" "$(frame Req 50 02 00080009)" "$(frame Rep 50 02 00000000)" 0 \
 	'"revision":2,.*"enhanced":true,.*"peer_ird":8,"peer_ord":9'
 sink sink-rev-1 "--rev 1" "$(frame Req 40 01 616263)" "$(frame Rep 40 01)" 0 \

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "engine/policy.h"
 
 volatile int xiw_stop_signal;
 
@@ -278,6 +279,19 @@ static const char *output_dir(const struct xiw_args *args, char buf[4096])
 	return buf;
 }
 
+/* What the engine has read as well, when it was made. */
+static void tell_policy(const struct xiw_args *args)
+{
+	char why[256];
+	enum xiw_crc_policy policy = xiw_policy_crc(why, sizeof(why));
+
+	if (*why)
+		xiw_fail(0, "%s; CRC32c stays on", why);
+	else if (args->crc_off && policy == XIW_CRC_REQUIRED)
+		xiw_fail(0, "--crc off: the administrator has not allowed it, by 'crc optional' "
+			    "in " XIW_CONF_FILE "; CRC32c stays on");
+}
+
 int xiw_prepare(const struct xiw_args *args, struct xiw_engine *engine, const struct sockaddr *addr)
 {
 	char why[256], buf[4096], shown[256];
@@ -289,6 +303,7 @@ int xiw_prepare(const struct xiw_args *args, struct xiw_engine *engine, const st
 		return xiw_fail(errno == EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE,
 				"cannot write to directory %s: %s",
 				xiw_printable(dir, shown, sizeof(shown)), strerror(errno));
+	tell_policy(args);
 	err = xiw_engine_prepare(engine, addr, why, sizeof(why));
 	if (err && args->path == XIW_USE_DIRECT)
 		return xiw_fail(xiw_exit_code(err), "--path direct: %s%s", why,

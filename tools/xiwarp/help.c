@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "engine/policy.h"
 
 static const char tagline[] = "receive iWARP (MPA, DDP) through XDP and AF_XDP";
 
@@ -44,6 +45,16 @@ static const struct {
 	{ "8", "verification failed: digests or pings differ" },
 	{ "128+N", "stopped cleanly by signal N (130: interrupted)" },
 };
+
+static const char conf_file[] = XIW_CONF_FILE;
+static const char conf_text[] =
+	"What the administrator decides for the whole host. It counts if root owns it and nobody "
+	"else can write there, and is read when a program starts. Lines of two words; # begins a "
+	"comment. 'crc required', as without the file: CRC32c on every connection. 'crc "
+	"optional': an application may do without (--crc off) if its peer does so too. 'crc "
+	"off': every connection does without if its peer does so too. Do without only where "
+	"something else protects every octet as well as a CRC32c from end to end (RFC 5044 section "
+	"4.4): TCP's own checksum does not.";
 
 #define NEXITS (sizeof(exits) / sizeof(exits[0]))
 
@@ -165,6 +176,8 @@ void xiw_help(const struct xiw_cmd *cmd)
 	printf("\nFirst steps:\n");
 	plain_lines(first_steps);
 	plain_exits();
+	printf("\nFiles:\n  %s\n      ", conf_file);
+	wrap(conf_text, 6, 6);
 	printf("\n'xiwarp COMMAND --help' tells more about a command.\n");
 }
 
@@ -269,7 +282,9 @@ void xiw_help_man(void)
 		roff(exits[i].meaning);
 		putchar('\n');
 	}
-	printf(".SH EXAMPLES\n");
+	printf(".SH FILES\n.TP\n%s\n", conf_file);
+	roff(conf_text);
+	printf("\n.SH EXAMPLES\n");
 	roff_example(first_steps);
 }
 
@@ -317,4 +332,5 @@ void xiw_help_markdown(void)
 	printf("\n### Exit codes\n\n| code | meaning |\n|---|---|\n");
 	for (size_t i = 0; i < NEXITS; i++)
 		printf("| %s | %s |\n", exits[i].code, exits[i].meaning);
+	printf("\n### Files\n\n`%s`: %s\n", conf_file, conf_text);
 }

@@ -362,7 +362,8 @@ static const struct xiw_opt rping_opts[] = {
 	{ XIW_OPT_RTR, "rtr", "send|write|read",
 	  "client: peer-to-peer startup of RFC 6581, with such a message to say that it is ready" },
 	{ XIW_OPT_CRC, "crc", "on|off",
-	  "off: do without CRC32c if the peer does not ask for it either; default on" },
+	  "off: do without CRC32c if the peer does not ask for it either, and the administrator "
+	  "has allowed it in /etc/xiwarp.conf, else say so and use it; default on" },
 	{ XIW_OPT_MARKERS, "markers", NULL, "ask the peer for MPA markers (siw refuses that)" },
 	{ XIW_OPT_PATH, "path", "PATH",
 	  "auto (direct where the interface has the programs, else kernel), kernel, or direct "

@@ -432,7 +432,8 @@ static const struct xiw_opt sink_opts[] = {
 	  "FILE" },
 	{ XIW_OPT_MARKERS, "markers", NULL, "ask the peer for MPA markers" },
 	{ XIW_OPT_CRC, "crc", "on|off",
-	  "off: do without CRC32c if the peer does not ask for it either; default on" },
+	  "off: do without CRC32c if the peer does not ask for it either, and the administrator "
+	  "has allowed it in /etc/xiwarp.conf, else say so and use it; default on" },
 	{ XIW_OPT_QUEUES, "queues", "N", "untagged queues, QN 0 to N-1; default 3" },
 	{ XIW_OPT_FIRST_MSN, "first-msn", "N",
 	  "MSN of each queue's first message, for a peer that begins there too; default 1" },

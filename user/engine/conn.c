@@ -33,6 +33,9 @@ static int take_opts(struct xiw_conn *c, const struct xiw_conn_opts *opts)
 
 	if (err)
 		return err;
+	/* The administrator's decision (RFC 5044 section 4.4), which may be the application's to take. */
+	if (c->engine->crc_policy != XIW_CRC_OPTIONAL)
+		c->opts.no_crc = c->engine->crc_policy == XIW_CRC_OFF;
 	take_terms(c);
 	if (c->initiator && c->opts.private_data_len)
 		memcpy(c->private_out, c->opts.private_data, c->opts.private_data_len);

@@ -348,6 +348,7 @@ static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
 int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **engine)
 {
 	struct xiw_engine *e = aligned_alloc(64, (sizeof(*e) + 63) & ~63ul);
+	char why[256];
 	int err;
 
 	if (!e)
@@ -376,6 +377,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 		e->kept_free = &e->kept[i];
 	}
 	xiw_ddp_table_init(&e->regions, xiw_random, NULL);
+	e->crc_policy = xiw_policy_crc(why, sizeof(why));
 	*engine = e;
 	return 0;
 fail:

@@ -23,6 +23,7 @@
  *   startup.c  MPA Request and Reply
  *   rtr.c      RFC 6581: the indication that the Initiator is ready, and refusals
  *   opts.c     a connection's options
+ *   policy.c   what the administrator decides
  *   conn.c     a connection's life
  *   end.c      what a peer that is gone, or does nothing, comes to: limits, and ends that are asked for
  *   timer.c    time
@@ -42,6 +43,7 @@
 #include "ddp/recv.h"
 #include "ddp/tx.h"
 #include "engine/budget.h"
+#include "engine/policy.h"
 #include "flow/handoff.h"
 #include "flow/inject.h"
 #include "flow/sock.h"
@@ -381,6 +383,7 @@ struct xiw_engine {
 	uint32_t line_head, line_n, line_room;
 	struct xiw_engine_opts opts;
 	char pin_dir[433]; /* as long as xiw_load() takes it */
+	enum xiw_crc_policy crc_policy;
 
 	/* Completion queue: this thread writes tail, xiw_engine_next() head. */
 	struct xiw_completion *cq;
