@@ -2,9 +2,9 @@
 /*
  * Does `xiwarp status` tell the truth, and all of it?
  *
- *   status fill BPF.O PINS PID               gives a slot of the flow table, and a queue, a number of its own in every
- *                                            field, and prints "FIELD NUMBER" for each; PID is the slot's owner
- *   status clear PINS                        takes that back
+ *   status fill BPF.O PINS XIWARP IFNAME     gives a slot of the flow table, and a queue, a number of its own in every
+ *                                            field, and prints "FIELD NUMBER" for each; then what `XIWARP status IFNAME
+ *                                            --json` says, on standard error, and takes it back
  *   status recv XIWARP IFNAME                takes one connection, and compares what `XIWARP status IFNAME --json` says of
  *                                            it, in the middle and at the end, with the connection's own account
  *   status send ADDRESS MIB HOW              sends it: aligned, misaligned, or mixed
@@ -19,6 +19,7 @@
 
 #define STAG 0x51000002u
 
+#include "flow/table.h"
 #include "tests/net/json.h"
 #include "tests/net/turns.h"
 
@@ -91,8 +92,28 @@ static void update(const char *pins, const char *map, uint32_t key, const void *
 	close(fd);
 }
 
-static int fill(const char *object, const char *pins, uint32_t pid)
+/* A connection that exists, for the slot: others are not shown. It stays until this program ends. */
+static void real_connection(struct xiw_flow_key *key)
 {
+	struct sockaddr_storage local = {}, remote = {};
+	struct sockaddr_in *a = (struct sockaddr_in *)&remote;
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0);
+	socklen_t len = sizeof(*a);
+
+	a->sin_family = AF_INET;
+	a->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	if (bind(listener, (struct sockaddr *)a, len) || listen(listener, 1) ||
+	    getsockname(listener, (struct sockaddr *)a, &len) ||
+	    connect(fd, (struct sockaddr *)a, len) ||
+	    getsockname(fd, (struct sockaddr *)&local, &len))
+		die_errno("connection");
+	xiw_flow_key_set(key, &remote, &local);
+}
+
+static int fill(const char *object, const char *pins, const char *xiwarp, const char *ifname)
+{
+	char cmd[1024];
+	int rc;
 	struct btf *btf = btf__parse_elf(object, NULL);
 	struct xiw_flow flow = {};
 	struct xiw_queue queue = {};
@@ -102,21 +123,19 @@ static int fill(const char *object, const char *pins, uint32_t pid)
 	fill_struct(btf, "xiw_flow", (uint8_t *)&flow, sizeof(flow));
 	fill_struct(btf, "xiw_queue", (uint8_t *)&queue, sizeof(queue));
 	flow.owner = xiw_owner_pack(0, 1, XIW_PATH_KERNEL);
-	flow.pid = pid;
+	flow.pid = (uint32_t)getpid();
+	real_connection(&flow.key);
 	update(pins, "xiw_flows", SLOT, &flow);
 	update(pins, "xiw_queues", QUEUE, &queue);
 	btf__free(btf);
-	return 0;
-}
-
-static int clear(const char *pins)
-{
-	const struct xiw_flow flow = {};
-	const struct xiw_queue queue = {};
-
+	fflush(stdout);
+	snprintf(cmd, sizeof(cmd), "'%s' status '%s' --json >&2", xiwarp, ifname);
+	rc = system(cmd);
+	memset(&flow, 0, sizeof(flow));
+	memset(&queue, 0, sizeof(queue));
 	update(pins, "xiw_flows", SLOT, &flow);
 	update(pins, "xiw_queues", QUEUE, &queue);
-	return 0;
+	return rc ? 1 : 0;
 }
 
 /* ---- the library's end ----------------------------------------------------------------------------- */
@@ -305,13 +324,11 @@ int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
 
-	if (!strcmp(what, "fill") && argc == 5)
-		return fill(argv[2], argv[3], (uint32_t)atoi(argv[4]));
-	if (!strcmp(what, "clear") && argc == 3)
-		return clear(argv[2]);
+	if (!strcmp(what, "fill") && argc == 6)
+		return fill(argv[2], argv[3], argv[4], argv[5]);
 	if (!strcmp(what, "recv") && argc == 4)
 		return receive(argv[2], argv[3]);
 	if (!strcmp(what, "send") && argc == 5)
 		return send_all(argv[2], strtoull(argv[3], NULL, 0) << 20, argv[4]);
-	die("fill BPF.O PINS PID | clear PINS | recv XIWARP IFNAME | send ADDRESS MIB HOW");
+	die("fill BPF.O PINS XIWARP IFNAME | recv XIWARP IFNAME | send ADDRESS MIB HOW");
 }

@@ -11,13 +11,13 @@ pins=/sys/fs/bpf/xiwarp/$IF_RCV
 
 # The hand-off's own, and what else is not a number of events.
 STATES="owner kernel_nxt flags marker_origin rcv_wscale window ts_recent direct_edge run_needed ece kernel_high beyond
-	run_end run_len snd_nxt kernel_edge egress_floor acked pid ifindex cookie beat_ns drained_ns last_ns wait_ns"
+	run_end run_len snd_nxt kernel_edge egress_floor out_class out_hops acked pid ifindex cookie beat_ns drained_ns last_ns wait_ns"
 
 # A state that is no field any more, or has become a counter, is not listed for long.
 fields_shown() {
 	local name value missing= known=
-	in_ns rcv "$BUILD/tests/net/status" fill "$BUILD/bpf/xiwarp.bpf.o" "$pins" $$ >"$TMP/fields" || return
-	in_ns rcv "$xiwarp" status "$IF_RCV" --json >"$TMP/json" || return
+	in_ns rcv "$BUILD/tests/net/status" fill "$BUILD/bpf/xiwarp.bpf.o" "$pins" "$xiwarp" "$IF_RCV" \
+		>"$TMP/fields" 2>"$TMP/json" || { cat "$TMP/json"; return 1; }
 	while read -r name value; do
 		[[ ${name%[*} == reserved* ]] && continue
 		known+=" $name "
@@ -70,7 +70,6 @@ wire_clamp 262144
 in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || exit 1
 expect every-counter fields_shown
 expect every-verdict stats_shown
-in_ns rcv "$BUILD/tests/net/status" clear "$pins"
 one_run by-the-kernel misaligned
 one_run direct aligned
 one_run mixed mixed
