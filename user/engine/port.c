@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "engine/internal.h"
+#include "flow/ecn.h"
 #include "flow/trust.h"
 #include "load/pins.h"
 #include "load/query.h"
@@ -560,6 +561,19 @@ int xiw_conn_port(struct xiw_conn *c, struct xiw_port **port)
 	return port_of(c->engine, &c->local, port, c->no_direct, sizeof(c->no_direct));
 }
 
+/* ECN as the engine and xiw_egress do not do it is the socket's own affair, and stays that. */
+static int check_ecn(struct xiw_conn *c)
+{
+	int ecn = xiw_ecn_of(c->fd);
+
+	if (ecn == XIW_ECN_PLAIN)
+		return 0;
+	snprintf(c->no_direct, sizeof(c->no_direct), "%s",
+		 ecn < 0 ? strerror(-ecn) : xiw_ecn_why((enum xiw_ecn)ecn));
+	c->port = NULL;
+	return ecn < 0 ? ecn : -EOPNOTSUPP;
+}
+
 /*
  * Registers with XDP, when the startup frames have been read and before an octet behind them is. On failure
  * c->no_direct says why, and the connection is the kernel's alone: for now, if the table is full (-ENOSPC).
@@ -573,6 +587,8 @@ int xiw_conn_register(struct xiw_conn *c)
 	int err, slot;
 
 	err = xiw_conn_port(c, &c->port);
+	if (!err)
+		err = check_ecn(c);
 	if (err)
 		return err;
 	xiw_flow_key_set(&key, &c->remote, &c->local);
