@@ -408,19 +408,21 @@ struct xiw_engine {
 		int err;
 		uint64_t until_ms; /* for so long nobody tries again */
 		char why[96];
-	} refused;	   /* the interface whose AF_XDP sockets could not be had last */
-	int watch_fd;	   /* news of interfaces and filters; -1: none */
-	bool news_read;	   /* since the octets were read that io_uring has just brought */
-	bool watching;	   /* a poll on it is with io_uring */
-	uint64_t watch_ms; /* when ports are looked at without news, or XIW_NEVER */
+	} refused;	       /* the interface whose AF_XDP sockets could not be had last */
+	int watch_fd;	       /* news of interfaces and filters; -1: none */
+	bool look_now;	       /* some news is of what is looked at at once */
+	bool news_read;	       /* since the octets were read that io_uring has just brought */
+	bool watching;	       /* a poll on it is with io_uring */
+	uint64_t addresses_ms; /* when local addresses are looked at; 0: not at all */
+	uint64_t watch_ms;     /* when ports are looked at without news, or XIW_NEVER */
 	/* By xiw_engine_prepare(): the interface that could not be opened, and why. */
 	bool prepared;
 	char unready[IF_NAMESIZE], unready_why[96];
 	struct xiw_conn *conns;
 	struct xiw_conn *dirty;
 	struct xiw_conn *settling; /* were dirty: acknowledged, and about to send */
-	struct xiw_conn *leaving; /* never from one turn to the next */
-	struct xiw_conn *ending;  /* asked to end; the turn sees to it */
+	struct xiw_conn *leaving;  /* never from one turn to the next */
+	struct xiw_conn *ending;   /* asked to end; the turn sees to it */
 	struct xiw_listener *listeners;
 	uint32_t accepts; /* with io_uring */
 	struct xiw_ddp_table regions;
@@ -503,6 +505,9 @@ void xiw_collect_soon(struct xiw_engine *e);
 
 /* port.c */
 void xiw_port_free(struct xiw_port *p);
+struct ifaddrs;
+const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
+				     const struct sockaddr_storage *local);
 int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE]);
 int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **port, char *why,
 		     size_t why_len);

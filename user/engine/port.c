@@ -23,6 +23,7 @@
 #include "flow/ecn.h"
 #include "flow/trust.h"
 #include "load/pins.h"
+#include "load/fit.h"
 #include "load/query.h"
 #include "tcp/wire.h"
 
@@ -49,22 +50,27 @@ static bool same_address(const struct sockaddr *a, const struct sockaddr_storage
 		       16);
 }
 
+const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
+				     const struct sockaddr_storage *local)
+{
+	for (; all; all = all->ifa_next)
+		if (same_address(all->ifa_addr, local))
+			break;
+	return all;
+}
+
 int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
 {
-	struct ifaddrs *all, *i;
-	int err = -ENODEV;
+	const struct ifaddrs *at;
+	struct ifaddrs *all;
 
 	if (getifaddrs(&all))
 		return -errno;
-	for (i = all; i; i = i->ifa_next) {
-		if (same_address(i->ifa_addr, local)) {
-			snprintf(name, IF_NAMESIZE, "%s", i->ifa_name);
-			err = 0;
-			break;
-		}
-	}
+	at = xiw_address_of(all, local);
+	if (at)
+		snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
 	freeifaddrs(all);
-	return err;
+	return at ? 0 : -ENODEV;
 }
 
 /* The link-layer address, where there is one of that kind. True if it is another one than before. */
@@ -312,6 +318,8 @@ static int port_open(struct xiw_engine *e, struct xiw_port *p, char *why, size_t
 	err = xiw_pins_init(&pins, e->pin_dir, p->ifname);
 	if (!err)
 		err = open_pins(p, &pins, why, len);
+	if (!err)
+		err = xiw_fit(p->ifindex, p->ifname, why, len);
 	if (!err && !strcmp(p->ifname, "lo")) {
 		/* XDP would take what comes back there for the peer's. */
 		snprintf(why, len, "not on lo: segments for the socket are injected there");

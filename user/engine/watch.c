@@ -5,9 +5,12 @@
  * cannot go on, by either path. It ends at once, with a reset, so that both ends know; one that never was
  * direct, or left no octet there, goes on by the kernel's path alone.
  *
+ * The same holds for a connection whose local address goes away, or whose packets go around the interface for good.
+ *
  * The kernel tells of most changes by rtnetlink; what it does not tell of is found by looking.
  */
 #include <errno.h>
+#include <ifaddrs.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <stdio.h>
@@ -19,6 +22,9 @@
 #include "load/query.h"
 
 #define LOOK_MS 1000
+#define ROUTES_MS 100 /* of the news of routes, which may be many, one look is enough */
+#define ADDRESS_MS                                                                                 \
+	1000 /* so long an address may be gone, as DHCP and people with scripts take it off and put it on */
 #define NEWS_ROOM (1 << 20) /* for a process that stands still while much happens elsewhere */
 
 static void poll_news(struct xiw_engine *e)
@@ -34,7 +40,8 @@ void xiw_watch_begin(struct xiw_engine *e)
 {
 	struct sockaddr_nl groups = {
 		.nl_family = AF_NETLINK,
-		.nl_groups = RTMGRP_LINK | RTMGRP_TC,
+		.nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR |
+			     RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE,
 	};
 
 	int size = NEWS_ROOM;
@@ -159,8 +166,30 @@ static void look_at_paths(struct xiw_engine *e)
 	}
 }
 
+/* What has no local address any more is TCP's to wait with, for what may never come; but not if it needs us. */
+static void look_at_addresses(struct xiw_engine *e)
+{
+	struct ifaddrs *all;
+
+	if (!e->addresses_ms || e->addresses_ms > e->now_ms)
+		return;
+	e->addresses_ms = 0;
+	if (getifaddrs(&all))
+		return;
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		if (!c->flow || xiw_address_of(all, &c->local))
+			continue;
+		xiw_conn_bar(c, "its local address is gone");
+		if (!release(c))
+			xiw_conn_end(c, EUNATCH);
+	}
+	freeifaddrs(all);
+}
+
 static void look(struct xiw_engine *e)
 {
+	e->look_now = false;
 	for (struct xiw_port *p = e->ports, *next; p; p = next) {
 		next = p->next;
 		look_at_mtu(p);
@@ -172,8 +201,32 @@ static void look(struct xiw_engine *e)
 		else if (p->outgrown && !in_use(e, p))
 			retire(e, p);
 	}
+	look_at_addresses(e);
 	look_at_paths(e);
 	e->watch_ms = e->ports ? e->now_ms + LOOK_MS : XIW_NEVER;
+	if (e->ports && e->addresses_ms && e->addresses_ms < e->watch_ms)
+		e->watch_ms = e->addresses_ms;
+}
+
+/* What is lost of the news may have been anything. True: it is of something that is looked at at once. */
+static bool sort_news(struct xiw_engine *e, uint16_t type)
+{
+	switch (type) {
+	case RTM_NEWROUTE:
+	case RTM_DELROUTE:
+	case RTM_NEWADDR:
+		break;
+	case RTM_DELADDR:
+		if (!e->addresses_ms)
+			e->addresses_ms = e->now_ms + ADDRESS_MS;
+		break;
+	default:
+		return true;
+	}
+	if (e->watch_ms != XIW_NEVER && e->watch_ms > e->now_ms + ROUTES_MS)
+		e->watch_ms = e->now_ms + ROUTES_MS;
+	xiw_wake_at(e, e->watch_ms);
+	return false;
 }
 
 /*
@@ -197,7 +250,13 @@ void xiw_watch_read(struct xiw_engine *e)
 	e->news_read = true;
 	while ((got = recv(e->watch_fd, &news, sizeof(news), 0)) > 0 || errno == ENOBUFS) {
 		len = got > 0 ? (size_t)got : 0;
+		if (!len) {
+			e->look_now = true;
+			if (!e->addresses_ms)
+				e->addresses_ms = e->now_ms + ADDRESS_MS;
+		}
 		for (n = &news.n; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len)) {
+			e->look_now |= sort_news(e, n->nlmsg_type);
 			for (struct xiw_port *p = e->ports, *next; p; p = next) {
 				next = p->next;
 				if (xiw_query_xdp_left(n, (int)p->ifindex, p->xdp_id))
@@ -213,7 +272,8 @@ void xiw_watch_event(struct xiw_engine *e)
 	e->watching = false;
 	e->news_read = false;
 	xiw_watch_read(e);
-	look(e);
+	if (e->look_now)
+		look(e);
 	poll_news(e);
 }
 

@@ -20,6 +20,7 @@
 #include "base/opts.h"
 #include "flow/trust.h"
 #include "load/attach.h"
+#include "load/fit.h"
 #include "load/pins.h"
 #include "load/query.h"
 #include "xiwarp.skel.h"
@@ -329,6 +330,10 @@ int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why, si
 	if (!l.ifindex || xiw_if_mtu(ifname, &l.mtu))
 		return SAY(&l, -ENODEV, "no interface %s in this network namespace: see 'ip link'",
 			   ifname);
+	/* The programs would run, and no connection could be direct. */
+	err = xiw_fit(l.ifindex, ifname, why, why_len);
+	if (err)
+		return err;
 	err = check_privilege(&l);
 	if (err)
 		return err;
