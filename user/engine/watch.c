@@ -180,7 +180,7 @@ static void look_at_addresses(struct xiw_engine *e)
 		next = c->next;
 		if (!c->flow || xiw_address_of(all, &c->local))
 			continue;
-		xiw_conn_bar(c, "its local address is gone");
+		snprintf(c->no_direct, sizeof(c->no_direct), "its local address is gone");
 		if (!release(c))
 			xiw_conn_end(c, EUNATCH);
 	}
