@@ -48,37 +48,42 @@ static int repair_begin(int fd, int *reuse)
 	return repair(fd, TCP_REPAIR_ON);
 }
 
-/* Without the window probe that plain TCP_REPAIR_OFF sends. Returns err, or what is wrong now. */
-static int repair_end(int fd, int reuse, int err)
+/* `how`: without the window probe that plain TCP_REPAIR_OFF sends, or with it. Returns err, or what is wrong now. */
+static int repair_end(int fd, int how, int reuse, int err)
 {
-	int off = repair(fd, TCP_REPAIR_OFF_NO_WP);
+	int off = repair(fd, how);
 
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &reuse, sizeof(reuse));
 	return err ? err : off;
 }
 
-static int queue_seq(int fd, int queue, uint32_t *seq)
+/* Only under repair; it stays chosen when that has ended. */
+static int choose_queue(int fd, int queue)
+{
+	return setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue, sizeof(queue)) ? -errno : 0;
+}
+
+static int queue_seq(int fd, uint32_t *seq)
 {
 	socklen_t len = sizeof(*seq);
 
-	if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue, sizeof(queue)) ||
-	    getsockopt(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, seq, &len))
-		return -errno;
-	return 0;
+	return getsockopt(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, seq, &len) ? -errno : 0;
 }
 
 /* rcv_nxt together with what of it has not been read yet: both may move between the two questions. */
 static int read_receive(int fd, struct xiw_sock_state *s)
 {
 	uint32_t before;
-	int unread, err;
+	int unread, err = choose_queue(fd, TCP_RECV_QUEUE);
 
+	if (err)
+		return err;
 	do {
-		err = queue_seq(fd, TCP_RECV_QUEUE, &before);
+		err = queue_seq(fd, &before);
 		if (!err && ioctl(fd, SIOCINQ, &unread))
 			err = -errno;
 		if (!err)
-			err = queue_seq(fd, TCP_RECV_QUEUE, &s->rcv_nxt);
+			err = queue_seq(fd, &s->rcv_nxt);
 	} while (!err && before != s->rcv_nxt);
 	s->copied_seq = s->rcv_nxt - (uint32_t)unread;
 	return err;
@@ -94,21 +99,28 @@ static int read_window(int fd, struct tcp_repair_window *w)
 static int read_repaired(int fd, struct xiw_sock_state *s)
 {
 	struct tcp_repair_window w;
-	uint32_t write_seq;
-	int unsent, unacked, err;
+	int err = read_receive(fd, s);
 
-	err = read_receive(fd, s);
-	if (!err)
-		err = queue_seq(fd, TCP_SEND_QUEUE, &write_seq);
-	if (!err && (ioctl(fd, SIOCOUTQNSD, &unsent) || ioctl(fd, SIOCOUTQ, &unacked)))
-		err = -errno;
 	if (!err)
 		err = read_window(fd, &w);
+	if (!err)
+		s->rcv_edge = w.rcv_wup + w.rcv_wnd;
+	return err ? err : choose_queue(fd, TCP_SEND_QUEUE);
+}
+
+/* The send queue was chosen; nobody writes to it meanwhile. */
+static int read_send(int fd, struct xiw_sock_state *s)
+{
+	uint32_t write_seq;
+	int unsent, unacked, err = queue_seq(fd, &write_seq);
+
+	/* In this order, for both may go on in between, and what is acknowledged was sent. */
+	if (!err && (ioctl(fd, SIOCOUTQ, &unacked) || ioctl(fd, SIOCOUTQNSD, &unsent)))
+		err = -errno;
 	if (err)
 		return err;
 	s->snd_nxt = write_seq - (uint32_t)unsent;
 	s->snd_una = write_seq - (uint32_t)unacked;
-	s->rcv_edge = w.rcv_wup + w.rcv_wnd;
 	return 0;
 }
 
@@ -149,6 +161,11 @@ static int read_clock(int fd, struct xiw_sock_state *s)
 	return 0;
 }
 
+/*
+ * While a socket under repair has its send queue chosen, TCP counts what it sends as sent, and does not send it: what the
+ * peer's window allows in such a moment waits for a time-out. So the queue is chosen last, and repair ends at once; it is
+ * read afterwards.
+ */
 int xiw_sock_read(int fd, struct xiw_sock_state *s)
 {
 	struct tcp_info info = {};
@@ -156,11 +173,8 @@ int xiw_sock_read(int fd, struct xiw_sock_state *s)
 	int err, reuse;
 
 	*s = (struct xiw_sock_state){};
-	err = repair_begin(fd, &reuse);
-	if (err)
-		return err;
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
-		err = -errno;
+		return -errno;
 	s->ended = info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_FIN_WAIT1 &&
 		   info.tcpi_state != TCP_FIN_WAIT2;
 	s->snd_wscale = info.tcpi_snd_wscale;
@@ -171,32 +185,55 @@ int xiw_sock_read(int fd, struct xiw_sock_state *s)
 	s->ecn = info.tcpi_options & TCPI_OPT_ECN;
 	s->ts_usec = info.tcpi_options & TCPI_OPT_USEC_TS;
 	s->ooo = len < offsetof(struct tcp_info, tcpi_rcv_ooopack) + 4 || info.tcpi_rcv_ooopack;
+	err = repair_begin(fd, &reuse);
+	if (err)
+		return err;
+	err = repair_end(fd, TCP_REPAIR_OFF_NO_WP, reuse, read_repaired(fd, s));
 	if (!err)
-		err = read_repaired(fd, s);
+		err = read_send(fd, s);
 	if (!err && s->timestamps)
 		err = read_clock(fd, s);
-	return repair_end(fd, reuse, err);
+	return err;
 }
 
+/* Segments that have come, each counted before anything of it counts. */
+static uint32_t came(int fd)
+{
+	struct tcp_info info = {};
+	socklen_t len = sizeof(info);
+
+	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len);
+	return info.tcpi_segs_in;
+}
+
+/*
+ * The window that we offer cannot be set without the one that the peer does. If a segment came between the reading and
+ * the writing, its window may be undone, and perhaps nobody would ever send again: then the peer is asked for it.
+ */
 int xiw_sock_open_window(int fd, uint32_t window)
 {
+	int clamp = (int)window, err, reuse, how = TCP_REPAIR_OFF_NO_WP;
 	struct tcp_repair_window w;
-	int clamp = (int)window, err, reuse;
-	uint32_t rcv_nxt;
+	uint32_t rcv_nxt, before;
 
 	err = repair_begin(fd, &reuse);
 	if (err)
 		return err;
-	err = queue_seq(fd, TCP_RECV_QUEUE, &rcv_nxt);
+	err = choose_queue(fd, TCP_RECV_QUEUE);
+	if (!err)
+		err = queue_seq(fd, &rcv_nxt);
+	before = came(fd);
 	if (!err)
 		err = read_window(fd, &w);
 	if (!err && (int32_t)(rcv_nxt + window - (w.rcv_wup + w.rcv_wnd)) > 0) {
 		w.rcv_wnd = rcv_nxt + window - w.rcv_wup;
 		if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_WINDOW, &w, sizeof(w)))
 			err = -errno;
+		if (came(fd) != before)
+			how = TCP_REPAIR_OFF;
 		/* Raises rcv_ssthresh to the new window, so that the kernel goes on offering as much. */
 		if (!err && setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof(clamp)))
 			err = -errno;
 	}
-	return repair_end(fd, reuse, err);
+	return repair_end(fd, how, reuse, err);
 }

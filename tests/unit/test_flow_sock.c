@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Reading a socket under TCP_REPAIR, and opening its window, while the peer's window changes: at each of the system
+ * calls in turn the peer reads what it has, and its kernel tells ours.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <criterion/criterion.h>
+
+#include "flow/sock.h"
+
+#define CALLS 40 /* more than either function makes */
+#define MOST (4 << 20)
+
+static int ours = -1, peers = -1;
+static int calls, when = -1; /* the peer reads before the call of this number; -1: it does not */
+static int repair_mode;	     /* the last one set */
+static size_t arrived, queued;
+
+static void peer_reads(void)
+{
+	static char buf[65536];
+	ssize_t n;
+
+	while ((n = recv(peers, buf, sizeof(buf), MSG_DONTWAIT)) > 0)
+		arrived += (size_t)n;
+}
+
+static void a_call(int fd)
+{
+	if (fd == ours && when >= 0 && calls++ == when)
+		peer_reads();
+}
+
+/* The C library's, with that in front. */
+int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
+{
+	a_call(fd);
+	if (fd == ours && level == IPPROTO_TCP && name == TCP_REPAIR)
+		repair_mode = *(const int *)value;
+	return (int)syscall(SYS_setsockopt, fd, level, name, value, len);
+}
+
+int getsockopt(int fd, int level, int name, void *value, socklen_t *len)
+{
+	a_call(fd);
+	return (int)syscall(SYS_getsockopt, fd, level, name, value, len);
+}
+
+int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+	void *arg;
+
+	va_start(ap, request);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	a_call(fd);
+	return (int)syscall(SYS_ioctl, fd, request, arg);
+}
+
+static struct tcp_info info(void)
+{
+	struct tcp_info i = { 0 };
+	socklen_t len = sizeof(i);
+
+	cr_assert(!syscall(SYS_getsockopt, ours, IPPROTO_TCP, TCP_INFO, &i, &len));
+	return i;
+}
+
+/* A connection whose peer does not read, and with more to be sent than its window takes. */
+static void connect_and_fill(void)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int l = socket(AF_INET, SOCK_STREAM, 0), size = 65536, mss = 1000;
+	static const char octets[16384];
+	socklen_t len = sizeof(at);
+	ssize_t n;
+
+	when = -1;
+	cr_assert(!setsockopt(l, SOL_SOCKET, SO_RCVBUF, &size, sizeof(size)));
+	cr_assert(!bind(l, (struct sockaddr *)&at, len) && !listen(l, 1));
+	cr_assert(!getsockname(l, (struct sockaddr *)&at, &len));
+	ours = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert(!setsockopt(ours, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof(mss)));
+	cr_assert(!connect(ours, (struct sockaddr *)&at, len));
+	peers = accept(l, NULL, NULL);
+	cr_assert(peers >= 0);
+	close(l);
+	arrived = queued = 0;
+	while (queued < MOST &&
+	       (n = send(ours, octets, sizeof(octets), MSG_DONTWAIT | MSG_NOSIGNAL)) > 0)
+		queued += (size_t)n;
+	cr_assert(info().tcpi_notsent_bytes, "the peer's window took all of %zu octets", queued);
+	calls = 0;
+}
+
+static void reads_all(void)
+{
+	struct pollfd p = { .fd = peers, .events = POLLIN };
+
+	when = -1;
+	while (arrived < queued) {
+		peer_reads();
+		if (arrived < queued)
+			cr_assert_eq(poll(&p, 1, 10000), 1, "%zu octets of %zu", arrived, queued);
+	}
+}
+
+static void all_arrives(void)
+{
+	reads_all();
+	close(ours);
+	close(peers);
+	ours = peers = -1;
+}
+
+/* What the socket sends while it is read is sent, and not only counted, but for one moment between two calls. */
+Test(flow_sock, sends_while_it_is_read)
+{
+	struct xiw_sock_state before, s;
+	struct tcp_info i;
+	int lost = 0, n;
+
+	if (xiw_sock_allowed())
+		cr_skip_test("needs CAP_NET_ADMIN");
+	connect_and_fill();
+	reads_all();
+	cr_assert(!info().tcpi_total_retrans, "the test itself loses octets");
+	all_arrives();
+	for (n = 0; n < CALLS; n++) {
+		connect_and_fill();
+		cr_assert(!xiw_sock_read(ours, &before));
+		when = n;
+		cr_assert(!xiw_sock_read(ours, &s));
+		if (calls <= n) {
+			all_arrives();
+			break;
+		}
+		cr_expect((int32_t)(s.snd_nxt - before.snd_nxt) >= 0 &&
+			  (int32_t)(s.snd_nxt - s.snd_una) >= 0);
+		cr_expect_eq(s.rcv_nxt, before.rcv_nxt);
+		reads_all();
+		/* Sent again: the peer had not got it. */
+		i = info();
+		lost += i.tcpi_total_retrans > 0;
+		all_arrives();
+	}
+	cr_assert(n > 8 && n < CALLS, "%d calls", n);
+	cr_assert(lost <= 1, "octets were lost in %d of %d moments", lost, n);
+}
+
+/* An update of the peer's window that opening ours would undo is asked for again; else the peer is not asked. */
+Test(flow_sock, window_of_the_peer)
+{
+	int asked = 0, n;
+
+	if (xiw_sock_allowed())
+		cr_skip_test("needs CAP_NET_ADMIN");
+	for (n = 0; n < CALLS; n++) {
+		connect_and_fill();
+		when = n;
+		cr_assert(!xiw_sock_open_window(ours, 1 << 20));
+		cr_assert(repair_mode == TCP_REPAIR_OFF || repair_mode == TCP_REPAIR_OFF_NO_WP);
+		asked += repair_mode == TCP_REPAIR_OFF;
+		if (calls <= n) {
+			cr_assert_eq(repair_mode, TCP_REPAIR_OFF_NO_WP);
+			all_arrives();
+			break;
+		}
+		all_arrives();
+	}
+	cr_assert(n > 5 && n < CALLS, "%d calls", n);
+	/* Between the reading and the writing: one moment at least. */
+	cr_assert(asked >= 1 && asked < n, "%d of %d", asked, n);
+}
