@@ -107,7 +107,8 @@ struct xiw_conn_opts {
 /*
  * Starts to listen (Responder). opts are copied and serve every connection accepted. Events for new
  * connections (XIW_EV_REQUEST) carry opts->user_data until xiw_conn_set_user_data().
- * -EINVAL: opts; -ENOMEM; negative errno of socket, bind, listen.
+ * -EINVAL: opts; -ENOMEM; negative errno of socket, bind, listen. -EADDRINUSE comes also for a moment after a
+ * process that listened there was killed, since the kernel takes an io_uring down later than its process.
  */
 XIW_API int xiw_listen(struct xiw_engine *engine, const struct sockaddr *addr, socklen_t len,
 		       const struct xiw_conn_opts *opts, struct xiw_listener **listener);

@@ -13,6 +13,7 @@ chmod 755 "$TMP" "$TMP/bin"
 
 serve() { # OPTION...
 	rm -rf "$TMP/in"
+	mkdir "$TMP/in"
 	spawn server rcv serve.log sh -c 'exec "$@" >"$0"' "$TMP/serve.json" \
 		"$xiwarp" serve --path kernel --json "$@" "$TMP/in"
 	wait_listen rcv 15044 || fail serve-listens "$(cat "$TMP/serve.log")"
@@ -21,6 +22,7 @@ serve() { # OPTION...
 serves() { kill -0 "$server" 2>/dev/null && put_ok "$TMP/small"; }
 put() { in_ns rcv timeout 60 "$xiwarp" put "$@"; }
 put_ok() { put "$@" 127.0.0.1 && cmp "$1" "$TMP/in/${1##*/}" && rm "$TMP/in/${1##*/}"; }
+moving() { in_ns rcv ss -Htni "dport = :15044" | grep -Eq 'bytes_acked:[0-9]{6}'; }
 nothing_left() { [[ -z $(ls -A "$TMP/in") ]]; }
 
 # ends NAME CODE [SIGNAL]: how the server ends, and that it leaves no temporary file.
@@ -115,6 +117,8 @@ for c in load unload status serve put sink help; do
 done
 expect help-all sh -c "'$xiwarp' --help | grep -q '^Exit codes:'"
 expect help-markdown sh -c "'$xiwarp' help --markdown | grep -q '^### xiwarp put'"
+expect version-word sh -c "'$xiwarp' version | grep -Eqx 'xiwarp [0-9.]+'"
+expect version-letter sh -c "'$xiwarp' -V | grep -Eqx 'xiwarp [0-9.]+'"
 expect version sh -c "'$xiwarp' --version | grep -Eqx 'xiwarp [0-9.]+'"
 refused no-command 2 "which command" "$xiwarp"
 refused bad-command 2 "no command 'frob'" "$xiwarp" frob
@@ -135,6 +139,7 @@ done
 refused bad-stag 2 "--stag" "$xiwarp" sink --stag 0x100000000
 refused bad-queues 2 "--queues" "$xiwarp" sink --queues 0
 refused bad-watch 2 "--watch" "$xiwarp" status --watch never
+mkdir "$TMP/in"
 refused bad-port 2 "port" "$xiwarp" serve --listen 127.0.0.1:70000 "$TMP/in"
 refused bad-address 2 "[ADDRESS]:PORT" "$xiwarp" put "$TMP/small" "[::1"
 refused bad-interface 2 "cannot be an interface" "$xiwarp" status ../x
@@ -144,7 +149,12 @@ refused output-full 1 "standard output" sh -c "'$xiwarp' --help >/dev/full"
 refused put-no-file 1 "nosuch" "$xiwarp" put "$TMP/nosuch" 127.0.0.1
 refused put-refused 7 "refused" "$xiwarp" put "$TMP/small" 127.0.0.1:9
 refused put-no-host 7 "cannot resolve" "$xiwarp" put "$TMP/small" nosuch.invalid
-refused serve-no-dir 1 "No such file" "$xiwarp" serve "$TMP/none/none"
+refused serve-no-dir 1 "no directory $TMP/none: make it" "$xiwarp" serve "$TMP/none"
+expect serve-no-dir-stays test ! -e "$TMP/none"
+refused serve-no-parent 1 "no directory" "$xiwarp" serve --create "$TMP/none/none"
+refused sink-much 2 "usage: xiwarp sink" "$xiwarp" sink x
+expect sink-usage sh -c "! '$xiwarp' sink x 2>&1 | grep -q ' \$'"
+expect help-no-blanks sh -c "! { '$xiwarp' help --man; '$xiwarp' help --markdown; '$xiwarp' sink --help; } | grep ' \$'"
 refused serve-no-right 3 "denied" "${nobody[@]}" "$xiwarp" serve /root
 refused sink-no-dir 1 "cannot write to directory $TMP/none" "$xiwarp" sink --path kernel --out "$TMP/none/x"
 refused sink-no-right 3 "denied" "${nobody[@]}" "$xiwarp" sink --path kernel --out /root/x
@@ -248,7 +258,7 @@ expect wrong-stag-dropped wait_until 10 nothing_left
 # 4 GiB, of which nothing is on the disk: long enough to be interrupted.
 truncate -s 4G "$TMP/sparse"
 spawn sender rcv put "$xiwarp" put "$TMP/sparse" 127.0.0.1
-wait_until 10 sh -c "ls -A '$TMP/in' | grep -q part" || fail interrupt-begins "$(cat "$TMP/put")"
+wait_until 10 moving || fail interrupt-begins "$(cat "$TMP/put")"
 stop "$sender" INT
 rc=$?
 ((rc == 130)) && pass put-interrupted || fail put-interrupted "exit code $rc: $(cat "$TMP/put")"
@@ -256,14 +266,14 @@ wait_until 5 nothing_left
 expect put-interrupted-dropped nothing_left
 expect put-interrupted-serves serves
 spawn sender rcv put "$xiwarp" put "$TMP/sparse" 127.0.0.1
-wait_until 10 sh -c "ls -A '$TMP/in' | grep -q part"
+wait_until 10 moving
 ends serve-terminated 143 TERM
 reap "$sender" 10
 rc=$?
 ((rc == 7)) && pass put-server-gone || fail put-server-gone "exit code $rc: $(cat "$TMP/put")"
 serve
 spawn sender rcv put "$xiwarp" put "$TMP/sparse" 127.0.0.1
-wait_until 10 sh -c "ls -A '$TMP/in' | grep -q part"
+wait_until 10 moving
 ends serve-terminal-gone 129 HUP
 reap "$sender" 10
 rm -f "$TMP/sparse"
@@ -286,6 +296,97 @@ serve --once
 raw 15044 "$(name_hex 'GET / HTTP/1.1')0d0a0d0a0d0a0d0a0d0a0d0a"
 ends serve-once-no-startup 7
 expect startup-told grep -q "no connection: MPA error 4 " "$TMP/serve.log"
+
+# What a killed one leaves: no file, and a port that the next one gets although the kernel may still be at it.
+serve
+for i in 1 2 3 4 5 6 7 8; do
+	stop "$server" KILL
+	spawn server rcv serve.log "$xiwarp" serve --path kernel "$TMP/in"
+	wait_listen rcv 15044 || { fail "port-free-$i" "$(cat "$TMP/serve.log")"; break; }
+done
+expect port-free-after-kills serves
+truncate -s 4G "$TMP/sparse"
+spawn sender rcv put "$xiwarp" put "$TMP/sparse" 127.0.0.1
+wait_until 10 moving
+stop "$server" KILL
+reap "$sender" 10
+expect killed-leaves-nothing nothing_left
+# Where files without a name are not to be had: without /proc nobody could give them one.
+nameless() { # OPTION...
+	spawn server rcv serve.log unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh \
+		"$xiwarp" serve --path kernel "$@" "$TMP/in"
+	wait_listen rcv 15044
+}
+part() { compgen -G "$TMP/in/.xiwarp-*.part" >"$TMP/part"; }
+nameless
+spawn sender rcv put "$xiwarp" put "$TMP/sparse" 127.0.0.1
+expect named-part wait_until 10 part
+stop "$sender"
+expect named-dropped wait_until 5 nothing_left
+expect named-put serves
+spawn sender rcv put "$xiwarp" put "$TMP/sparse" 127.0.0.1
+wait_until 10 part
+spawn second rcv serve2.log "$xiwarp" serve --path kernel --listen :15045 "$TMP/in"
+wait_listen rcv 15045
+expect named-living-kept part
+stop "$second"
+stop "$server" KILL
+reap "$sender" 10
+expect named-left part
+: >"$TMP/in/.xiwarp-0123456789abcdef.part.not" # not of that name
+spawn server rcv serve.log "$xiwarp" serve --path kernel --force "$TMP/in"
+wait_listen rcv 15044
+expect named-swept test "$(ls -A "$TMP/in")" = .xiwarp-0123456789abcdef.part.not
+rm -f "$TMP/in/.xiwarp-0123456789abcdef.part.not" "$TMP/sparse"
+stop "$server"
+rm -rf "$TMP/in"
+spawn server rcv serve.log "$xiwarp" serve --path kernel --create "$TMP/in"
+wait_listen rcv 15044
+expect create serves
+expect one-turn grep -Eq "small from .*: 3 B in [0-9.]+ [mu]?s, .* 0 hand-offs, SHA-256 equal" "$TMP/serve.log"
+
+# ---- reports that nobody reads any more: the command ends
+stop "$server"
+# shellcheck disable=SC2016
+spawn server rcv serve.log sh -c '{ "$0" serve --json --path kernel "$1"; echo "$?" >"$2"; } | true' "$xiwarp" "$TMP/in" "$TMP/code"
+wait_listen rcv 15044
+put "$TMP/small" 127.0.0.1 >/dev/null
+reap "$server" 10
+expect dead-pipe-serve test "$(cat "$TMP/code")" = 1
+# shellcheck disable=SC2016
+dead_watch() { timeout 10 sh -c '{ "$0" status --watch 0.1 --json; echo "$?" >"$1"; } | head -n 1' "$xiwarp" "$TMP/code"; }
+dead_watch >/dev/null 2>&1
+expect dead-pipe-watch test "$(cat "$TMP/code")" = 1
+
+# ---- a peer that is none
+connected() { [[ -n $(in_ns rcv ss -Htn "sport = :15046") ]]; }
+# It takes the connection, says nothing, and ends.
+mute() {
+	spawn other rcv other "$BUILD/tests/net/tcpcat" -l 15046
+	wait_listen rcv 15046
+	{ wait_until 5 connected; kill -INT "$other"; } 2>/dev/null &
+}
+mute
+refused put-no-mpa 7 "127.0.0.1:15046, which does not speak MPA" "$xiwarp" put "$TMP/small" 127.0.0.1:15046
+stop "$other"
+mute
+refused rping-no-mpa 7 "127.0.0.1:15046, which does not speak MPA" "$xiwarp" rping --path kernel --rev 1 -c -a 127.0.0.1 -p 15046 -C 1
+stop "$other"
+
+# ---- the line of progress stays one line, of whole characters
+serve
+truncate -s 600M "$TMP/sparse ü漢字漢字漢字漢字漢字漢字漢字 with a name that is long"
+progress() { # COLUMNS
+	rm -f "$TMP"/in/*
+	in_ns rcv timeout 60 script -qefc "stty cols $1; '$xiwarp' put '$TMP'/sparse* 127.0.0.1" /dev/null \
+		>"$TMP/progress" </dev/null || return
+	sed 's/\x1b\[K//g' "$TMP/progress" | tr '\r' '\n' | grep -F ' %  ' >"$TMP/drawn" || return
+	iconv -f UTF-8 -t UTF-8 "$TMP/drawn" >/dev/null || return
+	(($(LC_ALL=C.UTF-8 wc -L <"$TMP/drawn") < $1))
+}
+for i in 40 80 100; do expect "progress-$i" progress "$i"; done
+rm -f "$TMP"/sparse*
+stop "$server"
 
 # ---- sink
 sink() { # OPTION...

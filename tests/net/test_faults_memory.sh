@@ -136,7 +136,7 @@ free_slots() { # of the flows that are in nobody's hands: claimed by process 1, 
 expect table-filled free_slots 1
 transmit 2 -r 20
 under_way A 2 kernel
-expect table-full-told told A 2 "flow table of $IF_RCV: No space left on device"
+expect table-full-told told A 2 "flow table of $IF_RCV: full"
 expect table-full-others-direct is_direct A 1
 finishes table-full-complete A 2
 expect table-emptied free_slots 0
@@ -159,6 +159,7 @@ index_full() {
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null
 in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null
 expect index-filled index_full
+mkdir -p "$TMP/in"
 spawn server rcv serve.log env ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o "$TMP/calls" -e trace=setsockopt \
 	"$xiwarp" serve --once --listen $V4_RCV "$TMP/in"
 wait_until "$LONG" _listens rcv 15044

@@ -23,7 +23,7 @@ under_way A 1 direct
 receive B -P 15047
 transmit 2 -r 20 -P 15047
 under_way B 2 kernel
-expect two-second-told grep -q '"id":2,.*"no_direct":"AF_XDP on .* (another process has it)"' "$TMP/B.state"
+expect two-second-told grep -q '"id":2,.*"no_direct":"AF_XDP on .* busy: another engine has it, of this process or another"' "$TMP/B.state"
 expect two-first-moves moves A 1
 expect two-first-direct again_direct A 1
 

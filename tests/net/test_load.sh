@@ -102,6 +102,7 @@ expect refusals-bare bare
 printf -v long '/%0600d' 0
 refused load-long-pin-dir 2 "too long" "$xiwarp" load "$IF_RCV" --pin-dir "$long"
 refused unload-long-pin-dir 2 "too long" "$xiwarp" unload "$IF_RCV" --pin-dir "$long"
+mkdir "$TMP/in"
 refused serve-long-pin-dir 2 "too long" "$xiwarp" serve --pin-dir "$long" "$TMP/in"
 # The longest that load takes is the longest that a receiver finds.
 printf -v long '/sys/fs/bpf/xiw-%d/%0100d' $$ 0

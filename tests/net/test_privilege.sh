@@ -246,6 +246,7 @@ row_kernel() { # COMMAND NEEDS KEEPS
 	unload
 }
 
+moving() { in_ns snd ss -Htni "dport = :15044" | grep -Eq 'bytes_acked:[0-9]{6}'; }
 row_put() { # NEEDS
 	receive none serve --path kernel
 	expect put-row in_ns snd "$as" "$1" "$xiwarp" put "$TMP/small" "$V4_RCV"
@@ -253,7 +254,7 @@ row_put() { # NEEDS
 	truncate -s 4G "$TMP/sparse"
 	spawn sender snd sender "$xiwarp" put "$TMP/sparse" "$V4_RCV"
 	wait_until 10 grep -q '^NoNewPrivs:.1' "/proc/$sender/status"
-	wait_until 10 sh -c "ls -A '$TMP/in' | grep -q part"
+	wait_until 10 moving
 	expect put-root-keeps keeps "$sender" CAP_DAC_READ_SEARCH CAP_DAC_READ_SEARCH
 	stop "$sender"
 	stop "$server"

@@ -58,6 +58,7 @@ enum xiw_opt_key {
 	XIW_OPT_REJECT,
 	XIW_OPT_FORMAT,
 	XIW_OPT_RTR,
+	XIW_OPT_CREATE,
 
 	/* Those that are letters have that as their short form. */
 	XIW_OPT_LETTERS = 'A',
@@ -83,7 +84,7 @@ struct xiw_opt {
 struct xiw_cmd;
 struct xiw_args {
 	const struct xiw_cmd *cmd;
-	bool json, replace, force, once, trust_checksum, markers, crc_off, reject;
+	bool json, replace, force, create, once, trust_checksum, markers, crc_off, reject;
 	const char *pin_dir, *listen, *out, *format, *private_data;
 	enum xiw_xdp_mode mode;
 	enum xiw_use_path path;
@@ -158,9 +159,20 @@ int xiw_exit_stopped(int code);
  * ends; main() says why. A pipe that is not written to does not tell.
  */
 bool xiw_output_lost(void);
+/* Neither that nor a signal yet: what every loop that may last asks. */
+bool xiw_go_on(void);
 
 /* "1.5 GiB". */
 const char *xiw_octets(uint64_t n, char buf[32]);
+/* "1.50 s", "12 us"; "1.79 Gbit/s". */
+const char *xiw_seconds(double s, char buf[32]);
+const char *xiw_rate(uint64_t octets, double s, char buf[32]);
+/* Length of the UTF-8 sequence at `s` (RFC 3629 section 4), its code point in `*code`; 0: it is none. */
+size_t xiw_utf8(const char *s, uint32_t *code);
+/* How many octets of `s` fit into so many columns of a terminal, and how many columns they take. */
+size_t xiw_columns(const char *s, unsigned int most, unsigned int *taken);
+/* One line on standard error, written over the last one. */
+void xiw_progress(const char *name, uint64_t done, uint64_t total, double seconds, bool last);
 uint64_t xiw_now_ns(void);
 /* A string from the wire or the file system, made fit for a terminal: UTF-8, and no control characters. */
 const char *xiw_printable(const char *s, char *buf, size_t len);
@@ -216,6 +228,8 @@ int xiw_receiver_open(const struct xiw_args *args, const struct xiw_conn_opts *o
 
 /* How a connection ended, with the RFCs' numbers; NULL if orderly. */
 const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256]);
+/* Says why there is no connection to a host on which `command` should run; returns an exit code. */
+int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, const char *command);
 /* Tells of a connection that ended before it asked for anything, and frees it. */
 void xiw_startup_failed(struct xiw_conn *conn);
 /*

@@ -16,6 +16,8 @@
 #include "cli.h"
 #include "engine/policy.h"
 
+#define LISTEN_TRIES 50 /* one second of them */
+
 volatile int xiw_stop_signal;
 
 static void on_signal(int number)
@@ -51,6 +53,11 @@ void xiw_hold_signals(void)
 int xiw_exit_stopped(int code)
 {
 	return xiw_stop_signal ? XIW_EXIT_SIGNAL + xiw_stop_signal : code;
+}
+
+bool xiw_go_on(void)
+{
+	return !xiw_stop_signal && !ferror(stdout);
 }
 
 bool xiw_output_lost(void)
@@ -120,8 +127,7 @@ uint64_t xiw_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
 }
 
-/* Length of the UTF-8 sequence at `s` (RFC 3629 section 4), its code point in `*code`; 0: it is none. */
-static size_t utf8(const char *s, uint32_t *code)
+size_t xiw_utf8(const char *s, uint32_t *code)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	const unsigned char *u = (const unsigned char *)s;
@@ -149,7 +155,7 @@ const char *xiw_printable(const char *s, char *buf, size_t len)
 	uint32_t code;
 
 	while (*s) {
-		n = utf8(s, &code);
+		n = xiw_utf8(s, &code);
 		if (i + (n ? n : 1) >= len)
 			break;
 		/* Of both sets of control characters: some terminals obey the second in UTF-8 as well. */
@@ -243,12 +249,13 @@ int xiw_engine_failed(int err)
 {
 	struct utsname uts;
 
-	if (err == -EPERM || err == -ENOSYS)
-		return xiw_fail(err == -EPERM ? XIW_EXIT_PRIVILEGE : XIW_EXIT_UNSUPPORTED,
-				"io_uring is not to be had (%s): see sysctl "
-				"kernel.io_uring_disabled, "
-				"and the container's seccomp profile",
-				strerror(-err));
+	if (err == -EPERM || err == -EACCES || err == -ENOSYS)
+		return xiw_fail(
+			err == -ENOSYS ? XIW_EXIT_UNSUPPORTED : XIW_EXIT_PRIVILEGE,
+			"io_uring, which both paths need, is forbidden here (%s): set sysctl "
+			"kernel.io_uring_disabled=0, and have the container's seccomp profile "
+			"allow io_uring_setup, io_uring_enter and io_uring_register",
+			strerror(-err));
 	if (err == -ENAMETOOLONG)
 		return xiw_fail(XIW_EXIT_USAGE, "the pin directory's name is too long");
 	/* The engine's other options are fixed, so what is invalid is a flag that the kernel does not know. */
@@ -313,50 +320,6 @@ int xiw_prepare(const struct xiw_args *args, struct xiw_engine *engine, const st
 	return xiw_caps_drop(args->cmd->name, !err, dir ? XIW_CAPS_WRITE : XIW_CAPS_NO_FILES, dir);
 }
 
-const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256])
-{
-	int n = 0;
-
-	if (info->mpa_error)
-		n += snprintf(buf + n, 256 - n, "MPA error %u (%s)", info->mpa_error,
-			      xiw_mpa_error_name(info->mpa_error));
-	if (info->ddp_error)
-		n += snprintf(buf + n, 256 - n, "%sDDP error type %u code 0x%02x (%s)",
-			      n ? ", " : "", info->ddp_error >> 8 & 0xff, info->ddp_error & 0xff,
-			      xiw_ddp_error_name(info->ddp_error));
-	if (info->error == EUNATCH && *info->no_direct)
-		n += snprintf(buf + n, 256 - n, "%s%s", n ? ", " : "", info->no_direct);
-	else if (info->error)
-		n += snprintf(buf + n, 256 - n, "%s%s", n ? ", " : "", strerror(info->error));
-	return n ? buf : NULL;
-}
-
-void xiw_startup_failed(struct xiw_conn *conn)
-{
-	struct xiw_conn_info info;
-	char text[256], name[80];
-	const char *why;
-
-	xiw_conn_info(conn, &info, sizeof(info));
-	why = xiw_end_text(&info, text);
-	xiw_fail(0, "%s: no connection: %s%s%s", xiw_addr_name(&info.remote, name),
-		 why ? why : "closed before MPA startup",
-		 *info.no_direct ? "; no direct path: " : "", info.no_direct);
-	xiw_conn_free(conn);
-}
-
-bool xiw_unknown_ended(const struct xiw_completion *c)
-{
-	if (c->event == XIW_EV_NOT_ACCEPTED)
-		xiw_fail(0, "a connection could not be taken: %s%s; others go on",
-			 strerror(-c->status),
-			 c->status == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
-	if (c->event != XIW_EV_CLOSED)
-		return false;
-	xiw_startup_failed(c->conn);
-	return true;
-}
-
 static int listen_failed(const char *where, int err)
 {
 	char shown[256];
@@ -365,6 +328,25 @@ static int listen_failed(const char *where, int err)
 		err == -EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE, "cannot listen on %s: %s%s",
 		xiw_printable(where, shown, sizeof(shown)), strerror(-err),
 		err == -EACCES ? ": CAP_NET_BIND_SERVICE is missing for a port below 1024" : "");
+}
+
+/*
+ * The kernel ends the io_uring of a process that was killed some time after the process is gone, and until then its
+ * accept request keeps the port.
+ */
+static int listen_patiently(struct xiw_engine *engine, const struct addrinfo *ai,
+			    const struct xiw_conn_opts *opts, struct xiw_listener **listener)
+{
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	int err;
+
+	for (int i = 0; i < LISTEN_TRIES; i++) {
+		err = xiw_listen(engine, ai->ai_addr, ai->ai_addrlen, opts, listener);
+		if (err != -EADDRINUSE || !xiw_go_on())
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return err;
 }
 
 int xiw_receiver_open(const struct xiw_args *args, const struct xiw_conn_opts *opts,
@@ -388,7 +370,7 @@ int xiw_receiver_open(const struct xiw_args *args, const struct xiw_conn_opts *o
 		freeaddrinfo(list);
 		return xiw_engine_failed(err);
 	}
-	err = xiw_listen(*engine, list->ai_addr, list->ai_addrlen, opts, listener);
+	err = listen_patiently(*engine, list, opts, listener);
 	if (err)
 		code = listen_failed(*where ? where : "port " XIW_PORT, err);
 	else
@@ -422,7 +404,7 @@ void xiw_json_str(struct json_object *o, const char *key, const char *value)
 
 	/* JSON is UTF-8 (RFC 8259 section 8.1), file names are any octets. json-c escapes the rest. */
 	for (char *s = text; s && *s; s += n ? n : 1) {
-		n = utf8(s, &code);
+		n = xiw_utf8(s, &code);
 		if (!n)
 			*s = '?';
 	}

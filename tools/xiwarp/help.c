@@ -22,11 +22,13 @@ static const char about[] =
 	"by "
 	"itself. Without them, or without the privilege to use them, everything works on the "
 	"kernel's "
-	"path, and says so.";
+	"path, and says so. Both paths need io_uring: where a sysctl or a seccomp profile forbids "
+	"it, "
+	"commands that send or receive say so and end.";
 
 static const char first_steps[] =
 	"sudo xiwarp load eth0\n"
-	"sudo xiwarp serve /srv/incoming          # on the receiver\n"
+	"sudo xiwarp serve --create /srv/incoming # on the receiver\n"
 	"xiwarp put big.iso receiver.example      # on the sender, as any user\n"
 	"sudo xiwarp status --watch 1\n"
 	"sudo xiwarp unload eth0\n";
@@ -146,8 +148,8 @@ static void plain_caps(const char *cmd)
 void xiw_help(const struct xiw_cmd *cmd)
 {
 	if (cmd) {
-		printf("xiwarp %s: %s\n\nUsage: xiwarp %s [OPTION...] %s\n\n", cmd->name,
-		       cmd->summary, cmd->name, cmd->synopsis);
+		printf("xiwarp %s: %s\n\nUsage: xiwarp %s [OPTION...]%s%s\n\n", cmd->name,
+		       cmd->summary, cmd->name, *cmd->synopsis ? " " : "", cmd->synopsis);
 		if (*cmd->text) {
 			wrap(cmd->text, 0, 0);
 			putchar('\n');
@@ -254,7 +256,8 @@ void xiw_help_man(void)
 	roff(tagline);
 	printf("\n.SH SYNOPSIS\n");
 	for (const struct xiw_cmd *const *c = xiw_cmds; *c; c++) {
-		printf("\\fBxiwarp %s\\fR [\\fIOPTION\\fR...] ", (*c)->name);
+		printf("\\fBxiwarp %s\\fR [\\fIOPTION\\fR...]%s", (*c)->name,
+		       *(*c)->synopsis ? " " : "");
 		roff((*c)->synopsis);
 		printf("\n.br\n");
 	}
@@ -262,7 +265,7 @@ void xiw_help_man(void)
 	roff(about);
 	printf("\n.SH COMMANDS\n");
 	for (const struct xiw_cmd *const *c = xiw_cmds; *c; c++) {
-		printf(".SS %s ", (*c)->name);
+		printf(".SS %s%s", (*c)->name, *(*c)->synopsis ? " " : "");
 		roff((*c)->synopsis);
 		putchar('\n');
 		printf("Purpose: ");
@@ -317,8 +320,8 @@ void xiw_help_markdown(void)
 {
 	printf("%s\n\n```sh\n%s```\n", about, first_steps);
 	for (const struct xiw_cmd *const *c = xiw_cmds; *c; c++) {
-		printf("\n### xiwarp %s %s\n\nPurpose: %s.\n", (*c)->name, (*c)->synopsis,
-		       (*c)->summary);
+		printf("\n### xiwarp %s%s%s\n\nPurpose: %s.\n", (*c)->name,
+		       *(*c)->synopsis ? " " : "", (*c)->synopsis, (*c)->summary);
 		if (*(*c)->text)
 			printf("\n%s\n", (*c)->text);
 		if ((*c)->opts->name)

@@ -175,7 +175,7 @@ static int set_value(const struct xiw_opt *opt, const char *value, struct xiw_ar
 /* What was printed must have arrived for a 0. */
 static int flushed(int code)
 {
-	bool lost = fflush(stdout) || ferror(stdout);
+	bool lost = xiw_output_lost();
 
 	/* Reports are flushed one by one: an error may be an earlier one's, whose errno is gone. */
 	if (lost && code == XIW_EXIT_OK)
@@ -202,6 +202,9 @@ static int set_flag(const struct xiw_cmd *cmd, const struct xiw_opt *opt, struct
 		return 0;
 	case XIW_OPT_FORCE:
 		a->force = true;
+		return 0;
+	case XIW_OPT_CREATE:
+		a->create = true;
 		return 0;
 	case XIW_OPT_ONCE:
 		a->once = true;
@@ -293,17 +296,20 @@ static int parse_opts(const struct xiw_cmd *cmd, bool first_word_only, int argc,
 		      struct xiw_args *args)
 {
 	struct option table[MAX_OPTS] = {};
-	char letters[2 * MAX_OPTS + 4] = "+:h";
+	char letters[2 * MAX_OPTS + 5] = "+:hV";
 	const char *name = cmd ? cmd->name : "";
 	const struct xiw_opt *opt;
 	int index, c, err;
 
-	make_tables(cmd, table, letters + 3);
+	/* A command may have a -V of its own. */
+	make_tables(cmd, table, letters + 3 + !cmd);
 	optind = 0;
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, letters + !first_word_only, table, &index)) != -1) {
 		if (c == 'h')
 			return set_flag(cmd, &xiw_global_opts[2], args);
+		if (c == 'V' && !cmd)
+			return set_flag(cmd, &xiw_global_opts[3], args);
 		if (c == ':')
 			return xiw_fail(XIW_EXIT_USAGE, "%s needs a value: see 'xiwarp %s%s--help'",
 					argv[optind - 1], name, *name ? " " : "");
@@ -327,12 +333,13 @@ int xiw_args_parse(const struct xiw_cmd *cmd, int argc, char **argv, struct xiw_
 	if (err)
 		return err;
 	if (args->nwords < cmd->min_words)
-		return xiw_fail(XIW_EXIT_USAGE, "%s needs %s: usage: xiwarp %s %s", cmd->name,
+		return xiw_fail(XIW_EXIT_USAGE, "%s needs %s: usage: xiwarp %s%s%s", cmd->name,
 				args->nwords ? "more arguments" : "an argument", cmd->name,
-				cmd->synopsis);
+				*cmd->synopsis ? " " : "", cmd->synopsis);
 	if (cmd->max_words >= 0 && args->nwords > cmd->max_words)
-		return xiw_fail(XIW_EXIT_USAGE, "%s: '%s' is too much: usage: xiwarp %s %s",
-				cmd->name, args->words[cmd->max_words], cmd->name, cmd->synopsis);
+		return xiw_fail(XIW_EXIT_USAGE, "%s: '%s' is too much: usage: xiwarp %s%s%s",
+				cmd->name, args->words[cmd->max_words], cmd->name,
+				*cmd->synopsis ? " " : "", cmd->synopsis);
 	return 0;
 }
 
@@ -399,6 +406,8 @@ int main(int argc, char **argv)
 		return code;
 	if (!args.nwords)
 		return xiw_fail(XIW_EXIT_USAGE, "which command? See 'xiwarp --help'");
+	if (!strcmp(args.words[0], "version"))
+		return set_flag(NULL, &xiw_global_opts[3], &args);
 	cmd = find_cmd(args.words[0]);
 	if (!cmd)
 		return xiw_fail(XIW_EXIT_USAGE, "no command '%s': see 'xiwarp --help'",

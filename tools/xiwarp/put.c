@@ -47,6 +47,7 @@ struct put {
 	int code;
 	bool closed; /* XIW_EV_CLOSED or _REFUSED has come */
 	int connect_error;
+	struct xiw_conn_info last; /* of the address that was tried last */
 	uint8_t *chunks;
 	bool busy[CHUNKS];
 	uint8_t recv[RECVS][XIW_XFER_MAX];
@@ -83,24 +84,11 @@ static void skip(struct put *p, int code)
 static void draw(struct put *p, bool last)
 {
 	uint64_t now = xiw_now_ns();
-	char done[32], rate[32];
-	double seconds, share, speed;
-	int filled;
 
 	if (p->args->json || !isatty(STDERR_FILENO) || (!last && now - p->drawn_ns < 100000000))
 		return;
 	p->drawn_ns = now;
-	seconds = (double)(now - p->start_ns) / 1e9;
-	share = p->size ? (double)p->sent / (double)p->size : 1;
-	speed = seconds > 0 ? (double)p->sent / seconds : 0;
-	filled = (int)(share * 24);
-	fprintf(stderr, "\r%.32s [%.*s%*s] %3.0f %%  %s  %s/s  ", p->shown, filled,
-		"########################", 24 - filled, "", share * 100, xiw_octets(p->sent, done),
-		xiw_octets((uint64_t)speed, rate));
-	if (!last && speed > 0)
-		fprintf(stderr, "%.0f s left \033[K", (double)(p->size - p->sent) / speed);
-	else
-		fprintf(stderr, "\033[K%s", last ? "\n" : "");
+	xiw_progress(p->shown, p->sent, p->size, (double)(now - p->start_ns) / 1e9, last);
 }
 
 static int send_control(struct put *p, enum control which, const struct xiw_xfer *x)
@@ -230,13 +218,14 @@ static void report(struct put *p, bool equal)
 {
 	double seconds = (double)(p->end_ns - p->start_ns) / 1e9;
 	double gbit = seconds > 0 ? (double)p->size * 8 / seconds / 1e9 : 0;
-	char hex[2 * XIW_XFER_SHA256 + 1], size[32];
+	char hex[2 * XIW_XFER_SHA256 + 1], size[32], time[32], rate[32];
 	struct json_object *o;
 
 	xiw_xfer_hex(p->sha256, hex);
 	if (!p->args->json) {
-		printf("%s: %s in %.2f s, %.2f Gbit/s, SHA-256 %s at the far end\n", p->shown,
-		       xiw_octets(p->size, size), seconds, gbit, equal ? "equal" : "DIFFERENT");
+		printf("%s: %s in %s, %s, SHA-256 %s at the far end\n", p->shown,
+		       xiw_octets(p->size, size), xiw_seconds(seconds, time),
+		       xiw_rate(p->size, seconds, rate), equal ? "equal" : "DIFFERENT");
 		fflush(stdout);
 		return;
 	}
@@ -245,7 +234,7 @@ static void report(struct put *p, bool equal)
 	xiw_json_u64(o, "octets", p->size);
 	json_object_object_add(o, "digest_equal", json_object_new_boolean(equal));
 	xiw_json_str(o, "sha256", hex);
-	xiw_json_f(o, "seconds", seconds, "%.6f");
+	xiw_json_f(o, "seconds", seconds, "%.9f");
 	xiw_json_f(o, "gbit_per_s", gbit, "%.4f");
 	xiw_json_print(o);
 }
@@ -376,7 +365,7 @@ static bool turn(struct put *p)
 	struct xiw_completion c;
 	int n;
 
-	if (xiw_stop_signal)
+	if (!xiw_go_on())
 		return false;
 	n = xiw_engine_run(p->engine, 250);
 	if (n < 0 && n != -EINTR) {
@@ -386,7 +375,7 @@ static bool turn(struct put *p)
 	}
 	while (xiw_engine_next(p->engine, &c) > 0)
 		on_completion(p, &c);
-	return !xiw_stop_signal;
+	return xiw_go_on();
 }
 
 static void put_file(struct put *p, const char *path)
@@ -419,6 +408,7 @@ static bool connect_to(struct put *p, const struct addrinfo *ai)
 
 	p->state = ST_CONNECTING;
 	p->closed = false;
+	memset(&p->last, 0, sizeof(p->last));
 	p->connect_error = xiw_connect(p->engine, ai->ai_addr, ai->ai_addrlen, &opts, &p->conn);
 	if (p->connect_error)
 		return false;
@@ -429,6 +419,7 @@ static bool connect_to(struct put *p, const struct addrinfo *ai)
 		;
 	if (p->state == ST_READY)
 		return true;
+	xiw_conn_info(p->conn, &p->last, sizeof(p->last));
 	xiw_conn_free(p->conn);
 	p->conn = NULL;
 	return false;
@@ -448,8 +439,9 @@ static int connect_any(struct put *p)
 	p->code = 0;
 	if (done || xiw_stop_signal)
 		return 0;
-	return xiw_fail(XIW_EXIT_PEER, "cannot connect to %s: %s", p->target,
-			p->connect_error ? strerror(-p->connect_error) : "refused");
+	if (!p->last.error)
+		p->last.error = -p->connect_error;
+	return xiw_connect_failed(p->target, &p->last, "xiwarp serve");
 }
 
 static void close_orderly(struct put *p)

@@ -147,7 +147,7 @@ static bool turn(struct rpings *s)
 	struct xiw_completion c;
 	int n;
 
-	if (xiw_stop_signal)
+	if (!xiw_go_on())
 		return false;
 	n = xiw_engine_run(s->engine, 500);
 	if (n < 0 && n != -EINTR) {
@@ -156,7 +156,7 @@ static bool turn(struct rpings *s)
 	}
 	while (xiw_engine_next(s->engine, &c) > 0)
 		on_completion(s, &c);
-	return !xiw_stop_signal;
+	return xiw_go_on();
 }
 
 /* "ADDR", "HOST" or nothing, and the port, as xiw_resolve() takes them. */
@@ -247,6 +247,7 @@ static int open_client(struct rpings *s, const struct addrinfo *ai)
 /* The first address that a connection can be made to. */
 static int connect_any(struct rpings *s, const struct addrinfo *list)
 {
+	struct xiw_conn_info info;
 	int err = 0;
 
 	for (const struct addrinfo *ai = list; ai && !xiw_stop_signal; ai = ai->ai_next) {
@@ -262,9 +263,10 @@ static int connect_any(struct rpings *s, const struct addrinfo *list)
 		return 0;
 	if (!s->all)
 		return xiw_fail(XIW_EXIT_FAILURE, "cannot connect: %s", strerror(-err));
-	xiw_startup_failed(s->all->conn);
+	xiw_conn_info(s->all->conn, &info, sizeof(info));
+	xiw_conn_free(s->all->conn);
 	s->all->conn = NULL;
-	return XIW_EXIT_PEER;
+	return xiw_connect_failed(s->all->name, &info, "rping -s");
 }
 
 static int ping(struct rpings *s)

@@ -42,7 +42,7 @@ static void report_json(const struct xiw_rping *p, const struct xiw_conn_info *i
 	xiw_json_u64(o, "iterations", p->iterations);
 	xiw_json_u64(o, "octets", p->octets);
 	xiw_json_u64(o, "mismatches", p->mismatches);
-	xiw_json_f(o, "seconds", s, "%.6f");
+	xiw_json_f(o, "seconds", s, "%.9f");
 	xiw_json_f(o, "gbit_per_s", s > 0 ? (double)p->octets * 8 / s / 1e9 : 0, "%.4f");
 	xiw_json_f(o, "iterations_per_s", s > 0 ? (double)p->iterations / s : 0, "%.1f");
 	xiw_json_u64(o, "octets_direct", i->octets_direct);
@@ -84,7 +84,7 @@ static void report_text(const struct xiw_rping *p, const struct xiw_conn_info *i
 	printf("%s %s: %" PRIu64 " iterations, %s", p->server ? "client" : "server", p->name,
 	       p->iterations, xiw_octets(p->octets, octets));
 	if (s > 0)
-		printf(" in %.3f s", s);
+		printf(" in %s", xiw_seconds(s, octets));
 	printf(", %.2f %% received direct, CRC %s%s%s\n",
 	       100 * xiw_share(i->octets_direct, i->octets_kernel), i->crc ? "on" : "off",
 	       *i->no_direct ? "; no direct path: " : "", i->no_direct);

@@ -189,18 +189,22 @@ static void report(struct peer *p, const uint8_t sha256[XIW_XFER_SHA256], bool e
 	uint64_t handoffs = p->after.went_direct + p->after.went_kernel - p->handoffs;
 	double seconds = (double)(p->last_ns - p->first_ns) / 1e9;
 	double gbit = seconds > 0 ? (double)p->store.size * 8 / seconds / 1e9 : 0;
-	char hex[2 * XIW_XFER_SHA256 + 1], size[32], shown[XIW_XFER_NAME_MAX + 1];
+	char hex[2 * XIW_XFER_SHA256 + 1], size[32], time[32], rate[32], digest[32];
+	char shown[XIW_XFER_NAME_MAX + 1];
 	struct json_object *o;
 
 	p->handoffs += handoffs;
 	xiw_printable(p->store.name, shown, sizeof(shown));
 	if (!p->serve->args->json) {
-		printf("%s from %s: %s in %.2f s, %.2f Gbit/s, %.2f %% direct, %" PRIu64
-		       " hand-offs, SHA-256 %s (%.2f s)%s%s\n",
-		       shown, p->name, xiw_octets(p->store.size, size), seconds, gbit,
-		       100 * xiw_share(direct, kernel), handoffs, equal ? "equal" : "DIFFERENT",
-		       (double)p->digest_ns / 1e9, *p->after.no_direct ? "; no direct path: " : "",
-		       p->after.no_direct);
+		printf("%s from %s: %s in %s, %s%s%.2f %% direct, %" PRIu64
+		       " hand-off%s, SHA-256 %s (%s)%s%s\n",
+		       shown, p->name, xiw_octets(p->store.size, size), xiw_seconds(seconds, time),
+		       /* What came in one turn of the engine has no rate. */
+		       seconds > 0 ? xiw_rate(p->store.size, seconds, rate) : "",
+		       seconds > 0 ? ", " : "", 100 * xiw_share(direct, kernel), handoffs,
+		       handoffs == 1 ? "" : "s", equal ? "equal" : "DIFFERENT",
+		       xiw_seconds((double)p->digest_ns / 1e9, digest),
+		       *p->after.no_direct ? "; no direct path: " : "", p->after.no_direct);
 		fflush(stdout);
 		return;
 	}
@@ -214,8 +218,8 @@ static void report(struct peer *p, const uint8_t sha256[XIW_XFER_SHA256], bool e
 	xiw_json_u64(o, "hand_offs", handoffs);
 	xiw_xfer_hex(sha256, hex);
 	xiw_json_str(o, "sha256", hex);
-	xiw_json_f(o, "seconds", seconds, "%.6f");
-	xiw_json_f(o, "digest_seconds", (double)p->digest_ns / 1e9, "%.6f");
+	xiw_json_f(o, "seconds", seconds, "%.9f");
+	xiw_json_f(o, "digest_seconds", (double)p->digest_ns / 1e9, "%.9f");
 	xiw_json_u64(o, "octets_direct", direct);
 	xiw_json_u64(o, "octets_kernel", kernel);
 	xiw_json_reasons(o, "left_direct", p->after.why);
@@ -369,7 +373,7 @@ static int loop(struct serve *s)
 	struct xiw_completion c;
 	int n;
 
-	while (!xiw_stop_signal && !(s->args->once && s->ended && !s->peers)) {
+	while (xiw_go_on() && !(s->args->once && s->ended && !s->peers)) {
 		n = xiw_engine_run(s->engine, s->digesting ? 0 : 500);
 		if (n < 0 && n != -EINTR)
 			return xiw_fail(XIW_EXIT_FAILURE, "the engine failed: %s", strerror(-n));
@@ -404,7 +408,11 @@ static int run_serve(const struct xiw_args *args)
 	int code;
 
 	xiw_catch_signals();
-	s.dir = xiw_store_dir(args->words[0]);
+	s.dir = xiw_store_dir(args->words[0], args->create);
+	if (s.dir == -ENOENT)
+		return xiw_fail(XIW_EXIT_FAILURE,
+				"no directory %s: make it, or have --create do so",
+				xiw_printable(args->words[0], shown, sizeof(shown)));
 	if (s.dir < 0)
 		return xiw_fail(s.dir == -EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE,
 				"cannot write to directory %s: %s",
@@ -430,6 +438,7 @@ static int run_serve(const struct xiw_args *args)
 static const struct xiw_opt serve_opts[] = {
 	XIW_OPTS_RECEIVER,
 	{ XIW_OPT_FORCE, "force", NULL, "overwrite files that exist" },
+	{ XIW_OPT_CREATE, "create", NULL, "make DIR if it does not exist" },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -437,11 +446,14 @@ const struct xiw_cmd xiw_cmd_serve = {
 	.name = "serve",
 	.synopsis = "DIR",
 	.summary = "receive files from 'xiwarp put' into a directory",
-	.text = "Octets go from the wire straight into the pages of the new file. It has a hidden "
-		"temporary name "
-		"until its SHA-256 is found equal to the sender's; it never leaves DIR, and "
-		"replaces "
-		"nothing without --force. Names with a slash, a control character or a leading dot "
+	.text = "Octets go from the wire straight into the pages of the new file. It has no name "
+		"until "
+		"its SHA-256 is found equal to the sender's, so that nothing is left of what did "
+		"not "
+		"arrive, however serve ends (where the file system has no such files, a hidden "
+		"name, which "
+		"the next serve removes); it never leaves DIR, and replaces nothing without "
+		"--force. Names with a slash, a control character or a leading dot "
 		"are "
 		"refused. Anyone who can connect can send files: choose where to listen.\n\n"
 		"Reports each file: octets, transfer time from the first to the last octet, share "

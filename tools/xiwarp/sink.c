@@ -61,8 +61,8 @@ static void report_text(const struct peer *p, const struct xiw_conn_info *i)
 	       " octets; %" PRIu64 " untagged, %" PRIu64 " octets\n",
 	       "received", i->fpdus, p->tagged, p->tagged_octets, p->untagged, p->untagged_octets);
 	if (s > 0)
-		printf("  %-10s %.3f s, %.2f Gbit/s\n", "time", s,
-		       (double)(i->octets_direct + i->octets_kernel) * 8 / s / 1e9);
+		printf("  %-10s %s, %s\n", "time", xiw_seconds(s, direct),
+		       xiw_rate(i->octets_direct + i->octets_kernel, s, kernel));
 	printf("  %-10s to direct %" PRIu64 ", to kernel %" PRIu64, "hand-offs", i->went_direct,
 	       i->went_kernel);
 	for (unsigned int w = 1; w < XIW_WHY__COUNT; w++)
@@ -151,7 +151,7 @@ static void report_json(const struct peer *p, const struct xiw_conn_info *i)
 	xiw_json_u64(o, "untagged_messages", p->untagged);
 	xiw_json_u64(o, "untagged_octets", p->untagged_octets);
 	xiw_json_u64(o, "fpdus_early", i->fpdus_early);
-	xiw_json_f(o, "seconds", s, "%.6f");
+	xiw_json_f(o, "seconds", s, "%.9f");
 	xiw_json_f(o, "gbit_per_s",
 		   s > 0 ? (double)(i->octets_direct + i->octets_kernel) * 8 / s / 1e9 : 0, "%.4f");
 	xiw_json_u64(o, "went_direct", i->went_direct);
@@ -352,7 +352,7 @@ static int loop(struct sink *s)
 	struct xiw_completion c;
 	int n;
 
-	while (!xiw_stop_signal && !(s->args->once && s->ended && !s->peers)) {
+	while (xiw_go_on() && !(s->args->once && s->ended && !s->peers)) {
 		n = xiw_engine_run(s->engine, 500);
 		if (n < 0 && n != -EINTR)
 			return xiw_fail(XIW_EXIT_FAILURE, "the engine failed: %s", strerror(-n));

@@ -1,22 +1,64 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "store.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-int xiw_store_dir(const char *path)
+#define TEMP_BEFORE ".xiwarp-"
+#define TEMP_AFTER ".part"
+#define TEMP_HEX 16
+
+static bool temp_name(const char *name)
+{
+	const size_t before = strlen(TEMP_BEFORE);
+
+	return !strncmp(name, TEMP_BEFORE, before) &&
+	       strspn(name + before, "0123456789abcdef") == TEMP_HEX &&
+	       !strcmp(name + before + TEMP_HEX, TEMP_AFTER);
+}
+
+/*
+ * Removes what a process that was killed has left under a temporary name. Whoever still writes to one has it locked
+ * (make_named()).
+ */
+static void sweep(int dir)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), file;
+	DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	struct dirent *entry;
+	struct stat st;
+
+	if (!d && fd >= 0)
+		close(fd);
+	while (d && (entry = readdir(d))) {
+		if (!temp_name(entry->d_name))
+			continue;
+		file = openat(dir, entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (file < 0)
+			continue;
+		if (!fstat(file, &st) && S_ISREG(st.st_mode) && !flock(file, LOCK_EX | LOCK_NB))
+			unlinkat(dir, entry->d_name, 0);
+		close(file);
+	}
+	if (d)
+		closedir(d);
+}
+
+int xiw_store_dir(const char *path, bool create)
 {
 	int fd;
 
-	if (mkdir(path, 0777) && errno != EEXIST)
+	if (create && mkdir(path, 0777) && errno != EEXIST)
 		return -errno;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
@@ -27,6 +69,7 @@ int xiw_store_dir(const char *path)
 		close(fd);
 		return err;
 	}
+	sweep(fd);
 	return fd;
 }
 
@@ -68,24 +111,55 @@ static int reserve(int fd, uint64_t size)
 	return ftruncate(fd, (off_t)size) ? errno : 0;
 }
 
-static int make_temp(struct xiw_store *s)
+static int random_name(struct xiw_store *s)
 {
 	uint64_t random;
 
+	if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+		return errno;
+	snprintf(s->temp, sizeof(s->temp), TEMP_BEFORE "%0*llx" TEMP_AFTER, TEMP_HEX,
+		 (unsigned long long)random);
+	return 0;
+}
+
+static int make_named(struct xiw_store *s)
+{
+	struct stat st;
+	int err = 0;
+
 	for (int i = 0; i < 100; i++) {
-		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
-			return errno;
-		snprintf(s->temp, sizeof(s->temp), ".xiwarp-%016llx.part",
-			 (unsigned long long)random);
+		err = random_name(s);
+		if (err)
+			break;
 		s->fd = openat(s->dir, s->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			       0600);
-		if (s->fd >= 0)
-			return 0;
-		if (errno != EEXIST)
+		err = s->fd < 0 ? errno : 0;
+		if (err == EEXIST)
+			continue;
+		if (err)
 			break;
+		/* Another process's sweep() may have come in between; then it is gone. */
+		if (!flock(s->fd, LOCK_EX | LOCK_NB) && !fstat(s->fd, &st) && st.st_nlink)
+			return 0;
+		close(s->fd);
+		s->fd = -1;
+		unlinkat(s->dir, s->temp, 0);
 	}
 	s->temp[0] = '\0';
-	return errno;
+	return err ? err : EAGAIN;
+}
+
+/* Without a name, if the file system can and a name can be had for it later: then a SIGKILL leaves nothing. */
+static int make_temp(struct xiw_store *s)
+{
+	if (!access("/proc/self/fd", X_OK)) {
+		s->fd = openat(s->dir, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+		if (s->fd >= 0)
+			return 0;
+		if (errno != EOPNOTSUPP && errno != EISDIR && errno != ENOENT && errno != EINVAL)
+			return errno;
+	}
+	return make_named(s);
 }
 
 static int fill_in(struct xiw_store *s, uint32_t mode)
@@ -154,15 +228,38 @@ int xiw_store_digest(struct xiw_store *s, uint64_t octets, uint8_t sha256[XIW_XF
 	return EVP_DigestFinal_ex(s->digest, sha256, NULL) ? 1 : -EIO;
 }
 
+/* link(2) replaces nothing. */
+static int give_name(struct xiw_store *s, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", s->fd);
+	return linkat(AT_FDCWD, path, s->dir, name, AT_SYMLINK_FOLLOW) ? errno : 0;
+}
+
 static int take_name(struct xiw_store *s)
 {
+	int err = 0;
+
+	if (!s->temp[0]) {
+		err = give_name(s, s->name);
+		if (err != EEXIST || !s->force)
+			return err;
+		err = random_name(s);
+		if (!err)
+			err = give_name(s, s->temp);
+		if (err) {
+			s->temp[0] = '\0';
+			return err;
+		}
+	}
 	if (s->force)
 		return renameat(s->dir, s->temp, s->dir, s->name) ? errno : 0;
 	if (!renameat2(s->dir, s->temp, s->dir, s->name, RENAME_NOREPLACE))
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return errno;
-	/* A file system without RENAME_NOREPLACE: link(2) does not replace either. */
+	/* A file system without RENAME_NOREPLACE. */
 	if (linkat(s->dir, s->temp, s->dir, s->name, 0))
 		return errno;
 	unlinkat(s->dir, s->temp, 0);

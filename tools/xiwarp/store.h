@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A file on its way into serve's directory: under a hidden temporary name, mapped, until it is
- * verified. Nothing here knows about the network.
+ * A file on its way into serve's directory: without a name, or under a hidden temporary one, mapped,
+ * until it is verified. Nothing here knows about the network.
  */
 #ifndef XIW_TOOL_STORE_H
 #define XIW_TOOL_STORE_H
@@ -18,7 +18,7 @@ struct xiw_store {
 	int dir; /* descriptor, not owned */
 	bool force;
 	char name[XIW_XFER_NAME_MAX + 1];
-	char temp[48];
+	char temp[48]; /* its name until then; empty: it has none */
 	int fd;
 	uint8_t *map; /* NULL: empty file */
 	uint64_t size;
@@ -27,8 +27,8 @@ struct xiw_store {
 	int err; /* errno of the last failure; 0: what the status says is all */
 };
 
-/* Opens the directory, makes it if it is missing. Negative errno. */
-int xiw_store_dir(const char *path);
+/* Opens the directory, makes it if it may, and removes what dead processes have left there. Negative errno. */
+int xiw_store_dir(const char *path, bool create);
 
 /* Makes the temporary file, with its blocks, and maps it. */
 enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,

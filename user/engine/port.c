@@ -205,7 +205,7 @@ static const char *xsk_cause(int err, bool jumbo)
 {
 	switch (err) {
 	case -EBUSY:
-		return "Device or resource busy (another process has it)";
+		return "busy: another engine has it, of this process or another";
 	case -ENOBUFS:
 		return "CAP_IPC_LOCK is missing, or raise the memlock limit";
 	case -EPERM:

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * How connections end, in words.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli.h"
+
+const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256])
+{
+	int n = 0;
+
+	if (info->mpa_error)
+		n += snprintf(buf + n, 256 - n, "MPA error %u (%s)", info->mpa_error,
+			      xiw_mpa_error_name(info->mpa_error));
+	if (info->ddp_error)
+		n += snprintf(buf + n, 256 - n, "%sDDP error type %u code 0x%02x (%s)",
+			      n ? ", " : "", info->ddp_error >> 8 & 0xff, info->ddp_error & 0xff,
+			      xiw_ddp_error_name(info->ddp_error));
+	if (info->error == EUNATCH && *info->no_direct)
+		n += snprintf(buf + n, 256 - n, "%s%s", n ? ", " : "", info->no_direct);
+	else if (info->error)
+		n += snprintf(buf + n, 256 - n, "%s%s", n ? ", " : "", strerror(info->error));
+	return n ? buf : NULL;
+}
+
+/* As xiw_end_text(), of a connection that never came into being. */
+static const char *startup_text(const struct xiw_conn_info *info, char buf[256])
+{
+	if (info->error == ETIMEDOUT)
+		return info->mpa_error == XIW_MPA_ERR_STARTUP
+			       ? "nothing came that would complete MPA startup in time"
+			       : "the peer does not answer any more";
+	if (info->mpa_error == XIW_MPA_ERR_CLOSED)
+		return "closed before MPA startup was complete";
+	return xiw_end_text(info, buf);
+}
+
+int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, const char *command)
+{
+	char text[256];
+	const char *why;
+
+	if (info->rejected)
+		return xiw_fail(XIW_EXIT_PEER, "%s refuses the connection", target);
+	/* An address of our own: TCP's part was done. */
+	if (!info->local.ss_family)
+		return xiw_fail(XIW_EXIT_PEER, "cannot connect to %s: %s", target,
+				strerror(info->error ? info->error : ECONNREFUSED));
+	why = startup_text(info, text);
+	return xiw_fail(XIW_EXIT_PEER,
+			"connected to %s, which does not speak MPA (%s): is '%s' there?", target,
+			why ? why : "closed before MPA startup was complete", command);
+}
+
+void xiw_startup_failed(struct xiw_conn *conn)
+{
+	struct xiw_conn_info info;
+	char text[256], name[80];
+	const char *why;
+
+	xiw_conn_info(conn, &info, sizeof(info));
+	why = startup_text(&info, text);
+	xiw_fail(0, "%s: no connection: %s%s%s", xiw_addr_name(&info.remote, name),
+		 why ? why : "closed before MPA startup was complete",
+		 *info.no_direct ? "; no direct path: " : "", info.no_direct);
+	xiw_conn_free(conn);
+}
+
+bool xiw_unknown_ended(const struct xiw_completion *c)
+{
+	if (c->event == XIW_EV_NOT_ACCEPTED)
+		xiw_fail(0, "a connection could not be taken: %s%s; others go on",
+			 strerror(-c->status),
+			 c->status == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
+	if (c->event != XIW_EV_CLOSED)
+		return false;
+	xiw_startup_failed(c->conn);
+	return true;
+}
