@@ -300,16 +300,23 @@ static const char *first_crc(int unused)
 
 /* ---- Reads that fail later ----------------------------------------------------------------------- */
 
-/* More Reads at once than can be under way with the depth agreed on, whoever counts. */
-static const char *too_many_reads(int unused)
+/* One Read more at once than was agreed on; of none of them this peer has taken an octet. */
+static const char *too_many_reads(int depth)
 {
 	const struct ulpdu *m;
+	const uint32_t ird = (uint32_t)depth;
 
-	(void)unused;
-	TRY(open_responder(""));
-	for (uint32_t i = 1; i <= 2 * DEPTH; i++)
+	if (ird == DEPTH) {
+		TRY(open_responder(""));
+	} else {
+		/* The ORD that this peer says of itself does not matter. */
+		TRY(begin(ird ? "role=r ird=%u" : "role=r setird=%u", ird));
+		TRY(send_frame(REQUEST, C | S, 2, enhanced(0, 0, DEPTH, DEPTH), 0));
+		TRY(expect_frame(REPLY, C | S, 2, enhanced(0, 0, ird, DEPTH), 0));
+	}
+	for (uint32_t i = 1; i <= ird; i++)
 		TRY(push_ulpdu(read_ulpdu(i, 0x77, 0, READ_SIZE, READ_STAG, BASE)));
-	m = read_ulpdu(2 * DEPTH + 1, 0x77, 0, READ_SIZE, READ_STAG, BASE);
+	m = read_ulpdu(ird + 1, 0x77, 0, READ_SIZE, READ_STAG, BASE);
 	TRY(push_ulpdu(m));
 	TRY(pull_terminate("0.2.7D", m));
 	return ended("events=CeX sent=0.2.7MD reads=0/0");
@@ -453,7 +460,10 @@ static const struct startup_case cases[] = {
 	{ "mpa-crc", crc, 0 },
 	{ "mpa-marker", marker, 0 },
 	{ "mpa-first-crc", first_crc, 0 },
-	{ "too-many-reads", too_many_reads, 0 },
+	{ "too-many-reads", too_many_reads, DEPTH },
+	{ "too-many-reads-none", too_many_reads, 0 },
+	{ "too-many-reads-one", too_many_reads, 1 },
+	{ "too-many-reads-more", too_many_reads, 9 },
 	{ "region-goes", source_goes, 0 },
 	{ "region-loses-rights", source_goes, 1 },
 	{ "region-goes-closing", source_goes, 2 },

@@ -41,7 +41,7 @@ static struct end {
 		char ops[OPS_MAX +
 			 1]; /* posted when connected: s S v V sends, w write, r read, f fenced send, T */
 		int len; /* of each */
-		int ird, ord, rtr, rev, markers, depth;
+		int ird, ord, rtr, rev, markers, depth, setird;
 		/*
 		 * The first Send: r the READ region goes; R and another gets its STag; W likewise for WRITE; n READ has no
 		 * rights; i INV's STag again; T terminate; c close; C that, and r.
@@ -132,12 +132,16 @@ static void take_word(void *ctx, const char *key, const char *value)
 static bool take_line(void)
 {
 	static const struct number numbers[] = {
-		{ "port", &e.line.port },	{ "len", &e.line.len },	    { "ird", &e.line.ird },
-		{ "ord", &e.line.ord },		{ "rtr", &e.line.rtr },	    { "rev", &e.line.rev },
+		{ "port", &e.line.port },	{ "len", &e.line.len },
+		{ "ird", &e.line.ird },		{ "ord", &e.line.ord },
+		{ "rtr", &e.line.rtr },		{ "rev", &e.line.rev },
 		{ "markers", &e.line.markers }, { "depth", &e.line.depth },
+		{ "setird", &e.line.setird },
 	};
 
-	e.line = (struct line){ .role = 'r', .len = 100, .ird = 4, .ord = 4, .rev = 2 };
+	e.line = (struct line){
+		.role = 'r', .len = 100, .ird = 4, .ord = 4, .rev = 2, .setird = -1
+	};
 	return take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), take_word, NULL);
 }
 
@@ -232,6 +236,8 @@ static void handle(const struct xiw_completion *c)
 	switch (c->event) {
 	case XIW_EV_REQUEST:
 		attach(c->conn);
+		if (e.line.setird >= 0)
+			xiw_conn_set_depths(c->conn, (uint16_t)e.line.setird, (uint16_t)e.line.ord);
 		xiw_conn_accept(c->conn, NULL, 0);
 		break;
 	case XIW_EV_CONNECTED:

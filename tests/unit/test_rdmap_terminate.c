@@ -61,15 +61,30 @@ Test(rdmap_terminate, too_many_reads)
 	struct xiw_rdmap_out out;
 
 	for (int round = 0; round < 50; round++) {
-		for (int i = 0; i < 4; i++)
+		uint64_t first = 0;
+
+		for (int i = 0; i < 2; i++)
 			cr_assert_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_HANDLED);
-		for (int i = 0; i < 4; i++) {
+		for (int i = 0; i < 2; i++) {
+			cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+			first = i ? first : out.id;
+		}
+		/* TCP may have given the peer both answers: they are open no more, and it asks again. */
+		xiw_rdmap_given(&s, out.id);
+		for (int i = 0; i < 2; i++)
+			cr_assert_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_HANDLED);
+		xiw_rdmap_sent(&s, first, true);
+		xiw_rdmap_sent(&s, out.id, true);
+		for (int i = 0; i < 2; i++) {
 			cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 			xiw_rdmap_sent(&s, out.id, true);
 		}
 	}
-	for (int i = 0; i < 4; i++)
+	/* Of these TCP has nothing that is whole: two are open, which is the limit, and not one more. */
+	for (int i = 0; i < 2; i++) {
 		cr_assert_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_HANDLED);
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	}
 	cr_expect_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_ERROR);
 	expect_failed(XIW_RDMAP_STREAM, true, false);
 	/* Section 7.1 rule 4: the first error stays; nothing is sent any more. */
@@ -77,6 +92,24 @@ Test(rdmap_terminate, too_many_reads)
 	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
 	cr_expect_eq(s.info.sent.ddp_header[1], 0x41);
 	cr_expect_eq(s.info.sent.code, 7);
+}
+
+/* No Reads were negotiated; but the one that says that the Initiator is ready (RFC 6581 section 9.2). */
+Test(rdmap_terminate, no_reads)
+{
+	struct xiw_rdmap_out out;
+
+	xiw_rdmap_limits(&s, 0, 0);
+	cr_expect_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_ERROR);
+	expect_failed(XIW_RDMAP_STREAM, true, false);
+
+	anew();
+	xiw_rdmap_limits(&s, 0, 0);
+	cr_expect_eq(in_read(0, 0, 0, 0), XIW_RDMAP_HANDLED);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_expect_eq(in_read(0, 0, 0, 0), XIW_RDMAP_ERROR);
+	expect_failed(XIW_RDMAP_STREAM, true, false);
 }
 
 /* The source goes before it is sent, or while: the header says what is left (section 4.8). */

@@ -207,6 +207,21 @@ static void refuse(struct xiw_conn *c, int why)
 	xiw_conn_stream_error(c, 0, 0);
 }
 
+/* The newest answer that is with TCP as a whole: the peer may have it, and ask again, before its send is over. */
+static void look_at_answers(struct xiw_rdma *r)
+{
+	const struct xiw_conn *c = r->conn;
+
+	for (uint32_t i = c->send_sent; i--;) {
+		uint64_t id = c->sendq[(c->send_head + i) % c->send_depth].user_data;
+
+		if (id == ID_TERMINATE || !(id & XIW_RDMAP_ID_RESPONSE))
+			continue;
+		xiw_rdmap_given(&r->s, id);
+		return;
+	}
+}
+
 static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
@@ -231,6 +246,9 @@ static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m)
 					.conn = c,
 					.event = XIW_EV_TERMINATED,
 					.status = -ECONNABORTED };
+
+	if (!m->tagged && m->qn == XIW_RDMAP_QN_READ)
+		look_at_answers(r);
 
 	const enum xiw_rdmap_verdict verdict = xiw_rdmap_received(&r->s, &in, &invalidated);
 

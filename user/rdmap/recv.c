@@ -69,13 +69,17 @@ enum xiw_rdmap_error xiw_rdmap_check_source(const struct xiw_rdmap_stream *s,
 }
 
 /*
- * A peer may ask again as soon as it has an answer, which can be before we are told that this was sent: of
- * each Read that it may have open, one answer may be counted by us alone. A limit of 0 leaves room for the Read
- * that tells that it is ready (RFC 6581 section 9.2).
+ * Section 6.1: as many as were negotiated. A peer may ask again as soon as it has an answer, which can be before we are
+ * told that this was sent: what TCP may have all of is not open any more. A limit of 0 leaves room for the Read
+ * that tells that it is ready, the first and of no octets (RFC 6581 section 9.2).
  */
-static uint32_t answer_limit(const struct xiw_rdmap_stream *s)
+static bool has_room(const struct xiw_rdmap_stream *s, const struct xiw_rdmap_read *read)
 {
-	return 2 * (s->ird ? s->ird : 1);
+	uint64_t open = s->answer_given > s->answer_head ? s->answer_given : s->answer_head;
+
+	if (!s->ird)
+		return !read->size && !s->answer_tail;
+	return s->answer_tail - open < s->ird && s->answer_tail - s->answer_head < s->answer_depth;
 }
 
 static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
@@ -99,8 +103,7 @@ static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const str
 		xiw_rdmap_fail(s, err, m->header, m->header_len, m->segment_len, &read);
 		return XIW_RDMAP_ERROR;
 	}
-	/* Section 6.1. */
-	if (s->answer_tail - s->answer_head >= answer_limit(s))
+	if (!has_room(s, &read))
 		return fail(s, m, XIW_RDMAP_STREAM);
 	a = &s->answers[s->answer_tail++ % s->answer_depth];
 	*a = (struct xiw_rdmap_answer){ .read = read, .serial = r ? r->serial : 0 };

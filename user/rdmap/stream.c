@@ -17,7 +17,8 @@ int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 		.pd = o->pd,
 		.stream = o->stream,
 		.depth = o->depth,
-		.answer_depth = 2 * (o->ird_max ? o->ird_max : 1u), /* recv.c: answer_limit() */
+		.answer_depth =
+			2 * (o->ird_max ? o->ird_max : 1u), /* as many open, and as many given */
 	};
 	if (!o->table || !o->depth || o->depth > XIW_RDMAP_MAX_DEPTH)
 		return -EINVAL;
@@ -346,6 +347,11 @@ static void op_sent(struct xiw_rdmap_stream *s, uint64_t seq, bool success)
 		s->info.writes_out++;
 		s->info.write_octets_out += o->op.len;
 	}
+}
+
+void xiw_rdmap_given(struct xiw_rdmap_stream *s, uint64_t id)
+{
+	s->answer_given = (id & ~XIW_RDMAP_ID_RESPONSE) + 1;
 }
 
 void xiw_rdmap_sent(struct xiw_rdmap_stream *s, uint64_t id, bool success)

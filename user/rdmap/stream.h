@@ -66,7 +66,8 @@ struct xiw_rdmap_stream {
 	struct xiw_rdmap_answer *answers;
 	uint32_t answer_depth, ird;
 	uint64_t answer_head, answer_next, answer_tail;
-	bool op_turn; /* operations and answers take turns */
+	uint64_t answer_given; /* those before it TCP may have, if not all are known to be sent */
+	bool op_turn;	       /* operations and answers take turns */
 
 	struct xiw_rdma_info info; /* counters, and both Terminates */
 };
@@ -106,6 +107,9 @@ int xiw_rdmap_next(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out);
 
 /* May the octets from `off` on of this answer still be read? If not, the stream has failed. */
 bool xiw_rdmap_readable(struct xiw_rdmap_stream *s, uint64_t id, uint32_t off);
+
+/* TCP may have all of this answer, and so of those before it, although DDP is not done with it. */
+void xiw_rdmap_given(struct xiw_rdmap_stream *s, uint64_t id);
 
 /* DDP is done with a message. */
 void xiw_rdmap_sent(struct xiw_rdmap_stream *s, uint64_t id, bool success);
