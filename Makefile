@@ -48,7 +48,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvl
 	-Wno-sign-compare -Werror
 SANFLAGS := $(if $(SAN)$(FUZZ),-fsanitize=address$(,)undefined -fno-sanitize-recover=undefined \
 	-fno-omit-frame-pointer) $(if $(FUZZ),-fsanitize=fuzzer-no-link) $(if $(TSAN),-fsanitize=thread)
-CPPFLAGS_ALL = -Iinclude -Iuser -I. -I$(B)/bpf -D_GNU_SOURCE -DXIW_VERSION='"$(VERSION)"' $(CPPFLAGS)
+CPPFLAGS_ALL = $(if $(SAN)$(FUZZ)$(TSAN),-DXIW_CHECKS) -Iinclude -Iuser -I. -I$(B)/bpf -D_GNU_SOURCE -DXIW_VERSION='"$(VERSION)"' $(CPPFLAGS)
 CFLAGS ?= -O2 -g
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden $(CFLAGS) $(SANFLAGS)
 LDFLAGS_ALL = -pthread -Wl,--as-needed $(SANFLAGS) $(LDFLAGS)

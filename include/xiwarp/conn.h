@@ -115,10 +115,12 @@ XIW_API int xiw_listen(struct xiw_engine *engine, const struct sockaddr *addr, s
 /* The bound address, as getsockname(2). */
 XIW_API int xiw_listener_addr(const struct xiw_listener *l, struct sockaddr_storage *addr,
 			      socklen_t *len);
+/* Connections that it has accepted go on. Before or after xiw_engine_destroy(). NULL is fine. */
 XIW_API void xiw_listener_free(struct xiw_listener *listener);
 
 /*
- * Starts to connect (Initiator); the result comes as XIW_EV_CONNECTED or XIW_EV_REFUSED.
+ * Starts to connect (Initiator); the result comes as XIW_EV_CONNECTED, or as XIW_EV_REFUSED and, behind it,
+ * XIW_EV_CLOSED.
  * -EINVAL: opts; -ENOMEM; negative errno of socket(2).
  */
 XIW_API int xiw_connect(struct xiw_engine *engine, const struct sockaddr *addr, socklen_t len,
@@ -219,7 +221,13 @@ XIW_API int xiw_conn_post_recv(struct xiw_conn *conn, uint32_t qn, void *buf, ui
 XIW_API int xiw_conn_close(struct xiw_conn *conn);
 /* Resets the TCP connection; XIW_EV_CLOSED follows, and nothing more that arrived. */
 XIW_API void xiw_conn_abort(struct xiw_conn *conn);
-/* Frees the object; aborts first if XIW_EV_CLOSED has not come yet. */
+/*
+ * Frees the object; aborts first if XIW_EV_CLOSED has not come yet. At any time, also between XIW_EV_REFUSED and
+ * XIW_EV_CLOSED, before the application has taken what is queued, and after xiw_engine_destroy(): once this has returned
+ * xiw_engine_next() gives no completion that names the connection, of messages and posted buffers neither, which are the
+ * application's again. Where another thread takes the completions, it may have taken some before: such an application
+ * frees connections where that thread is known to have none of them in hand, in answer to XIW_EV_CLOSED, say.
+ */
 XIW_API void xiw_conn_free(struct xiw_conn *conn);
 
 #define XIW_DROPS_MAX 32 /* xiw_drop_name() has names for the first few */

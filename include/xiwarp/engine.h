@@ -5,7 +5,8 @@
  * Completions come in one order, two ways: xiw_engine_next() takes them from a queue in memory; and
  * with XIW_ENGINE_APP_RING each one is announced by a CQE in the application's io_uring ring `app_ring_fd`
  * (IORING_OP_MSG_RING) with the completion's user_data, and res = its length (at most INT_MAX), or a negative
- * errno. The CQE is the doorbell: take one completion for each. A doorbell that cannot be rung, because the ring is
+ * errno. The CQE is the doorbell: take one completion for each, and mind that there is none if its connection was freed
+ * meanwhile; what its user_data points to is to be looked at in the completion only. A doorbell that cannot be rung, because the ring is
  * still disabled, say, or was closed, is reported by xiw_engine_run(); its completion stays in the queue.
  *
  * When the queue is full the engine stops receiving until there is room; nothing is dropped.
@@ -58,7 +59,8 @@ enum xiw_engine_flags {
 enum xiw_event {
 	XIW_EV_REQUEST, /* Responder: an MPA Request came; answer with xiw_conn_accept() or _reject() */
 	XIW_EV_CONNECTED, /* MPA startup is complete, both roles */
-	XIW_EV_REFUSED, /* Initiator: rejected (private data may tell why) or startup failed (status) */
+	/* Initiator: rejected (private data may tell why) or startup failed (status). XIW_EV_CLOSED follows. */
+	XIW_EV_REFUSED,
 	XIW_EV_SENT,	 /* a message's last octet was given to TCP; its buffer is yours again */
 	XIW_EV_RECEIVED, /* an untagged message is complete in its posted buffer */
 	XIW_EV_WRITTEN,	 /* a tagged message was placed and is delivered */
@@ -69,7 +71,7 @@ enum xiw_event {
 	 */
 	XIW_EV_ERROR,
 	XIW_EV_EOF,    /* the peer has closed its half at the end of an FPDU */
-	XIW_EV_CLOSED, /* the last event of a connection; call xiw_conn_free() */
+	XIW_EV_CLOSED, /* the last event of a connection, always; call xiw_conn_free() */
 	XIW_EV_REPLY, /* Initiator with review_reply: an accepting MPA Reply came; as XIW_EV_REQUEST */
 	XIW_EV_READ,	   /* RDMAP: an RDMA Read is complete, its octets are in the sink */
 	XIW_EV_TERMINATED, /* RDMAP: the peer sent a Terminate; XIW_EV_CLOSED follows */
@@ -127,7 +129,10 @@ XIW_API int xiw_engine_prepare(struct xiw_engine *engine, const struct sockaddr 
 			       size_t why_len);
 
 /*
- * Closes abruptly what is still open, hands every flow back to the kernel and frees all. NULL is fine. Returns 0. In the
+ * Closes abruptly what is still open, hands every flow back to the kernel, ends all that is made from the engine and frees
+ * it. Connections, listeners and regions that the application has not freed are still its own: it may free each afterwards,
+ * in any order, and until then their functions answer as they do for one that has ended. (One that ends as well need
+ * not.) Completions that are queued are gone; no region's memory is touched any more. NULL is fine. Returns 0. In the
  * thread that runs the engine, or in any if nobody ever ran it or that thread has ended;
  * -EEXIST: another thread runs it, and nothing was done.
  */
@@ -135,7 +140,7 @@ XIW_API int xiw_engine_destroy(struct xiw_engine *engine);
 
 /*
  * One turn: handles everything that is ready; if nothing is, waits up to timeout_ms (-1: no limit,
- * 0: not at all). Returns the number of completions in the queue, or negative errno:
+ * 0: not at all). Returns the number of completions in the queue, freed connections' included, or negative errno:
  *
  *   -EINTR   a signal came
  *   -EEXIST  another thread has run this engine: run it there. io_uring serves one thread, and an engine whose
@@ -150,7 +155,10 @@ XIW_API int xiw_engine_run(struct xiw_engine *engine, int timeout_ms);
 /* Doorbells that could not be rung. */
 XIW_API uint64_t xiw_engine_doorbells_lost(const struct xiw_engine *engine);
 
-/* Takes the oldest completion. Returns 1, or 0 if there is none. */
+/*
+ * Takes the oldest completion; those of connections and listeners that are freed are passed over. Returns 1, or 0 if there
+ * is none.
+ */
 XIW_API int xiw_engine_next(struct xiw_engine *engine, struct xiw_completion *completion);
 
 XIW_END_DECLS

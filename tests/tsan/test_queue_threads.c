@@ -66,6 +66,79 @@ static void queue(void)
 	printf("PASS completions taken by another thread\n");
 }
 
+/*
+ * Two connections by turns, each round's events for one: those of the one are taken, in order; the other is freed after
+ * each of its rounds, and whoever takes a completion then, and knows of it, gets none of that round or before.
+ */
+#define ROUNDS 100000u
+#define EACH 3u
+
+static uint64_t freed; /* round */
+
+static void *produce_and_free(void *arg)
+{
+	struct xiw_conn *conns = arg;
+
+	for (uint32_t r = 0; r < ROUNDS; r++) {
+		struct xiw_completion c = { .user_data = r,
+					    .conn = &conns[r % 2],
+					    .event = XIW_EV_WRITTEN };
+
+		for (uint32_t i = 0; i < EACH; i++)
+			xiw_complete(&engine, &c);
+		if (r % 2) {
+			xiw_cq_forget_conn(c.conn);
+			__atomic_store_n(&freed, r, __ATOMIC_RELEASE);
+		}
+		do {
+			xiw_cq_drain(&engine);
+			sched_yield();
+		} while (engine.overflow_n > AHEAD);
+	}
+	while (engine.overflow_n) {
+		xiw_cq_drain(&engine);
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void frees(void)
+{
+	size_t size = 2 * sizeof(struct xiw_conn);
+	struct xiw_conn *conns = aligned_alloc(64, size);
+	uint64_t known, next = 0, n = 0;
+	struct xiw_completion c;
+	pthread_t thread;
+
+	CHECK(conns);
+	memset(conns, 0, size);
+	memset(&engine, 0, sizeof(engine));
+	conns[0].engine = conns[1].engine = &engine;
+	engine.opts.app_ring_fd = -1;
+	engine.cq = calloc(ENTRIES, sizeof(*engine.cq));
+	engine.cq_mask = ENTRIES - 1;
+	CHECK(engine.cq);
+	CHECK(!pthread_create(&thread, NULL, produce_and_free, conns));
+	while (n < ROUNDS / 2 * EACH) {
+		known = __atomic_load_n(&freed, __ATOMIC_ACQUIRE);
+		if (!xiw_engine_next(&engine, &c)) {
+			sched_yield();
+			continue;
+		}
+		CHECK(c.user_data >= next && c.conn == &conns[c.user_data % 2]);
+		CHECK(!(c.user_data % 2) || c.user_data > known, "%llu is freed",
+		      (unsigned long long)c.user_data);
+		next = c.user_data;
+		n += !(c.user_data % 2);
+	}
+	pthread_join(thread, NULL);
+	CHECK(!xiw_engine_next(&engine, &c));
+	free(engine.overflow);
+	free(engine.cq);
+	free(conns);
+	printf("PASS connections freed while another thread takes\n");
+}
+
 /* All at once, and for the first time. */
 static void *call(void *arg)
 {
@@ -97,5 +170,6 @@ int main(void)
 {
 	calls();
 	queue();
+	frees();
 	return 0;
 }

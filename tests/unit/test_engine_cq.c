@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Events that find the completion queue full, and the memory that they take. */
 #include <criterion/criterion.h>
+#include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/internal.h"
 
@@ -38,7 +40,7 @@ TestSuite(engine_cq, .init = setup, .fini = teardown);
 
 static void make(uint32_t n)
 {
-	struct xiw_completion c = { .conn = conn };
+	struct xiw_completion c = { .conn = conn, .event = XIW_EV_WRITTEN };
 
 	while (n--) {
 		c.user_data = made++;
@@ -101,4 +103,121 @@ Test(engine_cq, an_event_is_never_refused_for_the_budgets_sake)
 	make(ENTRIES + MANY);
 	cr_assert(!xiw_budget_take(&e->budget, 1), "others are");
 	drain();
+}
+
+/* ---- what is freed ------------------------------------------------------------------------------- */
+
+#define CONNS 3u
+
+static struct xiw_conn *several[CONNS];
+
+static void make_several(void)
+{
+	for (uint32_t i = 0; i < CONNS; i++) {
+		several[i] = aligned_alloc(64, (sizeof(*conn) + 63) & ~63ul);
+		cr_assert(several[i]);
+		memset(several[i], 0, sizeof(*conn));
+		several[i]->engine = e;
+	}
+}
+
+static void free_several(void)
+{
+	for (uint32_t i = 0; i < CONNS; i++)
+		free(several[i]);
+}
+
+static void tell(uint32_t i, enum xiw_event event)
+{
+	struct xiw_completion c = { .conn = several[i], .event = event, .user_data = made++ };
+
+	xiw_complete(e, &c);
+}
+
+/* Wherever they are, in the queue or beyond it: the others' stay, in order, and what is freed is not named. */
+Test(engine_cq, none_of_what_is_freed)
+{
+	static const uint32_t numbers[] = { 1,		 100,	      ENTRIES - 7, ENTRIES,
+					    ENTRIES + 1, 2 * ENTRIES, 20000 };
+	struct xiw_completion c;
+
+	make_several();
+	for (size_t k = 0; k < sizeof(numbers) / sizeof(numbers[0]); k++) {
+		uint64_t from = made, left = 0, next = from;
+
+		for (uint32_t i = 0; i < numbers[k]; i++)
+			tell(i % CONNS, XIW_EV_WRITTEN);
+		for (uint32_t i = 0; i < numbers[k]; i++)
+			left += i % CONNS != 1;
+		cr_assert(numbers[k] < 2 || !xiw_cq_heard(several[1]));
+		xiw_cq_forget_conn(several[1]);
+		do {
+			while (xiw_engine_next(e, &c)) {
+				cr_assert_neq(c.conn, several[1]);
+				cr_assert_geq(c.user_data, next);
+				cr_assert_eq(c.conn, several[(c.user_data - from) % CONNS]);
+				next = c.user_data + 1;
+				left--;
+			}
+			xiw_cq_drain(e);
+		} while (e->overflow_n || e->cq_head != e->cq_tail);
+		cr_assert_eq(left, 0, "%u: %lu left", numbers[k], (unsigned long)left);
+		cr_assert(xiw_cq_heard(several[0]));
+		/* As new ones at the same addresses. */
+		for (uint32_t i = 0; i < CONNS; i++)
+			several[i]->first_told = several[i]->last_told = 0;
+	}
+	free_several();
+}
+
+/* A listener's event names it by its number only. */
+Test(engine_cq, none_of_a_freed_listener)
+{
+	struct xiw_listener a = { .engine = e }, b = { .engine = e };
+	const struct xiw_completion for_a = { .user_data = 1, .event = XIW_EV_NOT_ACCEPTED };
+	const struct xiw_completion for_b = { .user_data = 2, .event = XIW_EV_NOT_ACCEPTED };
+	struct xiw_completion c;
+
+	for (int i = 0; i < 3; i++) {
+		xiw_complete_listener(&a, &for_a);
+		xiw_complete_listener(&b, &for_b);
+	}
+	xiw_cq_forget(e, &a);
+	for (int i = 0; i < 3; i++)
+		cr_assert(xiw_engine_next(e, &c) && c.user_data == 2);
+	cr_assert(!xiw_engine_next(e, &c));
+}
+
+/* Built for tests the library stops at an event behind the last one; else it keeps it to itself. */
+#ifdef XIW_CHECKS
+Test(engine_cq, nothing_after_closed, .signal = SIGABRT)
+#else
+Test(engine_cq, nothing_after_closed)
+#endif
+{
+	struct xiw_completion c;
+
+	make_several();
+	tell(0, XIW_EV_ERROR);
+	tell(0, XIW_EV_CLOSED);
+	tell(0, XIW_EV_ERROR);
+	tell(1, XIW_EV_WRITTEN);
+	for (int i = 0; i < 2; i++)
+		cr_assert(xiw_engine_next(e, &c) && c.conn == several[0]);
+	cr_assert_eq(c.event, XIW_EV_CLOSED);
+	cr_assert(xiw_engine_next(e, &c) && c.conn == several[1]);
+	cr_assert(!xiw_engine_next(e, &c));
+	free_several();
+}
+
+/* Nor is one told of a connection that the application has freed. */
+Test(engine_cq, nothing_of_a_freed_connection)
+{
+	struct xiw_completion c;
+
+	make_several();
+	several[0]->freed = true;
+	tell(0, XIW_EV_CLOSED);
+	cr_assert(!xiw_engine_next(e, &c));
+	free_several();
 }

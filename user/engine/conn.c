@@ -51,7 +51,7 @@ static void not_dirty(struct xiw_conn *c, struct xiw_conn **at)
 		*at = c->next_dirty;
 }
 
-static void destroy(struct xiw_conn *c)
+static void leave_engine(struct xiw_conn *c)
 {
 	if (c->prev)
 		c->prev->next = c->next;
@@ -65,6 +65,12 @@ static void destroy(struct xiw_conn *c)
 	}
 	xiw_timer_stop(c);
 	xiw_ends_forget(c);
+	c->next = c->prev = NULL;
+	c->engine = NULL;
+}
+
+static void release(struct xiw_conn *c)
+{
 	if (c->fd >= 0)
 		close(c->fd);
 	if (c->ulp)
@@ -79,6 +85,13 @@ static void destroy(struct xiw_conn *c)
 	free(c);
 }
 
+static void destroy(struct xiw_conn *c)
+{
+	xiw_cq_forget_conn(c);
+	leave_engine(c);
+	release(c);
+}
+
 int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 		 struct xiw_conn **conn)
 {
@@ -90,7 +103,7 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 		return -ENOMEM;
 	memset(c, 0, sizeof(*c));
 	c->engine = e;
-	c->initiator = initiator;
+	c->initiator = c->known = initiator;
 	c->fd = -1;
 	c->window = e->opts.window;
 	c->deadline_ms = c->ack_ms = c->vouch_ms = c->stuck.due_ms = XIW_NEVER;
@@ -168,6 +181,8 @@ void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_
 void xiw_conn_failed(struct xiw_conn *c)
 {
 	c->failing = false;
+	if (c->state == XIW_DEAD)
+		return; /* a reset came in the same turn: its end says that the stream was in error */
 	xiw_fall_back(c, XIW_WHY_ERROR, NULL);
 	/* Armed it must not stay: frames would come, and none is taken any more. */
 	if (c->flow && !c->direct)
@@ -186,8 +201,7 @@ static void flush(struct xiw_conn *c)
 
 	while (xiw_ddp_rx_flush(c->ddp, &done.qn, &buf)) {
 		done.user_data = buf.user_data;
-		if (!c->freed)
-			xiw_complete(c->engine, &done);
+		xiw_complete(c->engine, &done);
 	}
 	xiw_send_flush(c);
 	while (c->held_n) {
@@ -331,9 +345,46 @@ void xiw_conn_free(struct xiw_conn *c)
 	if (!c || c->freed)
 		return;
 	c->freed = true;
+	if (!c->engine) {
+		xiw_orphan_leave(&c->orphan);
+		release(c);
+		return;
+	}
 	xiw_conn_end(c, ECONNABORTED);
-	if (!c->ops)
+	if (c->ops)
+		xiw_cq_forget_conn(c);
+	else
 		destroy(c);
+}
+
+/* ---- without an engine --------------------------------------------------------------------------- */
+
+/* As xiw_conn_abort() for all. Those that no event has told of yet, and now none will, are nobody's. */
+void xiw_conns_end(struct xiw_engine *e)
+{
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		if (c->known || xiw_cq_heard(c))
+			xiw_conn_end(c, ECONNABORTED);
+		else
+			xiw_conn_free(c);
+	}
+}
+
+/* The application still has them, to ask and to free. */
+void xiw_conns_detach(struct xiw_engine *e)
+{
+	struct xiw_conn *c;
+
+	while ((c = e->conns)) {
+		leave_engine(c);
+		if (c->freed)
+			continue; /* an operation that did not end may still write into it */
+		if (c->fd >= 0)
+			close(c->fd);
+		c->fd = -1;
+		xiw_orphan_join(&c->orphan);
+	}
 }
 
 _Static_assert(XIW_TCP_DROP_MAX <= XIW_DROPS_MAX, "every reason has its counter");

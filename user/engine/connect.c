@@ -87,12 +87,10 @@ int xiw_listener_addr(const struct xiw_listener *l, struct sockaddr_storage *add
 	return getsockname(l->fd, (struct sockaddr *)addr, len) ? -errno : 0;
 }
 
-void xiw_listener_free(struct xiw_listener *l)
+static void close_listener(struct xiw_listener *l)
 {
 	struct xiw_listener **at;
 
-	if (!l || l->closing)
-		return;
 	for (at = &l->engine->listeners; *at && *at != l; at = &(*at)->next)
 		;
 	if (*at)
@@ -100,13 +98,55 @@ void xiw_listener_free(struct xiw_listener *l)
 	l->closing = true;
 	if (!l->armed) {
 		close(l->fd);
-		free(l);
+		l->fd = -1;
 		return;
 	}
-	/* The pending accept ends, and frees it in xiw_accept_done(). */
+	/* The pending accept ends, in xiw_accept_done(). */
 	io_uring_prep_cancel64(xiw_sqe(l->engine, NULL, XIW_OP_NONE), (uintptr_t)l | XIW_OP_ACCEPT,
 			       0);
 	xiw_ring_submit(l->engine);
+}
+
+void xiw_listener_free(struct xiw_listener *l)
+{
+	if (!l || l->freed)
+		return;
+	l->freed = true;
+	if (l->engine) {
+		close_listener(l);
+		xiw_cq_forget(l->engine, l);
+	} else {
+		xiw_orphan_leave(&l->orphan);
+	}
+	if (!l->armed)
+		free(l);
+}
+
+/* They stay the application's to free. */
+void xiw_listeners_end(struct xiw_engine *e)
+{
+	struct xiw_listener *l;
+
+	while ((l = e->listeners)) {
+		close_listener(l);
+		l->next = e->closed_listeners;
+		e->closed_listeners = l;
+	}
+}
+
+void xiw_listeners_detach(struct xiw_engine *e)
+{
+	struct xiw_listener *l;
+
+	while ((l = e->closed_listeners)) {
+		e->closed_listeners = l->next;
+		if (l->fd >= 0)
+			close(l->fd);
+		l->fd = -1;
+		l->armed = false;
+		l->engine = NULL;
+		xiw_orphan_join(&l->orphan);
+	}
 }
 
 /* No file descriptor, or no memory: the connection waits in the backlog, and trying at once would spin. */
@@ -124,7 +164,7 @@ static void not_accepted(struct xiw_listener *l, int err)
 	};
 
 	if (l->told != err)
-		xiw_complete_app(l->engine, &done);
+		xiw_complete_listener(l, &done);
 	l->told = err;
 }
 
@@ -173,7 +213,9 @@ void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
 		return;
 	if (l->closing) {
 		close(l->fd);
-		free(l);
+		l->fd = -1;
+		if (l->freed)
+			free(l);
 	} else if (exhausted(res)) {
 		not_accepted(l, res);
 		l->retry_ms = l->engine->now_ms + RETRY_MS;
@@ -310,7 +352,7 @@ int xiw_conn_from_fd(struct xiw_engine *e, int fd, bool initiator, const struct 
 		c->streaming_len = (uint32_t)u.last_len;
 	}
 	c->fd = fd;
-	c->upgraded = true;
+	c->upgraded = c->known = true;
 	sock_prepare(fd, e, c->opts.path);
 	c->state = initiator ? XIW_REQUESTED : XIW_LISTENING;
 	*conn = c;

@@ -402,25 +402,37 @@ static void forget_requests(struct xiw_engine *e)
 	}
 }
 
+static bool requests(const struct xiw_engine *e)
+{
+	for (const struct xiw_conn *c = e->conns; c; c = c->next)
+		if (c->ops)
+			return true;
+	return e->accepts;
+}
+
 /* The kernel ends what is under way before it lets go of the ring. */
 static void wait_for_requests(struct xiw_engine *e)
 {
-	for (int i = 0; (e->conns || e->accepts) && i < 1000; i++) {
-		/* Nobody takes completions any more, and with some in the queue nothing would wait. */
-		e->cq_head = e->cq_tail;
-		e->overflow_n = 0;
+	for (int i = 0; requests(e) && i < 1000; i++)
 		xiw_engine_run(e, 1);
-	}
 }
 
 static void close_all(struct xiw_engine *e)
 {
-	while (e->listeners)
-		xiw_listener_free(e->listeners);
-	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
-		next = c->next;
-		xiw_conn_free(c);
-	}
+	e->destroying = true;
+	xiw_listeners_end(e);
+	xiw_conns_end(e);
+	/* Nobody takes completions any more, and with some in the queue nothing would wait. */
+	e->cq_head = e->cq_tail;
+	e->overflow_n = 0;
+}
+
+/* What the application has and has not freed yet. */
+static void detach_all(struct xiw_engine *e)
+{
+	xiw_listeners_detach(e);
+	xiw_conns_detach(e);
+	xiw_regions_detach(e);
 }
 
 int xiw_engine_destroy(struct xiw_engine *e)
@@ -436,6 +448,7 @@ int xiw_engine_destroy(struct xiw_engine *e)
 	close_all(e);
 	if (owner == XIW_RING_MINE)
 		wait_for_requests(e);
+	detach_all(e);
 	xiw_ports_free(e);
 	xiw_ring_free(e);
 	if (e->watch_fd >= 0)

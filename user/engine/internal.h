@@ -27,6 +27,7 @@
  *   conn.c     a connection's life
  *   end.c      what a peer that is gone, or does nothing, comes to: limits, and ends that are asked for
  *   timer.c    time
+ *   orphan.c   objects that have outlived their engine
  */
 #ifndef XIW_ENGINE_INTERNAL_H
 #define XIW_ENGINE_INTERNAL_H
@@ -137,6 +138,11 @@ struct xiw_kept {
 struct xiw_segment {
 	const struct xiw_packet *packet;
 	const struct xiw_meta *meta;
+};
+
+/* An object that has outlived its engine, in orphan.c's list. */
+struct xiw_orphan {
+	struct xiw_orphan *next, **at;
 };
 
 /* A queued message. */
@@ -298,16 +304,23 @@ struct xiw_conn {
 	uint16_t sack_room; /* octets of a segment that SACK blocks can take; 0: not negotiated */
 	uint32_t ooo_seen;  /* packets that the socket has had out of order */
 	uint64_t ooo_ms;    /* when that was seen to grow */
-	bool sending;  /* a send is with io_uring */
-	bool may_send; /* RFC 5044 section 7.1.2 rule 4 */
+	bool sending;	    /* a send is with io_uring */
+	bool may_send;	    /* RFC 5044 section 7.1.2 rule 4 */
 	uint64_t octets_sent;
 
 	/* Life. */
-	struct xiw_engine *engine;
+	struct xiw_engine
+		*engine; /* NULL: it is gone, and only xiw_conn_free() is left to be called */
+	struct xiw_orphan orphan;
 	struct xiw_conn *next, *prev;
 	int fd;
 	enum xiw_conn_state state;
-	bool initiator, closing, shut, eof, eof_told, freed, failing;
+	bool initiator, closing, shut, eof, eof_told, failing;
+	bool known;	  /* the application was given it by a function */
+	bool freed;	  /* and has given it back */
+	bool closed_told; /* XIW_EV_CLOSED is out */
+	/* Of engine->told: the first and the last completion that names it; 0: none yet. */
+	uint64_t first_told, last_told;
 	int error;
 	enum xiw_mpa_error mpa_error;
 	enum xiw_ddp_error ddp_error;
@@ -358,19 +371,29 @@ _Static_assert(offsetof(struct xiw_conn, tcp) == 64,
 	       "a segment's state: one line, and the receiver's");
 
 struct xiw_listener {
-	struct xiw_engine *engine;
+	struct xiw_engine *engine; /* NULL: it is gone */
 	struct xiw_listener *next;
 	int fd;
 	int told;	   /* the error that the application knows of, until an accept succeeds */
 	uint64_t retry_ms; /* nothing is to be had now: accept again then, or XIW_NEVER */
 	bool closing, armed;
+	bool freed; /* by the application; else it is kept until then, also without its engine */
+	struct xiw_orphan orphan;
 	struct xiw_conn_opts opts;
 } __attribute__((aligned(64)));
 
 struct xiw_region {
-	struct xiw_engine *engine;
+	struct xiw_engine *engine;     /* NULL: it is gone */
+	struct xiw_region *next, **at; /* in engine->own_regions */
+	struct xiw_orphan orphan;
 	uint64_t serial;
 	uint32_t stag;
+};
+
+/* A completion in the queue, and the connection or listener that it is of; NULL: it is freed, nobody gets this. */
+struct xiw_entry {
+	struct xiw_completion done;
+	const void *owner;
 };
 
 struct xiw_engine {
@@ -386,7 +409,7 @@ struct xiw_engine {
 	enum xiw_crc_policy crc_policy;
 
 	/* Completion queue: this thread writes tail, xiw_engine_next() head. */
-	struct xiw_completion *cq;
+	struct xiw_entry *cq;
 	uint32_t cq_mask;
 	uint32_t cq_tail __attribute__((aligned(64)));
 	uint32_t cq_head __attribute__((aligned(64)));
@@ -394,8 +417,10 @@ struct xiw_engine {
 	 * Events that found the queue full: bounded by what the application has queued and posted, and by the messages
 	 * in one batch of packets and those kept behind a gap that it fills.
 	 */
-	struct xiw_completion *overflow __attribute__((aligned(64)));
+	struct xiw_entry *overflow __attribute__((aligned(64)));
 	size_t overflow_n, overflow_room, overflow_head; /* a ring */
+	uint64_t told;	 /* completions, since the engine was made */
+	bool destroying; /* xiw_engine_destroy() is under way */
 	bool lost_event;
 	int doorbell_error; /* that the application has not heard of */
 	uint64_t doorbells_lost;
@@ -424,7 +449,10 @@ struct xiw_engine {
 	struct xiw_conn *leaving;  /* never from one turn to the next */
 	struct xiw_conn *ending;   /* asked to end; the turn sees to it */
 	struct xiw_listener *listeners;
-	uint32_t accepts; /* with io_uring */
+	struct xiw_listener
+		*closed_listeners;	/* that it has ended, and the application has not freed */
+	struct xiw_region *own_regions; /* the application's; their memory is in `regions` */
+	uint32_t accepts;		/* with io_uring */
 	struct xiw_ddp_table regions;
 	struct xiw_injector injector;
 	struct xiw_kept *kept, *kept_free;
@@ -454,6 +482,11 @@ struct xiw_engine {
 /* cq.c */
 void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c);
 void xiw_complete_app(struct xiw_engine *e, const struct xiw_completion *c);
+void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *c);
+void xiw_cq_forget(struct xiw_engine *e, const void *owner);
+void xiw_cq_forget_conn(const struct xiw_conn *c);
+/* Has the application taken a completion that names it? */
+bool xiw_cq_heard(const struct xiw_conn *c);
 void xiw_cq_drain(struct xiw_engine *e);
 void xiw_doorbell_failed(struct xiw_engine *e, int error);
 void xiw_overflow_free(struct xiw_engine *e);
@@ -489,6 +522,10 @@ static inline void xiw_segment_dropped(struct xiw_conn *c)
 	c->segs_dropped++;
 	xiw_dirty(c);
 }
+
+/* orphan.c */
+void xiw_orphan_join(struct xiw_orphan *o);
+void xiw_orphan_leave(struct xiw_orphan *o);
 
 bool xiw_poll_queue(struct xiw_engine *e, struct xiw_rxq *q);
 
@@ -612,6 +649,8 @@ int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m);
 /* connect.c */
 void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags);
 void xiw_accept_again(struct xiw_engine *e);
+void xiw_listeners_end(struct xiw_engine *e);
+void xiw_listeners_detach(struct xiw_engine *e);
 void xiw_connect_done(struct xiw_conn *c, int res);
 bool xiw_connect_again(struct xiw_conn *c);
 
@@ -631,6 +670,7 @@ void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error);
 int xiw_conn_opts_take(struct xiw_conn_opts *own, const struct xiw_conn_opts *theirs,
 		       bool initiator);
 /* region.c */
+void xiw_regions_detach(struct xiw_engine *e);
 int xiw_random(void *ctx, uint32_t *number);
 
 /* conn.c */
@@ -647,6 +687,8 @@ void xiw_conn_failed(struct xiw_conn *c);
 void xiw_conn_end(struct xiw_conn *c, int error);
 void xiw_conn_maybe_end(struct xiw_conn *c);
 void xiw_conn_op_done(struct xiw_conn *c);
+void xiw_conns_end(struct xiw_engine *e);
+void xiw_conns_detach(struct xiw_engine *e);
 
 /*
  * end.c: ends and closes that are asked for, from anywhere; the turn carries them out when it has delivered what

@@ -51,6 +51,9 @@ int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 	o.pd = ro.pd;
 	if (ro.access && ddp_access(ro.access, &o.access))
 		return -EINVAL;
+	/* The number is another connection's in another engine. */
+	if (ro.conn && ro.conn->engine != engine)
+		return -EINVAL;
 	if (ro.conn)
 		o.stream = ro.conn->id;
 	if (ro.stag) {
@@ -67,6 +70,11 @@ int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 		return err;
 	}
 	r->serial = xiw_ddp_region_lookup(&engine->regions, r->stag)->serial;
+	r->at = &engine->own_regions;
+	r->next = engine->own_regions;
+	if (r->next)
+		r->next->at = &r->next;
+	engine->own_regions = r;
 	*region = r;
 	return 0;
 }
@@ -74,7 +82,8 @@ int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 /* A peer may have invalidated the STag (RFC 5040 section 5.3), and another region may have it by now. */
 static bool is_there(const struct xiw_region *r)
 {
-	const struct xiw_ddp_region *now = xiw_ddp_region_lookup(&r->engine->regions, r->stag);
+	const struct xiw_ddp_region *now =
+		r->engine ? xiw_ddp_region_lookup(&r->engine->regions, r->stag) : NULL;
 
 	return now && now->serial == r->serial;
 }
@@ -95,11 +104,34 @@ int xiw_region_set_access(struct xiw_region *region, unsigned int access)
 	return xiw_ddp_region_set_access(&region->engine->regions, region->stag, rights);
 }
 
+static void leave(struct xiw_region *r)
+{
+	*r->at = r->next;
+	if (r->next)
+		r->next->at = r->at;
+}
+
 void xiw_region_free(struct xiw_region *region)
 {
 	if (!region)
 		return;
 	if (is_there(region))
 		xiw_ddp_region_invalidate(&region->engine->regions, region->stag);
+	if (region->engine)
+		leave(region);
+	else
+		xiw_orphan_leave(&region->orphan);
 	free(region);
+}
+
+/* Nothing is read or written there any more; they stay the application's to free. */
+void xiw_regions_detach(struct xiw_engine *e)
+{
+	struct xiw_region *r;
+
+	while ((r = e->own_regions)) {
+		leave(r);
+		r->engine = NULL;
+		xiw_orphan_join(&r->orphan);
+	}
 }

@@ -393,8 +393,7 @@ static void report(struct xiw_conn *c, const struct xiw_queued *q, enum xiw_even
 	};
 
 	memcpy(done.rsvdulp, q->cut.hdr.rsvdulp, sizeof(done.rsvdulp));
-	if (!c->freed)
-		xiw_complete(c->engine, &done);
+	xiw_complete(c->engine, &done);
 }
 
 static void report_sent(struct xiw_conn *c, uint32_t n, enum xiw_event event)
