@@ -169,7 +169,10 @@ XIW_API int xiw_conn_set_depths(struct xiw_conn *conn, uint16_t ird, uint16_t or
 
 /*
  * A rejected connection is out of MPA, and its TCP connection stays open (RFC 5044 section 7.1.2 rules 2 and
- * 3) until xiw_conn_free(). This takes the socket from it, both ways as it was behind the startup frames.
+ * 3) until xiw_conn_free(). This takes the socket from it, both ways as it was behind the startup frames, and with the
+ * options that it had: TCP_NODELAY, SO_OOBINLINE and the receive buffer, which the kernel tunes again unless SO_RCVBUF had
+ * been set. A listener's have what a new socket has. What cannot be taken back is what the peer knows, the window scale
+ * and the window, and a filter (SO_ATTACH_FILTER) that was replaced.
  * Called after XIW_EV_CLOSED with -ECONNREFUSED; -ENOTCONN otherwise.
  */
 XIW_API int xiw_conn_take_fd(struct xiw_conn *conn);

@@ -20,7 +20,9 @@
  * XIW_EV_SENT that gives its buffer back. RDMA Writes and Read
  * Requests of the peer's are served without the application (sections 5.1, 5.2.1): from and into the regions
  * (xiwarp/region.h) whose rights allow it. An incoming Read is answered straight from the region, at the pace
- * of the connection; if the region goes while it is read, the stream ends with a Terminate.
+ * of the connection; if the region goes while it is read, the stream ends with a Terminate, whatever region has its STag
+ * by then. So it does if the answer to a Read of ours is not what was asked for: another place, region or length, or
+ * octets that do not follow each other.
  *
  * Thread rules as in xiwarp.h. Lengths are octets; all integers in host byte order.
  */

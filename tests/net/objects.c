@@ -546,6 +546,93 @@ static bool region_of_another_engine(void)
 	return true;
 }
 
+/* ---- a socket that is taken back ------------------------------------------------------------------ */
+
+struct options {
+	int nodelay, oobinline, rcvbuf, locks;
+};
+
+static struct options options_of(int fd)
+{
+	struct options o = { -1, -1, -1, -1 };
+	socklen_t len = sizeof(int);
+
+	getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &o.nodelay, &len);
+	getsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &o.oobinline, &len);
+	getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &o.rcvbuf, &len);
+	getsockopt(fd, SOL_SOCKET, 72 /* SO_BUF_LOCK */, &o.locks, &len);
+	return o;
+}
+
+/* Two ends of a connection that the library has nothing to do with. */
+static bool plain_pair(int fd[2])
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(a);
+	int l = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	fd[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	CHECK(!bind(l, (struct sockaddr *)&a, len) && !listen(l, 1) &&
+	      !getsockname(l, (struct sockaddr *)&a, &len) &&
+	      !connect(fd[0], (struct sockaddr *)&a, len));
+	fd[1] = accept4(l, NULL, NULL, SOCK_CLOEXEC);
+	close(l);
+	return fd[1] >= 0;
+}
+
+/* The library's end is rejected, and its socket taken: it is as `want` says. */
+static bool taken_as(unsigned int i, int peer, const struct options *want)
+{
+	struct options got;
+	int fd;
+
+	request(peer);
+	UNTIL(nseen == i + 1 && seen[i].events);
+	CHECK(!xiw_conn_reject(seen[i].conn, NULL, 0));
+	UNTIL(seen[i].closed);
+	fd = xiw_conn_take_fd(seen[i].conn);
+	CHECK(fd >= 0);
+	got = options_of(fd);
+	if (memcmp(&got, want, sizeof(got)))
+		printf("       %d %d %d %d, not %d %d %d %d\n", got.nodelay, got.oobinline,
+		       got.rcvbuf, got.locks, want->nodelay, want->oobinline, want->rcvbuf,
+		       want->locks);
+	close(fd);
+	close(peer);
+	return !memcmp(&got, want, sizeof(got));
+}
+
+static bool socket_as_it_was(void)
+{
+	const int one = 1, size = 50000;
+	struct options was;
+	struct xiw_conn *c;
+	int fd[2], peer;
+
+	hold_answers = true;
+	/* As accepted by anybody. */
+	CHECK(plain_pair(fd));
+	was = options_of(fd[1]);
+	close(fd[0]);
+	close(fd[1]);
+	peer = dial();
+	CHECK(taken_as(0, peer, &was));
+	/* The application's own, as it was, and with options of its own. */
+	for (unsigned int own = 0; own < 2; own++) {
+		CHECK(plain_pair(fd));
+		if (own) {
+			setsockopt(fd[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+			setsockopt(fd[1], SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one));
+			setsockopt(fd[1], SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+		}
+		was = options_of(fd[1]);
+		CHECK(!xiw_conn_from_fd(engine, fd[1], false, NULL, NULL, &c));
+		add(c);
+		CHECK(taken_as(1 + own, fd[0], &was));
+	}
+	return true;
+}
+
 /* ---- octets that do not follow each other -------------------------------------------------------- */
 
 static bool written_in_pieces(void)
@@ -596,6 +683,7 @@ static const struct {
 	{ "receive-after-end", receive_after_end, false },
 	{ "ddp-under-rdmap", ddp_under_rdmap, true },
 	{ "region-of-another-engine", region_of_another_engine, false },
+	{ "socket-as-it-was", socket_as_it_was, false },
 	{ "written-in-pieces", written_in_pieces, false },
 };
 

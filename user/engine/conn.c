@@ -282,6 +282,7 @@ int xiw_conn_take_fd(struct xiw_conn *c)
 		return -ENOTCONN;
 	if (c->port)
 		setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
+	xiw_sock_restore(fd, &c->sock_was);
 	c->fd = -1;
 	return fd;
 }

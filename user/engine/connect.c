@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Where connections come from: listening, connecting, and sockets that an application hands over. */
 #include <errno.h>
-#include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -13,22 +12,6 @@
 #include "engine/internal.h"
 
 #define RETRY_MS 100
-
-/*
- * A receive buffer that takes the whole window at a fall-back (the kernel counts its own overhead, several
- * times the payload for small segments), and from the start, as it decides the window scale. Only with the
- * privilege that the direct path needs anyway; otherwise the kernel's own tuning is better.
- */
-static void sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path)
-{
-	int one = 1, size = e->opts.window < INT_MAX / 4 ? (int)(e->opts.window * 4) : INT_MAX;
-
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	/* Urgent is a pointer: the octet is of the stream (RFC 9293 section 3.8.5), and FPDUs miss it else. */
-	setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one));
-	if (path != XIW_USE_KERNEL && e->opts.path != XIW_USE_KERNEL)
-		setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
-}
 
 static void arm_accept(struct xiw_listener *l)
 {
@@ -58,7 +41,7 @@ int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
 	l->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (l->fd < 0)
 		goto fail;
-	sock_prepare(l->fd, e, l->opts.path);
+	xiw_sock_prepare(l->fd, e, l->opts.path, &l->sock_was);
 	if (setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 	    bind(l->fd, addr, len) || listen(l->fd, 1024))
 		goto fail;
@@ -185,7 +168,8 @@ static void accepted(struct xiw_listener *l, int fd)
 	l->told = 0;
 	c->fd = fd;
 	c->state = XIW_LISTENING;
-	sock_prepare(fd, l->engine, XIW_USE_KERNEL);
+	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL, &c->sock_was);
+	c->sock_was = l->sock_was; /* before that it had the listener's */
 	xiw_startup_begin(c, NULL);
 }
 
@@ -230,7 +214,7 @@ static int start_connect(struct xiw_conn *c)
 	c->fd = socket(c->remote.ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (c->fd < 0)
 		return -errno;
-	sock_prepare(c->fd, c->engine, c->opts.path);
+	xiw_sock_prepare(c->fd, c->engine, c->opts.path, &c->sock_was);
 	io_uring_prep_connect(xiw_sqe(c->engine, c, XIW_OP_CONNECT), c->fd,
 			      (struct sockaddr *)&c->remote, c->remote_len);
 	c->ops++;
@@ -353,7 +337,7 @@ int xiw_conn_from_fd(struct xiw_engine *e, int fd, bool initiator, const struct 
 	}
 	c->fd = fd;
 	c->upgraded = c->known = true;
-	sock_prepare(fd, e, c->opts.path);
+	xiw_sock_prepare(fd, e, c->opts.path, &c->sock_was);
 	c->state = initiator ? XIW_REQUESTED : XIW_LISTENING;
 	*conn = c;
 	xiw_startup_begin(c, &u);

@@ -27,6 +27,7 @@
  *   conn.c     a connection's life
  *   end.c      what a peer that is gone, or does nothing, comes to: limits, and ends that are asked for
  *   timer.c    time
+ *   sockopts.c a socket's options
  *   orphan.c   objects that have outlived their engine
  */
 #ifndef XIW_ENGINE_INTERNAL_H
@@ -143,6 +144,12 @@ struct xiw_segment {
 /* An object that has outlived its engine, in orphan.c's list. */
 struct xiw_orphan {
 	struct xiw_orphan *next, **at;
+};
+
+/* Options of a socket before the library changed them. */
+struct xiw_sock_was {
+	int nodelay, oobinline;
+	int rcvbuf, locks; /* rcvbuf 0: not changed */
 };
 
 /* A queued message. */
@@ -314,6 +321,7 @@ struct xiw_conn {
 	struct xiw_orphan orphan;
 	struct xiw_conn *next, *prev;
 	int fd;
+	struct xiw_sock_was sock_was;
 	enum xiw_conn_state state;
 	bool initiator, closing, shut, eof, eof_told, failing;
 	bool known;	  /* the application was given it by a function */
@@ -374,6 +382,7 @@ struct xiw_listener {
 	struct xiw_engine *engine; /* NULL: it is gone */
 	struct xiw_listener *next;
 	int fd;
+	struct xiw_sock_was sock_was;
 	int told;	   /* the error that the application knows of, until an accept succeeds */
 	uint64_t retry_ms; /* nothing is to be had now: accept again then, or XIW_NEVER */
 	bool closing, armed;
@@ -522,6 +531,11 @@ static inline void xiw_segment_dropped(struct xiw_conn *c)
 	c->segs_dropped++;
 	xiw_dirty(c);
 }
+
+/* sockopts.c */
+void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path,
+		      struct xiw_sock_was *was);
+void xiw_sock_restore(int fd, const struct xiw_sock_was *was);
 
 /* orphan.c */
 void xiw_orphan_join(struct xiw_orphan *o);

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Options of a connection's socket: as the library needs them, and as they were. */
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "engine/internal.h"
+
+#ifndef SO_BUF_LOCK
+#define SO_BUF_LOCK 72 /* since Linux 5.14 */
+#endif
+
+static int get(int fd, int level, int option)
+{
+	socklen_t len = sizeof(int);
+	int value = 0;
+
+	return getsockopt(fd, level, option, &value, &len) ? 0 : value;
+}
+
+static int set(int fd, int level, int option, int value)
+{
+	return setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+/*
+ * A receive buffer that takes the whole window at a fall-back (the kernel counts its own overhead, several
+ * times the payload for small segments), and from the start, as it decides the window scale. Only with the
+ * privilege that the direct path needs anyway; otherwise the kernel's own tuning is better.
+ */
+static void enlarge(int fd, const struct xiw_engine *e, struct xiw_sock_was *was)
+{
+	int size = e->opts.window < INT_MAX / 4 ? (int)(e->opts.window * 4) : INT_MAX;
+	int locks = get(fd, SOL_SOCKET, SO_BUF_LOCK), rcvbuf = get(fd, SOL_SOCKET, SO_RCVBUF);
+
+	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, size))
+		return;
+	was->rcvbuf = rcvbuf;
+	was->locks = locks;
+}
+
+void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path,
+		      struct xiw_sock_was *was)
+{
+	*was = (struct xiw_sock_was){
+		.nodelay = get(fd, IPPROTO_TCP, TCP_NODELAY),
+		.oobinline = get(fd, SOL_SOCKET, SO_OOBINLINE),
+	};
+	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	/* Urgent is a pointer: the octet is of the stream (RFC 9293 section 3.8.5), and FPDUs miss it else. */
+	set(fd, SOL_SOCKET, SO_OOBINLINE, 1);
+	if (path != XIW_USE_KERNEL && e->opts.path != XIW_USE_KERNEL)
+		enlarge(fd, e, was);
+}
+
+/* What an application gets back has its own options; window and window scale stay what the peer was told. */
+void xiw_sock_restore(int fd, const struct xiw_sock_was *was)
+{
+	set(fd, IPPROTO_TCP, TCP_NODELAY, was->nodelay);
+	set(fd, SOL_SOCKET, SO_OOBINLINE, was->oobinline);
+	if (!was->rcvbuf)
+		return;
+	/* The kernel doubles what it is given, and tells the double. */
+	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, was->rcvbuf / 2))
+		set(fd, SOL_SOCKET, SO_RCVBUF, was->rcvbuf / 2);
+	/* Not set by the application: the kernel tunes it again. */
+	set(fd, SOL_SOCKET, SO_BUF_LOCK, was->locks);
+}
