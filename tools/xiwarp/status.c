@@ -90,6 +90,10 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 	xiw_json_u64(o, "armed", f->armed);
 	xiw_json_u64(o, "went_direct", f->went_direct);
 	xiw_json_reasons(o, "left_direct", f->why);
+	if (f->barred) /* for good */
+		xiw_json_str(o, "no_direct", xiw_reason_name(f->barred));
+	xiw_json_u64(o, "segments_resent", f->resent);
+	xiw_json_u64(o, "segments_from_lo", f->lo_segs);
 	xiw_json_u64(o, "acks_sent", f->acks_sent);
 	xiw_json_u64(o, "injected", f->injected);
 	xiw_json_u64(drops, "xdp", f->dropped);
@@ -125,6 +129,8 @@ static int flow_table(uint32_t index, const struct xiw_flow *f, struct report *r
 	for (unsigned int i = 1; i < XIW_WHY__COUNT; i++)
 		if (f->why[i])
 			printf(", %s %u", xiw_reason_name(i), f->why[i]);
+	if (f->barred)
+		printf("; not direct any more: %s", xiw_reason_name(f->barred));
 	printf("\n    %-10s %s\n", "dropped", drops_text(f, drops, sizeof(drops)));
 	return 0;
 }

@@ -356,7 +356,7 @@ static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struc
 	if (awaited(c, seg->seq, end))
 		xiw_no_progress(c, XIW_WHY_REFUSED, s);
 	else if (s->meta->payload_len && !xiw_seq_after(end, c->tcp.rcv_nxt))
-		xiw_no_progress(c, XIW_WHY_UNHEARD, NULL);
+		xiw_no_progress(c, XIW_WHY_UNHEARD, s); /* the socket acknowledges it again */
 }
 
 /* Returns true if the packet's frames are kept. */

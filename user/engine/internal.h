@@ -216,8 +216,9 @@ struct xiw_stuck {
 	uint32_t at, tries;
 	enum xiw_reason why;
 	uint64_t since_ms, last_ms;
-	uint64_t due_ms;   /* when silence tells, or XIW_NEVER */
-	uint64_t ended_ms; /* a stretch ended so; 0: none did */
+	uint64_t due_ms;	   /* when silence tells, or XIW_NEVER */
+	enum xiw_reason ended_why; /* a stretch ended so, or none has */
+	uint64_t ended_ms;
 	uint32_t begun_at; /* where the stretch under way began */
 
 	/* When the flow was armed last: XDP's count of stretches, and the engine's of looks at frames. */
@@ -606,6 +607,7 @@ void xiw_account(const struct xiw_conn *c);
 bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand);
 void xiw_progress_due(struct xiw_conn *c);
 void xiw_progress_begin(struct xiw_conn *c);
+void xiw_progress_end(struct xiw_conn *c);
 void xiw_progress_resent(struct xiw_conn *c, uint32_t resent);
 bool xiw_progress_may_arm(struct xiw_conn *c);
 void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason why);

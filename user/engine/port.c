@@ -646,6 +646,7 @@ void xiw_conn_unregister(struct xiw_conn *c)
 	xiw_leave(c);
 	/* It may be DIRECT without a frame having told. */
 	skew = xiw_flow_settle(c->flow);
+	xiw_progress_end(c);
 	c->port->by_flow[c->flow_index] = NULL;
 	xiw_account(c);
 	c->last = *c->flow;

@@ -65,6 +65,17 @@ void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason why)
 		xiw_flow_settle(c->flow);
 }
 
+/* Of a connection that ends without ever having been direct, for a reason that nobody needed to act upon. */
+void xiw_progress_end(struct xiw_conn *c)
+{
+	const struct xiw_flow *f = c->flow;
+
+	if (c->no_direct[0] || f->went_direct || !c->armed)
+		return;
+	if (__atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) < f->egress_floor)
+		tell(c, XIW_WHY_EGRESS);
+}
+
 /* ---- segments that are refused -------------------------------------------------------------------- */
 
 /* The peer acknowledges what the socket has sent, and xiw_egress has not seen that leave. */
@@ -76,12 +87,14 @@ static bool egress_is_blind(const struct xiw_conn *c)
 	       xiw_seq_after(now.snd_nxt, xiw_flow_get(&c->flow->snd_nxt));
 }
 
-static bool lasts(struct xiw_conn *c, enum xiw_reason why)
+/* Has a stretch ended for the same cause not long ago? */
+static bool again(const struct xiw_conn *c, enum xiw_reason why)
 {
-	uint64_t now = c->engine->now_ms;
-	bool again = c->stuck.ended_ms && now - c->stuck.ended_ms < LASTING_MS;
+	return c->stuck.ended_why == why && c->engine->now_ms - c->stuck.ended_ms < LASTING_MS;
+}
 
-	c->stuck.ended_ms = now;
+static bool lasts(const struct xiw_conn *c, enum xiw_reason why)
+{
 	switch (why) {
 	case XIW_WHY_EGRESS:
 	case XIW_WHY_INJECT:
@@ -89,7 +102,7 @@ static bool lasts(struct xiw_conn *c, enum xiw_reason why)
 	case XIW_WHY_CRC:
 		return false; /* the kernel's path has the same octets to judge */
 	default:
-		return again || c->tcp.rcv_nxt == c->stuck.begun_at;
+		return again(c, why) || c->tcp.rcv_nxt == c->stuck.begun_at;
 	}
 }
 
@@ -101,6 +114,8 @@ static void give_up(struct xiw_conn *c, enum xiw_reason why, const struct xiw_se
 		why = XIW_WHY_EGRESS;
 	if (lasts(c, why))
 		xiw_conn_bar(c, why);
+	c->stuck.ended_why = why;
+	c->stuck.ended_ms = c->engine->now_ms;
 	xiw_fall_back(c, why, in_hand);
 	/* Numbers that nobody translates: neither path can go on. */
 	if (blind && c->direct && c->committed != xiw_flow_kernel_nxt(c->flow))
@@ -126,7 +141,8 @@ bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_s
 		}
 	}
 	s->last_ms = now;
-	if (!s->tries++ || now - s->since_ms < AGAIN_MS)
+	s->tries++;
+	if (now - s->since_ms < AGAIN_MS && !again(c, why))
 		return false;
 	s->tries = 0;
 	give_up(c, why, in_hand);
