@@ -216,11 +216,12 @@ struct xiw_flow {
 
 	/* Line 6: identity. Written once by the library before the flow is published. */
 	struct xiw_flow_key key;
-	__u32 pid;	 /* of the process that owns the slot; claimed by compare-and-swap from 0 */
+	__u32 pid; /* of the process that has the slot, in its own PID namespace; for people */
 	__u32 claim_seq; /* how often the slot has been claimed */
 	__u32 ifindex;
 	__u64 cookie; /* SO_COOKIE of the kernel socket */
-	__u32 reserved6[2];
+	__u32 engine; /* that has the slot, by its number; claimed by compare-and-swap from 0 */
+	__u32 reserved6[1];
 
 	/*
 	 * Line 7: is the stream going on? Written by xiw_ingress, but for `looked`; touched once for each place

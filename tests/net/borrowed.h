@@ -50,7 +50,7 @@ static inline uint64_t slots_used(const struct xiw_table *t)
 	uint64_t count = 0;
 
 	for (unsigned int i = 0; t->flows && i < XIW_MAX_FLOWS; i++)
-		count += t->flows[i].pid != 0;
+		count += t->flows[i].engine != 0;
 	return count;
 }
 

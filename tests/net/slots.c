@@ -4,6 +4,7 @@
  *
  *   slots hold DIR FREE     takes all slots of the table pinned in DIR but FREE, until SIGUSR1
  *   slots used DIR          how many are taken
+ *   slots collect DIR       frees those that nobody has any more, as every engine does at its start; how many
  *   slots idle HOST PORT N  N TCP connections that say nothing, until SIGUSR1
  *   slots send HOST PORT [split] ROUNDS   connections one after the other: some octets in aligned segments, or each
  *                           FPDU in two; the receiver closes first
@@ -75,8 +76,14 @@ static void used(const char *dir)
 
 	open_table(dir);
 	for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++)
-		n += table.flows[i].pid != 0;
+		n += table.flows[i].engine != 0;
 	printf("%u\n", n);
+}
+
+static void collect(const char *dir)
+{
+	open_table(dir);
+	printf("%d\n", xiw_table_collect(&table));
 }
 
 /* ---- the peer ------------------------------------------------------------------------------------ */
@@ -249,6 +256,8 @@ int main(int argc, char **argv)
 		hold(argv[2], port);
 	else if (!strcmp(what, "used"))
 		used(argv[2]);
+	else if (!strcmp(what, "collect"))
+		collect(argv[2]);
 	else if (!strcmp(what, "recv"))
 		receive((uint16_t)atoi(argv[2]));
 	else if (!strcmp(what, "idle") && argc == 5)

@@ -120,14 +120,14 @@ else
 fi
 # ---- the table of flows is full
 # The connection that finds no slot uses the kernel's path, and says why. Here a process that never ends has the rest.
-pid_at=$((5 * 64 + 36)) # struct xiw_flow: in line 5, behind the key
+engine_at=$((6 * 64 + 56)) # struct xiw_flow: in line 6
 receive A
 transmit 1 -r 20
 under_way A 1 direct
-free_slots() { # of the flows that are in nobody's hands: claimed by process 1, or by nobody again
+free_slots() { # of the flows that are in nobody's hands: claimed by engine 1, or by nobody again
 	local used i value
 	used=$(json | sed -n 's/.*"flows":\[{"index":\([0-9]*\).*/\1/p')
-	value=$(for ((i = 0; i < 384; i++)); do ((i == pid_at)) && printf '%d ' "$1" || printf '0 '; done)
+	value=$(for ((i = 0; i < 512; i++)); do ((i == engine_at)) && printf '%d ' "$1" || printf '0 '; done)
 	for ((i = 0; i < 4096; i++)); do
 		((i == used)) || echo "map update pinned $pins/xiw_flows key $((i & 255)) $((i >> 8)) 0 0 value $value"
 	done >"$TMP/batch"

@@ -85,6 +85,19 @@ go_on "$holder" hold
 # None is free; then some are.
 wait_until 10 few
 stop "$recv"
+# Whose a slot is holds across PID namespaces: while the engine lives nobody else takes or collects its slots, and when
+# it has died, also as a zombie, anybody does.
+spawn foreign rcv foreign unshare --pid --fork --kill-child "$slots" hold "$dir" 4086
+wait_until 10 grep -q ready "$TMP/foreign" || fail foreign "not ready: $(cat "$TMP/foreign")"
+before=$(in_ns rcv "$slots" used "$dir")
+expect foreign-not-collected test "$(in_ns rcv "$slots" collect "$dir")" = 0
+expect foreign-kept test "$(in_ns rcv "$slots" used "$dir")" = "$before"
+expect foreign-not-abandoned test "$(in_ns rcv "$slots" collect "$dir")" = 0
+stop "$foreign" KILL
+# shellcheck disable=SC2317
+collected() { in_ns rcv "$slots" collect "$dir" >/dev/null; (($(in_ns rcv "$slots" used "$dir") < 10)); }
+expect foreign-dead-collected wait_until 10 collected
+
 in_ns rcv "$BUILD/xiwarp" unload --force "$IF_RCV" >/dev/null 2>&1
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
 start holder rcv hold hold "$dir" 0

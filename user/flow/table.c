@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <bpf/bpf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
 #include <linux/sock_diag.h>
 #include <netinet/in.h>
+#include <stddef.h>
 #include <netinet/tcp.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "flow/handoff.h"
@@ -21,6 +23,7 @@ static const struct xiw_table no_table = {
 	.queues_fd = -1,
 	.xsks_fd = -1,
 	.socket_fd = -1,
+	.dir_fd = -1,
 };
 
 static int open_map(const char *dir, const char *name, uint32_t value_size, uint32_t entries)
@@ -67,6 +70,50 @@ void xiw_table_none(struct xiw_table *t)
 	*t = no_table;
 }
 
+/* A slot that nobody has but which translates on: no engine, and no pid, is ever that high. */
+#define ABANDONED 0x40000000u
+/* Nobody has it, and nothing is translated: free from the next collection on. */
+#define RETIRED 0x40000001u
+
+static struct flock lock_of(uint32_t engine, short type)
+{
+	return (struct flock){
+		.l_type = type, .l_whence = SEEK_SET, .l_start = engine, .l_len = 1
+	};
+}
+
+/*
+ * An engine lives as long as its lock on the directory of the pins, whoever asks: the number of a process means
+ * nothing in another PID namespace, and comes to another process. Nobody without access to the pins can hold one.
+ */
+static bool engine_lives(const struct xiw_table *t, uint32_t engine)
+{
+	struct flock lock = lock_of(engine, F_WRLCK);
+
+	if (engine >= ABANDONED)
+		return false;
+	return engine == t->me || fcntl(t->dir_fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK;
+}
+
+static int become_engine(struct xiw_table *t, const char *dir)
+{
+	struct flock lock;
+
+	t->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (t->dir_fd < 0)
+		return -errno;
+	do {
+		if (getrandom(&t->me, sizeof(t->me), 0) != sizeof(t->me))
+			return -EAGAIN;
+		t->me &= ABANDONED - 1;
+		lock = lock_of(t->me, F_WRLCK);
+		if (fcntl(t->dir_fd, F_OFD_GETLK, &lock))
+			return -errno;
+	} while (!t->me || lock.l_type != F_UNLCK);
+	lock = lock_of(t->me, F_RDLCK);
+	return fcntl(t->dir_fd, F_OFD_SETLK, &lock) ? -errno : 0;
+}
+
 int xiw_table_open(struct xiw_table *t, const char *dir)
 {
 	int err;
@@ -82,6 +129,8 @@ int xiw_table_open(struct xiw_table *t, const char *dir)
 		err = t->xsks_fd = open_map(dir, "xiw_xsks", 4, XIW_MAX_QUEUES);
 	if (err >= 0)
 		err = t->socket_fd = open_program(dir, "xiw_socket");
+	if (err >= 0)
+		err = become_engine(t, dir);
 	if (err < 0)
 		goto fail;
 	err = -ENOMEM;
@@ -97,7 +146,8 @@ fail:
 
 void xiw_table_close(struct xiw_table *t)
 {
-	const int fds[] = { t->flows_fd, t->index_fd, t->queues_fd, t->xsks_fd, t->socket_fd };
+	const int fds[] = { t->flows_fd, t->index_fd,  t->queues_fd,
+			    t->xsks_fd,	 t->socket_fd, t->dir_fd };
 
 	if (t->flows)
 		munmap(t->flows, sizeof(*t->flows) * XIW_MAX_FLOWS);
@@ -109,60 +159,80 @@ void xiw_table_close(struct xiw_table *t)
 	*t = no_table;
 }
 
-/* A slot that nobody has but which translates on: no pid is ever that high (PID_MAX_LIMIT is 2^22). */
-#define PID_ABANDONED 0x40000000u
-/* Nobody has it, and nothing is translated: free from the next collection on. */
-#define PID_RETIRED 0x40000001u
-
 #define ROOM_QUESTIONS 8 /* to the kernel, when the table is full */
 
-static bool process_lives(uint32_t pid)
+/* From @from to @to, if it still is @from's; `pid` follows, for those who only read. */
+static bool hand_over(struct xiw_flow *f, uint32_t from, uint32_t to)
 {
-	return pid && (kill((pid_t)pid, 0) == 0 || errno == EPERM);
+	if (!__atomic_compare_exchange_n(&f->engine, &from, to, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
+		return false;
+	__atomic_store_n(&f->pid, to && to < ABANDONED ? (uint32_t)getpid() : to, __ATOMIC_RELEASE);
+	return true;
+}
+
+static void give_away(struct xiw_flow *f, uint32_t to)
+{
+	/* In this order: free to be claimed last. */
+	__atomic_store_n(&f->pid, to, __ATOMIC_RELEASE);
+	__atomic_store_n(&f->engine, to, __ATOMIC_RELEASE);
+}
+
+static uint32_t engine_of(const struct xiw_table *t, uint32_t index)
+{
+	return __atomic_load_n(&t->flows[index].engine, __ATOMIC_ACQUIRE);
+}
+
+/* All of a free slot but the word that says whose it is, which another process may be looking at. */
+static void clear(struct xiw_flow *f, const struct xiw_flow_key *key)
+{
+	uint32_t epoch = xiw_owner_epoch(f->owner), claims = f->claim_seq;
+	size_t behind = offsetof(struct xiw_flow, engine) + sizeof(f->engine);
+	struct xiw_flow fresh = {
+		/* The epoch goes on across tenants: a late frame of the last one must stay late. */
+		.owner = xiw_owner_pack(0, epoch + 1, XIW_PATH_NONE),
+		.kernel_nxt = ~0ull, /* names no epoch */
+		.key = *key,
+		.pid = (uint32_t)getpid(),
+		.claim_seq = claims + 1,
+	};
+
+	memcpy(f, &fresh, offsetof(struct xiw_flow, engine));
+	memset((uint8_t *)f + behind, 0, sizeof(*f) - behind);
+}
+
+/* What the connection before counted and saw is not the new one's. */
+static void adopt(struct xiw_flow *f)
+{
+	f->claim_seq++;
+	f->kernel_segs = f->control_segs = f->kernel_octets = 0;
+	f->direct_segs = f->direct_octets = f->went_direct = 0;
+	memset(f->why, 0, sizeof(f->why));
+	f->ece = f->ts_recent = f->beyond = f->run_end = f->run_len = 0;
 }
 
 int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)
 {
-	uint32_t me = (uint32_t)getpid(), index, i;
+	uint32_t index, i;
 	struct xiw_flow *f;
 
 	if (!bpf_map_lookup_elem(t->index_fd, key, &index) && index < XIW_MAX_FLOWS) {
-		uint32_t pid = __atomic_load_n(&t->flows[index].pid, __ATOMIC_ACQUIRE);
+		uint32_t engine = engine_of(t, index);
 
 		f = &t->flows[index];
-		if (process_lives(pid))
+		if ((engine && engine_lives(t, engine)) || !hand_over(f, engine, t->me))
 			return -EBUSY;
-		if (!__atomic_compare_exchange_n(&f->pid, &pid, me, false, __ATOMIC_ACQ_REL,
-						 __ATOMIC_ACQUIRE))
-			return -EBUSY;
-		f->claim_seq++;
-		/* Counters are the new connection's. */
-		f->kernel_segs = f->control_segs = f->kernel_octets = 0;
-		f->direct_segs = f->direct_octets = f->went_direct = 0;
-		memset(f->why, 0, sizeof(f->why));
-		/* And nothing of what the old one had seen holds for the new one. */
-		f->ece = f->ts_recent = f->beyond = f->run_end = f->run_len = 0;
+		adopt(f);
 		*skew = xiw_flow_settle(f);
 		return (int)index;
 	}
 	for (i = 0; i < XIW_MAX_FLOWS; i++) {
-		uint32_t nobody = 0;
-
 		index = (t->hint + i) % XIW_MAX_FLOWS;
 		f = &t->flows[index];
-		if (!__atomic_compare_exchange_n(&f->pid, &nobody, me, false, __ATOMIC_ACQ_REL,
-						 __ATOMIC_ACQUIRE))
+		if (!hand_over(f, 0, t->me))
 			continue;
 		t->hint = index + 1;
-		uint32_t epoch = xiw_owner_epoch(f->owner), claims = f->claim_seq;
-
-		/* The epoch goes on across tenants: a late frame of the last one must stay late. */
-		memset(f, 0, sizeof(*f));
-		f->pid = me;
-		f->claim_seq = claims + 1;
-		f->key = *key;
-		f->kernel_nxt = ~0ull; /* names no epoch */
-		f->owner = xiw_owner_pack(0, epoch + 1, XIW_PATH_NONE);
+		clear(f, key);
 		*skew = 0;
 		return (int)index;
 	}
@@ -183,13 +253,13 @@ static void forget(struct xiw_table *t, uint32_t index)
 		bpf_map_delete_elem(t->index_fd, &t->flows[index].key);
 }
 
-static void release(struct xiw_table *t, uint32_t index, uint32_t pid)
+static void release(struct xiw_table *t, uint32_t index, uint32_t to)
 {
 	struct xiw_flow *f = &t->flows[index];
 
 	__atomic_store_n(&f->owner, xiw_owner_pack(0, xiw_owner_epoch(f->owner) + 1, XIW_PATH_NONE),
 			 __ATOMIC_RELEASE);
-	__atomic_store_n(&f->pid, pid, __ATOMIC_RELEASE);
+	give_away(f, to);
 }
 
 void xiw_table_remove(struct xiw_table *t, uint32_t index)
@@ -201,32 +271,31 @@ void xiw_table_remove(struct xiw_table *t, uint32_t index)
 void xiw_table_retire(struct xiw_table *t, uint32_t index)
 {
 	forget(t, index);
-	release(t, index, PID_RETIRED);
+	release(t, index, RETIRED);
 }
 
 void xiw_table_abandon(struct xiw_table *t, uint32_t index)
 {
 	t->left[index] = ++t->leaves;
-	__atomic_store_n(&t->flows[index].pid, PID_ABANDONED, __ATOMIC_RELEASE);
+	give_away(&t->flows[index], ABANDONED);
 }
 
 /*
  * A peer may use the same addresses again at any time: then its SYN, and all that follows, is translated by
  * what this slot says, and the slot must stay. So the question is asked again when the slot is out of the index.
  */
-static bool collect(struct xiw_table *t, uint32_t index, uint32_t pid, bool (*done)(int state))
+static bool collect(struct xiw_table *t, uint32_t index, uint32_t from, bool (*done)(int state))
 {
 	struct xiw_flow *f = &t->flows[index];
 
 	if (!done(xiw_flow_socket_state(&f->key)))
 		return false;
 	/* Claim it first, so that nobody else adopts what is being removed. */
-	if (!__atomic_compare_exchange_n(&f->pid, &pid, (uint32_t)getpid(), false, __ATOMIC_ACQ_REL,
-					 __ATOMIC_ACQUIRE))
+	if (!hand_over(f, from, t->me))
 		return false;
 	forget(t, index);
 	if (!done(xiw_flow_socket_state(&f->key)) && !xiw_table_insert(t, index)) {
-		__atomic_store_n(&f->pid, pid, __ATOMIC_RELEASE);
+		give_away(f, from);
 		return false;
 	}
 	release(t, index, 0);
@@ -251,14 +320,13 @@ bool xiw_table_make_room(struct xiw_table *t)
 		uint32_t oldest = XIW_MAX_FLOWS;
 
 		for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++) {
-			if (__atomic_load_n(&t->flows[i].pid, __ATOMIC_ACQUIRE) == PID_ABANDONED &&
-			    t->left[i] >= after &&
+			if (engine_of(t, i) == ABANDONED && t->left[i] >= after &&
 			    (oldest == XIW_MAX_FLOWS || t->left[i] < t->left[oldest]))
 				oldest = i;
 		}
 		if (oldest == XIW_MAX_FLOWS)
 			return false;
-		if (collect(t, oldest, PID_ABANDONED, is_over))
+		if (collect(t, oldest, ABANDONED, is_over))
 			return true;
 		after = t->left[oldest] + 1;
 	}
@@ -279,27 +347,22 @@ void xiw_table_take_over(struct xiw_table *t)
 /* What XDP and the rings still had of its frames has been seen since. */
 static bool collect_retired(struct xiw_table *t, uint32_t index)
 {
-	uint32_t pid = PID_RETIRED;
-
-	return __atomic_compare_exchange_n(&t->flows[index].pid, &pid, 0, false, __ATOMIC_ACQ_REL,
-					   __ATOMIC_ACQUIRE);
+	return hand_over(&t->flows[index], RETIRED, 0);
 }
 
 int xiw_table_collect(struct xiw_table *t)
 {
-	uint32_t me = (uint32_t)getpid();
 	int n = 0;
 
 	for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++) {
-		uint32_t pid = __atomic_load_n(&t->flows[i].pid, __ATOMIC_ACQUIRE);
+		uint32_t engine = engine_of(t, i);
 
-		if (!pid || pid == me || process_lives(pid))
+		if (!engine || engine_lives(t, engine))
 			continue;
-		if (collect_retired(t, i) || collect(t, i, pid, is_gone))
+		if (collect_retired(t, i) || collect(t, i, engine, is_gone))
 			n++;
 		else /* for xiw_table_collect_some() */
-			__atomic_compare_exchange_n(&t->flows[i].pid, &pid, PID_ABANDONED, false,
-						    __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+			hand_over(&t->flows[i], engine, ABANDONED);
 	}
 	return n;
 }
@@ -314,13 +377,13 @@ bool xiw_table_collect_some(struct xiw_table *t, unsigned int most)
 
 		if (collect_retired(t, i))
 			continue;
-		if (__atomic_load_n(&t->flows[i].pid, __ATOMIC_ACQUIRE) != PID_ABANDONED)
+		if (engine_of(t, i) != ABANDONED)
 			continue;
 		if (!most)
 			return true;
 		most--;
 		t->next = i + 1;
-		left |= !collect(t, i, PID_ABANDONED, is_gone);
+		left |= !collect(t, i, ABANDONED, is_gone);
 	}
 	return left;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * The flow table of one interface: the pinned maps, mapped into memory, and the slots in it. Processes
- * share a table; a slot belongs to the process whose pid it carries.
+ * share a table; a slot belongs to the engine whose number it carries, for as long as that lives.
  */
 #ifndef XIW_FLOW_TABLE_H
 #define XIW_FLOW_TABLE_H
@@ -15,6 +15,8 @@
 struct xiw_table {
 	int flows_fd, index_fd, queues_fd, xsks_fd;
 	int socket_fd;		      /* the program xiw_socket */
+	int dir_fd;		      /* where they are pinned, with this engine's lock */
+	uint32_t me;		      /* whose slots are this engine's */
 	struct xiw_flow *flows;	      /* XIW_MAX_FLOWS, shared with BPF */
 	struct xiw_queue *queues;     /* XIW_MAX_QUEUES, shared with BPF */
 	uint32_t hint;		      /* where to look for a free slot */
