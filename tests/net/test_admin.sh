@@ -199,4 +199,31 @@ arrived pid-arrives
 stop "$server"
 expect pid-unload-then run rcv unload "$IF_RCV"
 expect pid-off off rcv "$IF_RCV"
+
+# ---- time namespaces: the watchdog fires when the receiver stands still, and only then
+watchdog() { run rcv status --json "$IF_RCV" | sed -n 's/.*"watchdog":\([0-9]*\).*/\1/p' | head -n 1; }
+receiver() { pgrep -P "$server"; }
+fired() { (($(watchdog) > $1)); }
+uptime=$(cut -d. -f1 /proc/uptime)
+# beats: the receiver's last word to the watchdog is of about now, by the clock that BPF programs have.
+beats() {
+	local beat now
+	beat=$(bpftool map lookup pinned "$pins/xiw_queues" key 0 0 0 0 | sed -n 's/.*"beat_ns": \([0-9]*\).*/\1/p')
+	now=$(cut -d. -f1 /proc/uptime)
+	((beat / 1000000000 > now - uptime / 4 && beat / 1000000000 < now + uptime / 4))
+}
+for lead in -$((uptime / 2)) $((uptime / 2)); do
+	name=time-behind
+	((lead > 0)) && name=time-ahead
+	expect "$name-load" run rcv load "$IF_RCV"
+	transfer "$name-direct" unshare --time --monotonic "$lead" --fork --kill-child
+	expect "$name-beats" beats
+	kill -STOP "$(receiver)"
+	kill -CONT "$sender"
+	expect "$name-watchdog" wait_until 10 fired 0
+	kill -CONT "$(receiver)"
+	arrived "$name-arrives"
+	stop "$server"
+	expect "$name-unload" run rcv unload "$IF_RCV"
+done
 finish

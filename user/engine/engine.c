@@ -14,15 +14,6 @@
 
 #define LEAVE_BATCHES 8
 
-void xiw_look_at_clock(struct xiw_engine *e)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	e->now_ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	e->now_ms = e->now_ns / 1000000;
-}
-
 void xiw_wake_at(struct xiw_engine *e, uint64_t ms)
 {
 	if (ms < e->next_scan_ms)
@@ -147,9 +138,9 @@ bool xiw_poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
 	/* No beat: if this lasts, the watchdog moves the stream to where a window can close. */
 	if (xiw_cq_room(e) <= XIW_CQ_RESERVE)
 		return true;
-	__atomic_store_n(&q->shared->beat_ns, e->now_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&q->shared->beat_ns, xiw_bpf_clock(e), __ATOMIC_RELAXED);
 	if (!xiw_direct_poll(e, q)) {
-		__atomic_store_n(&q->shared->drained_ns, e->now_ns, __ATOMIC_RELEASE);
+		__atomic_store_n(&q->shared->drained_ns, xiw_bpf_clock(e), __ATOMIC_RELEASE);
 		return false;
 	}
 	settle(e);

@@ -479,6 +479,7 @@ struct xiw_engine {
 	struct xiw_conn *slotless, **slotless_end; /* would go direct, but the flow table is full */
 
 	uint64_t now_ms, now_ns;
+	int64_t clock_lead;    /* of this process's clock before that of the BPF programs, in ns */
 	uint64_t next_scan_ms; /* the wheel and abandoned slots are looked at when this has come */
 	uint64_t wheel_ms;     /* everything up to here was looked at */
 	struct xiw_conn *wheel[XIW_WHEEL];
@@ -526,6 +527,14 @@ static inline uint32_t xiw_cq_room(const struct xiw_engine *e)
 void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status);
 void xiw_wake_at(struct xiw_engine *e, uint64_t ms);
 void xiw_look_at_clock(struct xiw_engine *e);
+/* How far a time namespace has moved this process's CLOCK_MONOTONIC; BPF programs know the host's alone. */
+int64_t xiw_clock_lead(void);
+
+/* Every time that BPF programs are to compare with theirs is this one. */
+static inline uint64_t xiw_bpf_clock(const struct xiw_engine *e)
+{
+	return e->now_ns - (uint64_t)e->clock_lead;
+}
 void xiw_dirty(struct xiw_conn *c);
 static inline void xiw_segment_dropped(struct xiw_conn *c)
 {

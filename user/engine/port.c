@@ -233,6 +233,7 @@ static int open_queues(struct xiw_engine *e, struct xiw_port *p, char *why, size
 	if (!p->queues)
 		return -ENOMEM;
 	memset(p->queues, 0, p->nqueues * sizeof(*p->queues));
+	e->clock_lead = xiw_clock_lead();
 	for (uint32_t i = 0; i < p->nqueues; i++) {
 		struct xiw_rxq *q = &p->queues[i];
 		struct xiw_xsk_opts opts = { p->ifname, i, e->opts.frames, jumbo, patient };
@@ -249,7 +250,7 @@ static int open_queues(struct xiw_engine *e, struct xiw_port *p, char *why, size
 		q->port = p;
 		q->batch = jumbo ? XIW_BATCH / 4 : XIW_BATCH;
 		q->shared = &p->table.queues[i];
-		q->shared->beat_ns = q->shared->drained_ns = e->now_ns;
+		q->shared->beat_ns = q->shared->drained_ns = xiw_bpf_clock(e);
 	}
 	return 0;
 }
