@@ -4,12 +4,13 @@
  * as Responder, DDP and RDMAP, all at once. XIW_EV_CLOSED comes once, as the last event, in the time that conn.h
  * gives, and not before what had arrived was delivered.
  *
- *   ends kernel|direct HERE THERE THERE-TOO NAMESPACE VANISH
+ *   ends kernel|direct IF HERE THERE THERE-TOO NAMESPACE VANISH [CELL]
  *
- * HERE is our address, THERE the peers', which have sockets in NAMESPACE (a path); the command VANISH takes THERE-TOO
+ * IF is the interface, HERE our address, THERE the peers', which have sockets in NAMESPACE (a path); the command VANISH takes THERE-TOO
  * away. Prints PASS and FAIL lines.
  */
 #include "tests/net/ends.h"
+#include "tests/net/ends_table.h"
 
 /* Options of all connections. */
 #define STARTUP_MS 4000u /* not to be taken for ONCE */
@@ -25,49 +26,6 @@
 #define LAST_LEN (1u << 20) /* a last streaming message that fills any window */
 #define CELLS_MAX 256
 #define PORT 21000
-
-/* When CLOSED is due, counted from what the peer did. */
-enum bound {
-	NEVER, /* no such cell, or no business of the library's */
-	ONCE,
-	STARTUP,
-	CLOSE,
-	USER,
-	KEEP,
-	APPLICATION, /* the connection lives: the application closes after IDLE_MS; then as CLOSE */
-};
-
-static const struct {
-	const char *name;
-	const char *roles; /* i, r: DDP; I, R: RDMAP */
-	enum bound bound[ACTS];
-} states[STATES] = {
-	/*					    SILENT       UNREAD       VANISH   HALFCLOSE RESET TERMINATE */
-	[CONNECTING] = { "connecting", "i", { STARTUP, NEVER, NEVER, NEVER, ONCE, NEVER } },
-	[REQUESTED] = { "requested", "iI", { STARTUP, NEVER, STARTUP, ONCE, ONCE, NEVER } },
-	[LISTENING] = { "listening", "rR", { STARTUP, NEVER, STARTUP, ONCE, ONCE, NEVER } },
-	[DECIDING] = { "deciding", "r", { NEVER, NEVER, KEEP, ONCE, ONCE, NEVER } },
-	[REVIEWING] = { "reviewing", "i", { NEVER, NEVER, KEEP, ONCE, ONCE, NEVER } },
-	[REJECTED] = { "rejected", "r", { NEVER, STARTUP, USER, STARTUP, ONCE, NEVER } },
-	[REPLYING] = { "replying", "r", { NEVER, STARTUP, USER, STARTUP, ONCE, NEVER } },
-	[RTR] = { "rtr", "rR", { STARTUP, STARTUP, STARTUP, ONCE, ONCE, NEVER } },
-	[RTR_CLOSED] = { "rtr-closed", "rR", { ONCE, ONCE, ONCE, ONCE, ONCE, NEVER } },
-	[IDLE] = { "idle", "irIR", { APPLICATION, APPLICATION, KEEP, ONCE, ONCE, NEVER } },
-	[HALF] = { "half-fpdu", "irR", { APPLICATION, APPLICATION, KEEP, ONCE, ONCE, NEVER } },
-	[SENDING] = { "sending", "irR", { APPLICATION, USER, USER, ONCE, ONCE, NEVER } },
-	[CLOSING] = { "closing", "irIR", { CLOSE, CLOSE, CLOSE, ONCE, ONCE, NEVER } },
-	[CLOSING_ALL] = { "closing-all", "irR", { CLOSE, CLOSE, CLOSE, ONCE, ONCE, NEVER } },
-	[FAILED] = { "failed", "irIR", { CLOSE, CLOSE, CLOSE, ONCE, ONCE, NEVER } },
-	[FAILED_ALL] = { "failed-all", "ir", { CLOSE, CLOSE, CLOSE, ONCE, ONCE, NEVER } },
-	[ANSWERS] = { "answers", "IR", { APPLICATION, USER, USER, ONCE, ONCE, ONCE } },
-	[ANSWERS_BAD] = { "answers-bad", "IR", { CLOSE, CLOSE, CLOSE, ONCE, ONCE, ONCE } },
-	[READING] = { "reading", "IR", { CLOSE, CLOSE, CLOSE, ONCE, ONCE, ONCE } },
-};
-
-static const char *const acts[ACTS] = {
-	[SILENT] = "silent",	    [UNREAD] = "unread", [VANISH] = "vanishes",
-	[HALFCLOSE] = "half-close", [RESET] = "reset",	 [TERMINATE_FIN] = "terminate-fin",
-};
 
 static struct cell cells[CELLS_MAX];
 static unsigned int ncells;
@@ -162,6 +120,17 @@ static void on_request(struct cell *c)
 		app_close(c);
 }
 
+/* What only receives was on the direct path when the peer did what it did. */
+static void note_path(struct cell *c)
+{
+	struct xiw_conn_info info;
+
+	if (path != XIW_USE_DIRECT || (c->state != IDLE && c->state != CLOSING))
+		return;
+	xiw_conn_info(c->conn, &info, sizeof(info));
+	c->never_direct = !info.went_direct;
+}
+
 static void handle(const struct xiw_completion *done)
 {
 	struct cell *c = &cells[0];
@@ -194,6 +163,7 @@ static void handle(const struct xiw_completion *done)
 		app_close(c);
 		break;
 	case XIW_EV_CLOSED:
+		note_path(c);
 		c->closed++;
 		c->status = done->status;
 		c->ended = now_ms();
@@ -333,6 +303,8 @@ static const char *wrong(const struct cell *c)
 		return "events behind CLOSED";
 	if (c->closed != 1)
 		return c->closed ? "CLOSED more than once" : "no CLOSED";
+	if (c->never_direct)
+		return "not direct";
 	if (wants_writes(c) && c->written != WRITES) {
 		snprintf(why, sizeof(why), "%u of %u Writes delivered", c->written, WRITES);
 		return why;
@@ -444,6 +416,17 @@ static void clean_up(unsigned int before)
 			xiw_conn_free(cells[i].conn);
 }
 
+/* A slot is the connection's; the kernel's socket may need it for a while, but then it is nobody's. */
+static void check_slots(const char *ifname)
+{
+	struct xiw_status status = {};
+	int err = xiw_status_read(ifname, NULL, &status, sizeof(status));
+
+	printf("%s direct-slots: %d, %u connections\n", err || status.flows ? "FAIL" : "PASS", err,
+	       status.flows);
+	failures += err || status.flows;
+}
+
 int main(int argc, char **argv)
 {
 	struct xiw_region_opts ro = { .size = sizeof(ro),
@@ -453,18 +436,18 @@ int main(int argc, char **argv)
 	struct xiw_region *region;
 	unsigned int before;
 
-	if (argc < 7 || argc > 8) {
-		fprintf(stderr,
-			"usage: ends kernel|direct HERE THERE THERE-TOO NAMESPACE VANISH [CELL]\n");
+	if (argc < 8 || argc > 9) {
+		fprintf(stderr, "usage: ends kernel|direct IF HERE THERE THERE-TOO NAMESPACE "
+				"VANISH [CELL]\n");
 		return 2;
 	}
 	path = strcmp(argv[1], "direct") ? XIW_USE_KERNEL : XIW_USE_DIRECT;
-	here = argv[2];
-	there[0] = argv[3];
-	there[1] = argv[4];
+	here = argv[3];
+	there[0] = argv[4];
+	there[1] = argv[5];
 	peer.crc = true;
 	ns_here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	ns_there = open(argv[5], O_RDONLY | O_CLOEXEC);
+	ns_there = open(argv[6], O_RDONLY | O_CLOEXEC);
 	memory = calloc(1, SOURCE_LEN);
 	source = calloc(1, SOURCE_LEN);
 	if (ns_here < 0 || ns_there < 0 || !memory || !source || xiw_engine_create(&eo, &engine) ||
@@ -477,12 +460,14 @@ int main(int argc, char **argv)
 		if (xiw_engine_prepare(engine, (struct sockaddr *)&a, why, sizeof(why)))
 			die("%s", why);
 	}
-	fill_cells(argv[7]);
+	fill_cells(argv[8]);
 	before = descriptors();
 	for (unsigned int i = 0; i < ncells; i++)
 		(cells[i].initiator ? open_initiator : open_responder)(&cells[i]);
-	run(argv[6]);
+	run(argv[7]);
 	clean_up(before);
+	if (path == XIW_USE_DIRECT)
+		check_slots(argv[2]);
 	xiw_region_free(region);
 	xiw_engine_destroy(engine);
 	return failures > 0;

@@ -74,7 +74,7 @@ struct cell {
 	/* The library's. */
 	struct xiw_conn *conn;
 	struct xiw_rdma *rdma;
-	bool ready, app_closed, told;
+	bool ready, app_closed, never_direct;
 	unsigned int written, closed, after; /* after: events behind CLOSED */
 	int status;
 	uint64_t ended;
