@@ -125,7 +125,7 @@ static void note_path(struct cell *c)
 {
 	struct xiw_conn_info info;
 
-	if (path != XIW_USE_DIRECT || (c->state != IDLE && c->state != CLOSING))
+	if (path != XIW_USE_DIRECT || c->state != IDLE)
 		return;
 	xiw_conn_info(c->conn, &info, sizeof(info));
 	c->never_direct = !info.went_direct;

@@ -106,7 +106,8 @@ static void peer_connect(void)
 	for (int i = 0; i < 500 && !connected; i++)
 		run(5, true);
 	if (recv(peer.fd, got, sizeof(got), MSG_WAITALL) != sizeof(got))
-		die_errno("no Reply");
+		die("no Reply: connection %p, connected %d, closed %d, status %d", (void *)conn,
+		    connected, closed_told, status);
 }
 
 /* Sends of nothing, or Writes of an octet. The application takes no completion meanwhile. */
@@ -232,6 +233,21 @@ static const struct startup_case held_cases[] = {
 	{ "alive", lives, 0 },
 };
 
+/* The kernel takes its time to let go of the queues of the engine before. */
+static void prepare_direct(void)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	char why[96] = "";
+
+	inet_pton(AF_INET, here, &a.sin_addr);
+	for (int i = 0; i < 200; i++) {
+		if (!xiw_engine_prepare(engine, (struct sockaddr *)&a, why, sizeof(why)))
+			return;
+		run(20, true);
+	}
+	die("no direct path: %s", why);
+}
+
 static const char *one(int i)
 {
 	struct xiw_engine_opts eo = { .size = sizeof(eo), .cq_entries = CQ, .app_ring_fd = -1 };
@@ -254,6 +270,8 @@ static const char *one(int i)
 	    xiw_region_register(engine, memory, sizeof(memory), &ro, &region) ||
 	    xiw_listen(engine, (struct sockaddr *)&a, sizeof(a), &o, &listener))
 		die("cannot begin");
+	if (peer.direct)
+		prepare_direct();
 	why = held_cases[i].run(held_cases[i].arg);
 	xiw_conn_free(conn);
 	xiw_listener_free(listener);

@@ -59,6 +59,7 @@ enum xiw_opt_key {
 	XIW_OPT_FORMAT,
 	XIW_OPT_RTR,
 	XIW_OPT_CREATE,
+	XIW_OPT_PEER_TIMEOUT,
 
 	/* Those that are letters have that as their short form. */
 	XIW_OPT_LETTERS = 'A',
@@ -91,6 +92,7 @@ struct xiw_args {
 	double watch;
 	uint64_t size;
 	uint32_t stag, queues, first_msn, recv_size;
+	uint32_t peer_timeout; /* seconds; 0: the default */
 	uint8_t rev;
 	bool stag_given;
 	bool server, client, validate, verbose, persistent;
@@ -118,6 +120,12 @@ extern const struct xiw_cmd *const xiw_cmds[]; /* ends with NULL */
 extern const struct xiw_opt xiw_global_opts[];
 
 /* Options that several commands take: parts of their tables. */
+#define XIW_OPT_ENTRY_PEER_TIMEOUT                                                                 \
+	{                                                                                          \
+		XIW_OPT_PEER_TIMEOUT, "peer-timeout", "SECONDS",                                   \
+			"end a connection whose peer gives no sign of life for so long, though "   \
+			"asked for one, or does not read; default 30"                              \
+	}
 #define XIW_OPTS_RECEIVER                                                                          \
 	{ XIW_OPT_LISTEN, "listen", "ADDR[:PORT]",                                                 \
 	  "where to listen; default: any address, port " XIW_PORT },                               \
@@ -127,6 +135,7 @@ extern const struct xiw_opt xiw_global_opts[];
 		  "direct); default auto" },                                                       \
 		{ XIW_OPT_ONCE, "once", NULL,                                                      \
 		  "end after the first connection, also if its startup fails" },                   \
+		XIW_OPT_ENTRY_PEER_TIMEOUT,                                                        \
 	{                                                                                          \
 		XIW_OPT_TRUST_CHECKSUM, "trust-checksum", NULL,                                    \
 			"do not verify TCP checksums on the direct path: the interface has done "  \
@@ -219,6 +228,9 @@ int xiw_caps_drop(const char *cmd, bool direct, enum xiw_caps_files files, const
  */
 int xiw_prepare(const struct xiw_args *args, struct xiw_engine *engine,
 		const struct sockaddr *addr);
+
+/* A peer that vanished is to be noticed by --peer-timeout: sets the connections' limits. */
+void xiw_peer_timeout(const struct xiw_args *args, struct xiw_conn_opts *opts);
 
 /* Prints why xiw_engine_create() failed; returns an exit code. */
 int xiw_engine_failed(int err);

@@ -349,9 +349,18 @@ static int listen_patiently(struct xiw_engine *engine, const struct addrinfo *ai
 	return err;
 }
 
-int xiw_receiver_open(const struct xiw_args *args, const struct xiw_conn_opts *opts,
+void xiw_peer_timeout(const struct xiw_args *args, struct xiw_conn_opts *opts)
+{
+	unsigned int ms = (args->peer_timeout ? args->peer_timeout : 30) * 1000;
+
+	opts->keepalive_ms = ms / 2;
+	opts->user_timeout_ms = opts->close_timeout_ms = ms;
+}
+
+int xiw_receiver_open(const struct xiw_args *args, const struct xiw_conn_opts *given,
 		      struct xiw_engine **engine, struct xiw_listener **listener)
 {
+	struct xiw_conn_opts opts = *given;
 	struct xiw_engine_opts eopts = {
 		.size = sizeof(eopts),
 		.app_ring_fd = -1,
@@ -370,7 +379,8 @@ int xiw_receiver_open(const struct xiw_args *args, const struct xiw_conn_opts *o
 		freeaddrinfo(list);
 		return xiw_engine_failed(err);
 	}
-	err = listen_patiently(*engine, list, opts, listener);
+	xiw_peer_timeout(args, &opts);
+	err = listen_patiently(*engine, list, &opts, listener);
 	if (err)
 		code = listen_failed(*where ? where : "port " XIW_PORT, err);
 	else

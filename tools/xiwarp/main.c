@@ -98,6 +98,11 @@ static int set_number(const struct xiw_opt *opt, const char *value, struct xiw_a
 		if (!parse_number(value, false, INT32_MAX, &a->count))
 			return bad_value(opt, value, "a number up to 2147483647");
 		return 0;
+	case XIW_OPT_PEER_TIMEOUT:
+		if (!parse_number(value, false, 86400, &n) || !n)
+			return bad_value(opt, value, "a number from 1 to 86400");
+		a->peer_timeout = n;
+		return 0;
 	case XIW_OPT_QUEUES:
 		if (!parse_number(value, false, 256, &n) || !n)
 			return bad_value(opt, value, "a number from 1 to 256");

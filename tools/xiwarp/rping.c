@@ -233,6 +233,7 @@ static int open_client(struct rpings *s, const struct addrinfo *ai)
 		opts.enhanced = true;
 	}
 	xiw_addr_name((const void *)ai->ai_addr, p->name);
+	xiw_peer_timeout(args, &opts);
 	err = xiw_connect(s->engine, ai->ai_addr, ai->ai_addrlen, &opts, &conn);
 	if (err) {
 		free(p);
@@ -372,6 +373,7 @@ static const struct xiw_opt rping_opts[] = {
 	  "(refuse what cannot go direct); default auto" },
 	{ XIW_OPT_TRUST_CHECKSUM, "trust-checksum", NULL,
 	  "do not verify TCP checksums on the direct path" },
+	XIW_OPT_ENTRY_PEER_TIMEOUT,
 	{ 0, NULL, NULL, NULL },
 };
 
