@@ -81,7 +81,11 @@ struct xiw_conn_opts {
 	 * more with Rev 1, client and server, depths left to the ULPs (section 10). Not for xiw_conn_from_fd().
 	 */
 	bool fall_back;
-	uint16_t ird, ord; /* RDMA Reads at once, inbound and outbound: 14 bits, or XIW_DEPTH_ULP */
+	/*
+	 * RDMA Reads at once, inbound and outbound: 14 bits, or XIW_DEPTH_ULP. Both 0: those of xiw_rdma_attach(), if that
+	 * comes in time (for an Initiator right after xiw_connect()), else none.
+	 */
+	uint16_t ird, ord;
 	uint16_t reserved[3]; /* 0 */
 
 	/*
@@ -155,7 +159,10 @@ XIW_API int xiw_conn_from_fd(struct xiw_engine *engine, int fd, bool initiator,
 /*
  * Answer XIW_EV_REQUEST, or XIW_EV_REPLY (then without Private Data). -EINVAL: Private Data too long, at
  * most 508 octets if the Request has RFC 6581's data; -ENOTCONN: not waiting for an answer.
- * XIW_EV_CONNECTED follows; at a peer-to-peer Responder when the Initiator is ready (RFC 6581 section 9.2).
+ * XIW_EV_CONNECTED follows; at a peer-to-peer Responder when the Initiator is ready (RFC 6581 section 9.2). If it was
+ * to be the direct path or none (XIW_USE_DIRECT) and there is none, XIW_EV_CLOSED with -ENOTSUP follows instead. A
+ * peer that negotiates by RFC 6581 is told so first, by a Terminate message (section 9.3), for which a Responder waits
+ * until the peer has sent an FPDU (RFC 5044 section 7.1.2 rule 4), but not longer than startup_timeout_ms.
  */
 XIW_API int xiw_conn_accept(struct xiw_conn *conn, const void *private_data, size_t len);
 XIW_API int xiw_conn_reject(struct xiw_conn *conn, const void *private_data, size_t len);
@@ -163,7 +170,8 @@ XIW_API int xiw_conn_reject(struct xiw_conn *conn, const void *private_data, siz
 /*
  * In answer to XIW_EV_REQUEST, before accepting or rejecting: other depths than those of the listener's
  * opts. What is accepted has ORD reduced to the peer's IRD; what is rejected tells the peer the ORD that is
- * required (RFC 6581 section 9.1). -EINVAL, -ENOTCONN as above.
+ * required (RFC 6581 section 9.1). Before or after xiw_rdma_attach(), whose stream keeps what this promises.
+ * -EINVAL, -ENOTCONN as above; -ENOMEM.
  */
 XIW_API int xiw_conn_set_depths(struct xiw_conn *conn, uint16_t ird, uint16_t ord);
 

@@ -45,8 +45,9 @@ struct xiw_rdma_opts {
 	size_t size;		 /* sizeof(struct xiw_rdma_opts) */
 	unsigned int send_depth; /* operations posted and not complete; 0: 64 */
 	/*
-	 * RDMA Reads at once, inbound and outbound; 0: 16. Where RFC 6581 negotiates these (xiw_conn_opts.ird
-	 * and .ord), what was agreed is used instead, unless that leaves it to the ULP.
+	 * RDMA Reads at once, inbound and outbound, at most 16382; 0: 16. Where RFC 6581 negotiates these, it is with
+	 * these, if the connection's options leave both at 0 and xiw_conn_set_depths() was not called, or else
+	 * with those; and what was agreed is used, unless that leaves it to the ULP.
 	 */
 	uint16_t ird, ord;
 };

@@ -41,7 +41,9 @@ static struct end {
 		char ops[OPS_MAX +
 			 1]; /* posted when connected: s S v V sends, w write, r read, f fenced send, T */
 		int len; /* of each */
-		int ird, ord, rtr, rev, markers, depth, setird;
+		int ird, ord, rtr, rev, markers, depth;
+		int set_ird, set_ord; /* unless negative, when the Request has come */
+		int set_first;	      /* and before the stream is attached */
 		/*
 		 * The first Send: r the READ region goes; R and another gets its STag; W likewise for WRITE; n READ has no
 		 * rights; i INV's STag again; T terminate; c close; C that, and r.
@@ -132,15 +134,21 @@ static void take_word(void *ctx, const char *key, const char *value)
 static bool take_line(void)
 {
 	static const struct number numbers[] = {
-		{ "port", &e.line.port },	{ "len", &e.line.len },
-		{ "ird", &e.line.ird },		{ "ord", &e.line.ord },
-		{ "rtr", &e.line.rtr },		{ "rev", &e.line.rev },
-		{ "markers", &e.line.markers }, { "depth", &e.line.depth },
-		{ "setird", &e.line.setird },
+		{ "port", &e.line.port },
+		{ "len", &e.line.len },
+		{ "ird", &e.line.ird },
+		{ "ord", &e.line.ord },
+		{ "rtr", &e.line.rtr },
+		{ "rev", &e.line.rev },
+		{ "markers", &e.line.markers },
+		{ "depth", &e.line.depth },
+		{ "setird", &e.line.set_ird },
+		{ "setord", &e.line.set_ord },
+		{ "setfirst", &e.line.set_first },
 	};
 
 	e.line = (struct line){
-		.role = 'r', .len = 100, .ird = 4, .ord = 4, .rev = 2, .setird = -1
+		.role = 'r', .len = 100, .ird = 4, .ord = 4, .rev = 2, .set_ird = -1, .set_ord = -1
 	};
 	return take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), take_word, NULL);
 }
@@ -176,6 +184,14 @@ static void post_ops(const char *ops)
 		if (err && !e.post_error)
 			e.post_error = err;
 	}
+}
+
+static void set_depths(struct xiw_conn *c)
+{
+	const int ord = e.line.set_ord < 0 ? e.line.ord : e.line.set_ord;
+
+	if (e.line.set_ird >= 0 && xiw_conn_set_depths(c, (uint16_t)e.line.set_ird, (uint16_t)ord))
+		exit(1);
 }
 
 static void attach(struct xiw_conn *c)
@@ -235,9 +251,11 @@ static void handle(const struct xiw_completion *c)
 		note_event(c->event);
 	switch (c->event) {
 	case XIW_EV_REQUEST:
+		if (e.line.set_first)
+			set_depths(c->conn);
 		attach(c->conn);
-		if (e.line.setird >= 0)
-			xiw_conn_set_depths(c->conn, (uint16_t)e.line.setird, (uint16_t)e.line.ord);
+		if (!e.line.set_first)
+			set_depths(c->conn);
 		xiw_conn_accept(c->conn, NULL, 0);
 		break;
 	case XIW_EV_CONNECTED:

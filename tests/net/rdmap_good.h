@@ -105,6 +105,25 @@ static const char *many_reads(int unused)
 	return finished("events=CEX status=0 reads=300/0");
 }
 
+#define MANY_AT_ONCE 60
+
+/* The application sets other depths when it has the Request, before or after the stream is made: they are kept. */
+static const char *set_depths(int first)
+{
+	TRY(begin("role=r setird=100 setord=3 setfirst=%d", first));
+	TRY(send_frame(REQUEST, C | S, 2, enhanced(0, 0, DEPTH, MANY_AT_ONCE), 0));
+	TRY(expect_frame(REPLY, C | S, 2, enhanced(0, 0, 100, 3), 0));
+	/* Until this peer reads on, the first answer cannot be sent, and all others wait. */
+	TRY(push_ulpdu(read_ulpdu(1, 0x77, 0, READ_SIZE, READ_STAG, BASE)));
+	for (uint32_t i = 2; i <= MANY_AT_ONCE; i++)
+		TRY(push_ulpdu(read_ulpdu(i, 0x77, 0, 1, READ_STAG, BASE + i)));
+	TRY(all_acknowledged());
+	TRY(pull_tagged(READ_RESPONSE, 0x77, 0, READ_SIZE, 0));
+	for (uint32_t i = 2; i <= MANY_AT_ONCE; i++)
+		TRY(pull_tagged(READ_RESPONSE, 0x77, 0, 1, i));
+	return finished("events=CEX status=0 reads=60/0 ird=100 ord=3");
+}
+
 static const char *reads_after_close(int unused)
 {
 	(void)unused;
@@ -152,6 +171,37 @@ static const char *operations(int unused)
 	return finished("events=CsssssdEX status=0 sends=0/4 writes=3/1 reads=0/1 "
 			"read_octets=100/0 post=0 direct=%d",
 			peer.direct);
+}
+
+/* Whoever sets no depths anywhere can read and be read from, also where they are negotiated; if he says 0, not. */
+static const char *default_depths(int how)
+{
+	static const char *const lines[] = { "role=r ird=0 ord=0 ops=r",
+					     "role=r ird=0 ord=0 ops=r setird=0 setord=0",
+					     "role=r ird=0 ord=0 ops=r setird=0 setord=0 "
+					     "setfirst=1" };
+	const bool none = how > 0;
+
+	TRY(begin("%s", lines[how]));
+	TRY(send_frame(REQUEST, C | S, 2, enhanced(0, 0, 8, 9), 0));
+	TRY(expect_frame(REPLY, C | S, 2, none ? enhanced(0, 0, 0, 0) : enhanced(0, 0, 16, 8), 0));
+	TRY(warm_up());
+	if (none)
+		return finished("events=CEX reads=0/0 ird=0 ord=0 post=-95");
+	TRY(expect_read(0, 1));
+	TRY(answer(0));
+	return finished("events=CdEX reads=0/1 ird=16 ord=8 post=0");
+}
+
+static const char *default_depths_initiator(int unused)
+{
+	(void)unused;
+	TRY(begin("role=i ird=0 ord=0 ops=r"));
+	TRY(expect_frame(REQUEST, C | S, 2, enhanced(0, 0, 16, 16), 0));
+	TRY(send_frame(REPLY, C | S, 2, enhanced(0, 0, 8, 9), 0));
+	TRY(expect_read(0, 1));
+	TRY(answer(0));
+	return finished("events=CdEX reads=0/1 ird=16 ord=8 post=0");
 }
 
 /* Never more Reads than were agreed on; what is behind waits, and completes behind them (section 5.5). */
@@ -351,6 +401,12 @@ static const struct startup_case good_cases[] = {
 	{ "writes", writes, 0 },
 	{ "reads", reads, 0 },
 	{ "many-reads", many_reads, 0 },
+	{ "set-depths", set_depths, 0 },
+	{ "set-depths-first", set_depths, 1 },
+	{ "default-depths", default_depths, 0 },
+	{ "no-depths", default_depths, 1 },
+	{ "no-depths-first", default_depths, 2 },
+	{ "default-depths-initiator", default_depths_initiator, 0 },
 	{ "reads-after-close", reads_after_close, 0 },
 	{ "writes-out", writes_out, 0 },
 	{ "operations", operations, 0 },

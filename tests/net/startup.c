@@ -464,5 +464,7 @@ int main(int argc, char **argv)
 	RUN_ALL(cases);
 	RUN_ALL(delayed_cases);
 	RUN_ALL(rfc6581_cases);
+	if (peer.direct)
+		RUN_ALL(rfc6581_direct_cases);
 	return failures > 0;
 }

@@ -8,8 +8,10 @@
  * A line is `key=value ...`: see take_line(). The first answer is `ready`, when a peer may connect, the
  * second the result. Exit codes: 0 the control connection was closed, 1 not so, 2 usage.
  */
+#include <linux/capability.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/syscall.h>
 
 #include "tests/net/end.h"
 
@@ -29,7 +31,7 @@ struct end {
 	struct xiw_conn_opts opts;
 	char role, answer[8], review[8];
 	int port, upgrade, stream, greedy, last, pd, apd, hold, send, take;
-	int set_ird, set_ord, idle;
+	int set_ird, set_ord, idle, must, drop, first;
 
 	/* What came of it. */
 	char events[256];
@@ -98,11 +100,14 @@ static bool take_line(struct end *e)
 		{ "setird", &e->set_ird },
 		{ "setord", &e->set_ord },
 		{ "idle", &e->idle }, /* before it connects */
+		{ "must", &e->must }, /* direct or not at all, whatever this run is about */
+		{ "drop", &e->drop }, /* nor that: the right to is dropped */
+		{ "first", &e->first },
 	};
 
 	e->opts = (struct xiw_conn_opts){ .size = sizeof(e->opts), .path = e->path };
 	e->port = e->upgrade = e->stream = e->greedy = e->last = e->pd = e->apd = e->hold =
-		e->idle = 0;
+		e->idle = e->must = e->drop = e->first = 0;
 	e->send = e->take = e->status = e->error = e->accept_error = 0;
 	e->set_ird = e->set_ord = -1;
 	e->tagged = 0;
@@ -115,6 +120,9 @@ static bool take_line(struct end *e)
 	if (!take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), take_word, e))
 		return false;
 	e->opts.review_reply = e->review[0];
+	e->opts.first_msn = (uint32_t)e->first;
+	if (e->must)
+		e->opts.path = XIW_USE_DIRECT;
 	return true;
 }
 
@@ -340,6 +348,22 @@ static int upgrade(struct end *e)
 	return err;
 }
 
+/* What a connection takes for the direct path, when its interface has been opened. */
+static void net_admin(bool on)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[2];
+
+	if (syscall(SYS_capget, &h, d))
+		die_errno("capget");
+	if (on)
+		d[0].effective |= 1u << CAP_NET_ADMIN;
+	else
+		d[0].effective &= ~(1u << CAP_NET_ADMIN);
+	if (syscall(SYS_capset, &h, d))
+		die_errno("capset");
+}
+
 static void run(struct end *e)
 {
 	struct sockaddr_in local = { .sin_family = AF_INET, .sin_port = htons((uint16_t)e->port) };
@@ -347,6 +371,10 @@ static void run(struct end *e)
 	struct xiw_listener *l = NULL;
 	uint64_t until;
 
+	if (e->drop) {
+		xiw_engine_prepare(e->engine, NULL, NULL, 0);
+		net_admin(false);
+	}
 	if (e->pd) {
 		e->opts.private_data = pattern(e->pd);
 		e->opts.private_data_len = (size_t)e->pd;
@@ -372,6 +400,8 @@ static void run(struct end *e)
 		turn(e, 10);
 	if (e->take == 2)
 		again(e);
+	if (e->drop)
+		net_admin(true);
 	report(e);
 	xiw_listener_free(l);
 	/* What the kernel still does for them, it ends in turns. */

@@ -80,19 +80,24 @@ static const char *depths_rejected_by_peer(int unused)
 		       "taken=ping");
 }
 
-/* An Initiator's last word: a Terminate message, layer LLP, type MPA (section 8; RFC 5040 section 4.8). */
-static const char *expect_terminate(uint8_t code, const char *status)
+/* The last word: a Terminate message, layer LLP, type MPA (section 8; RFC 5040 section 4.8). */
+static const char *expect_last_word(uint8_t code, uint8_t msn)
 {
-	static const uint8_t header[18] = { 0x41, 0x47, 0, 0, 0, 0, 0, 0, 0,
-					    2,	  0,	0, 0, 1, 0, 0, 0, 0 };
-	char want[128];
+	const uint8_t header[18] = { 0x41, 0x47, [9] = 2, [13] = msn };
 	struct fpdu f;
 
 	TRY(pull_fpdu(&f));
 	CHECK(f.len == 22 && !memcmp(f.ulpdu, header, 18), "%u octets", f.len);
 	CHECK(f.ulpdu[18] == 0x20 && f.ulpdu[19] == code && !f.ulpdu[20] && !f.ulpdu[21], "code %u",
 	      f.ulpdu[19]);
-	TRY(closed_orderly());
+	return closed_orderly();
+}
+
+static const char *expect_terminate(uint8_t code, const char *status)
+{
+	char want[128];
+
+	TRY(expect_last_word(code, 1));
 	snprintf(want, sizeof(want), "events=REFUSED,CLOSED mpa=%u status=%s", code, status);
 	return result(want);
 }
@@ -104,6 +109,71 @@ static const char *insufficient_ird(int markers)
 	TRY(send_frame(REPLY, (uint8_t)(C | S | (markers ? M : 0)), 2, enhanced(0, 0, 5, 4), 0));
 	agree(markers ? C | M : C, C);
 	return expect_terminate(6, "-105");
+}
+
+/* The ULP's first MSN is that of the Terminate's queue, too. */
+static const char *insufficient_ird_first_msn(int unused)
+{
+	(void)unused;
+	TRY(begin("role=i ird=3 ord=5 first=9"));
+	TRY(expect_frame(REQUEST, C | S, 2, enhanced(0, 0, 3, 5), 0));
+	TRY(send_frame(REPLY, C | S, 2, enhanced(0, 0, 5, 4), 0));
+	TRY(expect_last_word(6, 9));
+	return result("events=REFUSED,CLOSED mpa=6 status=-105");
+}
+
+/* ---- errors at the library's end (section 9.3) --------------------------------------------------- */
+
+/*
+ * It was to be the direct path or none, and there is none: that is told, code 5, before the connection goes. A Responder has to
+ * have had an FPDU (RFC 5044 section 7.1.2 rule 4), be it the indication or the first message.
+ */
+static const char *local_error_responder(int peer_to_peer)
+{
+	uint8_t f[64];
+
+	TRY(begin("role=r must=1 drop=%d", peer.direct));
+	TRY(send_frame(REQUEST, C | S, 2, enhanced(peer_to_peer, peer_to_peer ? 7 : 0, 1, 1), 0));
+	TRY(expect_frame(
+		REPLY, C | S, 2,
+		peer_to_peer ? enhanced(1, RTR_SEND | RTR_WRITE, 0, 0) : enhanced(0, 0, 0, 0), 0));
+	TRY(silent(30));
+	TRY(push(f, tagged(f, 0, peer_to_peer ? 0 : 10)));
+	TRY(expect_last_word(5, 1));
+	return result("events=REQUEST,CLOSED mpa=5 status=-95 tagged=0 fpdus=0");
+}
+
+/* A peer that says nothing behind its Request, or goes: it ends all the same, and for the same reason. */
+static const char *local_error_unheard(int leaves)
+{
+	TRY(begin("role=r must=1 drop=%d timeout=300", peer.direct));
+	TRY(send_frame(REQUEST, C | S, 2, enhanced(0, 0, 1, 1), 0));
+	TRY(expect_frame(REPLY, C | S, 2, enhanced(0, 0, 0, 0), 0));
+	if (leaves)
+		TRY(half_close());
+	TRY(closed());
+	return result("events=REQUEST,CLOSED status=-95");
+}
+
+/* Whom RFC 5044 alone binds is not told. */
+static const char *local_error_rev_1(int unused)
+{
+	(void)unused;
+	TRY(begin("role=r must=1 drop=%d", peer.direct));
+	TRY(send_frame(REQUEST, C, 1, NULL, 0));
+	TRY(closed());
+	return result("events=REQUEST,CLOSED mpa=0 status=-95");
+}
+
+/* Found when the interface is open and the Reply is here; an Initiator may say so at once. */
+static const char *local_error_initiator(int review)
+{
+	TRY(begin("role=i must=1 drop=1 ird=1 ord=1%s", review ? " review=accept" : ""));
+	TRY(expect_frame(REQUEST, C | S, 2, enhanced(0, 0, 1, 1), 0));
+	TRY(send_frame(REPLY, C | S, 2, enhanced(0, 0, 1, 1), 0));
+	TRY(expect_last_word(5, 1));
+	return result(review ? "events=REPLY,REFUSED,CLOSED mpa=5 status=-95"
+			     : "events=REFUSED,CLOSED mpa=5 status=-95");
 }
 
 /* ---- peer to peer (section 9.2) ------------------------------------------------------------------ */
@@ -134,6 +204,20 @@ static const char *rtr_responder(int kind)
 				 ? "events=REQUEST,CONNECTED,CLOSED p2p=1 untagged=1 msn=2 fpdus=2"
 				 : "events=REQUEST,CONNECTED,CLOSED p2p=1 untagged=1 msn=1 "
 				   "fpdus=2");
+}
+
+/* A ULP whose queues do not begin with MSN 1: the indication is the first message of its queue. */
+static const char *rtr_first_msn(int unused)
+{
+	uint8_t f[128];
+
+	(void)unused;
+	TRY(begin("role=r first=7"));
+	TRY(send_frame(REQUEST, C | S, 2, enhanced(1, RTR_SEND, 1, 1), 0));
+	TRY(expect_frame(REPLY, C | S, 2, enhanced(1, RTR_SEND | RTR_WRITE, 0, 0), 0));
+	TRY(push(f, untagged(f, 0x43, 0, 7, 0)));
+	TRY(push(f, untagged(f, 0x43, 0, 8, 64)));
+	return clean_end("events=REQUEST,CONNECTED,CLOSED p2p=1 untagged=1 msn=8 fpdus=2");
 }
 
 /* The indication goes direct too, if it comes as a segment of its own. */
@@ -364,9 +448,16 @@ static const struct startup_case rfc6581_cases[] = {
 	{ "depths-rejected-by-peer", depths_rejected_by_peer, 0 },
 	{ "insufficient-ird", insufficient_ird, 0 },
 	{ "insufficient-ird-markers", insufficient_ird, 1 },
+	{ "insufficient-ird-first-msn", insufficient_ird_first_msn, 0 },
+	{ "local-error-responder", local_error_responder, 0 },
+	{ "local-error-responder-peer-to-peer", local_error_responder, 1 },
+	{ "local-error-unheard", local_error_unheard, 0 },
+	{ "local-error-peer-left", local_error_unheard, 1 },
+	{ "local-error-rev-1", local_error_rev_1, 0 },
 	{ "rtr-send-responder", rtr_responder, RTR_SEND },
 	{ "rtr-write-responder", rtr_responder, RTR_WRITE },
 	{ "rtr-read-responder", rtr_responder, RTR_READ },
+	{ "rtr-first-msn", rtr_first_msn, 0 },
 	{ "rtr-then-stream", rtr_then_stream, 0 },
 	{ "rtr-timeout", rtr_missing, 0 },
 	{ "rtr-is-tagged-payload", rtr_missing, 1 },
@@ -406,6 +497,11 @@ static const struct startup_case rfc6581_cases[] = {
 	{ "options-responder-rev-3", options_refused, 6 },
 	{ "options-responder-ord", options_refused, 7 },
 	{ "options-responder-rtr", options_refused, 8 },
+};
+
+static const struct startup_case rfc6581_direct_cases[] = {
+	{ "local-error-initiator", local_error_initiator, 0 },
+	{ "local-error-initiator-review", local_error_initiator, 1 },
 };
 
 #endif

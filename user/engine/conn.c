@@ -237,7 +237,9 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 
 	if (c->state == XIW_DEAD)
 		return;
-	if (c->rx_dead)
+	if (c->local_error)
+		error = c->local_error;
+	else if (c->rx_dead)
 		error = EPROTO; /* the first cause, whatever came of it */
 	c->error = error;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);

@@ -180,6 +180,8 @@ struct xiw_ulp {
 	 * on? If not, it has failed the stream.
 	 */
 	bool (*readable)(struct xiw_conn *c, uint64_t user_data, uint32_t off);
+	/* xiw_conn_set_depths() after it was attached. 0 or -ENOMEM. */
+	int (*set_depths)(struct xiw_conn *c, uint16_t ird);
 	void (*free)(struct xiw_conn *c);
 };
 
@@ -368,6 +370,8 @@ struct xiw_conn {
 	bool rejected;	      /* out of MPA, the TCP connection left open */
 	bool rtr_wait;	      /* Responder: RFC 6581's indication has not come yet */
 	int refusing;	      /* errno to end with when the Terminate message is out */
+	int local_error;      /* Responder: errno of what the first FPDU is answered with */
+	bool depths_set;      /* by the application, for this connection */
 
 	struct sockaddr_storage local, remote;
 	socklen_t remote_len;

@@ -22,6 +22,11 @@
 #define TERMINATE_LEN 4
 #define TERMINATE_LLP_MPA 0x20
 
+static uint32_t first_msn(const struct xiw_conn *c)
+{
+	return c->opts.first_msn ? c->opts.first_msn : 1;
+}
+
 /* Behind the frames, and in front of everything that the application sends. */
 static void send_fpdu(struct xiw_conn *c, const struct xiw_ddp_hdr *h, const uint8_t *payload,
 		      uint32_t len)
@@ -67,6 +72,10 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 	const uint8_t control = h->rsvdulp[0] & RDMAP_CONTROL;
 	bool empty = !payload && h->last;
 
+	if (c->local_error) {
+		xiw_terminate(c, XIW_MPA_ERR_LOCAL, c->local_error);
+		return -EPROTO;
+	}
 	if (h->dv != XIW_DDP_VERSION)
 		return 0;
 	if (h->tagged && control == RDMAP_WRITE && empty && c->terms.rtr & XIW_RTR_WRITE) {
@@ -74,8 +83,8 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 		return 1;
 	}
 	if (!h->tagged && h->qn == RDMAP_QN_SEND &&
-	    (control == RDMAP_SEND || control == RDMAP_SEND_SE) && h->msn == 1 && !h->mo && empty &&
-	    c->terms.rtr & XIW_RTR_SEND) {
+	    (control == RDMAP_SEND || control == RDMAP_SEND_SE) && h->msn == first_msn(c) &&
+	    !h->mo && empty && c->terms.rtr & XIW_RTR_SEND) {
 		xiw_ddp_rx_pass(c->ddp, RDMAP_QN_SEND);
 		ready(c);
 		return 1;
@@ -94,7 +103,10 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 	return -EPROTO;
 }
 
-/* The Initiator cannot take what the Reply says: that is told to the peer, and then the connection ends. */
+/*
+ * What the Reply says cannot be taken, or something is wrong at this end: that is told to the peer, and then the connection
+ * ends. The application may have taken its time to decide.
+ */
 void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error)
 {
 	const struct xiw_ddp_hdr h = {
@@ -102,12 +114,13 @@ void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error)
 		.dv = XIW_DDP_VERSION,
 		.rsvdulp = { RDMAP_TERMINATE },
 		.qn = RDMAP_QN_TERMINATE,
-		.msn = 1,
+		.msn = first_msn(c),
 	};
 	const uint8_t payload[TERMINATE_LEN] = { TERMINATE_LLP_MPA, (uint8_t)code };
 
 	c->mpa_error = code;
 	c->refusing = error;
+	xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
 	c->mpa_tx = (struct xiw_mpa_tx){
 		.markers = c->peer.markers,
 		.crc = c->peer.crc || !c->opts.no_crc,

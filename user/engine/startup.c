@@ -127,14 +127,29 @@ static void disarm(struct xiw_conn *c)
 }
 
 /*
+ * RFC 6581 section 9.3: who speaks it is told of an error of ours, by a Terminate message, before the connection goes. An
+ * Initiator can do so at once. A Responder must have had an FPDU first (RFC 5044 section 7.1.2 rule 4), and a peer that
+ * waits for the Reply could not read it: it accepts, and that is its answer to the first FPDU.
+ */
+static void fail_locally(struct xiw_conn *c, int error)
+{
+	if (!c->peer.has_enhanced)
+		xiw_conn_end(c, error);
+	else if (c->initiator)
+		xiw_terminate(c, XIW_MPA_ERR_LOCAL, error);
+	else
+		c->local_error = error;
+}
+
+/*
  * The stream begins here: it takes a slot in the flow table, which what is not even MPA must not have. False: there
- * was to be a direct path or none, and the connection has ended.
+ * was to be a direct path or none, and the connection is ending.
  */
 static bool take_slot(struct xiw_conn *c)
 {
 	if (!xiw_conn_register(c) || c->opts.path != XIW_USE_DIRECT)
 		return true;
-	xiw_conn_end(c, ENOTSUP);
+	fail_locally(c, ENOTSUP);
 	return false;
 }
 
@@ -150,7 +165,7 @@ static void open_stream(struct xiw_conn *c)
 	c->mpa_tx = (struct xiw_mpa_tx){ .markers = c->peer.markers, .crc = c->crc };
 	xiw_slot_describe(c);
 	c->may_send = c->initiator; /* rule 4 */
-	c->rtr_wait = !c->initiator && c->terms.peer_to_peer;
+	c->rtr_wait = !c->initiator && (c->terms.peer_to_peer || c->local_error);
 	c->state = XIW_OPEN;
 	disarm(c);
 	/* Before the Reply is out, so that the first FPDU can already go direct. */
@@ -293,8 +308,8 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 	getpeername(c->fd, (struct sockaddr *)&c->remote, &c->remote_len);
 	if (c->opts.path == XIW_USE_AUTO)
 		c->opts.path = c->engine->opts.path;
-	/* Said now rather than when the peer takes the connection for made. */
-	if (c->opts.path == XIW_USE_DIRECT && xiw_conn_port(c, &port)) {
+	/* Said now rather than when the peer takes the connection for made; to one that asks it is said how he asks. */
+	if (c->initiator && c->opts.path == XIW_USE_DIRECT && xiw_conn_port(c, &port)) {
 		xiw_conn_end(c, ENOTSUP);
 		return;
 	}
@@ -313,7 +328,7 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 void xiw_startup_timeout(struct xiw_conn *c)
 {
 	if (c->state == XIW_REQUESTED || c->state == XIW_LISTENING || (c->rtr_wait && !c->rx_dead))
-		c->mpa_error = XIW_MPA_ERR_STARTUP;
+		c->mpa_error = c->local_error ? XIW_MPA_ERR_LOCAL : XIW_MPA_ERR_STARTUP;
 	xiw_conn_end(c, ETIMEDOUT);
 }
 
@@ -342,7 +357,7 @@ static int check_answer(const struct xiw_conn *c, const void *pd, size_t len)
 	size_t most = c->peer.has_enhanced ? XIW_PRIVATE_DATA_MAX - XIW_MPA_ENHANCED_SIZE
 					   : XIW_PRIVATE_DATA_MAX;
 
-	if (c->state != XIW_DECIDING || c->rejected)
+	if (c->state != XIW_DECIDING || c->rejected || c->refusing)
 		return -ENOTCONN;
 	return (c->initiator ? len : len > most) || (len && !pd) ? -EINVAL : 0;
 }
@@ -357,7 +372,7 @@ int xiw_conn_accept(struct xiw_conn *c, const void *private_data, size_t len)
 		invalid(c, EPROTO);
 		return 0;
 	}
-	if (!take_slot(c))
+	if (!take_slot(c) && !c->local_error)
 		return 0;
 	if (!c->initiator)
 		send_reply(c, false, private_data, len);
@@ -388,6 +403,9 @@ int xiw_conn_set_depths(struct xiw_conn *c, uint16_t ird, uint16_t ord)
 		return -EINVAL;
 	if (c->initiator || c->state != XIW_DECIDING)
 		return -ENOTCONN;
+	if (c->ulp && c->ulp->set_depths(c, ird))
+		return -ENOMEM;
+	c->depths_set = true;
 	c->terms.ird = ird;
 	c->terms.ord = ord;
 	return 0;

@@ -101,7 +101,7 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	uint32_t used = 0;
 	int err;
 
-	if (c->rx_dead || c->at_once)
+	if (c->rx_dead || c->at_once || c->refusing)
 		return len;
 	if (c->skip) {
 		used = c->skip < len ? c->skip : len;
@@ -124,7 +124,7 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 		xiw_conn_stream_error(c,
 				      err >= -XIW_MPA_ERR_MARKER ? (enum xiw_mpa_error) - err : 0,
 				      err < -XIW_MPA_ERR_MARKER ? XIW_DDP_LOCAL_CATASTROPHIC : 0);
-	return c->rx_dead || c->at_once ? len : used;
+	return c->rx_dead || c->at_once || c->refusing ? len : used;
 }
 
 static void hold(struct xiw_conn *c, uint16_t bid, uint32_t off, uint32_t len)

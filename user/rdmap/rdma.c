@@ -362,12 +362,21 @@ static void free_stream(struct xiw_conn *c)
 	free(r);
 }
 
+/* The Reply will promise what is set after the stream was made, too. */
+static int set_depths(struct xiw_conn *c, uint16_t ird)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+
+	return ird == XIW_DEPTH_ULP ? 0 : xiw_rdmap_reserve(&r->s, ird);
+}
+
 static const struct xiw_ulp rdmap_ulp = {
 	.completion = completion,
 	.check = check,
 	.refuse = refuse,
 	.message = on_message,
 	.readable = readable,
+	.set_depths = set_depths,
 	.free = free_stream,
 };
 
@@ -375,12 +384,27 @@ static const struct xiw_ulp rdmap_ulp = {
 
 static int check_attach(const struct xiw_conn *c, const struct xiw_rdma_opts *o)
 {
-	if (o->send_depth > XIW_RDMAP_MAX_DEPTH || c->opts.queues != XIW_RDMAP_QUEUES ||
-	    c->send_depth < 2)
+	if (o->send_depth > XIW_RDMAP_MAX_DEPTH || o->ird >= XIW_DEPTH_ULP ||
+	    o->ord >= XIW_DEPTH_ULP || c->opts.queues != XIW_RDMAP_QUEUES || c->send_depth < 2)
 		return -EINVAL;
 	if (c->ulp)
 		return -EALREADY;
 	return c->state >= XIW_OPEN ? -ENOTCONN : 0;
+}
+
+/*
+ * Depths that the connection's options leave at 0 are the stream's: a peer that negotiates would be told that Reads cannot be
+ * had. As long as our frame is not made; and what xiw_conn_set_depths() says is meant, 0 too.
+ */
+static void raise_depths(struct xiw_rdma *r)
+{
+	struct xiw_conn *c = r->conn;
+
+	if (c->depths_set || c->opts.ird || c->opts.ord ||
+	    (c->initiator && c->state != XIW_CONNECTING))
+		return;
+	c->terms.ird = r->ird;
+	c->terms.ord = r->ord;
 }
 
 /* One buffer for each Read that the peer may have open (section 5.2.2), and one for a Terminate. */
@@ -431,6 +455,7 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	}
 	c->ulp = &rdmap_ulp;
 	c->ulp_ctx = r;
+	raise_depths(r);
 	/* A Read as the indication that an Initiator is ready (RFC 6581 section 9.2) is answered here. */
 	if (!c->initiator && !c->opts.rtr)
 		c->terms.rtr |= XIW_RTR_READ;

@@ -38,6 +38,22 @@ void xiw_rdmap_free(struct xiw_rdmap_stream *s)
 	s->answers = NULL;
 }
 
+int xiw_rdmap_reserve(struct xiw_rdmap_stream *s, uint16_t ird)
+{
+	const uint32_t depth = 2 * (uint32_t)ird;
+	struct xiw_rdmap_answer *more;
+
+	if (depth <= s->answer_depth)
+		return 0;
+	more = calloc(depth, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	free(s->answers);
+	s->answers = more;
+	s->answer_depth = depth;
+	return 0;
+}
+
 void xiw_rdmap_limits(struct xiw_rdmap_stream *s, uint16_t ird, uint16_t ord)
 {
 	s->ird = s->answer_depth / 2 < ird ? s->answer_depth / 2 : ird;

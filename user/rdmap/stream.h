@@ -75,13 +75,17 @@ struct xiw_rdmap_stream {
 struct xiw_rdmap_opts {
 	struct xiw_ddp_table *table;
 	uint32_t pd, stream;
-	uint32_t depth;	  /* operations */
-	uint16_t ird_max; /* the most that xiw_rdmap_limits() may set */
+	uint32_t depth; /* operations */
+	uint16_t
+		ird_max; /* the most that xiw_rdmap_limits() may set, without xiw_rdmap_reserve() */
 };
 
 /* Returns 0, -EINVAL or -ENOMEM. xiw_rdmap_free() on zeros is fine. */
 int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o);
 void xiw_rdmap_free(struct xiw_rdmap_stream *s);
+
+/* Before xiw_rdmap_limits(): it may set as many as this. 0 or -ENOMEM. */
+int xiw_rdmap_reserve(struct xiw_rdmap_stream *s, uint16_t ird);
 
 /* As negotiated (section 6.1), before the first message; no Read is passed on or taken until then. */
 void xiw_rdmap_limits(struct xiw_rdmap_stream *s, uint16_t ird, uint16_t ord);
