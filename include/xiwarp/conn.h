@@ -104,6 +104,13 @@ struct xiw_conn_opts {
 	unsigned int user_timeout_ms;
 	/* After an error: the way of the last message, RDMAP's Terminate, to the peer, and his FIN. 0: 4000 */
 	unsigned int terminate_timeout_ms;
+	/*
+	 * Listener: TCP connections that have not sent a whole MPA Request yet, or that the application has not answered.
+	 * Of the listener, 0: as the engine's; and of them from one address (IPv6: one /64), 0: half as many. Who
+	 * comes when a limit is reached takes the place of the oldest that has not sent its Request, which is reset
+	 * (XIW_EV_CLOSED with -EUSERS, XIW_EV_NOT_ACCEPTED once); or is reset itself if there is none.
+	 */
+	unsigned int max_unstarted, max_unstarted_peer;
 };
 
 #define XIW_NO_LIMIT UINT32_MAX

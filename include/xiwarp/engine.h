@@ -45,6 +45,18 @@ struct xiw_engine_opts {
 	const char *pin_dir; /* NULL: /sys/fs/bpf/xiwarp */
 	unsigned int flags;  /* enum xiw_engine_flags */
 	uint32_t reserved;   /* 0 */
+	/*
+	 * Octets that connections and what their peers do may take of this process's memory: connections with their queues,
+	 * unfinished FPDUs, what waits to be sent, segments kept out of order, events that wait. At least 4 MiB; 0:
+	 * 512 MiB. When it is used up, connections are refused (-ENOMEM); one whose peer has let unfinished business
+	 * lie for two seconds is ended (XIW_EV_CLOSED with -ENOMEM) for one that wants to go on; and if there is none,
+	 * that one. Not in it: what xiw_engine_create() and each interface take once (some 10 MiB, and `frames` * 2
+	 * KiB per queue), regions, and the kernel's socket buffers.
+	 */
+	uint64_t memory;
+	/* The sum of all listeners' max_unstarted (xiwarp/conn.h); 0: 4096, or half of RLIMIT_NOFILE if that is less. */
+	unsigned int max_unstarted;
+	uint32_t reserved2; /* 0 */
 };
 
 enum xiw_engine_flags {
@@ -77,7 +89,8 @@ enum xiw_event {
 	XIW_EV_TERMINATED, /* RDMAP: the peer sent a Terminate; XIW_EV_CLOSED follows */
 	/*
 	 * A listener could not take a connection, for want of file descriptors or memory: status says which;
-	 * conn is NULL, user_data the listener's. Once, until it takes one again; it goes on trying.
+	 * conn is NULL, user_data the listener's. Once, until it takes one again; it goes on trying. -EUSERS: too many
+	 * that have not sent a Request; once, until there has been room for as long as a startup may take.
 	 */
 	XIW_EV_NOT_ACCEPTED,
 };
@@ -154,6 +167,22 @@ XIW_API int xiw_engine_run(struct xiw_engine *engine, int timeout_ms);
 
 /* Doorbells that could not be rung. */
 XIW_API uint64_t xiw_engine_doorbells_lost(const struct xiw_engine *engine);
+
+/* What an engine uses. Counters never go back. */
+struct xiw_engine_info {
+	uint64_t memory, memory_most,
+		memory_limit;	  /* octets of opts.memory: now, at most so far, of */
+	uint64_t memory_refused;  /* times that something was not to be had */
+	uint64_t unstarted_reset; /* connections reset for others' sake: see max_unstarted */
+	uint32_t connections;	  /* until xiw_conn_free() */
+	uint32_t unstarted;	  /* of them accepted by a listener, and not begun */
+	uint32_t slotless; /* of them on the kernel's path for want of a slot in the flow table */
+	uint32_t reserved;
+};
+
+/* `size` is sizeof(struct xiw_engine_info). */
+XIW_API void xiw_engine_info(const struct xiw_engine *engine, struct xiw_engine_info *info,
+			     size_t size);
 
 /*
  * Takes the oldest completion; those of connections and listeners that are freed are passed over. Returns 1, or 0 if there

@@ -5,19 +5,37 @@
 #include <stdlib.h>
 #include <string.h>
 
+static uint32_t ring_size_of(const struct xiw_ddp_rx_opts *o)
+{
+	uint32_t size = 1;
+
+	while (size < o->depth)
+		size *= 2;
+	return size;
+}
+
+static uint32_t nqueues_of(const struct xiw_ddp_rx_opts *o)
+{
+	return o->nqueues ? o->nqueues : XIW_DDP_DEFAULT_QUEUES;
+}
+
+size_t xiw_ddp_rx_size(const struct xiw_ddp_rx_opts *o)
+{
+	size_t queue = sizeof(struct xiw_ddp_queue) + ring_size_of(o) * sizeof(struct xiw_ddp_buf);
+
+	return sizeof(struct xiw_ddp_rx) + nqueues_of(o) * queue;
+}
+
 int xiw_ddp_rx_create(struct xiw_ddp_rx **out, const struct xiw_ddp_rx_opts *o)
 {
-	uint32_t nqueues = o->nqueues ? o->nqueues : XIW_DDP_DEFAULT_QUEUES;
+	uint32_t nqueues = nqueues_of(o), ring_size;
 	struct xiw_ddp_buf *rings;
 	struct xiw_ddp_rx *rx;
-	uint32_t ring_size = 1;
 
 	if (!o->table || o->stream == XIW_DDP_ANY_STREAM || nqueues > XIW_DDP_MAX_QUEUES ||
 	    !o->depth || o->depth > XIW_DDP_MAX_DEPTH)
 		return -EINVAL;
-	while (ring_size < o->depth)
-		ring_size *= 2;
-
+	ring_size = ring_size_of(o);
 	rx = calloc(1, sizeof(*rx));
 	if (!rx)
 		return -ENOMEM;

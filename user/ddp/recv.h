@@ -9,6 +9,7 @@
 #define XIW_DDP_RECV_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <xiwarp/error.h>
@@ -121,6 +122,8 @@ struct xiw_ddp_msg {
 
 /* Returns 0, -EINVAL or -ENOMEM. */
 int xiw_ddp_rx_create(struct xiw_ddp_rx **rx, const struct xiw_ddp_rx_opts *opts);
+/* The octets that it allocates. */
+size_t xiw_ddp_rx_size(const struct xiw_ddp_rx_opts *opts);
 /* Buffers still posted are forgotten: flush first. */
 void xiw_ddp_rx_free(struct xiw_ddp_rx *rx);
 

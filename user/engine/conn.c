@@ -59,12 +59,17 @@ static void leave_engine(struct xiw_conn *c)
 		c->engine->conns = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
+	c->engine->nconns--;
 	if (c->dirty) {
 		not_dirty(c, &c->engine->dirty);
 		not_dirty(c, &c->engine->settling);
 	}
 	xiw_timer_stop(c);
 	xiw_ends_forget(c);
+	xiw_mpa_stream_free(&c->mpa);
+	if (!c->sending)
+		xiw_stage_free(c);
+	xiw_budget_give(&c->engine->budget, c->memory);
 	c->next = c->prev = NULL;
 	c->engine = NULL;
 }
@@ -75,11 +80,9 @@ static void release(struct xiw_conn *c)
 		close(c->fd);
 	if (c->ulp)
 		c->ulp->free(c);
-	xiw_mpa_stream_free(&c->mpa);
 	xiw_ddp_rx_free(c->ddp);
 	xiw_ddp_tx_free(&c->ddp_tx);
 	free(c->sendq);
-	free(c->stage);
 	free(c->held);
 	free(c->streaming);
 	free(c);
@@ -92,17 +95,58 @@ static void destroy(struct xiw_conn *c)
 	release(c);
 }
 
+/* What the connection has until it is freed. */
+bool xiw_conn_charge(struct xiw_conn *c, size_t n)
+{
+	if (!xiw_budget_take(&c->engine->budget, n))
+		return false;
+	c->memory += n;
+	return true;
+}
+
+/* What it needs for a stream: not before the peer has said that it wants one. */
+int xiw_conn_equip(struct xiw_conn *c)
+{
+	const struct xiw_ddp_rx_opts ddp = {
+		.table = &c->engine->regions,
+		.stream = c->id,
+		.pd = c->opts.pd,
+		.nqueues = c->opts.queues,
+		.depth = c->opts.recv_depth,
+		.first_msn = c->opts.first_msn,
+	};
+	size_t sendq = (size_t)c->opts.send_depth * sizeof(*c->sendq);
+	size_t tx = c->opts.queues * sizeof(uint32_t);
+	int err;
+
+	if (c->ddp)
+		return 0;
+	if (!xiw_conn_charge(c, xiw_ddp_rx_size(&ddp) + tx + sendq))
+		return -ENOMEM;
+	err = xiw_ddp_tx_init(&c->ddp_tx, c->opts.queues, c->opts.first_msn);
+	c->send_depth = c->opts.send_depth;
+	if (!err && !(c->sendq = calloc(1, sendq)))
+		err = -ENOMEM;
+	return err ? err : xiw_ddp_rx_create(&c->ddp, &ddp);
+}
+
 int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 		 struct xiw_conn **conn)
 {
-	struct xiw_conn *c = aligned_alloc(64, (sizeof(*c) + 63) & ~63ul);
-	struct xiw_ddp_rx_opts ddp = { .table = &e->regions };
+	const size_t size = (sizeof(struct xiw_conn) + 63) & ~63ul;
+	struct xiw_conn *c;
 	int err;
 
-	if (!c)
+	if (!xiw_budget_take(&e->budget, size))
 		return -ENOMEM;
+	c = aligned_alloc(64, size);
+	if (!c) {
+		xiw_budget_give(&e->budget, size);
+		return -ENOMEM;
+	}
 	memset(c, 0, sizeof(*c));
 	c->engine = e;
+	c->memory = size;
 	c->initiator = c->known = initiator;
 	c->fd = -1;
 	c->window = e->opts.window;
@@ -111,22 +155,11 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 		c->id = ++e->next_id;
 	} while (c->id == XIW_DDP_ANY_STREAM);
 	err = take_opts(c, opts);
-	ddp.stream = c->id;
-	ddp.pd = c->opts.pd;
-	ddp.nqueues = c->opts.queues;
-	ddp.depth = c->opts.recv_depth;
-	ddp.first_msn = c->opts.first_msn;
-	if (!err)
-		err = xiw_ddp_rx_create(&c->ddp, &ddp);
-	if (!err)
-		err = xiw_ddp_tx_init(&c->ddp_tx, c->opts.queues, c->opts.first_msn);
-	c->send_depth = c->opts.send_depth;
-	if (!err && !(c->sendq = calloc(c->send_depth, sizeof(*c->sendq))))
-		err = -ENOMEM;
 	c->next = e->conns;
 	if (c->next)
 		c->next->prev = c;
 	e->conns = c;
+	e->nconns++;
 	if (err) {
 		destroy(c);
 		return err;
@@ -134,6 +167,20 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 	xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
 	*conn = c;
 	return 0;
+}
+
+/* The same, complete: for a connection that the application has from the beginning. */
+int xiw_conn_new_equipped(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
+			  struct xiw_conn **conn)
+{
+	int err = xiw_conn_new(e, initiator, opts, conn);
+
+	if (!err) {
+		err = xiw_conn_equip(*conn);
+		if (err)
+			destroy(*conn);
+	}
+	return err;
 }
 
 void xiw_conn_set_user_data(struct xiw_conn *c, uint64_t user_data)
@@ -199,7 +246,7 @@ static void flush(struct xiw_conn *c)
 	};
 	struct xiw_ddp_buf buf;
 
-	while (xiw_ddp_rx_flush(c->ddp, &done.qn, &buf)) {
+	while (c->ddp && xiw_ddp_rx_flush(c->ddp, &done.qn, &buf)) {
 		done.user_data = buf.user_data;
 		xiw_complete(c->engine, &done);
 	}
@@ -243,9 +290,13 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 		error = EPROTO; /* the first cause, whatever came of it */
 	c->error = error;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
+	xiw_unstarted_leave(c);
 	xiw_conn_unregister(c);
 	c->state = XIW_DEAD;
 	flush(c);
+	xiw_mpa_stream_free(&c->mpa);
+	if (!c->sending)
+		xiw_stage_free(c);
 	/* Except if the peer was told why, and should learn of it; then nothing of his is unread. */
 	if (error && !c->rejected && !c->refusing && !(c->shut && c->eof) && c->fd >= 0) {
 		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));

@@ -38,6 +38,10 @@ int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
 		free(l);
 		return err;
 	}
+	if (!l->opts.max_unstarted)
+		l->opts.max_unstarted = e->opts.max_unstarted;
+	if (!l->opts.max_unstarted_peer)
+		l->opts.max_unstarted_peer = (l->opts.max_unstarted + 1) / 2;
 	l->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (l->fd < 0)
 		goto fail;
@@ -79,6 +83,7 @@ static void close_listener(struct xiw_listener *l)
 	if (*at)
 		*at = l->next;
 	l->closing = true;
+	xiw_unstarted_orphan(l);
 	if (!l->armed) {
 		close(l->fd);
 		l->fd = -1;
@@ -138,7 +143,7 @@ static bool exhausted(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS;
 }
 
-static void not_accepted(struct xiw_listener *l, int err)
+static void tell(struct xiw_listener *l, int err)
 {
 	struct xiw_completion done = {
 		.user_data = l->opts.user_data,
@@ -146,31 +151,70 @@ static void not_accepted(struct xiw_listener *l, int err)
 		.status = err,
 	};
 
+	xiw_complete_listener(l, &done);
+}
+
+/* Once for each cause, until a connection is taken. */
+void xiw_not_accepted(struct xiw_listener *l, int err)
+{
+	if (!l)
+		return;
 	if (l->told != err)
-		xiw_complete_listener(l, &done);
+		tell(l, err);
 	l->told = err;
+}
+
+/* Told once, and again when there has been room for as long as a startup may take. */
+static void crowded(struct xiw_listener *l)
+{
+	uint64_t now = l->engine->now_ms;
+
+	if (!l->crowded_ms || now - l->crowded_ms > l->opts.startup_timeout_ms)
+		tell(l, -EUSERS);
+	l->crowded_ms = now;
+}
+
+static int take(struct xiw_listener *l, int fd)
+{
+	struct sockaddr_storage peer = {};
+	socklen_t len = sizeof(peer);
+	struct xiw_conn *c;
+	int err;
+
+	if (l->closing)
+		return -ECANCELED;
+	getpeername(fd, (struct sockaddr *)&peer, &len);
+	err = xiw_unstarted_admit(l, &peer);
+	if (err)
+		crowded(l);
+	if (err == -EBUSY)
+		return -EUSERS;
+	err = xiw_conn_new(l->engine, false, &l->opts, &c);
+	if (err)
+		return err;
+	l->told = 0;
+	c->fd = fd;
+	c->remote = peer;
+	c->state = XIW_LISTENING;
+	xiw_unstarted_join(c, l);
+	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL, &c->sock_was);
+	c->sock_was = l->sock_was; /* before that it had the listener's */
+	xiw_startup_begin(c, NULL);
+	return 0;
 }
 
 static void accepted(struct xiw_listener *l, int fd)
 {
 	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
-	struct xiw_conn *c;
-	int err = l->closing ? -ECANCELED : xiw_conn_new(l->engine, false, &l->opts, &c);
+	int err = take(l, fd);
 
-	if (err) {
-		/* So that the peer does not wait for an answer. */
-		setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-		close(fd);
-		if (!l->closing)
-			not_accepted(l, err);
+	if (!err)
 		return;
-	}
-	l->told = 0;
-	c->fd = fd;
-	c->state = XIW_LISTENING;
-	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL, &c->sock_was);
-	c->sock_was = l->sock_was; /* before that it had the listener's */
-	xiw_startup_begin(c, NULL);
+	/* So that the peer does not wait for an answer. */
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(fd);
+	if (!l->closing && err != -EUSERS)
+		xiw_not_accepted(l, err);
 }
 
 void xiw_accept_again(struct xiw_engine *e)
@@ -201,8 +245,10 @@ void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
 		if (l->freed)
 			free(l);
 	} else if (exhausted(res)) {
-		not_accepted(l, res);
-		l->retry_ms = l->engine->now_ms + RETRY_MS;
+		xiw_not_accepted(l, res);
+		/* What is reset closes its descriptor within this turn and the next. */
+		l->retry_ms =
+			l->engine->now_ms + (xiw_unstarted_make_way(l->engine) ? 1 : RETRY_MS);
 		xiw_wake_at(l->engine, l->retry_ms);
 	} else {
 		arm_accept(l);
@@ -229,7 +275,7 @@ int xiw_connect(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len
 
 	if (len > sizeof(c->remote))
 		return -EINVAL;
-	err = xiw_conn_new(e, true, opts, &c);
+	err = xiw_conn_new_equipped(e, true, opts, &c);
 	if (err)
 		return err;
 	memcpy(&c->remote, addr, len);
@@ -322,11 +368,12 @@ int xiw_conn_from_fd(struct xiw_engine *e, int fd, bool initiator, const struct 
 	if (!err)
 		err = check_socket(fd);
 	if (!err)
-		err = xiw_conn_new(e, initiator, opts, &c);
+		err = xiw_conn_new_equipped(e, initiator, opts, &c);
 	if (err)
 		return err;
 	if (u.last_len) {
-		c->streaming = malloc(u.last_len);
+		if (xiw_conn_charge(c, u.last_len))
+			c->streaming = malloc(u.last_len);
 		if (!c->streaming) {
 			c->state = XIW_DEAD;
 			xiw_conn_free(c);

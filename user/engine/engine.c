@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -182,6 +183,7 @@ static void resume(struct xiw_engine *e)
 	/* As many as there are buffers, first come, first served; all at once would find none again. */
 	for (room = XIW_BUFS - e->bufs_out; e->starved && room; room--)
 		xiw_recv_arm(e->starved);
+	xiw_stage_retry(e);
 }
 
 static void prepare_to_wait(struct xiw_engine *e)
@@ -218,6 +220,8 @@ static bool turn(struct xiw_engine *e)
 	settle(e);
 	leave(e);
 	settle(e);
+	if (e->short_of_memory)
+		xiw_reclaim(e);
 	xiw_ends(e);
 	kick(e);
 	if (e->retired)
@@ -239,7 +243,7 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 	if (e->next_scan_ms < until)
 		until = e->next_scan_ms;
 	/* Octets wait for room in the queue, which another thread may make without a word; or requests, for memory. */
-	if (e->bufs_out || e->starved || e->overflow_n || e->line_n)
+	if (e->bufs_out || e->starved || e->overflow_n || e->line_n || e->stageless)
 		until = e->now_ms + 1 < until ? e->now_ms + 1 : until;
 	if (until != XIW_NEVER) {
 		uint64_t ms = until > e->now_ms ? until - e->now_ms : 0;
@@ -249,6 +253,23 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 	}
 	err = xiw_ring_submit_and_wait(e, until == XIW_NEVER ? NULL : &ts);
 	return err == -ETIME || err == -EAGAIN || err == -EBUSY ? 0 : err < 0 ? err : 0;
+}
+
+void xiw_engine_info(const struct xiw_engine *e, struct xiw_engine_info *info, size_t size)
+{
+	struct xiw_engine_info i = {
+		.memory = e->budget.used,
+		.memory_most = e->budget.most,
+		.memory_limit = e->budget.limit,
+		.memory_refused = e->budget.refused,
+		.unstarted_reset = e->unstarted.resets,
+		.connections = e->nconns,
+		.unstarted = e->unstarted.n,
+	};
+
+	for (const struct xiw_conn *c = e->slotless; c; c = c->next_slotless)
+		i.slotless++;
+	xiw_opts_give(info, size, &i, sizeof(i));
 }
 
 /* What the application is to hear once of: a turn's doorbells that could not be rung. */
@@ -295,7 +316,7 @@ static bool power_of_two(uint32_t n)
 /* Of the first release. */
 #define ENGINE_OPTS_FIRST 48
 
-XIW_OPTS_WHOLE(struct xiw_engine_opts, reserved);
+XIW_OPTS_WHOLE(struct xiw_engine_opts, reserved2);
 
 /* Descriptor 0 is a descriptor, and what zeroed options have: it takes a flag to mean it. */
 static int take_app_ring(struct xiw_engine *e)
@@ -315,8 +336,14 @@ static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
 	if (err)
 		return err;
 	if (e->opts.path > XIW_USE_DIRECT || e->opts.flags & ~(unsigned int)XIW_ENGINE_FLAGS ||
-	    e->opts.reserved)
+	    e->opts.reserved || e->opts.reserved2 ||
+	    (e->opts.memory && e->opts.memory < XIW_MEMORY_MIN))
 		return -EINVAL;
+	if (!e->opts.memory)
+		e->opts.memory = XIW_MEMORY_DEFAULT;
+	if (!e->opts.max_unstarted)
+		e->opts.max_unstarted = xiw_unstarted_default();
+	e->budget.limit = e->opts.memory;
 	if (!e->opts.cq_entries)
 		e->opts.cq_entries = 8192;
 	if (!e->opts.frames)
@@ -350,6 +377,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	e->next_scan_ms = e->collect_ms = e->watch_ms = XIW_NEVER;
 	e->starved_end = &e->starved;
 	e->slotless_end = &e->slotless;
+	e->stageless_end = &e->stageless;
 	xiw_look_at_clock(e);
 	err = take_opts(e, opts);
 	if (!err)
@@ -360,7 +388,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	e->cq = calloc(e->opts.cq_entries, sizeof(*e->cq));
 	e->cq_mask = e->opts.cq_entries - 1;
 	e->kept_total = e->opts.frames / 2;
-	e->kept = calloc(e->kept_total, sizeof(*e->kept));
+	e->kept = xiw_budget_alloc(&e->budget, e->kept_total * sizeof(*e->kept));
 	if (!e->cq || !e->kept)
 		goto fail;
 	for (uint32_t i = 0; i < e->kept_total; i++) {
@@ -369,6 +397,8 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	}
 	xiw_ddp_table_init(&e->regions, xiw_random, NULL);
 	e->crc_policy = xiw_policy_crc(why, sizeof(why));
+	if (getrandom(&e->unstarted.secret, sizeof(e->unstarted.secret), 0) < 0)
+		e->unstarted.secret = e->now_ns;
 	*engine = e;
 	return 0;
 fail:
@@ -448,7 +478,7 @@ int xiw_engine_destroy(struct xiw_engine *e)
 	xiw_ddp_table_free(&e->regions);
 	xiw_stages_free(e);
 	xiw_overflow_free(e);
-	free(e->kept);
+	xiw_budget_free(&e->budget, e->kept, e->kept_total * sizeof(*e->kept));
 	free(e->cq);
 	free(e);
 	return 0;

@@ -6,7 +6,9 @@
  *   ring.c     its io_uring: the thread that runs it, requests, buffers
  *   cq.c       completions
  *   budget.c   memory
+ *   reclaim.c  whose memory others need more
  *   port.c     an interface: its flow table and AF_XDP sockets
+ *   unstarted.c  connections that are none yet
  *   slot.c     connections that wait for a slot in a flow table
  *   watch.c    what becomes of an interface: programs taken off, a larger MTU
  *   paths.c    whether a connection's packets pass the programs
@@ -235,6 +237,15 @@ struct xiw_stuck {
 	uint32_t resent;   /* the flow's count of data that the socket sent again */
 };
 
+/* Accepted connections before their stream begins, oldest first; and by peer, newest first. */
+#define XIW_UNSTARTED_CHAINS 256u
+struct xiw_unstarted {
+	struct xiw_conn *first, *last;
+	struct xiw_conn *chains[XIW_UNSTARTED_CHAINS];
+	uint64_t secret, resets;
+	uint32_t n;
+};
+
 struct xiw_conn {
 	/* Direct path. */
 	struct xiw_flow *flow; /* NULL: not registered with XDP */
@@ -275,6 +286,7 @@ struct xiw_conn {
 	} * held;				   /* XIW_BUFS of them, made when first needed */
 	struct xiw_conn *next_holder, **holder_at; /* in engine->holders while held_n */
 	struct xiw_conn *next_starved, **starved_at;
+	struct xiw_conn *next_stageless, **stageless_at;
 	struct xiw_conn *next_slotless, **slotless_at; /* in engine->slotless */
 
 	/* Hand-off. */
@@ -322,6 +334,10 @@ struct xiw_conn {
 	struct xiw_engine
 		*engine; /* NULL: it is gone, and only xiw_conn_free() is left to be called */
 	struct xiw_orphan orphan;
+	size_t memory; /* that it has of the budget until it is freed; buffers that come and go are not in it */
+	uint64_t fpdu_ms,
+		stage_ms; /* when the unfinished FPDU, what is to be sent, last got any further */
+	bool hungry;	  /* the budget did not have what it needs to go on */
 	struct xiw_conn *next, *prev;
 	int fd;
 	struct xiw_sock_was sock_was;
@@ -354,6 +370,9 @@ struct xiw_conn {
 	const struct xiw_ulp *ulp; /* NULL: the application */
 	void *ulp_ctx;
 	/* Startup. */
+	struct xiw_listener *listener; /* in engine->unstarted while chain_at is set */
+	uint64_t peer_key, accepted_ms;
+	struct xiw_conn *unstarted_next, *unstarted_prev, *chain_next, **chain_at;
 	uint8_t private_out[XIW_PRIVATE_DATA_MAX];
 	uint8_t startup[XIW_MPA_FRAME_MAX]; /* the peer's frame as far as it is here */
 	uint32_t startup_len, startup_need;
@@ -393,6 +412,8 @@ struct xiw_listener {
 	bool closing, armed;
 	bool freed; /* by the application; else it is kept until then, also without its engine */
 	struct xiw_orphan orphan;
+	uint32_t unstarted;  /* connections in engine->unstarted */
+	uint64_t crowded_ms; /* when one was last reset for want of room there */
 	struct xiw_conn_opts opts;
 } __attribute__((aligned(64)));
 
@@ -439,6 +460,9 @@ struct xiw_engine {
 	int doorbell_error; /* that the application has not heard of */
 	uint64_t doorbells_lost;
 	struct xiw_budget budget;
+	bool short_of_memory; /* somebody is hungry: xiw_reclaim() */
+	uint64_t reclaim_ms;  /* not sooner, unless a connection cannot read on */
+	uint32_t nconns;
 
 	struct xiw_port *ports;
 	struct xiw_port *retired; /* out of use, until io_uring has let go of them */
@@ -462,6 +486,7 @@ struct xiw_engine {
 	struct xiw_conn *settling; /* were dirty: acknowledged, and about to send */
 	struct xiw_conn *leaving;  /* never from one turn to the next */
 	struct xiw_conn *ending;   /* asked to end; the turn sees to it */
+	struct xiw_unstarted unstarted;
 	struct xiw_listener *listeners;
 	struct xiw_listener
 		*closed_listeners;	/* that it has ended, and the application has not freed */
@@ -479,7 +504,9 @@ struct xiw_engine {
 	struct stage *stages; /* of send.c, for whoever has something to send */
 	uint32_t nstages;
 	struct xiw_conn *holders; /* with octets for which the completion queue had no room */
-	struct xiw_conn *starved, **starved_end;   /* stopped receiving for want of a buffer */
+	struct xiw_conn *starved, **starved_end; /* stopped receiving for want of a buffer */
+	struct xiw_conn *stageless,
+		**stageless_end; /* would send, but there is no memory for a stage */
 	struct xiw_conn *slotless, **slotless_end; /* would go direct, but the flow table is full */
 
 	uint64_t now_ms, now_ns;
@@ -590,6 +617,20 @@ void xiw_paths_begin(struct xiw_conn *c);
 bool xiw_conn_may_arm(struct xiw_conn *c);
 bool xiw_paths_look(struct xiw_conn *c);
 
+/*
+ * unstarted.c. admit: a connection of this peer may be taken: 0; -EUSERS: for another one's place, which was reset;
+ * -EBUSY: not even so, as all wait for the application.
+ */
+unsigned int xiw_unstarted_default(void);
+int xiw_unstarted_admit(struct xiw_listener *l, const struct sockaddr_storage *peer);
+bool xiw_unstarted_make_way(struct xiw_engine *e);
+void xiw_unstarted_join(struct xiw_conn *c, struct xiw_listener *l);
+void xiw_unstarted_leave(struct xiw_conn *c);
+void xiw_unstarted_orphan(struct xiw_listener *l);
+
+/* reclaim.c */
+void xiw_reclaim(struct xiw_engine *e);
+
 /* slot.c */
 void xiw_slot_wait(struct xiw_conn *c);
 void xiw_slot_forget(struct xiw_conn *c);
@@ -664,12 +705,16 @@ void xiw_recv_arm(struct xiw_conn *c);
 void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags);
 void xiw_stream_resume(struct xiw_conn *c);
 void xiw_stream_forget(struct xiw_conn *c);
+void *xiw_stream_resize(void *ctx, void *p, size_t from, size_t to);
 
 /* send.c */
 void xiw_send_pump(struct xiw_conn *c);
 void xiw_send_done(struct xiw_conn *c, int res);
 void xiw_send_flush(struct xiw_conn *c);
 void xiw_stages_free(struct xiw_engine *e);
+void xiw_stage_free(struct xiw_conn *c);
+void xiw_stage_forget(struct xiw_conn *c);
+void xiw_stage_retry(struct xiw_engine *e);
 void xiw_send_cancel(struct xiw_conn *c);
 /* xiw_conn_send(), for a ULP. */
 int xiw_send(struct xiw_conn *c, const struct xiw_message *m);
@@ -677,6 +722,7 @@ int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m);
 
 /* connect.c */
 void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags);
+void xiw_not_accepted(struct xiw_listener *l, int err);
 void xiw_accept_again(struct xiw_engine *e);
 void xiw_listeners_end(struct xiw_engine *e);
 void xiw_listeners_detach(struct xiw_engine *e);
@@ -707,6 +753,10 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 		 struct xiw_conn **conn);
 /* xiw_conn_post_recv(), for a ULP. */
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data);
+bool xiw_conn_charge(struct xiw_conn *c, size_t n);
+int xiw_conn_equip(struct xiw_conn *c);
+int xiw_conn_new_equipped(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
+			  struct xiw_conn **conn);
 void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_ddp_error ddp);
 void xiw_conn_failed(struct xiw_conn *c);
 /*

@@ -9,7 +9,7 @@
 /* Of the first release. */
 #define CONN_OPTS_FIRST 80
 
-XIW_OPTS_WHOLE(struct xiw_conn_opts, terminate_timeout_ms);
+XIW_OPTS_WHOLE(struct xiw_conn_opts, max_unstarted_peer);
 
 static bool sizes_valid(const struct xiw_conn_opts *o)
 {

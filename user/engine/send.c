@@ -67,15 +67,24 @@ static bool take_stage(struct xiw_conn *c)
 	if (s) {
 		e->stages = s->next;
 		e->nstages--;
-	} else {
+	} else if (xiw_budget_take(&e->budget, sizeof(*s))) {
 		s = malloc(sizeof(*s));
+		if (!s)
+			xiw_budget_give(&e->budget, sizeof(*s));
 	}
 	if (!s)
 		return false;
 	s->nends = 0;
 	s->full = s->turn = false;
 	c->stage = s->octets;
+	c->stage_ms = e->now_ms;
 	return true;
+}
+
+void xiw_stage_free(struct xiw_conn *c)
+{
+	xiw_budget_free(&c->engine->budget, c->stage, sizeof(struct stage));
+	c->stage = NULL;
 }
 
 /* The one that was used last is used next, and the caches have it; so a few are enough. */
@@ -86,11 +95,11 @@ static void put_stage(struct xiw_conn *c)
 
 	if (!s || c->sending || c->stage_len || c->send_count)
 		return;
-	c->stage = NULL;
 	if (e->nstages == STAGES) {
-		free(s);
+		xiw_stage_free(c);
 		return;
 	}
+	c->stage = NULL;
 	s->next = e->stages;
 	e->stages = s;
 	e->nstages++;
@@ -102,7 +111,48 @@ void xiw_stages_free(struct xiw_engine *e)
 
 	while ((s = e->stages)) {
 		e->stages = s->next;
-		free(s);
+		xiw_budget_free(&e->budget, s, sizeof(*s));
+	}
+}
+
+/* No stage is to be had: sending waits for one, first come, first served. */
+static void await_stage(struct xiw_conn *c)
+{
+	struct xiw_engine *e = c->engine;
+
+	e->short_of_memory = true;
+	if (c->stageless_at)
+		return;
+	c->next_stageless = NULL;
+	c->stageless_at = e->stageless_end;
+	*e->stageless_end = c;
+	e->stageless_end = &c->next_stageless;
+}
+
+void xiw_stage_forget(struct xiw_conn *c)
+{
+	if (!c->stageless_at)
+		return;
+	*c->stageless_at = c->next_stageless;
+	if (c->next_stageless)
+		c->next_stageless->stageless_at = c->stageless_at;
+	else
+		c->engine->stageless_end = c->stageless_at;
+	c->stageless_at = NULL;
+}
+
+/* Every turn: the first one takes what there is, and with it the turn goes on. */
+void xiw_stage_retry(struct xiw_engine *e)
+{
+	struct xiw_conn *c;
+
+	while ((c = e->stageless)) {
+		if (c->state == XIW_OPEN && !take_stage(c)) {
+			e->short_of_memory = true;
+			return;
+		}
+		xiw_stage_forget(c);
+		xiw_dirty(c);
 	}
 }
 
@@ -351,6 +401,7 @@ static int give_now(struct xiw_conn *c)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	for (int i = 0; i < done; i++)
 		c->stage_off += m[i].msg_len;
+	c->stage_ms = c->engine->now_ms;
 	return 0;
 }
 
@@ -449,7 +500,7 @@ void xiw_send_pump(struct xiw_conn *c)
 	    c->ending)
 		return;
 	if (!take_stage(c)) {
-		xiw_conn_ask_end(c, ENOMEM, false);
+		await_stage(c);
 		return;
 	}
 	fill(c);
@@ -464,8 +515,10 @@ static void sent(struct xiw_conn *c, int res)
 		xiw_conn_broken(c, -res);
 		return;
 	}
-	if (res > 0)
+	if (res > 0) {
 		c->stage_off += (uint32_t)res;
+		c->stage_ms = c->engine->now_ms;
+	}
 	if (c->stage_off < c->stage_len) {
 		give(c);
 		return;
@@ -489,6 +542,7 @@ void xiw_send_done(struct xiw_conn *c, int res)
 	if (turn)
 		s->turn = false;
 	if (c->state == XIW_DEAD) {
+		xiw_stage_free(c);
 		xiw_conn_op_done(c);
 		return;
 	}

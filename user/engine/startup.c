@@ -162,10 +162,13 @@ static void open_stream(struct xiw_conn *c)
 	c->crc = c->peer.crc || !c->opts.no_crc;
 	rx.crc = c->crc;
 	xiw_mpa_stream_init(&c->mpa, &rx);
+	c->mpa.resize = xiw_stream_resize;
+	c->mpa.ctx = c;
 	c->mpa_tx = (struct xiw_mpa_tx){ .markers = c->peer.markers, .crc = c->crc };
 	xiw_slot_describe(c);
 	c->may_send = c->initiator; /* rule 4 */
 	c->rtr_wait = !c->initiator && (c->terms.peer_to_peer || c->local_error);
+	xiw_unstarted_leave(c);
 	c->state = XIW_OPEN;
 	disarm(c);
 	/* Before the Reply is out, so that the first FPDU can already go direct. */
@@ -214,12 +217,21 @@ static void got_reply(struct xiw_conn *c)
 		open_stream(c);
 }
 
+/* Told at the listener too: it is what keeps peers from getting in. */
+static void no_memory(struct xiw_conn *c)
+{
+	xiw_not_accepted(c->listener, -ENOMEM);
+	xiw_conn_end(c, ENOMEM);
+}
+
 static void got_frame(struct xiw_conn *c)
 {
 	if (c->initiator)
 		got_reply(c);
 	else if (c->peer.rev > c->opts.revision)
 		invalid(c, EPROTONOSUPPORT);
+	else if (xiw_conn_equip(c))
+		no_memory(c);
 	else
 		decide(c);
 }

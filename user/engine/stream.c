@@ -59,6 +59,7 @@ static void leave_holders(struct xiw_conn *c)
 
 void xiw_stream_forget(struct xiw_conn *c)
 {
+	xiw_stage_forget(c);
 	feed_again(c);
 	leave_holders(c);
 }
@@ -80,6 +81,17 @@ void xiw_recv_arm(struct xiw_conn *c)
 	c->ops++;
 }
 
+/* The memory of an unfinished FPDU, of the engine's budget. */
+void *xiw_stream_resize(void *ctx, void *p, size_t from, size_t to)
+{
+	struct xiw_conn *c = ctx;
+	struct xiw_budget *b = &c->engine->budget;
+
+	if (!to)
+		xiw_budget_free(b, p, from);
+	return to ? xiw_budget_resize(b, p, from, to) : NULL;
+}
+
 static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n)
 {
 	struct xiw_conn *c = ctx;
@@ -98,6 +110,8 @@ static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec
 /* Feeds the framing. Returns how many octets were used: fewer than len if the queue is full. */
 static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 {
+	bool pending = xiw_mpa_stream_pending(&c->mpa);
+	uint64_t fpdus = c->fpdus;
 	uint32_t used = 0;
 	int err;
 
@@ -114,12 +128,14 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	/* What an idle connection does not need. */
 	if (!xiw_mpa_stream_pending(&c->mpa))
 		xiw_mpa_stream_free(&c->mpa);
+	if (c->fpdus != fpdus || !pending)
+		c->fpdu_ms = c->engine->now_ms;
 	used += c->mpa.used;
 	c->stream_nxt += c->mpa.used;
 	c->stream_kernel += c->mpa.used;
 	xiw_dirty(c);
-	if (err == -ENOMEM)
-		xiw_conn_ask_end(c, ENOMEM, true);
+	if (err == -ENOMEM) /* the rest waits for what xiw_reclaim() finds in this turn */
+		c->hungry = c->engine->short_of_memory = true;
 	else if (err < 0 && err != -EPROTO && !c->rx_dead)
 		xiw_conn_stream_error(c,
 				      err >= -XIW_MPA_ERR_MARKER ? (enum xiw_mpa_error) - err : 0,
@@ -129,7 +145,7 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 
 static void hold(struct xiw_conn *c, uint16_t bid, uint32_t off, uint32_t len)
 {
-	if (!c->held)
+	if (!c->held && xiw_conn_charge(c, XIW_BUFS * sizeof(*c->held)))
 		c->held = calloc(XIW_BUFS, sizeof(*c->held));
 	if (!c->held) {
 		xiw_buf_return(c->engine, bid);

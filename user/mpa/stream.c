@@ -13,7 +13,10 @@ void xiw_mpa_stream_init(struct xiw_mpa_stream *s, const struct xiw_mpa_rx *rx)
 
 void xiw_mpa_stream_free(struct xiw_mpa_stream *s)
 {
-	free(s->stage);
+	if (s->resize && s->stage)
+		s->resize(s->ctx, s->stage, s->room, 0);
+	else
+		free(s->stage);
 	s->stage = NULL;
 	s->staged = 0;
 	s->room = 0;
@@ -36,7 +39,8 @@ static int stage_append(struct xiw_mpa_stream *s, const uint8_t *p, uint32_t len
 			room *= 2;
 		if (room > XIW_MPA_FPDU_MAX)
 			room = XIW_MPA_FPDU_MAX;
-		stage = realloc(s->stage, room);
+		stage = s->resize ? s->resize(s->ctx, s->stage, s->room, room)
+				  : realloc(s->stage, room);
 		if (!stage)
 			return -ENOMEM;
 		s->stage = stage;

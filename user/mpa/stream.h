@@ -16,6 +16,12 @@ struct xiw_mpa_stream {
 	uint32_t need;	 /* length of the FPDU that is staged, 0 if not known */
 	uint32_t used;	 /* octets that the last feed took from its piece */
 	int error;	 /* what ended the stream: nothing follows it (section 8) */
+	/*
+	 * Where the staging buffer's memory comes from, as realloc(); to 0 octets as free(). NULL: from there. Set behind
+	 * xiw_mpa_stream_init().
+	 */
+	void *(*resize)(void *ctx, void *p, size_t from, size_t to);
+	void *ctx;
 };
 
 /*
