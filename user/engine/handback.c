@@ -332,8 +332,9 @@ void xiw_inject_news(struct xiw_conn *c)
 }
 
 /*
- * A segment that changes nothing, to see whether it arrives: it acknowledges less than the peer has by now, so that
- * neither its window nor its acknowledgement counts (RFC 9293 section 3.10.7.4), and stands where it is acceptable.
+ * A segment that changes nothing, to see whether it arrives: without ACK it is dropped before anything of it counts
+ * (RFC 9293 section 3.10.7.4). One that acknowledges what the socket knows already may be answered, and while that is
+ * limited (RFC 5961 section 7) the peer's own questions would not be.
  */
 void xiw_inject_probe(struct xiw_conn *c)
 {
@@ -349,9 +350,7 @@ void xiw_inject_probe(struct xiw_conn *c)
 	tcp = ip + what.l4_off;
 	memcpy(tcp + XIW_TCP_OFF_SPORT, &key->remote_port, 2);
 	memcpy(tcp + XIW_TCP_OFF_DPORT, &key->local_port, 2);
-	xiw_wire_put32(tcp + XIW_TCP_OFF_ACK, c->sock.snd_una - 1);
 	tcp[XIW_TCP_OFF_DOFF] = XIW_TCP_MIN / 4 << 4;
-	tcp[XIW_TCP_OFF_FLAGS] = XIW_TCP_ACK;
 	xiw_inject(&c->engine->injector, &what);
 	c->injections++;
 }

@@ -112,16 +112,13 @@ static int read_repaired(int fd, struct xiw_sock_state *s)
 static int read_send(int fd, struct xiw_sock_state *s)
 {
 	uint32_t write_seq;
-	int unsent, unacked, err = queue_seq(fd, &write_seq);
+	int unsent, err = queue_seq(fd, &write_seq);
 
-	/* In this order, for both may go on in between, and what is acknowledged was sent. */
-	if (!err && (ioctl(fd, SIOCOUTQ, &unacked) || ioctl(fd, SIOCOUTQNSD, &unsent)))
+	if (!err && ioctl(fd, SIOCOUTQNSD, &unsent))
 		err = -errno;
-	if (err)
-		return err;
-	s->snd_nxt = write_seq - (uint32_t)unsent;
-	s->snd_una = write_seq - (uint32_t)unacked;
-	return 0;
+	if (!err)
+		s->snd_nxt = write_seq - (uint32_t)unsent;
+	return err;
 }
 
 static uint32_t clock_ticks(const struct xiw_sock_state *s, uint64_t ns)

@@ -13,7 +13,7 @@ struct xiw_sock_state {
 	uint32_t rcv_nxt;    /* kernel numbers from here on */
 	uint32_t copied_seq; /* of the next octet a read would give */
 	uint32_t rcv_edge;   /* right edge of the window last advertised */
-	uint32_t snd_nxt, snd_una;
+	uint32_t snd_nxt;
 	uint16_t rcv_mss;
 	uint8_t snd_wscale, rcv_wscale;
 	bool timestamps, sack, ecn;
