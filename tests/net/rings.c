@@ -6,7 +6,8 @@
  *   rings [-r] [-t] [-s] -p kernel|direct ADDRESS PORT STAG SIZE
  *
  *   -r   CQEs in an io_uring of this program, far smaller than the engine's queue
- *   -t   completions are taken by a second thread, while the first one drives the engine
+ *   -t   a second thread drives the engine, while the first, which made it and destroys it, takes
+ *        completions
  *   -s   slowly: only when the queue does not grow any more; with -t, with pauses in which it fills
  *
  * The peer writes [0, SIZE) of STAG front to back, once or repeatedly, and sends untagged messages to QN 0
@@ -202,9 +203,8 @@ static bool full(const struct receiver *r)
 	return __atomic_load_n(&r->queued, __ATOMIC_RELAXED) >= CQ_ENTRIES * 3 / 4;
 }
 
-static void *consume(void *arg)
+static void consume(struct receiver *r)
 {
-	struct receiver *r = arg;
 	unsigned int n = 0;
 
 	while (!__atomic_load_n(&r->left, __ATOMIC_ACQUIRE)) {
@@ -216,7 +216,6 @@ static void *consume(void *arg)
 				pause_us(1000);
 		}
 	}
-	return NULL;
 }
 
 /* ---- the engine's thread --------------------------------------------------------------------------- */
@@ -280,15 +279,25 @@ static void drive(struct receiver *r)
 	}
 }
 
+/* The engine was made by the first thread; from now on it is this one's. */
+static void *driver(void *arg)
+{
+	drive(arg);
+	return NULL;
+}
+
 static void run(struct receiver *r)
 {
 	pthread_t thread;
 
-	if (r->threads && pthread_create(&thread, NULL, consume, r))
-		wrong("no thread");
-	drive(r);
-	if (r->threads)
+	if (!r->threads) {
+		drive(r);
+	} else {
+		if (pthread_create(&thread, NULL, driver, r))
+			wrong("no thread");
+		consume(r);
 		pthread_join(thread, NULL);
+	}
 	if (take(r, false))
 		wrong("a completion after the last one");
 	if (r->use_ring && r->cqes != r->all)
