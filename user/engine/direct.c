@@ -92,7 +92,6 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 	c->challenges_withheld += c->tcp.challenges_withheld;
 	xiw_tcp_rx_init(&c->tcp, &conf);
 	c->draining = false;
-	xiw_progress_begin(c);
 	return true;
 }
 
@@ -113,6 +112,7 @@ static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
 	c->early = NULL;
 	c->early_end = &c->early;
 	c->went_direct++;
+	xiw_progress_begin(c);
 	return true;
 }
 
@@ -343,10 +343,12 @@ static void note_link(struct xiw_conn *c, const struct xiw_segment *s)
 	memcpy(c->l2, s->packet->frag[0].base, c->l2_len);
 }
 
-/* Does the stream wait for octets of the segment? Or is it a repetition of what was acknowledged? */
+/* Does the stream wait for octets of the segment? */
 static bool awaited(const struct xiw_conn *c, uint32_t seq, uint32_t end)
 {
-	return !xiw_seq_after(seq, c->tcp.rcv_nxt) && xiw_seq_after(end, c->tcp.rcv_nxt);
+	uint32_t at = xiw_stream_at(c);
+
+	return !xiw_seq_after(seq, at) && xiw_seq_after(end, at);
 }
 
 static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
@@ -423,28 +425,30 @@ static bool link_good(const struct xiw_packet *p, const struct xiw_meta *meta)
 	return ip[0] >> 4 != 4 || xiw_csum_fold(xiw_csum_partial(ip, xiw_ip4_hlen(ip))) == 0xffff;
 }
 
-/* Headers and checksum. False: not a segment that TCP would look at. */
-static bool read_segment(struct xiw_conn *c, const struct xiw_packet *p,
-			 const struct xiw_meta *meta, struct xiw_tcp_seg *seg)
+/* Headers and checksum. XIW_WHY_NONE, or why TCP does not look at the segment. */
+static enum xiw_reason read_segment(struct xiw_conn *c, const struct xiw_packet *p,
+				    const struct xiw_meta *meta, struct xiw_tcp_seg *seg)
 {
 	const uint8_t *ip = p->frag[0].base + meta->l3_off;
 	int hlen = xiw_tcp_parse(p->frag[0].base + meta->l4_off, p->frag[0].len - meta->l4_off,
 				 (size_t)meta->payload_off - meta->l4_off + meta->payload_len, seg);
 
-	if (hlen != meta->payload_off - meta->l4_off || !link_good(p, meta)) {
-		xiw_segment_dropped(c);
-		looked(c);
-		return false;
-	}
-	if (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta)) {
-		xiw_segment_dropped(c);
-		looked(c);
-		if (awaited(c, seg->seq, seg->seq + meta->payload_len))
-			xiw_no_progress(c, XIW_WHY_CHECKSUM, NULL);
-		return false;
-	}
+	if (hlen != meta->payload_off - meta->l4_off)
+		return XIW_WHY_REFUSED;
+	if (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta))
+		return XIW_WHY_CHECKSUM;
 	seg->ecn = c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
-	return true;
+	return XIW_WHY_NONE;
+}
+
+/* The socket may think better of its headers, and of its checksum if hardware has looked at that: next time. */
+static void damaged(struct xiw_conn *c, const struct xiw_segment *s, enum xiw_reason why)
+{
+	uint32_t seq = xiw_segment_seq(s->packet, s->meta);
+
+	xiw_segment_dropped(c);
+	if (awaited(c, seq, seq + s->meta->payload_len))
+		xiw_no_progress(c, why, NULL);
 }
 
 /*
@@ -459,6 +463,8 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 
 	if (xiw_seq_before(seg->seq, c->committed)) {
 		xiw_inject_old(c, s);
+		if (awaited(c, seg->seq, seg->seq + s->meta->payload_len))
+			xiw_no_progress(c, XIW_WHY_INJECT, NULL);
 		return false;
 	}
 	/* Nobody was offered more than this. */
@@ -480,17 +486,26 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 	struct xiw_conn *c = meta ? q->port->by_flow[meta->flow] : NULL;
 	struct xiw_segment s = { p, meta };
 	struct xiw_tcp_seg seg = {};
+	enum xiw_reason why;
 
-	if (!c || !read_segment(c, p, meta, &seg))
+	if (!c)
 		return false;
-	if (c->rx_dead && !c->leaving) {
-		/* Nothing more is placed or delivered; TCP sends it again, to the socket. */
+	/* In error nothing more is placed or delivered; TCP sends it again, to the socket. */
+	if (!link_good(p, meta) || (c->rx_dead && !c->leaving)) {
 		xiw_segment_dropped(c);
 		looked(c);
 		return false;
 	}
+	why = read_segment(c, p, meta, &seg);
 	if (!current(c, q, meta)) {
-		xiw_stale_segment(c, p, meta);
+		if (why)
+			xiw_segment_dropped(c);
+		else
+			xiw_stale_segment(c, p, meta);
+		return false;
+	}
+	if (why) {
+		damaged(c, &s, why);
 		return false;
 	}
 	if (c->leaving) {

@@ -654,6 +654,11 @@ void xiw_direct_drained(struct xiw_conn *c);
 /* settle.c: once a turn, for each dirty connection */
 void xiw_account(const struct xiw_conn *c);
 /* progress.c */
+/* Where the stream stands, in wire numbers: what comes there is waited for. */
+static inline uint32_t xiw_stream_at(const struct xiw_conn *c)
+{
+	return c->draining ? c->stream_nxt : c->tcp.rcv_nxt;
+}
 /*
  * The stream waits for the octets of a segment that was refused for `why`. True: once too often, and the connection
  * has fallen back, with `in_hand` (or NULL) given to the socket.

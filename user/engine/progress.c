@@ -97,18 +97,17 @@ static bool lasts(const struct xiw_conn *c, enum xiw_reason why)
 {
 	switch (why) {
 	case XIW_WHY_EGRESS:
-	case XIW_WHY_INJECT:
 		return true;
 	case XIW_WHY_CRC:
 		return false; /* the kernel's path has the same octets to judge */
 	default:
-		return again(c, why) || c->tcp.rcv_nxt == c->stuck.begun_at;
+		return again(c, why) || !xiw_seq_after(xiw_stream_at(c), c->stuck.begun_at);
 	}
 }
 
 static void give_up(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
 {
-	bool blind = why == XIW_WHY_REFUSED && egress_is_blind(c);
+	bool blind = (why == XIW_WHY_REFUSED || why == XIW_WHY_UNHEARD) && egress_is_blind(c);
 
 	if (blind)
 		why = XIW_WHY_EGRESS;
@@ -127,10 +126,11 @@ bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_s
 	uint64_t now = c->engine->now_ms;
 	struct xiw_stuck *s = &c->stuck;
 
-	if (!c->direct || c->draining || c->leaving)
+	if (!c->direct || c->leaving)
 		return false;
-	if (!s->tries || s->at != c->tcp.rcv_nxt || s->why != why || now - s->last_ms > FORGET_MS) {
-		s->at = c->tcp.rcv_nxt;
+	if (!s->tries || s->at != xiw_stream_at(c) || s->why != why ||
+	    now - s->last_ms > FORGET_MS) {
+		s->at = xiw_stream_at(c);
 		s->why = why;
 		s->tries = 0;
 		s->since_ms = now;
@@ -154,8 +154,8 @@ void xiw_progress_due(struct xiw_conn *c)
 	struct xiw_stuck *s = &c->stuck;
 
 	s->due_ms = XIW_NEVER;
-	if (!c->flow || !c->direct || c->draining || c->leaving || s->tries < 2 ||
-	    s->at != c->tcp.rcv_nxt || s->why == XIW_WHY_UNHEARD)
+	if (!c->flow || !c->direct || c->leaving || s->tries < 2 || s->at != xiw_stream_at(c) ||
+	    s->why == XIW_WHY_UNHEARD)
 		return;
 	s->tries = 0;
 	give_up(c, s->why, NULL);
@@ -201,8 +201,10 @@ static bool injection_works(struct xiw_conn *c)
 void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
 {
 	c->stuck.resent = resent;
-	if (!arrived(c) && c->injections - c->stuck.injected >= PROBES)
-		give_up(c, XIW_WHY_INJECT, NULL);
+	if (arrived(c) || c->injections - c->stuck.injected < PROBES)
+		return;
+	xiw_conn_bar(c, XIW_WHY_INJECT);
+	give_up(c, XIW_WHY_INJECT, NULL);
 }
 
 /* ---- what has become of stretches ------------------------------------------------------------------ */
