@@ -219,9 +219,8 @@ struct xiw_flow {
 	__u32 pid; /* of the process that has the slot, in its own PID namespace; for people */
 	__u32 claim_seq; /* how often the slot has been claimed */
 	__u32 ifindex;
-	__u64 cookie; /* SO_COOKIE of the kernel socket */
 	__u32 engine; /* that has the slot, by its number; claimed by compare-and-swap from 0 */
-	__u32 reserved6[1];
+	__u32 reserved6[3];
 
 	/*
 	 * Line 7: is the stream going on? Written by xiw_ingress, but for `looked`; touched once for each place

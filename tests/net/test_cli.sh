@@ -254,6 +254,30 @@ raw 15044 mpa "$(fpdu "$(untagged 1 "$(offer half 1000)")")" "$(fpdu "$(tagged 0
 expect wrong-stag serves
 expect wrong-stag-dropped wait_until 10 nothing_left
 
+# RFC 5042 section 6.2.2: what a file is made of is not the peer's to change any more once it is digested.
+late_write() {
+	# shellcheck disable=SC2016
+	in_ns rcv timeout 30 bash -c "$(declare -p crc_table; declare -f fpdu untagged tagged name_hex offer)"'
+		say() { printf "$(sed "s/../\\\\x&/g" <<<"$1")" >&3; }
+		hear() { timeout 10 head -c "$1" <&3 | od -An -v -tx1 | tr -d " \n"; }
+		exec 3<>/dev/tcp/127.0.0.1/15044 || exit
+		say "$(name_hex "MPA ID Req Frame")40010000"
+		hear 20 >/dev/null
+		say "$(fpdu "$(untagged 1 "$(offer late 3)")")"
+		grant=$(hear 40)
+		stag=0x${grant:48:8} to=0x${grant:56:16}
+		say "$(fpdu "$(tagged "$stag" "$to" 616263)")"
+		say "$(fpdu "$(untagged 2 03010000"$(printf abc | sha256sum | cut -c 1-64)")")"
+		result=$(hear 36)
+		echo "granted $grant, result $result"
+		[[ ${result:40:8} == 04010000 ]] || exit
+		say "$(fpdu "$(tagged "$stag" "$to" 585858)")"
+		# The end, and no answer.
+		timeout 10 cat <&3 >/dev/null 2>&1
+		(($? != 124))' && [[ $(<"$TMP/in/late") == abc ]] && rm "$TMP/in/late" && serves
+}
+expect late-write-refused late_write
+
 # ---- signals
 # 4 GiB, of which nothing is on the disk: long enough to be interrupted.
 truncate -s 4G "$TMP/sparse"

@@ -11,7 +11,7 @@ pins=/sys/fs/bpf/xiwarp/$IF_RCV
 
 # The hand-off's own, and what else is not a number of events.
 STATES="owner kernel_nxt flags marker_origin rcv_wscale window ts_recent direct_edge run_needed ece kernel_high beyond
-	run_end run_len snd_nxt kernel_edge egress_floor out_class out_hops acked pid ifindex cookie beat_ns drained_ns last_ns wait_ns"
+	run_end run_len snd_nxt kernel_edge egress_floor out_class out_hops acked pid ifindex engine barred try_ns try_nxt try_looked looked beat_ns drained_ns last_ns wait_ns"
 
 # A state that is no field any more, or has become a counter, is not listed for long.
 fields_shown() {

@@ -69,12 +69,6 @@ static inline void xiw_csum_replace(void *check, uint32_t old, uint32_t new)
 	memcpy(check, &hc, sizeof(hc));
 }
 
-static inline void xiw_csum_replace2(void *check, uint16_t old, uint16_t new)
-{
-	/* Complementing 16 bits in 32 adds 0xffff0000, which is zero modulo 0xffff. */
-	xiw_csum_replace(check, old, new);
-}
-
 static inline void xiw_csum_replace4(void *check, uint32_t old, uint32_t new)
 {
 	xiw_csum_replace(check, old, new);

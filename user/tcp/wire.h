@@ -42,9 +42,6 @@ enum {
 	XIW_ETH_ADDR_LEN = 6,
 
 	XIW_ETH_TYPE_IP4 = 0x0800,
-	XIW_ETH_TYPE_IP6 = 0x86dd,
-	XIW_ETH_TYPE_VLAN = 0x8100,
-	XIW_ETH_TYPE_QINQ = 0x88a8,
 	XIW_VLAN_LEN = 4,
 	XIW_VLAN_ID = 0x0fff,
 };
@@ -54,7 +51,6 @@ enum {
 	XIW_IP4_OFF_VER_IHL = 0,
 	XIW_IP4_OFF_TOS = 1,
 	XIW_IP4_OFF_LEN = 2,
-	XIW_IP4_OFF_ID = 4,
 	XIW_IP4_OFF_FRAG = 6,
 	XIW_IP4_OFF_TTL = 8,
 	XIW_IP4_OFF_PROTO = 9,
@@ -65,12 +61,10 @@ enum {
 
 	XIW_IP4_DF = 0x4000,
 	XIW_IP4_MF = 0x2000,
-	XIW_IP4_FRAG_MASK = 0x1fff,
 };
 
 /* IPv6 (RFC 8200) */
 enum {
-	XIW_IP6_OFF_FLOW = 0,
 	XIW_IP6_OFF_LEN = 4,
 	XIW_IP6_OFF_NEXT = 6,
 	XIW_IP6_OFF_HOPS = 7,
@@ -83,7 +77,6 @@ enum {
 	XIW_IP_PROTO_TCP = 6,
 	/* RFC 3168 section 5: the ECN field of the IP header */
 	XIW_ECN_NOT_ECT = 0,
-	XIW_ECN_ECT1 = 1,
 	XIW_ECN_ECT0 = 2,
 	XIW_ECN_CE = 3,
 };

@@ -70,11 +70,6 @@ void xiw_xsk_destroy(struct xiw_xsk *x);
 /* Takes up to @max packets from the ring. */
 unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsigned int max);
 
-static inline bool xiw_xsk_ready(struct xiw_xsk *x)
-{
-	return __atomic_load_n(x->rx.producer, __ATOMIC_ACQUIRE) != x->rx.cached_cons;
-}
-
 /* Gives a packet's frames back. */
 static inline void xiw_xsk_release(struct xiw_xsk *x, const uint64_t *addr, unsigned int frags)
 {
