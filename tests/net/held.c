@@ -105,6 +105,7 @@ static void peer_connect(void)
 		die_errno("send");
 	for (int i = 0; i < 500 && !connected; i++)
 		run(5, true);
+	run(5, true); /* the Reply goes out with the next turn */
 	if (recv(peer.fd, got, sizeof(got), MSG_WAITALL) != sizeof(got))
 		die("no Reply: connection %p, connected %d, closed %d, status %d", (void *)conn,
 		    connected, closed_told, status);
