@@ -52,11 +52,15 @@ struct xiw_conn_opts {
 	 */
 	uint32_t first_msn;
 	uint32_t pd; /* Protection Domain of the STags it may use (RFC 5041 section 8.2) */
-	unsigned int recv_depth;	 /* posted buffers per queue; 0: 64 */
-	unsigned int send_depth;	 /* queued messages; 0: 64 */
-	unsigned int startup_timeout_ms; /* for TCP connect and MPA startup together; 0: 10000 */
-	const void *private_data;	 /* Initiator: goes with the MPA Request; copied */
-	size_t private_data_len; /* at most XIW_PRIVATE_DATA_MAX; 4 less with RFC 6581's data */
+	unsigned int recv_depth; /* posted buffers per queue; 0: 64 */
+	unsigned int send_depth; /* queued messages; 0: 64 */
+	/*
+	 * For TCP connect and MPA startup together, but not for the application's answer; anew for what is left to do
+	 * behind that. 0: 10000
+	 */
+	unsigned int startup_timeout_ms;
+	const void *private_data; /* Initiator: goes with the MPA Request; copied */
+	size_t private_data_len;  /* at most XIW_PRIVATE_DATA_MAX; 4 less with RFC 6581's data */
 
 	/*
 	 * MPA's revision. Initiator: 1 or 2; 0: 2 if enhanced, rtr, ird or ord is set, else 1. Responder: the

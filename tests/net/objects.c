@@ -549,18 +549,21 @@ static bool region_of_another_engine(void)
 /* ---- a socket that is taken back ------------------------------------------------------------------ */
 
 struct options {
-	int nodelay, oobinline, rcvbuf, locks;
+	int nodelay, oobinline, rcvbuf, locks, keepalive, idle, user_timeout;
 };
 
 static struct options options_of(int fd)
 {
-	struct options o = { -1, -1, -1, -1 };
+	struct options o = { -1, -1, -1, -1, -1, -1, -1 };
 	socklen_t len = sizeof(int);
 
 	getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &o.nodelay, &len);
 	getsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &o.oobinline, &len);
 	getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &o.rcvbuf, &len);
 	getsockopt(fd, SOL_SOCKET, 72 /* SO_BUF_LOCK */, &o.locks, &len);
+	getsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &o.keepalive, &len);
+	getsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &o.idle, &len);
+	getsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &o.user_timeout, &len);
 	return o;
 }
 
@@ -594,9 +597,10 @@ static bool taken_as(unsigned int i, int peer, const struct options *want)
 	CHECK(fd >= 0);
 	got = options_of(fd);
 	if (memcmp(&got, want, sizeof(got)))
-		printf("       %d %d %d %d, not %d %d %d %d\n", got.nodelay, got.oobinline,
-		       got.rcvbuf, got.locks, want->nodelay, want->oobinline, want->rcvbuf,
-		       want->locks);
+		printf("       %d %d %d %d %d %d %d, not %d %d %d %d %d %d %d\n", got.nodelay,
+		       got.oobinline, got.rcvbuf, got.locks, got.keepalive, got.idle,
+		       got.user_timeout, want->nodelay, want->oobinline, want->rcvbuf, want->locks,
+		       want->keepalive, want->idle, want->user_timeout);
 	close(fd);
 	close(peer);
 	return !memcmp(&got, want, sizeof(got));
@@ -604,7 +608,7 @@ static bool taken_as(unsigned int i, int peer, const struct options *want)
 
 static bool socket_as_it_was(void)
 {
-	const int one = 1, size = 50000;
+	const int one = 1, size = 50000, seconds = 77;
 	struct options was;
 	struct xiw_conn *c;
 	int fd[2], peer;
@@ -623,6 +627,9 @@ static bool socket_as_it_was(void)
 		if (own) {
 			setsockopt(fd[1], IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
 			setsockopt(fd[1], SOL_SOCKET, SO_OOBINLINE, &one, sizeof(one));
+			setsockopt(fd[1], SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+			setsockopt(fd[1], IPPROTO_TCP, TCP_KEEPIDLE, &seconds, sizeof(seconds));
+			setsockopt(fd[1], IPPROTO_TCP, TCP_USER_TIMEOUT, &size, sizeof(size));
 			setsockopt(fd[1], SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
 		}
 		was = options_of(fd[1]);

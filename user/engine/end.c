@@ -19,40 +19,21 @@
 #include "engine/internal.h"
 
 #define LOOK_MS 1000
-#define QUARTERS 4	  /* of close_timeout_ms: so often is looked whether anything moves */
-#define IDLE_MAX_S 32767u /* the kernel's MAX_TCP_KEEPIDLE */
-#define STATE_CLOSE 7	  /* TCP_CLOSE of the kernel's enum */
+#define QUARTERS 4    /* of close_timeout_ms: so often is looked whether anything moves */
+#define STATE_CLOSE 7 /* TCP_CLOSE of the kernel's enum */
 
 /* ---- the kernel's timers ----------------------------------------------------------------------- */
-
-static void set_int(int fd, int level, int option, int value)
-{
-	setsockopt(fd, level, option, &value, sizeof(value));
-}
 
 static bool limited(unsigned int ms)
 {
 	return ms != XIW_NO_LIMIT;
 }
 
-/* A quarter of the idle time between probes; the fourth that is not answered is the last. */
 void xiw_conn_watch_peer(struct xiw_conn *c)
 {
-	const struct xiw_conn_opts *o = &c->opts;
-	unsigned int idle = o->keepalive_ms / 1000 + !!(o->keepalive_ms % 1000);
-	unsigned int user = o->user_timeout_ms > INT32_MAX ? INT32_MAX : o->user_timeout_ms;
-
-	if (limited(o->user_timeout_ms))
-		set_int(c->fd, IPPROTO_TCP, TCP_USER_TIMEOUT, (int)user);
-	if (!limited(o->keepalive_ms))
-		return;
-	if (idle > IDLE_MAX_S)
-		idle = IDLE_MAX_S;
-	set_int(c->fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)idle);
-	set_int(c->fd, IPPROTO_TCP, TCP_KEEPINTVL, (int)(idle + 3) / 4);
-	set_int(c->fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
-	set_int(c->fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-	c->vouch_ms = c->engine->now_ms + o->keepalive_ms / 2;
+	xiw_sock_limit(c->fd, &c->opts, &c->sock_was);
+	if (limited(c->opts.keepalive_ms))
+		c->vouch_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
 }
 
 /*

@@ -152,6 +152,8 @@ struct xiw_orphan {
 struct xiw_sock_was {
 	int nodelay, oobinline;
 	int rcvbuf, locks; /* rcvbuf 0: not changed */
+	int limits[5];	   /* of keepalive and the user time-out */
+	bool limited;	   /* they were changed */
 };
 
 /* A queued message. */
@@ -576,6 +578,7 @@ static inline void xiw_segment_dropped(struct xiw_conn *c)
 /* sockopts.c */
 void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path,
 		      struct xiw_sock_was *was);
+void xiw_sock_limit(int fd, const struct xiw_conn_opts *opts, struct xiw_sock_was *was);
 void xiw_sock_restore(int fd, const struct xiw_sock_was *was);
 
 /* orphan.c */

@@ -11,6 +11,8 @@
 #define SO_BUF_LOCK 72 /* since Linux 5.14 */
 #endif
 
+#define KEEPIDLE_MAX_S 32767u /* the kernel's MAX_TCP_KEEPIDLE */
+
 static int get(int fd, int level, int option)
 {
 	socklen_t len = sizeof(int);
@@ -54,11 +56,47 @@ void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path
 		enlarge(fd, e, was);
 }
 
+static const struct {
+	int level, option;
+} limits[] = {
+	{ SOL_SOCKET, SO_KEEPALIVE },	   { IPPROTO_TCP, TCP_KEEPIDLE },
+	{ IPPROTO_TCP, TCP_KEEPINTVL },	   { IPPROTO_TCP, TCP_KEEPCNT },
+	{ IPPROTO_TCP, TCP_USER_TIMEOUT },
+};
+
+#define LIMITS (sizeof(limits) / sizeof(limits[0]))
+
+_Static_assert(LIMITS == sizeof(((struct xiw_sock_was *)0)->limits) / sizeof(int),
+	       "a place for each option");
+
+/* How long the kernel waits for a peer. A quarter of the idle time between probes; the fourth is the last. */
+void xiw_sock_limit(int fd, const struct xiw_conn_opts *o, struct xiw_sock_was *was)
+{
+	unsigned int idle = o->keepalive_ms / 1000 + !!(o->keepalive_ms % 1000);
+
+	for (unsigned int i = 0; i < LIMITS; i++)
+		was->limits[i] = get(fd, limits[i].level, limits[i].option);
+	was->limited = true;
+	if (o->user_timeout_ms != XIW_NO_LIMIT)
+		set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+		    o->user_timeout_ms > INT_MAX ? INT_MAX : (int)o->user_timeout_ms);
+	if (o->keepalive_ms == XIW_NO_LIMIT)
+		return;
+	if (idle > KEEPIDLE_MAX_S)
+		idle = KEEPIDLE_MAX_S;
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)idle);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, (int)(idle + 3) / 4);
+	set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
 /* What an application gets back has its own options; window and window scale stay what the peer was told. */
 void xiw_sock_restore(int fd, const struct xiw_sock_was *was)
 {
 	set(fd, IPPROTO_TCP, TCP_NODELAY, was->nodelay);
 	set(fd, SOL_SOCKET, SO_OOBINLINE, was->oobinline);
+	for (unsigned int i = 0; was->limited && i < LIMITS; i++)
+		set(fd, limits[i].level, limits[i].option, was->limits[i]);
 	if (!was->rcvbuf)
 		return;
 	/* The kernel doubles what it is given, and tells the double. */
