@@ -92,6 +92,26 @@ transmit 5 -r 40 -P 15047
 under_way B 5 direct
 quit term-ends B
 breaks term-peer-told 5 "Connection reset by peer"
+# ---- a child, by fork() alone
+# Promised: it has nothing of the engine, which goes on in the parent. When that is killed its connections end, and
+# another has the queue, however long the child lives.
+receive F -P 15047 -F
+transmit 6 -r 20 -P 15047
+under_way F 6 direct
+child=$(sed -n 's/^child //p' "$TMP/F")
+expect child-there kill -0 "$child"
+expect child-goes-on moves F 6
+expect child-goes-on-direct again_direct F 6
+stop "$RECV_F" KILL
+breaks child-peer-told 6
+receive G -P 15047
+transmit 6 -r 20 -P 15047
+under_way G 6 direct
+expect child-lives-on kill -0 "$child"
+kill -KILL "$child"
+finishes child-again-direct G 6
+quit child-ends G
+
 mkdir "$TMP/in"
 truncate -s 4G "$TMP/sparse"
 for sig in INT TERM; do

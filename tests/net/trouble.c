@@ -3,7 +3,7 @@
  * trouble - the receiving end of tests under fault: takes any number of trouble_send's connections on one engine,
  * compares every octet, and misbehaves when told to.
  *
- *   trouble [-P PORT] [-f FRAMES] [-w WINDOW-KiB] [-u MICROSECONDS] [-s SECONDS] [-a N] [-o FILE] [-k|-d]
+ *   trouble [-P PORT] [-f FRAMES] [-w WINDOW-KiB] [-u MICROSECONDS] [-s SECONDS] [-a N] [-o FILE] [-F] [-k|-d]
  *
  *   SIGUSR1  sits in its handler of a completion for -s seconds
  *   SIGUSR2  runs the engine but takes no completions for -s seconds
@@ -12,6 +12,7 @@
  *
  * -u: so long for each message. -a: the Nth allocation behind the start fails, and only that; when it ends it
  * says how many there were. -o: FILE always has one line of JSON per connection, the newest state of each ID.
+ * -F: after a MiB it makes a child that does nothing, and says which.
  * Every event is a line on standard output as well. Exit codes: 0; 1 a wrong octet or an engine that failed.
  */
 #include <getopt.h>
@@ -32,6 +33,7 @@
 static struct {
 	unsigned int port, frames, window, pause_us, stall_s;
 	long fail_at;
+	bool fork;
 	const char *state;
 	enum xiw_use_path path;
 } opt = { .port = 15046, .stall_s = 2, .path = XIW_USE_AUTO };
@@ -199,6 +201,23 @@ static void on_request(const struct xiw_completion *c)
 	xiw_conn_abort(c->conn);
 }
 
+/* A child that does nothing, and lives on. The engine is not its own. */
+static void make_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		fatal("fork: %s", strerror(errno));
+	if (pid) {
+		printf("child %d\n", pid);
+		return;
+	}
+	if (xiw_engine_run(engine, 0) != -EEXIST || xiw_engine_destroy(engine) != -EEXIST)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
 static void check(const struct stream *s, const uint8_t *got, size_t len)
 {
 	int64_t at = stream_wrong(trouble_stream(s->id), s->octets, got, len);
@@ -217,6 +236,10 @@ static void on_written(struct stream *s, const struct xiw_completion *c)
 		      (unsigned long long)s->octets);
 	check(s, s->ring + c->to, c->length);
 	s->octets += c->length;
+	if (opt.fork && s->octets > 1 << 20) {
+		opt.fork = false;
+		make_child();
+	}
 	/* A second delivery, or a late stray write, would not find what it should overwrite. */
 	memset(s->ring + c->to, 0xee, c->length);
 	if (opt.pause_us)
@@ -364,7 +387,7 @@ int main(int argc, char **argv)
 	struct rlimit files = { MAX_FDS, MAX_FDS };
 	int o;
 
-	while ((o = getopt(argc, argv, "P:f:w:u:s:a:o:kd")) != -1) {
+	while ((o = getopt(argc, argv, "P:f:w:u:s:a:o:kdF")) != -1) {
 		unsigned long v = optarg ? strtoul(optarg, NULL, 0) : 0;
 
 		switch (o) {
@@ -391,6 +414,9 @@ int main(int argc, char **argv)
 			break;
 		case 'k':
 			opt.path = XIW_USE_KERNEL;
+			break;
+		case 'F':
+			opt.fork = true;
 			break;
 		case 'd':
 			opt.path = XIW_USE_DIRECT;

@@ -399,6 +399,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	e->crc_policy = xiw_policy_crc(why, sizeof(why));
 	if (getrandom(&e->unstarted.secret, sizeof(e->unstarted.secret), 0) < 0)
 		e->unstarted.secret = e->now_ns;
+	xiw_fork_watch(e);
 	*engine = e;
 	return 0;
 fail:
@@ -466,6 +467,7 @@ int xiw_engine_destroy(struct xiw_engine *e)
 		return -EEXIST;
 	if (owner == XIW_RING_NOBODYS && e->ring_ready)
 		forget_requests(e);
+	xiw_fork_forget(e);
 	close_all(e);
 	if (owner == XIW_RING_MINE)
 		wait_for_requests(e);

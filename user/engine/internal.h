@@ -12,6 +12,7 @@
  *   slot.c     connections that wait for a slot in a flow table
  *   watch.c    what becomes of an interface: programs taken off, a larger MTU
  *   paths.c    whether a connection's packets pass the programs
+ *   fork.c     what a child of the process is not to have
  *   prepare.c  interfaces opened ahead of connections
  *   direct.c   frames -> fast-path TCP -> FPDUs
  *   settle.c   commit, acknowledge; the account in the flow's slot
@@ -434,6 +435,8 @@ struct xiw_entry {
 };
 
 struct xiw_engine {
+	struct xiw_engine *next_engine; /* of the process */
+	bool forked; /* in a child: the parent's, and nothing can be done with it */
 	struct io_uring ring;
 	bool ring_ready, ring_enabled;
 	bool ring_orphan; /* the thread that ran it has ended */
@@ -614,6 +617,10 @@ void xiw_acks_out(struct xiw_engine *e);
 int xiw_conn_port(struct xiw_conn *c, struct xiw_port **port);
 int xiw_conn_register(struct xiw_conn *c);
 void xiw_conn_unregister(struct xiw_conn *c);
+
+/* fork.c */
+void xiw_fork_watch(struct xiw_engine *e);
+void xiw_fork_forget(struct xiw_engine *e);
 
 /* paths.c */
 void xiw_paths_begin(struct xiw_conn *c);

@@ -42,6 +42,8 @@ enum xiw_ring_owner xiw_ring_owner(struct xiw_engine *e)
 {
 	int err;
 
+	if (e->forked)
+		return XIW_RING_ANOTHERS;
 	if (!e->ring_ready)
 		return XIW_RING_NOBODYS;
 	err = pthread_mutex_trylock(&e->runner);
@@ -73,6 +75,10 @@ int xiw_ring_run(struct xiw_engine *e)
 		return err;
 	}
 	e->ring_enabled = true;
+	/* From here on it cannot go on in a child, where a mapping would keep it from ending with this process. */
+	io_uring_ring_dontfork(&e->ring);
+	madvise(e->bufs, XIW_BUFS * sizeof(struct io_uring_buf), MADV_DONTFORK);
+	madvise(e->buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE, MADV_DONTFORK);
 	return 0;
 }
 

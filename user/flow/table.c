@@ -62,7 +62,10 @@ static void *map_array(int fd, size_t len)
 {
 	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-	return p == MAP_FAILED ? NULL : p;
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, len, MADV_DONTFORK);
+	return p;
 }
 
 void xiw_table_none(struct xiw_table *t)
@@ -144,18 +147,25 @@ fail:
 	return err;
 }
 
+void xiw_table_shut(struct xiw_table *t)
+{
+	int *const fds[] = { &t->flows_fd, &t->index_fd,  &t->queues_fd,
+			     &t->xsks_fd,  &t->socket_fd, &t->dir_fd };
+
+	for (unsigned int i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
+		if (*fds[i] >= 0)
+			close(*fds[i]);
+		*fds[i] = -1;
+	}
+}
+
 void xiw_table_close(struct xiw_table *t)
 {
-	const int fds[] = { t->flows_fd, t->index_fd,  t->queues_fd,
-			    t->xsks_fd,	 t->socket_fd, t->dir_fd };
-
 	if (t->flows)
 		munmap(t->flows, sizeof(*t->flows) * XIW_MAX_FLOWS);
 	if (t->queues)
 		munmap(t->queues, sizeof(*t->queues) * XIW_MAX_QUEUES);
-	for (unsigned int i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
-		if (fds[i] >= 0)
-			close(fds[i]);
+	xiw_table_shut(t);
 	*t = no_table;
 }
 

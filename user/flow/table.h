@@ -32,6 +32,9 @@ struct xiw_table {
 int xiw_table_open(struct xiw_table *t, const char *dir);
 void xiw_table_close(struct xiw_table *t);
 
+/* Closes its descriptors alone: in a child, which has no mappings. */
+void xiw_table_shut(struct xiw_table *t);
+
 /*
  * Finds or makes the slot for a connection and claims it for this process. A slot that an earlier
  * connection with the same addresses left behind keeps its skew: the kernel may still be translating for

@@ -84,6 +84,28 @@ static int make_socket(struct xiw_xsk *x, const struct xiw_xsk_opts *opts, uint3
 	return 0;
 }
 
+static void not_for_children(void *ring, const struct xdp_ring_offset *off, size_t len)
+{
+	uint8_t *map = (uint8_t *)ring - off->desc;
+
+	madvise(map, off->desc + len, MADV_DONTFORK);
+}
+
+/* A child's mapping of a ring would keep the queue taken after this process has ended. */
+static void keep_from_children(struct xiw_xsk *x)
+{
+	struct xdp_mmap_offsets off;
+	socklen_t len = sizeof(off);
+
+	madvise(x->area, (size_t)(x->frames + XIW_XSK_TX_FRAMES) * x->frame_size, MADV_DONTFORK);
+	if (getsockopt(x->fd, SOL_XDP, XDP_MMAP_OFFSETS, &off, &len) || len != sizeof(off))
+		return;
+	not_for_children(x->rx.ring, &off.rx, x->rx.size * sizeof(struct xdp_desc));
+	not_for_children(x->tx.ring, &off.tx, x->tx.size * sizeof(struct xdp_desc));
+	not_for_children(x->fill.ring, &off.fr, x->fill.size * sizeof(uint64_t));
+	not_for_children(x->comp.ring, &off.cr, x->comp.size * sizeof(uint64_t));
+}
+
 int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 {
 	/* Half the frames may wait in the ring while the other half is kept or being filled. */
@@ -102,6 +124,7 @@ int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 		xiw_xsk_destroy(x);
 		return err;
 	}
+	keep_from_children(x);
 	xiw_xsk_refill(x);
 	return 0;
 }
