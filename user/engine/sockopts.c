@@ -33,7 +33,7 @@ static int set(int fd, int level, int option, int value)
  */
 static void enlarge(int fd, const struct xiw_engine *e, struct xiw_sock_was *was)
 {
-	int size = e->opts.window < INT_MAX / 4 ? (int)(e->opts.window * 4) : INT_MAX;
+	int size = xiw_sock_buffer(e->opts.window);
 	int locks = get(fd, SOL_SOCKET, SO_BUF_LOCK), rcvbuf = get(fd, SOL_SOCKET, SO_RCVBUF);
 
 	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, size))

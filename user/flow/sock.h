@@ -36,6 +36,15 @@ int xiw_sock_read(int fd, struct xiw_sock_state *state);
  */
 int xiw_sock_open_window(int fd, uint32_t window);
 
+/*
+ * The receive buffer that takes @window octets whatever segments they come in: the kernel counts its own overhead,
+ * several times the payload for small ones.
+ */
+static inline int xiw_sock_buffer(uint32_t window)
+{
+	return window < INT32_MAX / 4 ? (int)window * 4 : INT32_MAX;
+}
+
 /* The connection's timestamp clock now (RFC 7323), in step with what the kernel stamps. */
 uint32_t xiw_sock_tsval(const struct xiw_sock_state *state, uint64_t now_ns);
 

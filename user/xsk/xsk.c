@@ -56,10 +56,10 @@ static int make_umem(struct xiw_xsk *x, uint32_t ring)
 	return xsk_umem__create(&x->umem, x->area, len, &x->fill, &x->comp, &config);
 }
 
-static int make_socket(struct xiw_xsk *x, const struct xiw_xsk_opts *opts, uint32_t ring)
+static int make_socket(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 {
 	struct xsk_socket_config config = {
-		.rx_size = ring,
+		.rx_size = xiw_xsk_rx_entries(opts->frames),
 		.tx_size = XIW_XSK_TX_FRAMES,
 		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
 		.bind_flags = XDP_USE_NEED_WAKEUP | (opts->jumbo ? XDP_USE_SG : 0),
@@ -108,7 +108,7 @@ static void keep_from_children(struct xiw_xsk *x)
 
 int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 {
-	/* Half the frames may wait in the ring while the other half is kept or being filled. */
+	/* Half of the frames may be kept: the other half at most is lent. */
 	uint32_t ring = opts->frames / 2;
 	int err;
 
@@ -119,7 +119,10 @@ int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 	x->lend = LEND_FIRST < ring ? LEND_FIRST : ring;
 	err = make_umem(x, ring);
 	if (!err)
-		err = make_socket(x, opts, ring);
+		err = make_socket(x, opts);
+	/* Of a copy's frames few are best, as they stay in the cache; those of a NIC are to be as many as there are. */
+	if (!err && x->zero_copy)
+		x->lend = ring;
 	if (err) {
 		xiw_xsk_destroy(x);
 		return err;

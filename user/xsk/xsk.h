@@ -17,6 +17,18 @@
 /* A page each, less the kernel's headroom in every one, XDP's struct xiw_meta, and Ethernet with two VLAN tags. */
 #define XIW_XSK_MTU_MAX (XIW_XSK_FRAGS_MAX * (4096u - 256) - 20 - 22)
 
+/*
+ * Entries of the RX ring. Without a copy the frames lent are all the memory that the queue has, for the traffic of
+ * everybody: were there room for them all on the ring, then an engine that stands still would leave none in which a
+ * packet can arrive, and XDP, which takes the streams away from such an engine, would never run again. So the ring,
+ * half of the frames, which may be kept, and a batch are less than all.
+ */
+#define XIW_XSK_BATCH_FRAMES 64
+static inline uint32_t xiw_xsk_rx_entries(uint32_t frames)
+{
+	return frames > 4 * XIW_XSK_BATCH_FRAMES ? frames / 4 : frames / 8;
+}
+
 /* A received packet: the frames are the caller's until it gives them back. */
 struct xiw_packet {
 	struct xiw_vec frag
