@@ -147,4 +147,28 @@ finishes at-last-direct-again A 8
 no_trace no-trace
 quit receiver-ends A
 unload >/dev/null || fail unload "exit code $?"
+
+# ---- more queues than are served
+# The sender chooses the queue, as a NIC's hash would: by XPS, which names queues for processors.
+on_queue() {
+	ip netns exec "$(_ns snd)" sh -c "cd /sys/class/net/$IF_SND/queues && printf 0 >tx-63/xps_cpus &&
+		printf 0 >tx-64/xps_cpus && printf '%x' $(((1 << $(nproc)) - 1)) >tx-$1/xps_cpus" 2>/dev/null
+}
+wire_up plain 1500 65
+wire_clamp 262144
+if on_queue 64; then
+	load || fail queues-load "exit code $?"
+	receive Q -f 256
+	transmit 1 -r 20
+	under_way Q 1 kernel
+	expect queue-not-served-told told Q 1 "$IF_RCV has 65 queues, and only 64 are served: 'ethtool -L'"
+	on_queue 63
+	under_way Q 1 direct
+	expect queue-served-not-told wait_until "$LONG" _told Q 1 '"'
+	finishes queues-complete Q 1
+	quit queues-receiver-ends Q
+	unload >/dev/null || fail queues-unload "exit code $?"
+else
+	skip queues "no XPS"
+fi
 finish

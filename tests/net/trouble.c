@@ -28,7 +28,7 @@
 
 #define RING (TROUBLE_MSG * TROUBLE_SLOTS)
 #define STATE_EVERY 0.05
-#define MAX_FDS 64
+#define MAX_FDS 128 /* enough for 64 queues */
 
 static struct {
 	unsigned int port, frames, window, pause_us, stall_s;

@@ -121,6 +121,8 @@ struct xiw_port {
 	struct xiw_table table;
 	struct xiw_rxq *queues;
 	uint32_t nqueues;
+	uint32_t
+		channels; /* that the interface has: of more than XIW_MAX_QUEUES only so many are served */
 	struct xiw_conn **by_flow; /* XIW_MAX_FLOWS */
 };
 
@@ -210,6 +212,7 @@ enum xiw_conn_state {
 
 /* What was last seen of the way that a connection's packets go: paths.c. */
 struct xiw_paths {
+	bool too_many;	     /* no_direct says that the interface has too many queues */
 	uint64_t came, left; /* segments that XDP, and xiw_egress, have counted */
 	uint64_t elsewhere;  /* that came by another interface, when XDP last counted one */
 	uint64_t came_then; /* XDP's count when the socket first sent what xiw_egress did not see */

@@ -23,6 +23,7 @@
  */
 #define UNSEEN_MS 10000
 #define UNSEEN_SEGS 3
+#define MANY_SEGS 64 /* and none of them began a stretch */
 
 static uint64_t get(const __u64 *count)
 {
@@ -107,6 +108,26 @@ static uint64_t unseen(struct xiw_conn *c)
 }
 
 /*
+ * A NIC puts all of a connection's packets on one queue, and those of a queue without an AF_XDP socket are never direct.
+ * Which one it is nobody says.
+ */
+static void look_at_queues(struct xiw_conn *c)
+{
+	bool direct = __atomic_load_n(&c->flow->went_direct, __ATOMIC_RELAXED);
+
+	if (c->paths.too_many && direct) {
+		c->paths.too_many = false;
+		c->no_direct[0] = '\0';
+	} else if (c->port->channels > XIW_MAX_QUEUES && !direct && !c->no_direct[0] &&
+		   get(&c->flow->kernel_segs) > MANY_SEGS) {
+		c->paths.too_many = true;
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "%s has %u queues, and only %u are served: 'ethtool -L'", c->port->ifname,
+			 c->port->channels, XIW_MAX_QUEUES);
+	}
+}
+
+/*
  * A look at where the packets go, every second. False: the connection needs the programs, its packets go around them,
  * and that has lasted: no_direct says what.
  */
@@ -115,6 +136,7 @@ bool xiw_paths_look(struct xiw_conn *c)
 	uint64_t in = astray(c), out = unseen(c), owner = xiw_flow_owner(c->flow);
 	uint64_t kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
 
+	look_at_queues(c);
 	if (get(&c->flow->elsewhere_segs) && !c->direct)
 		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
 	/*

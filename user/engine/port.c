@@ -119,7 +119,7 @@ static void query_interface(struct xiw_port *p)
 	read_mac(p, fd);
 	ifr.ifr_data = (void *)&channels;
 	if (!ioctl(fd, SIOCETHTOOL, &ifr)) {
-		p->nqueues = channels.combined_count + channels.rx_count;
+		p->channels = p->nqueues = channels.combined_count + channels.rx_count;
 		if (!p->nqueues)
 			p->nqueues = 1;
 		if (p->nqueues > XIW_MAX_QUEUES)
