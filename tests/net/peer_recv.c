@@ -32,7 +32,7 @@ struct end {
 	/* The line. */
 	struct {
 		int port, conns, markers, pd, own_pd, bind, revoke, release, delay, send,
-			errors_send, eof_send;
+			errors_send, eof_send, user_timeout;
 	} line;
 
 	struct xiw_conn *conns[CONNS];
@@ -68,7 +68,8 @@ static bool take_line(struct end *e)
 		{ "release", &e->line.release }, /* the same, the region */
 		{ "delay", &e->line.delay },	 /* in milliseconds before each of what follows */
 		{ "send", &e->line.send },	 /* octets, after the first tagged message */
-		{ "errsend", &e->line.errors_send }, /* upon an error, before it closes */
+		{ "errsend", &e->line.errors_send },	  /* upon an error, before it closes */
+		{ "usertimeout", &e->line.user_timeout }, /* in milliseconds */
 		{ "eofsend", &e->line.eof_send }, /* upon the peer's half-close, before it closes */
 	};
 
@@ -272,6 +273,7 @@ static void run(struct end *e)
 	struct xiw_conn_opts opts = { .size = sizeof(opts),
 				      .path = e->path,
 				      .markers = e->line.markers,
+				      .user_timeout_ms = (unsigned int)e->line.user_timeout,
 				      .pd = (uint32_t)e->line.pd };
 	const uint32_t stag = 0x1234;
 	struct xiw_region_opts ropts = { .size = sizeof(ropts), .stag = &stag, .pd = opts.pd };

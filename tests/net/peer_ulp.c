@@ -322,7 +322,7 @@ static const char *lost_by_timeout(void)
 {
 	char command[128];
 
-	TRY(begin("send=1000 delay=300"));
+	TRY(begin("send=1000 delay=300 usertimeout=1500"));
 	TRY(startup(C));
 	TRY(good(0, 1));
 	TRY(all_acknowledged());

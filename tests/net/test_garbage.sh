@@ -64,7 +64,9 @@ error_of() {
 		[[ $(field_of "$1" ddp_error) == true ]] &&
 			ddp=$(field_of "$1" ddp_error_type).$(field_of "$1" ddp_error_code)
 	else
-		mpa=$(sed -n 's/.*MPA error \([0-9]*\).*/\1/p' <<<"$1")
+		# In words where a person would look for nothing else.
+		mpa=$(sed -n -e 's/.*MPA error \([0-9]*\).*/\1/p' -e 's/.*closed before MPA startup.*/1/p' \
+			-e 's/.*nothing came that would complete MPA startup.*/4/p' <<<"$1")
 	fi
 	[[ $mpa == 0 ]] && mpa=-
 	echo "${mpa:--} $ddp"
