@@ -8,7 +8,7 @@ static bool valid(const uint8_t *p, size_t len)
 {
 	size_t name;
 
-	if (len < 4 || p[1] != 1)
+	if (len < 4 || p[1] != 2)
 		return false;
 	switch (p[0]) {
 	case 1:
@@ -17,7 +17,7 @@ static bool valid(const uint8_t *p, size_t len)
 		name = (size_t)p[16] << 8 | p[17];
 		return name <= 255 && len == 18 + name && !memchr(p + 18, 0, name);
 	case 2:
-		return len == 16;
+		return len == 24;
 	case 3:
 		return len == 36;
 	case 4:

@@ -89,13 +89,13 @@ raw() {
 
 name_hex() { printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n'; }
 # offer NAME SIZE
-offer() { printf '01010000000001a4%016x%04x%s' "$2" "${#1}" "$(name_hex "$1")"; }
+offer() { printf '01020000000001a4%016x%04x%s' "$2" "${#1}" "$(name_hex "$1")"; }
 
 # answered NAME TYPE STATUS: the first answer (FPDU length 2, DDP header 18) is of this type and status.
 answered() {
 	local got
 	got=$(cut -c 41-48 "$TMP/raw")
-	if [[ $got == "$2"01"$3" ]]; then
+	if [[ $got == "$2"02"$3" ]]; then
 		pass "$1"
 	else
 		fail "$1" "answer $(<"$TMP/raw"); log: $(tail -n 3 "$TMP/serve.log")"
@@ -231,13 +231,13 @@ done
 expect names-nothing-left wait_until 10 nothing_left
 expect names-no-escape test ! -e "$TMP/escape"
 raw 15044 mpa "$(fpdu "$(untagged 1 "$(offer huge $((1 << 62)))")")"
-expect offer-huge-refused grep -Eq "^.{42}01000[34]" "$TMP/raw"
+expect offer-huge-refused grep -Eq "^.{42}02000[34]" "$TMP/raw"
 raw 15044 mpa "$(fpdu "$(untagged 1 "$(offer negative -1)")")"
 answered offer-negative 02 0004
 expect sizes-nothing-left wait_until 10 nothing_left
 # Not a message of the protocol: name's length beyond the message; NUL inside; wrong version; out of turn.
-for bad in 01010000000001a400000000000000030064616263 01010000000001a40000000000000003000361620063 \
-	01020000000001a400000000000000030003616263 03010000"$(printf '%064d' 0)" 04010000 00 ""; do
+for bad in 01020000000001a400000000000000030064616263 01020000000001a40000000000000003000361620063 \
+	01030000000001a400000000000000030003616263 03020000"$(printf '%064d' 0)" 04020000 00 ""; do
 	raw 15044 mpa "$(fpdu "$(untagged 1 "$bad")")"
 	if [[ -s $TMP/raw && $(cut -c 41-42 "$TMP/raw") == 02 ]]; then
 		fail "message-$bad" "was granted: $(<"$TMP/raw")"
@@ -246,8 +246,8 @@ for bad in 01010000000001a400000000000000030064616263 01010000000001a40000000000
 	fi
 done
 # The digest of no octets is not 0: the file must not appear.
-octets=64 raw 15044 mpa "$(fpdu "$(untagged 1 "$(offer liar 0)")")" "$(fpdu "$(untagged 2 03010000"$(printf '%064d' 0)")")"
-expect wrong-digest-told grep -q 04010005 "$TMP/raw"
+octets=72 raw 15044 mpa "$(fpdu "$(untagged 1 "$(offer liar 0)")")" "$(fpdu "$(untagged 2 03020000"$(printf '%064d' 0)")")"
+expect wrong-digest-told grep -q 04020005 "$TMP/raw"
 expect wrong-digest-reported grep -q '"file":"liar".*"digest_equal":false' "$TMP/serve.json"
 expect wrong-digest-dropped wait_until 10 nothing_left
 raw 15044 mpa "$(fpdu "$(untagged 1 "$(offer half 1000)")")" "$(fpdu "$(tagged 0x7777 0 616263)")"

@@ -60,6 +60,9 @@ enum xiw_opt_key {
 	XIW_OPT_RTR,
 	XIW_OPT_CREATE,
 	XIW_OPT_PEER_TIMEOUT,
+	XIW_OPT_MAX_SIZE,
+	XIW_OPT_KEEP_FREE,
+	XIW_OPT_IDLE,
 
 	/* Those that are letters have that as their short form. */
 	XIW_OPT_LETTERS = 'A',
@@ -93,6 +96,8 @@ struct xiw_args {
 	uint64_t size;
 	uint32_t stag, queues, first_msn, recv_size;
 	uint32_t peer_timeout; /* seconds; 0: the default */
+	uint32_t idle;	       /* the same */
+	uint64_t max_size, keep_free;
 	uint8_t rev;
 	bool stag_given;
 	bool server, client, validate, verbose, persistent;

@@ -103,6 +103,17 @@ static int set_number(const struct xiw_opt *opt, const char *value, struct xiw_a
 			return bad_value(opt, value, "a number from 1 to 86400");
 		a->peer_timeout = n;
 		return 0;
+	case XIW_OPT_IDLE:
+		if (!parse_number(value, false, 86400, &n) || !n)
+			return bad_value(opt, value, "a number from 1 to 86400");
+		a->idle = n;
+		return 0;
+	case XIW_OPT_MAX_SIZE:
+	case XIW_OPT_KEEP_FREE:
+		if (!parse_number(value, true, 1ull << 62, &n) || !n)
+			return bad_value(opt, value, "a size such as 64K, 1G");
+		*(opt->key == XIW_OPT_MAX_SIZE ? &a->max_size : &a->keep_free) = n;
+		return 0;
 	case XIW_OPT_QUEUES:
 		if (!parse_number(value, false, 256, &n) || !n)
 			return bad_value(opt, value, "a number from 1 to 256");

@@ -20,6 +20,7 @@
 #define CHUNK (1u << 20)
 #define CHUNKS 8
 #define RECVS 4
+#define GRANTS 2
 
 /* user_data of what comes back; chunks are 0..CHUNKS-1, receive buffers RECV + index. */
 #define UD_CONN 1000
@@ -59,7 +60,10 @@ struct put {
 	const char *path;
 	int fd;
 	EVP_MD_CTX *digest;
-	struct xiw_xfer grant;
+	struct xiw_xfer grants[GRANTS]; /* the first is being used up */
+	unsigned int ngrants;
+	uint64_t used;	  /* octets of it */
+	uint64_t granted; /* of the file */
 	uint64_t size, queued, sent, start_ns, end_ns, drawn_ns;
 	uint8_t sha256[XIW_XFER_SHA256];
 	char shown[128];
@@ -134,7 +138,8 @@ static void offer(struct put *p)
 {
 	struct xiw_xfer x = { .type = XIW_XFER_OFFER };
 
-	p->queued = p->sent = 0;
+	p->queued = p->sent = p->used = p->granted = 0;
+	p->ngrants = 0;
 	if (!open_file(p, &x)) {
 		skip(p, XIW_EXIT_FAILURE);
 		return;
@@ -181,35 +186,46 @@ static void finish_sending(struct put *p)
 	p->state = ST_DONE;
 }
 
+static bool send_chunk(struct put *p, int i)
+{
+	const struct xiw_xfer *grant = &p->grants[0];
+	uint64_t left = grant->length - p->used;
+	struct xiw_message m = {
+		.buf = p->chunks + (size_t)i * CHUNK,
+		.len = left < CHUNK ? left : CHUNK,
+		.to = grant->base_to + p->used,
+		.stag = grant->stag,
+		.tagged = true,
+		.user_data = i,
+	};
+	int err;
+
+	if (read_chunk(p, p->chunks + (size_t)i * CHUNK, m.len)) {
+		fail(p, XIW_EXIT_FAILURE);
+		return false;
+	}
+	err = xiw_conn_send(p->conn, &m);
+	if (err) {
+		xiw_fail(0, "%s: cannot send: %s", p->shown, strerror(-err));
+		fail(p, XIW_EXIT_PEER);
+		return false;
+	}
+	p->busy[i] = true;
+	p->queued += m.len;
+	p->used += m.len;
+	if (p->used == grant->length) {
+		p->used = 0;
+		p->grants[0] = p->grants[1];
+		p->ngrants--;
+	}
+	return true;
+}
+
 static void send_chunks(struct put *p)
 {
-	for (int i = 0; i < CHUNKS && p->queued < p->size; i++) {
-		uint64_t left = p->size - p->queued;
-		struct xiw_message m = {
-			.buf = p->chunks + (size_t)i * CHUNK,
-			.len = left < CHUNK ? left : CHUNK,
-			.to = p->grant.base_to + p->queued,
-			.stag = p->grant.stag,
-			.tagged = true,
-			.user_data = i,
-		};
-		int err;
-
-		if (p->busy[i])
-			continue;
-		if (read_chunk(p, p->chunks + (size_t)i * CHUNK, m.len)) {
-			fail(p, XIW_EXIT_FAILURE);
+	for (int i = 0; i < CHUNKS && p->ngrants; i++)
+		if (!p->busy[i] && !send_chunk(p, i))
 			return;
-		}
-		err = xiw_conn_send(p->conn, &m);
-		if (err) {
-			xiw_fail(0, "%s: cannot send: %s", p->shown, strerror(-err));
-			fail(p, XIW_EXIT_PEER);
-			return;
-		}
-		p->busy[i] = true;
-		p->queued += m.len;
-	}
 	if (p->queued == p->size && !p->control_busy[DONE])
 		finish_sending(p);
 }
@@ -246,13 +262,17 @@ static void on_grant(struct put *p, const struct xiw_xfer *x)
 		skip(p, XIW_EXIT_PEER);
 		return;
 	}
-	if (p->size && x->base_to + (p->size - 1) < x->base_to) {
+	if (!x->length != (p->granted == p->size) || x->length > p->size - p->granted ||
+	    p->ngrants == GRANTS || (x->length && x->base_to + (x->length - 1) < x->base_to)) {
 		xiw_fail(0, "%s: the receiver's grant makes no sense", p->target);
 		fail(p, XIW_EXIT_PEER);
 		return;
 	}
-	p->grant = *x;
-	p->start_ns = xiw_now_ns();
+	p->granted += x->length;
+	if (x->length)
+		p->grants[p->ngrants++] = *x;
+	if (p->state == ST_OFFERED)
+		p->start_ns = xiw_now_ns();
 	p->state = ST_SENDING;
 }
 
@@ -279,7 +299,7 @@ static void on_received(struct put *p, const struct xiw_completion *c)
 	if (c->status || index >= RECVS)
 		return;
 	if (!xiw_xfer_decode(&x, p->recv[index], c->length) && x.type == XIW_XFER_GRANT &&
-	    p->state == ST_OFFERED) {
+	    (p->state == ST_OFFERED || p->state == ST_SENDING)) {
 		on_grant(p, &x);
 	} else if (!xiw_xfer_decode(&x, p->recv[index], c->length) && x.type == XIW_XFER_RESULT &&
 		   p->state == ST_DONE) {

@@ -20,6 +20,7 @@
 #define SLOTS 4
 #define UD_ANSWER 16 /* + slot */
 #define UD_RECV 32   /* + slot */
+#define UD_GRANT 48
 
 /*
  * Digested between two turns of the engine. At 0.5 GB/s this is 2 ms: far below the time after which
@@ -27,9 +28,20 @@
  */
 #define DIGEST_SLICE (1u << 20)
 
+/*
+ * Octets that are allocated and granted at once, twice as many each time: what a peer can make us allocate stays within
+ * three times what it has sent.
+ */
+#define WINDOW_FIRST (1u << 20)
+#define WINDOW_MOST (64u << 20)
+
+#define IDLE_SECONDS 60
+#define LOOK_NS 250000000ull
+
 enum state {
 	ST_IDLE,
 	ST_RECEIVING,
+	ST_REFUSED, /* in the middle of the file: what was granted may still come */
 	ST_DIGESTING,
 	ST_ENDED, /* aborted or closing: nothing more is taken from it */
 };
@@ -50,7 +62,11 @@ struct peer {
 
 	struct xiw_store store;
 	bool storing;
-	struct xiw_region *region;
+	struct xiw_region *region, *older; /* of the last window, and of the one before it */
+	uint64_t window, granted, received;
+	uint8_t grant[XIW_XFER_MAX]; /* that was not asked for */
+	bool granting;
+	uint64_t octets, active_ns; /* of the connection; when they, or messages, last moved */
 	struct xiw_conn_info before, after;
 	uint64_t handoffs; /* reported with earlier files */
 	uint64_t first_ns, last_ns, digest_ns;
@@ -63,6 +79,7 @@ struct serve {
 	struct xiw_engine *engine;
 	struct xiw_listener *listener;
 	struct peer *peers;
+	uint64_t looked_ns;
 	unsigned int digesting, ended;
 	int code;
 };
@@ -84,11 +101,17 @@ static void note_first(struct peer *p)
 		p->first_ns = xiw_now_ns();
 }
 
+static void free_regions(struct peer *p)
+{
+	xiw_region_free(p->region);
+	xiw_region_free(p->older);
+	p->region = p->older = NULL;
+}
+
 static void drop_file(struct peer *p)
 {
 	/* Before the mapping goes: nothing may be placed there any more. */
-	xiw_region_free(p->region);
-	p->region = NULL;
+	free_regions(p);
 	if (p->storing)
 		xiw_store_end(&p->store);
 	p->storing = false;
@@ -133,28 +156,87 @@ static void not_taken(const struct peer *p, const char *how, const char *name,
 		 xiw_xfer_status_name(status), err ? ": " : "", err ? strerror(err) : "");
 }
 
-static enum xiw_xfer_status open_region(struct peer *p, struct xiw_xfer *grant)
+/* The next octets of the file: allocated, and the peer's to write. */
+static enum xiw_xfer_status next_window(struct peer *p, struct xiw_xfer *grant)
 {
 	struct xiw_region_opts opts = { .size = sizeof(opts), .conn = p->conn };
+	uint64_t len = p->window ? 2 * p->window : WINDOW_FIRST;
+	enum xiw_xfer_status status;
+	struct xiw_region *region;
 
 	if (!p->store.map)
 		return XIW_XFER_OK;
-	p->store.err = -xiw_region_register(p->serve->engine, p->store.map, p->store.size, &opts,
-					    &p->region);
+	if (len > WINDOW_MOST)
+		len = WINDOW_MOST;
+	if (len > p->store.size - p->granted)
+		len = p->store.size - p->granted;
+	status = xiw_store_extend(&p->store, len, p->serve->args->keep_free);
+	if (status)
+		return status;
+	p->store.err = -xiw_region_register(p->serve->engine, p->store.map + p->granted, len, &opts,
+					    &region);
 	if (p->store.err)
 		return XIW_XFER_FAILED;
-	grant->stag = xiw_region_stag(p->region);
+	/* All of that one has come. */
+	xiw_region_free(p->older);
+	p->older = p->region;
+	p->region = region;
+	p->window = len;
+	p->granted += len;
+	grant->stag = xiw_region_stag(region);
+	grant->length = len;
 	return XIW_XFER_OK;
+}
+
+static void not_granted(struct peer *p, const struct xiw_xfer *grant)
+{
+	not_taken(p, p->received ? "did not keep" : "refused", p->store.name,
+		  (enum xiw_xfer_status)grant->status, p->store.err);
+	if (!p->serve->code)
+		p->serve->code = XIW_EXIT_FAILURE;
+}
+
+/* Half of the last window has come: the next one, so that the peer need not wait. */
+static void more_grant(struct peer *p)
+{
+	struct xiw_message m = { .buf = p->grant, .user_data = UD_GRANT };
+	struct xiw_xfer grant = { .type = XIW_XFER_GRANT };
+
+	if (p->state != ST_RECEIVING || p->granting || p->granted == p->store.size ||
+	    p->received + p->window / 2 < p->granted)
+		return;
+	grant.status = next_window(p, &grant);
+	if (grant.status) {
+		not_granted(p, &grant);
+		p->state = ST_REFUSED;
+	}
+	m.len = xiw_xfer_encode(&grant, p->grant);
+	if (xiw_conn_send(p->conn, &m))
+		end_peer(p, "cannot be answered");
+	p->granting = true;
+}
+
+static enum xiw_xfer_status open_file(struct peer *p, const struct xiw_xfer *offer,
+				      struct xiw_xfer *grant)
+{
+	const struct xiw_args *args = p->serve->args;
+	enum xiw_xfer_status status;
+
+	p->store.err = 0;
+	if (args->max_size && offer->size > args->max_size)
+		return XIW_XFER_TOO_LARGE;
+	status = xiw_store_begin(&p->store, p->serve->dir, args->force, offer);
+	p->storing = status == XIW_XFER_OK;
+	p->window = p->granted = p->received = 0;
+	return status ? status : next_window(p, grant);
 }
 
 static void on_offer(struct peer *p, size_t slot, const struct xiw_xfer *offer)
 {
 	struct xiw_xfer grant = { .type = XIW_XFER_GRANT };
 
-	grant.status = xiw_store_begin(&p->store, p->serve->dir, p->serve->args->force, offer);
-	p->storing = grant.status == XIW_XFER_OK;
-	if (p->storing)
-		grant.status = open_region(p, &grant);
+	drop_file(p);
+	grant.status = open_file(p, offer, &grant);
 	if (grant.status) {
 		not_taken(p, "refused", offer->name, grant.status, p->store.err);
 		drop_file(p);
@@ -175,8 +257,7 @@ static void on_done(struct peer *p, size_t slot, const struct xiw_xfer *done)
 	xiw_conn_info(p->conn, &p->after, sizeof(p->after));
 	memcpy(p->expected, done->sha256, sizeof(p->expected));
 	/* The peer could change what has been digested already. */
-	xiw_region_free(p->region);
-	p->region = NULL;
+	free_regions(p);
 	p->state = ST_DIGESTING;
 	p->serve->digesting++;
 	p->digest_ns = 0;
@@ -262,9 +343,10 @@ static void on_received(struct peer *p, const struct xiw_completion *c)
 		return;
 	if (xiw_xfer_decode(&x, p->slots[slot].recv, c->length))
 		end_peer(p, "sent a message that is not one of 'xiwarp put'");
-	else if (x.type == XIW_XFER_OFFER && p->state == ST_IDLE)
+	else if (x.type == XIW_XFER_OFFER && (p->state == ST_IDLE || p->state == ST_REFUSED))
 		on_offer(p, slot, &x);
-	else if (x.type == XIW_XFER_DONE && p->state == ST_RECEIVING)
+	/* A part that is not allocated cannot even be read. */
+	else if (x.type == XIW_XFER_DONE && p->state == ST_RECEIVING && p->granted == p->store.size)
 		on_done(p, slot, &x);
 	else
 		end_peer(p, "sent a message out of turn");
@@ -280,6 +362,7 @@ static void on_request(struct serve *s, const struct xiw_completion *c)
 		p->serve = s;
 		p->conn = c->conn;
 		p->store.fd = -1;
+		p->active_ns = xiw_now_ns();
 		xiw_conn_info(p->conn, &info, sizeof(info));
 		xiw_addr_name(&info.remote, p->name);
 	}
@@ -349,9 +432,17 @@ static void on_completion(struct serve *s, const struct xiw_completion *c)
 	case XIW_EV_RECEIVED:
 		on_received(p, c);
 		break;
+	case XIW_EV_WRITTEN:
+		p->received += c->length;
+		more_grant(p);
+		break;
 	case XIW_EV_SENT:
 		if (c->user_data - UD_ANSWER < SLOTS)
 			post_recv(p, c->user_data - UD_ANSWER);
+		if (c->user_data == UD_GRANT) {
+			p->granting = false;
+			more_grant(p);
+		}
 		break;
 	case XIW_EV_ERROR:
 		xiw_conn_abort(p->conn);
@@ -365,6 +456,26 @@ static void on_completion(struct serve *s, const struct xiw_completion *c)
 		break;
 	default:
 		break;
+	}
+}
+
+/* Who holds a connection, or a file, and does nothing with it. */
+static void end_idle(struct serve *s)
+{
+	uint64_t now = xiw_now_ns(), idle = s->args->idle ? s->args->idle : IDLE_SECONDS;
+	struct xiw_conn_info info;
+
+	if (now - s->looked_ns < LOOK_NS)
+		return;
+	s->looked_ns = now;
+	for (struct peer *p = s->peers; p; p = p->next) {
+		xiw_conn_info(p->conn, &info, sizeof(info));
+		/* Empty messages are no work done. */
+		if (octets_of(&info) != p->octets || p->state == ST_DIGESTING)
+			p->active_ns = now;
+		p->octets = octets_of(&info);
+		if (now - p->active_ns > idle * 1000000000)
+			end_peer(p, "sent nothing for too long (--idle)");
 	}
 }
 
@@ -385,6 +496,7 @@ static int loop(struct serve *s)
 		for (struct peer *p = s->peers; p; p = p->next)
 			if (p->state == ST_DIGESTING)
 				digest_some(p);
+		end_idle(s);
 	}
 	return s->args->once ? s->code : XIW_EXIT_OK;
 }
@@ -439,6 +551,12 @@ static const struct xiw_opt serve_opts[] = {
 	XIW_OPTS_RECEIVER,
 	{ XIW_OPT_FORCE, "force", NULL, "overwrite files that exist" },
 	{ XIW_OPT_CREATE, "create", NULL, "make DIR if it does not exist" },
+	{ XIW_OPT_MAX_SIZE, "max-size", "SIZE",
+	  "refuse larger files; default: what the file system has room for" },
+	{ XIW_OPT_KEEP_FREE, "keep-free", "SIZE",
+	  "leave so much of the file system to others; default 0" },
+	{ XIW_OPT_IDLE, "idle", "SECONDS",
+	  "end a connection that brings no octet for so long; default 60" },
 	{ 0, NULL, NULL, NULL },
 };
 
@@ -455,7 +573,8 @@ const struct xiw_cmd xiw_cmd_serve = {
 		"the next serve removes); it never leaves DIR, and replaces nothing without "
 		"--force. Names with a slash, a control character or a leading dot "
 		"are "
-		"refused. Anyone who can connect can send files: choose where to listen.\n\n"
+		"refused. Anyone who can connect can send files: choose where to listen. Space is "
+		"allocated as octets come, so that an offer alone takes none.\n\n"
 		"Reports each file: octets, transfer time from the first to the last octet, share "
 		"of its "
 		"octets that took the direct path, hand-offs between the paths, and the time to "

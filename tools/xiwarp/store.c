@@ -96,19 +96,23 @@ static enum xiw_xfer_status status_of(int err)
  * The blocks must be there before the mapping is written: a full disk found out in a page fault is
  * SIGBUS. A file system that cannot reserve them is asked for its free space instead.
  */
-static int reserve(int fd, uint64_t size)
+static int reserve(int fd, uint64_t at, uint64_t len, uint64_t keep_free)
 {
 	struct statvfs vfs;
 
-	if (!fallocate(fd, 0, 0, (off_t)size))
+	if (keep_free) {
+		if (fstatvfs(fd, &vfs))
+			return errno;
+		if ((uint64_t)vfs.f_bavail * vfs.f_frsize < len + keep_free)
+			return ENOSPC;
+	}
+	if (!fallocate(fd, 0, (off_t)at, (off_t)len))
 		return 0;
 	if (errno != EOPNOTSUPP)
 		return errno;
 	if (fstatvfs(fd, &vfs))
 		return errno;
-	if ((uint64_t)vfs.f_bavail * vfs.f_frsize < size)
-		return ENOSPC;
-	return ftruncate(fd, (off_t)size) ? errno : 0;
+	return (uint64_t)vfs.f_bavail * vfs.f_frsize < len ? ENOSPC : 0;
 }
 
 static int random_name(struct xiw_store *s)
@@ -173,9 +177,8 @@ static int fill_in(struct xiw_store *s, uint32_t mode)
 	if (fchmod(s->fd, mode & 0777 & ~mask))
 		return errno;
 	if (s->size) {
-		err = reserve(s->fd, s->size);
-		if (err)
-			return err;
+		if (ftruncate(s->fd, (off_t)s->size))
+			return errno;
 		s->map = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
 		if (s->map == MAP_FAILED) {
 			s->map = NULL;
@@ -212,6 +215,15 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 	xiw_store_end(s);
 	s->err = err;
 	return status;
+}
+
+enum xiw_xfer_status xiw_store_extend(struct xiw_store *s, uint64_t len, uint64_t keep_free)
+{
+	s->err = reserve(s->fd, s->allocated, len, keep_free);
+	if (s->err)
+		return status_of(s->err);
+	s->allocated += len;
+	return XIW_XFER_OK;
 }
 
 int xiw_store_digest(struct xiw_store *s, uint64_t octets, uint8_t sha256[XIW_XFER_SHA256])

@@ -21,7 +21,7 @@ struct xiw_store {
 	char temp[48]; /* its name until then; empty: it has none */
 	int fd;
 	uint8_t *map; /* NULL: empty file */
-	uint64_t size;
+	uint64_t size, allocated;
 	EVP_MD_CTX *digest;
 	uint64_t digested;
 	int err; /* errno of the last failure; 0: what the status says is all */
@@ -30,9 +30,14 @@ struct xiw_store {
 /* Opens the directory, makes it if it may, and removes what dead processes have left there. Negative errno. */
 int xiw_store_dir(const char *path, bool create);
 
-/* Makes the temporary file, with its blocks, and maps it. */
+/*
+ * Makes the temporary file and maps it. It has no blocks yet: nothing may touch the mapping beyond what
+ * xiw_store_extend() has allocated.
+ */
 enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 				     const struct xiw_xfer *offer);
+/* Allocates the next `len` octets, and leaves `keep_free` of the file system to others. */
+enum xiw_xfer_status xiw_store_extend(struct xiw_store *s, uint64_t len, uint64_t keep_free);
 /* Digests up to `octets` more. 1: all done, `sha256` is set; 0: not yet; negative errno. */
 int xiw_store_digest(struct xiw_store *s, uint64_t octets, uint8_t sha256[XIW_XFER_SHA256]);
 /* Gives the file its name. */

@@ -66,7 +66,8 @@ size_t xiw_xfer_encode(const struct xiw_xfer *x, uint8_t buf[XIW_XFER_MAX])
 	case XIW_XFER_GRANT:
 		put32(buf + 4, x->stag);
 		put64(buf + 8, x->base_to);
-		return 16;
+		put64(buf + 16, x->length);
+		return 24;
 	case XIW_XFER_DONE:
 		memcpy(buf + 4, x->sha256, sizeof(x->sha256));
 		return 4 + sizeof(x->sha256);
@@ -103,10 +104,11 @@ int xiw_xfer_decode(struct xiw_xfer *x, const uint8_t *buf, size_t len)
 	case XIW_XFER_OFFER:
 		return decode_offer(x, buf, len);
 	case XIW_XFER_GRANT:
-		if (len != 16)
+		if (len != 24)
 			return -EBADMSG;
 		x->stag = get32(buf + 4);
 		x->base_to = get64(buf + 8);
+		x->length = get64(buf + 16);
 		return 0;
 	case XIW_XFER_DONE:
 		if (len != 4 + sizeof(x->sha256))
@@ -140,7 +142,7 @@ const char *xiw_xfer_status_name(unsigned int status)
 		[XIW_XFER_BAD_NAME] = "the name is not a plain, visible file name",
 		[XIW_XFER_EXISTS] = "the file exists there (serve --force would overwrite it)",
 		[XIW_XFER_NO_SPACE] = "no space there",
-		[XIW_XFER_TOO_LARGE] = "too large for the file system there",
+		[XIW_XFER_TOO_LARGE] = "too large there (the file system, or serve --max-size)",
 		[XIW_XFER_MISMATCH] = "the digests differ",
 		[XIW_XFER_FAILED] = "the receiver could not make the file",
 	};

@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * xfer.h - how put gives files to serve, on top of DDP. Version 1.
+ * xfer.h - how put gives files to serve, on top of DDP. Version 2.
  *
  * put is the MPA Initiator, serve the Responder. Both post buffers of XIW_XFER_MAX octets for untagged
  * queue 0, and use no other queue. Per file, one file after the other on a connection:
  *
  *   put                                       serve
- *    | OFFER {size, mode, name}        ------>  |  makes a temporary file of that size, maps it,
- *    |                                          |  registers it for this connection alone
- *    |  <------ GRANT {status, STag, base TO}   |
- *    | tagged messages: the octets of the       |
- *    | file, in order, from base TO    ------>  |  placed straight into the file's pages
- *    | DONE {sha256}                   ------>  |  invalidates the STag, digests what the file holds,
+ *    | OFFER {size, mode, name}        ------>  |  makes a temporary file, allocates and maps its first
+ *    |                                          |  octets, registers them for this connection alone
+ *    |  <------ GRANT {status, STag, base TO,   |
+ *    |                 length}                  |
+ *    | tagged messages: the next `length`       |
+ *    | octets of the file, in order,            |
+ *    | from base TO                    ------>  |  placed straight into the file's pages; before they are
+ *    |  <------ GRANT                           |  all here the next ones are allocated and granted,
+ *    | and so on                                |  more each time
+ *    | DONE {sha256}                   ------>  |  invalidates the STags, digests what the file holds,
  *    |                                          |  gives it its name only if the digests are equal
  *    |  <------ RESULT {status, octets}         |
  *
- * A GRANT whose status is not 0 refuses this file; put may offer the next. An empty file has no tagged
- * messages, and the GRANT's STag means nothing. DDP delivers in order, so DONE, delivered, means that every
+ * A GRANT whose status is not 0 refuses this file, or the rest of it; put may offer the next. An empty file has no
+ * tagged messages, and the GRANT's STag means nothing. At most two GRANTs are not used up. DDP delivers in order, so DONE, delivered, means that every
  * octet before it is in place (RFC 5041 section 5.3). A message that is not as described here, or out
  * of turn, ends the connection.
  *
@@ -24,7 +28,7 @@
  *
  *   all     0 type (1 OFFER, 2 GRANT, 3 DONE, 4 RESULT) | 1 version | 2..3 status (0 in OFFER, DONE)
  *   OFFER   4..7 mode, the permission bits | 8..15 size | 16..17 name's length | 18.. name
- *   GRANT   4..7 STag | 8..15 base TO
+ *   GRANT   4..7 STag | 8..15 base TO | 16..23 length
  *   DONE    4..35 SHA-256
  *   RESULT  4..11 octets in the file
  */
@@ -34,7 +38,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define XIW_XFER_VERSION 1
+#define XIW_XFER_VERSION 2
 #define XIW_XFER_NAME_MAX 255
 #define XIW_XFER_MAX (18 + XIW_XFER_NAME_MAX)
 #define XIW_XFER_SHA256 32
@@ -60,8 +64,8 @@ struct xiw_xfer {
 	enum xiw_xfer_type type;
 	uint16_t status;
 	uint32_t mode, stag;
-	uint64_t size; /* OFFER: of the file; RESULT: octets */
-	uint64_t base_to;
+	uint64_t size;			  /* OFFER: of the file; RESULT: octets */
+	uint64_t base_to, length;	  /* GRANT */
 	char name[XIW_XFER_NAME_MAX + 1]; /* no NUL inside; not checked otherwise */
 	uint8_t sha256[XIW_XFER_SHA256];
 };
