@@ -162,6 +162,15 @@ soak: ## MINUTES=5 of CONNS=1000 connections at a time over a wire that spoils
 	$(submake) all $(NET_BIN) $(NET_BPF)
 	$(Q)XIW_BUILD=$(abspath $(B)) MINUTES='$(MINUTES)' CONNS='$(CONNS)' FOLLOW=1 tests/net/soak
 
+.PHONY: hostile
+hostile: ## ATTACKERS=10000 connections of attackers against all that listens, with sanitizers
+	$(Q)tools/setup
+	$(submake) SAN=1 hostile-build
+	$(Q)XIW_BUILD=$(abspath $(BUILD)/san) ATTACKERS='$(ATTACKERS)' SEED='$(SEED)' tests/net/hostile
+
+.PHONY: hostile-build
+hostile-build: $(ALL) $(B)/tests/net/hostile_peer
+
 model: ## search the model of the hand-off to the end, and find the error in each mutation
 	$(Q)tools/setup spin
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/model/run

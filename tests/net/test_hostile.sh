@@ -1,0 +1,7 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# timeout: 240
+#
+# The attackers in small. `make hostile` has ten thousand of them, under the sanitizers.
+
+ATTACKERS=600 exec bash "${0%/*}/hostile"
