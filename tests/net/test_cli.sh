@@ -264,13 +264,13 @@ late_write() {
 		say "$(name_hex "MPA ID Req Frame")40010000"
 		hear 20 >/dev/null
 		say "$(fpdu "$(untagged 1 "$(offer late 3)")")"
-		grant=$(hear 40)
+		grant=$(hear 48)
 		stag=0x${grant:48:8} to=0x${grant:56:16}
 		say "$(fpdu "$(tagged "$stag" "$to" 616263)")"
-		say "$(fpdu "$(untagged 2 03010000"$(printf abc | sha256sum | cut -c 1-64)")")"
+		say "$(fpdu "$(untagged 2 03020000"$(printf abc | sha256sum | cut -c 1-64)")")"
 		result=$(hear 36)
 		echo "granted $grant, result $result"
-		[[ ${result:40:8} == 04010000 ]] || exit
+		[[ ${result:40:8} == 04020000 ]] || exit
 		say "$(fpdu "$(tagged "$stag" "$to" 585858)")"
 		# The end, and no answer.
 		timeout 10 cat <&3 >/dev/null 2>&1
