@@ -132,8 +132,12 @@ static void end_peer(struct peer *p, const char *why)
 
 static void post_recv(struct peer *p, size_t slot)
 {
-	if (p->state != ST_ENDED &&
-	    xiw_conn_post_recv(p->conn, 0, p->slots[slot].recv, XIW_XFER_MAX, UD_RECV + slot))
+	int err = p->state == ST_ENDED ? 0
+				       : xiw_conn_post_recv(p->conn, 0, p->slots[slot].recv,
+							    XIW_XFER_MAX, UD_RECV + slot);
+
+	/* One that has closed already sends no more. */
+	if (err && err != -ESHUTDOWN)
 		end_peer(p, "no buffer for its messages");
 }
 
