@@ -30,7 +30,17 @@
 
 /* ---- the application: conduct_end.c -------------------------------------------------------------- */
 
-enum app_want { APP_INFO = 1, APP_CLOSE = 2, APP_SEND = 4, APP_ABORT = 8, APP_KEEPALIVE = 16 };
+enum app_want {
+	APP_INFO = 1,
+	APP_CLOSE = 2,
+	APP_SEND = 4,
+	APP_ABORT = 8,
+	APP_KEEPALIVE = 16,
+	APP_CLASS = 32
+};
+
+#define APP_TCLASS 0x48 /* with APP_CLASS, from the next octet that it sends on */
+#define APP_HOPS 33
 
 struct app {
 	_Atomic(struct xiw_conn *) conn;
@@ -103,7 +113,7 @@ struct seg {
 	uint16_t urgent;
 	const char *opt; /* behind the timestamp */
 	uint8_t opt_len;
-	bool bad_csum, bad_ip_csum, ip_options, group;
+	bool bad_csum, bad_ip_csum, ip_options, group, foreign, spoofed;
 	uint16_t vlan;
 	uint8_t data_offset;
 	uint32_t cut;	/* in two fragments, the first with so many octets of IP payload */

@@ -99,11 +99,17 @@ static void serve(struct app *a)
 	static const uint8_t text[100] = { 1, 2, 3 };
 	struct xiw_message m = { .buf = text, .len = sizeof(text), .user_data = (uintptr_t)a };
 	unsigned int want = a->want;
-	int one = 1;
+	int one = 1, class = APP_TCLASS, hops = APP_HOPS;
 
 	if (!want || !a->conn)
 		return;
 	if (!a->closed) {
+		if (want & APP_CLASS) {
+			setsockopt(a->fd, IPPROTO_IP, IP_TOS, &class, sizeof(class));
+			setsockopt(a->fd, IPPROTO_IP, IP_TTL, &hops, sizeof(hops));
+			setsockopt(a->fd, IPPROTO_IPV6, IPV6_TCLASS, &class, sizeof(class));
+			setsockopt(a->fd, IPPROTO_IPV6, IPV6_UNICAST_HOPS, &hops, sizeof(hops));
+		}
 		if (want & APP_SEND)
 			xiw_conn_send(a->conn, &m);
 		if (want & APP_CLOSE)

@@ -128,6 +128,58 @@ static void group_address(struct peer *p)
 	goes_on(p);
 }
 
+/* Not ours, by its Ethernet address: a NIC that is promiscuous brings it along. IP drops it. */
+static void foreign_frame(struct peer *p)
+{
+	SEND(p, .seq = 0, .len = FPDU, .foreign = true);
+	none(p);
+	SEND(p, .seq = FPDU, .len = FPDU, .foreign = true);
+	none(p);
+	SEND(p, .seq = 0, .flags = RAW_RST, .foreign = true);
+	none(p);
+	SEND(p, .seq = -FPDU, .len = FPDU, .foreign = true);
+	none(p);
+	still_direct(p);
+	goes_on(p);
+}
+
+/* What is not acceptable is answered, but to where the peer is, and not to where it came from. */
+static void spoofed_frame(struct peer *p)
+{
+	SEND(p, .seq = -FPDU, .len = FPDU, .spoofed = true);
+	REQUIRE(p, one(p)->for_me);
+	still_direct(p);
+	goes_on(p);
+}
+
+static bool has_data(struct peer *p, const struct raw_got *g)
+{
+	(void)p;
+	return g->len;
+}
+
+static bool has_all(struct peer *p, const struct raw_got *g)
+{
+	return !g->len && acked(p, g) == p->nxt;
+}
+
+/* Acknowledgements are like the connection's other packets, whoever makes them. */
+static void like_the_socket(struct peer *p)
+{
+	struct raw_got data, *ack;
+
+	p->app->want |= APP_CLASS | APP_SEND;
+	info(p);
+	data = *await(p, has_data);
+	REQUIRE(p, data.tclass == APP_TCLASS && data.hops == APP_HOPS);
+	SEND(p, .seq = 0, .len = FPDU);
+	p->nxt = FPDU;
+	ack = await(p, has_all);
+	REQUIRE(p, ack->tclass == data.tclass && ack->hops == data.hops && !ack->ecn);
+	REQUIRE(p, ack->label == data.label);
+	still_direct(p);
+}
+
 /* A VLAN is another link. Number 0 is none: a priority only. */
 static void vlan(struct peer *p)
 {
@@ -299,6 +351,9 @@ const struct script conduct_odd[] = {
 	{ "rfc9293-wrong-data-offset", bad_data_offset, V46 },
 	{ "rfc9293-ip-options", ip_options, V46 },
 	{ "rfc1122-group-address", group_address, V46 },
+	{ "foreign-frame", foreign_frame, V46 },
+	{ "spoofed-frame", spoofed_frame, V46 },
+	{ "acks-like-the-socket", like_the_socket, V46 | LOUD },
 	{ "vlan", vlan, 0 },
 	{ "rfc9293-urgent", urgent, V46 },
 	{ "rfc9293-urgent-at-the-end", urgent_at_the_end, 0 },

@@ -313,8 +313,14 @@ const struct xiw_conn_info *info(struct peer *p)
 
 void still_direct(struct peer *p)
 {
-	if (p->direct && info(p)->path != XIW_PATH_DIRECT)
-		FAIL(p, "the flow is not DIRECT any more");
+	const struct xiw_conn_info *i = p->direct ? info(p) : NULL;
+	unsigned int why = 0;
+
+	if (!i || i->path == XIW_PATH_DIRECT)
+		return;
+	while (why < sizeof(i->why) / sizeof(i->why[0]) - 1 && !i->why[why])
+		why++;
+	FAIL(p, "the flow is not DIRECT any more: reason %u, %s", why, i->no_direct);
 }
 
 void ends(struct peer *p, int status)

@@ -77,6 +77,8 @@ void peer_send(struct peer *p, const struct seg *s)
 		.bad_ip_csum = s->bad_ip_csum,
 		.ip_options = s->ip_options,
 		.group = s->group,
+		.foreign = s->foreign,
+		.spoofed = s->spoofed,
 		.vlan = s->vlan,
 		.data_offset = s->data_offset,
 		.data = data,

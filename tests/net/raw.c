@@ -67,7 +67,11 @@ static uint8_t *build_eth(const struct raw *r, const struct raw_seg *s, uint8_t 
 	memcpy(p, r->dst_mac, 6);
 	if (s->group)
 		memset(p, 0xff, 6);
+	if (s->foreign)
+		p[5] ^= 0x55;
 	memcpy(p + 6, r->src_mac, 6);
+	if (s->spoofed)
+		p[11] ^= 0x55;
 	p += 12;
 	if (s->vlan) {
 		put(p, ETH_P_8021Q, 2);
@@ -211,12 +215,15 @@ static void read_packet(const struct raw *r, const uint8_t *p, size_t n, struct 
 {
 	size_t ip_len, hlen;
 
-	*g = (struct raw_got){ .wscale = -1 };
+	*g = (struct raw_got){ .wscale = -1, .for_me = !memcmp(p, r->src_mac, 6) };
 	p += 14;
 	n -= 14;
 	if (r->v6) {
 		ip_len = get(p + 4, 2);
 		g->ecn = p[1] >> 4 & 3;
+		g->tclass = (uint8_t)(get(p, 2) >> 4 & 0xfc);
+		g->label = (uint32_t)get(p, 4) & 0xfffff;
+		g->hops = p[7];
 		p += 40;
 		n -= 40;
 	} else {
@@ -224,6 +231,8 @@ static void read_packet(const struct raw *r, const uint8_t *p, size_t n, struct 
 			return;
 		ip_len = get(p + 2, 2) - 20;
 		g->ecn = p[1] & 3;
+		g->tclass = p[1] & 0xfc;
+		g->hops = p[8];
 		p += 20;
 		n -= 20;
 	}

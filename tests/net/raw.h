@@ -50,6 +50,8 @@ struct raw_seg {
 	bool bad_csum, bad_ip_csum;
 	bool ip_options; /* IPv4: No Operation, IPv6: a Destination Options header */
 	bool group;	 /* to Ethernet's broadcast address */
+	bool foreign;	 /* to another host's */
+	bool spoofed;	 /* from another host's */
 	uint16_t vlan;	 /* 802.1Q tag control information; 0: no tag */
 	const uint8_t *data;
 	uint32_t len;
@@ -60,7 +62,10 @@ struct raw_got {
 	uint32_t seq, ack, len;
 	uint8_t flags, ecn;
 	uint16_t wnd;
-	bool good; /* lengths and checksums are right */
+	bool good;	      /* lengths and checksums are right */
+	bool for_me;	      /* by its Ethernet address */
+	uint8_t tclass, hops; /* without ECN */
+	uint32_t label;
 	bool has_ts, sack_ok;
 	uint32_t tsval, tsecr;
 	int wscale; /* -1: none */
