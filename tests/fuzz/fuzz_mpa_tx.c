@@ -2,6 +2,7 @@
 /* FPDUs built one behind the other, read back by the model; and the largest that fit. */
 #include "mpa/tx.h"
 #include "tests/fuzz/mpa_model.h"
+#include "tests/mpa_sizes.h"
 
 static struct model_fpdu model;
 
@@ -10,13 +11,13 @@ static void check_fit(const struct xiw_mpa_tx *tx, uint32_t room)
 {
 	uint32_t fit = xiw_mpa_ulpdu_fit(room, tx->markers, tx->phase);
 	uint32_t mulpdu = xiw_mpa_mulpdu(room, tx->markers, tx->phase);
-	uint32_t any = xiw_mpa_mulpdu_any(room, tx->markers);
+	uint32_t any = mpa_mulpdu_any(room, tx->markers);
 
 	CHECK(fit <= 64768 && mulpdu >= 128 && mulpdu <= 64768 && any >= 128 && any <= 64768);
 	if (fit)
-		CHECK(xiw_mpa_fpdu_size(tx, fit) <= room);
+		CHECK(mpa_fpdu_size(tx, fit) <= room);
 	if (fit < 64768)
-		CHECK(xiw_mpa_fpdu_size(tx, fit + 1) > room, "%u fits in %u", fit + 1, room);
+		CHECK(mpa_fpdu_size(tx, fit + 1) > room, "%u fits in %u", fit + 1, room);
 	CHECK(mulpdu == (fit < 128 ? 128 : fit));
 	CHECK(any <= mulpdu, "%u at any phase, but %u at this one", any, mulpdu);
 }
@@ -39,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		else if (len < 0xc000)
 			len = 64768 - hdr_len + len % 4 - 2;
 		check_fit(&tx, fuzz_u16(&in));
-		before = xiw_mpa_fpdu_size(&tx, hdr_len + len);
+		before = mpa_fpdu_size(&tx, hdr_len + len);
 		CHECK(!before == (hdr_len + len > 64768));
 		hdr = fuzz_take(&in, hdr_len);
 		payload = malloc(len ? len : 1);

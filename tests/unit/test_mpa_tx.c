@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "mpa/tx.h"
+#include "tests/mpa_sizes.h"
 #include "tests/unit/mpa_ref.h"
 
 #define SEED 0x5041u
@@ -13,7 +14,7 @@ Test(mpa_tx, figure_5)
 	struct xiw_mpa_tx tx = { 0, true, true };
 
 	ref_figure_ulpdu(ulpdu, 1);
-	cr_assert_eq(xiw_mpa_fpdu_size(&tx, 42), sizeof(ref_figure5));
+	cr_assert_eq(mpa_fpdu_size(&tx, 42), sizeof(ref_figure5));
 	cr_assert_eq(xiw_mpa_build(&tx, out, ulpdu, 18, ulpdu + 18, 24), sizeof(ref_figure5));
 	cr_assert_arr_eq(out, ref_figure5, sizeof(ref_figure5));
 	cr_assert_eq(tx.phase, sizeof(ref_figure5));
@@ -42,8 +43,7 @@ static void build_one(uint64_t *rng, bool markers, bool crc, uint32_t phase, uin
 	ref_fill(rng, ulpdu, len);
 	size = ref_fpdu(&s, ulpdu, len, crc);
 	out[size] = 0xee;
-	cr_assert_eq(xiw_mpa_fpdu_size(&tx, len), size, "seed %#x phase %u len %u", SEED, phase,
-		     len);
+	cr_assert_eq(mpa_fpdu_size(&tx, len), size, "seed %#x phase %u len %u", SEED, phase, len);
 	cr_assert_eq(xiw_mpa_build(&tx, out, ulpdu, hdr, ulpdu + hdr, len - hdr), size);
 	cr_assert_eq(memcmp(out, expected, size), 0, "seed %#x markers %d crc %d phase %u len %u",
 		     SEED, markers, crc, phase, len);
@@ -71,7 +71,7 @@ Test(mpa_tx, ulpdu_too_long)
 	struct xiw_mpa_tx tx = { 8, false, true };
 
 	out[0] = 0xee;
-	cr_assert_eq(xiw_mpa_fpdu_size(&tx, 64769), 0);
+	cr_assert_eq(mpa_fpdu_size(&tx, 64769), 0);
 	cr_assert_eq(xiw_mpa_build(&tx, out, ulpdu, 1, ulpdu, 64768), 0);
 	cr_assert_eq(xiw_mpa_build(&tx, out, ulpdu, UINT32_MAX, ulpdu, 2), 0);
 	cr_assert_eq(xiw_mpa_build(&tx, out, ulpdu, 2, ulpdu, UINT32_MAX), 0);
@@ -82,16 +82,16 @@ Test(mpa_tx, ulpdu_too_long)
 /* RFC 5044 section 4.5's formulas, worked by hand. */
 Test(mpa_tx, mulpdu_formulas)
 {
-	cr_assert_eq(xiw_mpa_mulpdu_any(1460, false), 1454);
-	cr_assert_eq(xiw_mpa_mulpdu_any(1448, false), 1442);
-	cr_assert_eq(xiw_mpa_mulpdu_any(1463, false), 1454);
-	cr_assert_eq(xiw_mpa_mulpdu_any(1460, true), 1460 - (6 + 4 * 3));
-	cr_assert_eq(xiw_mpa_mulpdu_any(1536, true), 1536 - (6 + 4 * 3));
-	cr_assert_eq(xiw_mpa_mulpdu_any(1537, true), 1537 - (6 + 4 * 4 + 1));
-	cr_assert_eq(xiw_mpa_mulpdu_any(8948, true), 8948 - (6 + 4 * 18));
-	cr_assert_eq(xiw_mpa_mulpdu_any(127, false), 128);
-	cr_assert_eq(xiw_mpa_mulpdu_any(0, true), 128);
-	cr_assert_eq(xiw_mpa_mulpdu_any(65535, false), 64768);
+	cr_assert_eq(mpa_mulpdu_any(1460, false), 1454);
+	cr_assert_eq(mpa_mulpdu_any(1448, false), 1442);
+	cr_assert_eq(mpa_mulpdu_any(1463, false), 1454);
+	cr_assert_eq(mpa_mulpdu_any(1460, true), 1460 - (6 + 4 * 3));
+	cr_assert_eq(mpa_mulpdu_any(1536, true), 1536 - (6 + 4 * 3));
+	cr_assert_eq(mpa_mulpdu_any(1537, true), 1537 - (6 + 4 * 4 + 1));
+	cr_assert_eq(mpa_mulpdu_any(8948, true), 8948 - (6 + 4 * 18));
+	cr_assert_eq(mpa_mulpdu_any(127, false), 128);
+	cr_assert_eq(mpa_mulpdu_any(0, true), 128);
+	cr_assert_eq(mpa_mulpdu_any(65535, false), 64768);
 }
 
 /* Checked against the size function, which every_phase checks against the reference. */
@@ -99,13 +99,12 @@ static void largest_that_fits(uint32_t room, bool markers, uint32_t phase)
 {
 	struct xiw_mpa_tx tx = { phase, markers, true };
 	uint32_t fit = xiw_mpa_ulpdu_fit(room, markers, phase);
-	uint32_t any = xiw_mpa_mulpdu_any(room, markers);
+	uint32_t any = mpa_mulpdu_any(room, markers);
 
 	if (fit)
-		cr_assert_leq(xiw_mpa_fpdu_size(&tx, fit), room, "room %u phase %u", room, phase);
+		cr_assert_leq(mpa_fpdu_size(&tx, fit), room, "room %u phase %u", room, phase);
 	if (fit < 64768)
-		cr_assert_gt(xiw_mpa_fpdu_size(&tx, fit + 1), room, "room %u phase %u", room,
-			     phase);
+		cr_assert_gt(mpa_fpdu_size(&tx, fit + 1), room, "room %u phase %u", room, phase);
 	cr_assert_eq(xiw_mpa_mulpdu(room, markers, phase), fit < 128 ? 128 : fit);
 	if (any > 128)
 		cr_assert_leq(any, fit, "room %u phase %u", room, phase);
@@ -132,8 +131,8 @@ Test(mpa_tx, mulpdu_keeps_to_the_segment)
 			struct xiw_mpa_tx tx = { phase, true, true };
 			uint32_t len = xiw_mpa_mulpdu(emss, true, phase);
 
-			if (xiw_mpa_fpdu_size(&tx, len) > emss ||
-			    xiw_mpa_fpdu_size(&tx, xiw_mpa_mulpdu_any(emss, true)) > emss)
+			if (mpa_fpdu_size(&tx, len) > emss ||
+			    mpa_fpdu_size(&tx, mpa_mulpdu_any(emss, true)) > emss)
 				cr_assert_fail("emss %u phase %u", emss, phase);
 		}
 	}

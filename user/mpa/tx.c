@@ -56,13 +56,6 @@ static uint32_t lead_of(bool markers, uint32_t phase)
 	return markers ? xiw_mpa_lead(phase) : XIW_MPA_NO_MARKER;
 }
 
-uint32_t xiw_mpa_fpdu_size(const struct xiw_mpa_tx *tx, uint32_t ulpdu_len)
-{
-	if (ulpdu_len > XIW_MPA_ULPDU_MAX)
-		return 0;
-	return xiw_mpa_wire_len(lead_of(tx->markers, tx->phase), ulpdu_len);
-}
-
 uint32_t xiw_mpa_build(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uint32_t hdr_len,
 		       const void *payload, uint32_t payload_len)
 {
@@ -103,16 +96,6 @@ static uint32_t limit_mulpdu(uint32_t mulpdu)
 	if (mulpdu < XIW_MPA_MULPDU_MIN)
 		return XIW_MPA_MULPDU_MIN;
 	return mulpdu < XIW_MPA_ULPDU_MAX ? mulpdu : XIW_MPA_ULPDU_MAX;
-}
-
-uint32_t xiw_mpa_mulpdu_any(uint32_t emss, bool markers)
-{
-	uint32_t overhead = XIW_MPA_OVERHEAD + emss % 4;
-
-	if (markers)
-		overhead += XIW_MPA_MARKER_SIZE *
-			    (emss / XIW_MPA_MARKER_INTERVAL + !!(emss % XIW_MPA_MARKER_INTERVAL));
-	return limit_mulpdu(emss > overhead ? emss - overhead : 0);
 }
 
 uint32_t xiw_mpa_ulpdu_fit(uint32_t room, bool markers, uint32_t phase)

@@ -15,29 +15,20 @@ struct xiw_mpa_tx {
 	bool crc;	/* either frame had C set */
 };
 
-/* Raw length, with Markers, of the next FPDU if its ULPDU has this length. 0: above 64768. */
-uint32_t xiw_mpa_fpdu_size(const struct xiw_mpa_tx *tx, uint32_t ulpdu_len);
-
 /*
- * Writes one FPDU whose ULPDU is @hdr and @payload one after the other; @out holds the octets
- * that xiw_mpa_fpdu_size() says. Returns their number, or 0, with nothing written, for a ULPDU
- * above 64768.
+ * Writes one FPDU whose ULPDU is @hdr and @payload one after the other; @out holds them, with
+ * PAD, CRC and Markers. Returns their number, or 0, with nothing written, for a ULPDU above 64768.
  */
 uint32_t xiw_mpa_build(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uint32_t hdr_len,
 		       const void *payload, uint32_t payload_len);
-
-/*
- * MULPDU by the formulas of 4.5, which hold at any stream position, limited to 128..64768
- * (section 3). At an EMSS so small that 128 does not fit, the FPDU takes more than one segment.
- */
-uint32_t xiw_mpa_mulpdu_any(uint32_t emss, bool markers);
 
 /* The largest ULPDU whose FPDU at this phase is no longer than @room; 0 if none is. */
 uint32_t xiw_mpa_ulpdu_fit(uint32_t room, bool markers, uint32_t phase);
 
 /*
  * MULPDU for an empty segment that starts at this phase: as many octets as fill it, limited to
- * 128..64768. 4.5 lets a sender adjust MULPDU so; the formulas count on the worst phase.
+ * 128..64768 (section 3). 4.5 lets a sender adjust MULPDU so; its formulas count on the worst phase. At an EMSS so
+ * small that 128 does not fit, the FPDU takes more than one segment.
  */
 uint32_t xiw_mpa_mulpdu(uint32_t emss, bool markers, uint32_t phase);
 
