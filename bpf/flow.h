@@ -240,7 +240,7 @@ static __always_inline bool xiw_watchdog_feed(struct xiw_queue *queue, __u64 lim
 	return true;
 }
 
-/* The stream stands at `rcv_nxt`, and a segment that covers it goes to the engine, maybe not for the first time. */
+/* The stream stands at `rcv_nxt`, and a segment of no later place goes to the engine, maybe not for the first time. */
 static __always_inline void xiw_try_begin(struct xiw_flow *flow, __u32 rcv_nxt, __u64 now)
 {
 	flow->try_ns = now;
@@ -249,9 +249,9 @@ static __always_inline void xiw_try_begin(struct xiw_flow *flow, __u32 rcv_nxt, 
 }
 
 /*
- * Is the direct path a dead end? A segment that covers rcv_nxt was redirected, that was `limit` ago, the stream has
- * not moved, and the engine has not looked at a frame of it since. What the engine looks at and refuses is its own
- * to judge. A hole in front of what it keeps is none: no segment that covers it came.
+ * Is the direct path a dead end? A segment from rcv_nxt or before it was redirected, that was `limit` ago, the stream
+ * has not moved, and the engine has not looked at a frame of it since. What the engine looks at and refuses is its own
+ * to judge. A hole in front of what it keeps is none: no segment from there came.
  */
 static __always_inline bool xiw_stuck(struct xiw_flow *flow, __u32 rcv_nxt, __u64 limit)
 {

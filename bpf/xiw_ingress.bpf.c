@@ -244,13 +244,15 @@ static __always_inline __u32 xiw_classify_seg(const struct xiw_seg *s)
 	return xiw_classify(s->ctx, s->flow, s->seq, s->l4_off + s->hdr_len, s->len);
 }
 
-/* Only what the stream waits for can show that it does not go on. */
-static __always_inline bool xiw_dead_end(const struct xiw_seg *s, __u32 end)
+/*
+ * Only what a peer that waits sends can show that the stream does not go on: octets that it waits for, or such as came
+ * before, if the acknowledgement was lost or the kernel dropped them after they were passed.
+ */
+static __always_inline bool xiw_dead_end(const struct xiw_seg *s)
 {
 	__u32 rcv_nxt = xiw_owner_value(s->owner);
 
-	return xiw_seq_leq(s->seq, rcv_nxt) && !xiw_seq_leq(end, rcv_nxt) &&
-	       xiw_stuck(s->flow, rcv_nxt, xiw_stuck_ns);
+	return xiw_seq_leq(s->seq, rcv_nxt) && xiw_stuck(s->flow, rcv_nxt, xiw_stuck_ns);
 }
 
 /* Data or FIN while the engine owns the stream. */
@@ -260,7 +262,7 @@ static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
 
 	xiw_refresh_kernel(s->flow, xiw_owner_value(s->owner));
 	why = xiw_ring_check(s->ctx);
-	if (!why && xiw_dead_end(s, end))
+	if (!why && xiw_dead_end(s))
 		why = XIW_WHY_UNSEEN;
 	if (!why) {
 		if (!s->fin && !s->urg)

@@ -226,7 +226,7 @@ struct xiw_flow {
 	 * Line 7: is the stream going on? Written by xiw_ingress, but for `looked`; touched once for each place
 	 * that the stream stands at.
 	 */
-	__u64 try_ns;	  /* a segment that covers try_nxt was redirected first */
+	__u64 try_ns;	  /* a segment from try_nxt, or before it, was redirected first */
 	__u32 try_nxt;	  /* the owner word's rcv_nxt then */
 	__u32 try_looked; /* `looked` then */
 	__u32 looked;	  /* by the engine: changes when it looks at frames of the flow */

@@ -309,10 +309,10 @@ static void try_anew(struct ref_segment *s, uint32_t rcv_nxt)
 	s->f->try_looked = s->f->looked;
 }
 
-/* A segment with the octet at rcv_nxt, again, after a while in which nobody looked at one. */
+/* A segment that begins at rcv_nxt or before it, again, after a while in which nobody looked at one. */
 static bool unseen(struct ref_segment *s, uint32_t rcv_nxt)
 {
-	if (after(s->seq, rcv_nxt) || !after(s->end, rcv_nxt))
+	if (after(s->seq, rcv_nxt))
 		return false;
 	if (s->f->try_nxt == rcv_nxt && s->f->try_looked == s->f->looked)
 		return s->c->now > s->f->try_ns && s->c->now - s->f->try_ns > s->c->stuck;

@@ -351,6 +351,15 @@ static bool awaited(const struct xiw_conn *c, uint32_t seq, uint32_t end)
 	return !xiw_seq_after(seq, at) && xiw_seq_after(end, at);
 }
 
+/*
+ * Will it, unless it is acknowledged? The stream waits for its octets, or the acknowledgement of them was lost: nobody
+ * waits for them then, but the peer sends nothing else.
+ */
+static bool comes_again(const struct xiw_conn *c, uint32_t seq)
+{
+	return !xiw_seq_after(seq, xiw_stream_at(c));
+}
+
 static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
 {
 	uint32_t end = seg->seq + s->meta->payload_len + !!(seg->flags & XIW_TCP_FIN);
@@ -447,7 +456,7 @@ static void damaged(struct xiw_conn *c, const struct xiw_segment *s, enum xiw_re
 	uint32_t seq = xiw_segment_seq(s->packet, s->meta);
 
 	xiw_segment_dropped(c);
-	if (awaited(c, seq, seq + s->meta->payload_len))
+	if (comes_again(c, seq))
 		xiw_no_progress(c, why, NULL);
 }
 
@@ -463,7 +472,7 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 
 	if (xiw_seq_before(seg->seq, c->committed)) {
 		xiw_inject_old(c, s);
-		if (awaited(c, seg->seq, seg->seq + s->meta->payload_len))
+		if (comes_again(c, seg->seq))
 			xiw_no_progress(c, XIW_WHY_INJECT, NULL);
 		return false;
 	}

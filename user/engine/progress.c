@@ -13,8 +13,9 @@
 
 #define AGAIN_MS                                                                                   \
 	120 /* a repetition after so long shows that the stream stands still: less than any RTO */
-#define STUCK_MS 300   /* and so does silence for so long, after a repetition */
-#define FORGET_MS 2000 /* what was refused longer ago has nothing to do with it */
+#define STUCK_MS 300	  /* and so does silence for so long, after a repetition */
+#define FORGET_MS 150000  /* no peer waits longer until it repeats: what is older says nothing */
+#define KEEPALIVE_MS 2000 /* and of one octet, which a peer may send to hear whether we live */
 #define LASTING_MS                                                                                 \
 	60000	 /* two stretches that end so within this time have a common cause, which lasts */
 #define PROBES 3 /* injected segments that may go astray before the connection does without */
@@ -121,6 +122,15 @@ static void give_up(struct xiw_conn *c, enum xiw_reason why, const struct xiw_se
 		xiw_conn_ask_end(c, EUNATCH, false);
 }
 
+/*
+ * However rarely the peer repeats what was refused, it does not go on. But a keepalive may have an octet that came
+ * before (RFC 9293 section 3.8.4), and repeats nothing.
+ */
+static uint64_t forget_ms(const struct xiw_segment *in_hand)
+{
+	return in_hand && in_hand->meta->payload_len == 1 ? KEEPALIVE_MS : FORGET_MS;
+}
+
 bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
 {
 	uint64_t now = c->engine->now_ms;
@@ -129,7 +139,7 @@ bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_s
 	if (!c->direct || c->leaving)
 		return false;
 	if (!s->tries || s->at != xiw_stream_at(c) || s->why != why ||
-	    now - s->last_ms > FORGET_MS) {
+	    now - s->last_ms > forget_ms(in_hand)) {
 		s->at = xiw_stream_at(c);
 		s->why = why;
 		s->tries = 0;

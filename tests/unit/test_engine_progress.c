@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What is refused again and again on the direct path ends it, however rarely the peer sends it and wherever it lies. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+
+#include "engine/direct.c"
+
+#define AT 1000u
+#define LEN 100u
+
+static struct xiw_engine *e;
+static struct xiw_conn *c;
+static struct xiw_port port;
+static struct xiw_flow *flow;
+static uint8_t frame[512];
+static struct xiw_packet p;
+static struct xiw_meta meta;
+static const struct xiw_segment s = { &p, &meta };
+static struct xiw_tcp_seg seg;
+
+/* Direct, and entered, at AT. */
+static void setup(void)
+{
+	e = calloc(1, sizeof(*e));
+	c = aligned_alloc(64, (sizeof(*c) + 63) & ~63ul);
+	flow = aligned_alloc(64, sizeof(*flow));
+	cr_assert(e && c && flow);
+	memset(c, 0, sizeof(*c));
+	memset(flow, 0, sizeof(*flow));
+	e->now_ms = 100000;
+	e->next_scan_ms = e->collect_ms = XIW_NEVER;
+	e->injector.fd4 = e->injector.fd6 = -1;
+	c->engine = e;
+	c->port = &port;
+	c->flow = flow;
+	c->fd = -1;
+	c->ip_version = 4;
+	c->deadline_ms = c->ack_ms = c->stuck.due_ms = XIW_NEVER;
+	c->direct = true;
+	c->epoch = 7;
+	c->committed = c->stream_nxt = c->tcp.rcv_nxt = AT;
+	flow->kernel_nxt = xiw_kernel_nxt_pack(AT, c->epoch);
+	flow->owner = xiw_owner_pack(AT, c->epoch, XIW_PATH_DIRECT);
+	flow->kernel_edge = flow->direct_edge = AT + 10 * LEN;
+}
+
+static void teardown(void)
+{
+	free(flow);
+	free(c);
+	free(e);
+}
+
+TestSuite(engine_progress, .init = setup, .fini = teardown);
+
+static void comes(uint32_t seq, uint32_t len)
+{
+	uint8_t *ip = frame + XIW_ETH_LEN, *tcp = ip + XIW_IP4_MIN;
+
+	memset(frame, 0, sizeof(frame));
+	ip[0] = 0x45;
+	tcp[XIW_TCP_OFF_DOFF] = XIW_TCP_MIN / 4 << 4;
+	xiw_wire_put32(tcp + XIW_TCP_OFF_SEQ, seq);
+	meta = (struct xiw_meta){ .l3_off = XIW_ETH_LEN,
+				  .l4_off = XIW_ETH_LEN + XIW_IP4_MIN,
+				  .payload_off = XIW_ETH_LEN + XIW_IP4_MIN + XIW_TCP_MIN,
+				  .payload_len = (uint16_t)len };
+	p.frag[0].base = frame;
+	p.frag[0].len = p.len = meta.payload_off + len;
+	p.frags = 1;
+	seg = (struct xiw_tcp_seg){ .seq = seq };
+}
+
+static void is_damaged(uint32_t seq, uint32_t len)
+{
+	comes(seq, len);
+	damaged(c, &s, XIW_WHY_CHECKSUM);
+}
+
+static void waits_for_socket(uint32_t seq, uint32_t len)
+{
+	comes(seq, len);
+	wait_for_socket(c, &s, &seg);
+}
+
+static void is_refused(uint32_t seq, uint32_t len)
+{
+	comes(seq, len);
+	refused(c, &s, &seg);
+}
+
+static void begins_to_drain(uint32_t read)
+{
+	c->draining = true;
+	c->stream_nxt = read;
+	c->early_end = &c->early;
+}
+
+static void ends(void (*how)(uint32_t, uint32_t), uint32_t seq, uint32_t len, enum xiw_reason why)
+{
+	how(seq, len);
+	cr_assert(!c->leaving, "at the first time");
+	e->now_ms += 250;
+	how(seq, len);
+	cr_assert(c->leaving, "seq %u, reason %d: not at the second time", seq, why);
+	cr_assert_eq(c->why, why);
+}
+
+Test(engine_progress, damaged_segments_that_the_stream_waits_for)
+{
+	ends(is_damaged, AT, LEN, XIW_WHY_CHECKSUM);
+}
+
+Test(engine_progress, damaged_segments_that_the_peer_has_heard_nothing_of)
+{
+	ends(is_damaged, AT - LEN, LEN, XIW_WHY_CHECKSUM);
+}
+
+Test(engine_progress, damaged_segments_of_a_stretch_that_is_not_entered)
+{
+	begins_to_drain(AT - LEN);
+	ends(is_damaged, AT - 3 * LEN, LEN, XIW_WHY_CHECKSUM);
+}
+
+/* It has no octets, but a place. */
+Test(engine_progress, a_damaged_fin)
+{
+	ends(is_damaged, AT, 0, XIW_WHY_CHECKSUM);
+}
+
+Test(engine_progress, injected_octets_that_the_socket_waits_for)
+{
+	begins_to_drain(AT - LEN);
+	ends(waits_for_socket, AT - LEN, LEN, XIW_WHY_INJECT);
+}
+
+Test(engine_progress, injected_octets_that_the_socket_has_acknowledged)
+{
+	begins_to_drain(AT - LEN);
+	ends(waits_for_socket, AT - 2 * LEN, LEN, XIW_WHY_INJECT);
+}
+
+Test(engine_progress, octets_that_come_again_after_they_were_acknowledged)
+{
+	ends(is_refused, AT - LEN, LEN, XIW_WHY_UNHEARD);
+}
+
+Test(engine_progress, what_is_ahead_of_the_stream_shows_nothing)
+{
+	for (int i = 0; i < 10; i++, e->now_ms += 250)
+		is_damaged(AT + 1, LEN);
+	cr_assert(!c->leaving);
+}
+
+/* A peer's time-out doubles each time; it may be long before anything is refused here. */
+Test(engine_progress, however_rarely_it_comes)
+{
+	for (uint64_t gap = 250; gap <= 120000; gap *= 2) {
+		teardown();
+		setup();
+		is_damaged(AT, LEN);
+		e->now_ms += gap;
+		is_damaged(AT, LEN);
+		cr_assert(c->leaving, "%lu ms after the first time", (unsigned long)gap);
+	}
+}
+
+/* RFC 9293 section 3.8.4: with an octet that came before, perhaps. */
+Test(engine_progress, a_keepalive_repeats_nothing)
+{
+	for (int i = 0; i < 10; i++, e->now_ms += 30000)
+		is_refused(AT - 1, 1);
+	cr_assert(!c->leaving);
+}
+
+Test(engine_progress, a_stream_that_moves_goes_on)
+{
+	for (uint32_t i = 0; i < 10; i++, e->now_ms += 250) {
+		is_damaged(AT + i * LEN, LEN);
+		c->tcp.rcv_nxt += LEN;
+	}
+	cr_assert(!c->leaving);
+}
