@@ -4,4 +4,4 @@
 #
 # The attackers in small. `make hostile` has ten thousand of them, under the sanitizers.
 
-ATTACKERS=600 exec bash "${0%/*}/hostile"
+SEED=${SEED:-1} ATTACKERS=600 exec bash "${0%/*}/hostile"
