@@ -8,6 +8,10 @@
  * DIR; reading, the right to read there. Pins are open to their owner alone, who is the user that loads. A
  * directory that others could have a hand in is not used: what is pinned there would be believed. To let another
  * user run receivers, root may give him the pins: chown -R USER DIR/IFNAME, chmod 711 DIR.
+ *
+ * A dot in IFNAME is a colon in the directory's name. The first network namespace that loads on an IFNAME has
+ * DIR/IFNAME, and others that see the same DIR have IFNAME@network-namespace-COOKIE beside it: all functions here
+ * mean the interface of the caller's own, and touch no other's pins.
  */
 #ifndef XIWARP_LOAD_H
 #define XIWARP_LOAD_H
@@ -39,11 +43,12 @@ struct xiw_load_opts {
 
 /*
  * Loads, pins and attaches. On failure nothing stays behind, and `why` (if not NULL) gets one line with
- * cause and remedy; on success it is empty, or says why XIW_XDP_AUTO came to generic. A program that was
- * replaced is put back on failure, not by xiw_unload().
+ * cause and remedy; on success it is empty, or says why XIW_XDP_AUTO came to generic, or what the driver could not
+ * do about buffers from before. A program that was replaced is put back on failure, not by xiw_unload().
  * -ENODEV: no such interface; -EPERM; -EBUSY: another XDP program is attached; -EALREADY: xiwarp is
  * loaded there, or pins of that name are left; -EUCLEAN: the pin directory may be somebody else's;
- * -EOPNOTSUPP: kernel or driver cannot; -ERANGE: MTU; -EINVAL.
+ * -EOPNOTSUPP: kernel or driver cannot, or the pins would end with this process (`ip netns exec`); -ERANGE: MTU;
+ * -EINVAL.
  */
 XIW_API int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why,
 		     size_t why_len);
@@ -51,8 +56,11 @@ XIW_API int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char 
 /*
  * Detaches and unpins. Flows in the direct path are given back to the kernel first; translation of
  * sequence numbers ends, so -EBUSY while flows with skew exist, unless `force` (those connections break); also
- * if another tool has put xiw_egress in a place that is not ours.
- * -ENOENT: not loaded; -EPERM; -EUCLEAN: the pins may be somebody else's; -EINVAL. `why` as above.
+ * if another tool has put xiw_egress in a place that is not ours, if the interface is part of one that has a program,
+ * and (unless `force`) if pins made by stock tools belong to programs that are not on this interface. Programs whose
+ * pins are lost are found on the interface by name, which takes CAP_SYS_ADMIN.
+ * -ENODEV: no such interface, and no pins; -ENOENT: not loaded; -EPERM; -EUCLEAN: the pins may be somebody else's;
+ * -EINVAL. `why` as above.
  */
 XIW_API int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why,
 		       size_t why_len);
@@ -65,7 +73,7 @@ struct xiw_status {
 	uint32_t queues;		 /* RX queues */
 	enum xiw_xdp_mode mode;		 /* as attached */
 	uint32_t xdp_id, tc_id;		 /* BPF program ids; 0: pinned, but not attached */
-	uint32_t flows;			 /* claimed by processes that live */
+	uint32_t flows;			 /* that a process, of any PID namespace, has open */
 	uint64_t stats[XIW_STAT__COUNT]; /* sums over CPUs */
 	uint64_t too_long, tx_full;	 /* struct xiw_queue's, sums over queues */
 };
@@ -77,7 +85,10 @@ struct xiw_status {
 XIW_API int xiw_status_read(const char *ifname, const char *pin_dir, struct xiw_status *status,
 			    size_t size);
 
-/* Calls fn for each interface with pins (fn returns nonzero to stop). Returns fn's value, 0, or negative errno. */
+/*
+ * Calls fn for each interface of this network namespace with pins (fn returns nonzero to stop). Returns fn's value, 0,
+ * or negative errno.
+ */
 XIW_API int xiw_status_each(const char *pin_dir, int (*fn)(const char *ifname, void *ctx),
 			    void *ctx);
 

@@ -226,4 +226,16 @@ for lead in -$((uptime / 2)) $((uptime / 2)); do
 	stop "$server"
 	expect "$name-unload" run rcv unload "$IF_RCV"
 done
+
+# ---- io_uring forbidden, as by Docker's default seccomp profile: every command that needs it says so
+printf 'abc' >"$TMP/small"
+without_uring() { # NAME COMMAND...
+	refused "uring-$1" 3 "kernel.io_uring_disabled=0, and have the container's seccomp profile allow" \
+		strace -qq -f -o /dev/null -e trace=io_uring_setup -e inject=io_uring_setup:error=EPERM "$xiwarp" "${@:2}"
+}
+without_uring serve serve "$TMP/in"
+without_uring sink sink --path kernel
+without_uring put put "$TMP/small" 127.0.0.1
+without_uring rping-server rping -s
+without_uring rping-client rping -c -a 127.0.0.1 -C 1
 finish

@@ -93,10 +93,18 @@ const struct xiw_cmd xiw_cmd_load = {
 		"maps under " XIW_PIN_DIR
 		"/IF, where receivers find them. Mounts the BPF file system if it "
 		"is not mounted. When something fails, nothing stays behind.\n\n"
-		"Needs Linux 6.1; CAP_SYS_ADMIN stands for CAP_BPF and CAP_PERFMON. 'ip netns "
-		"exec' gives its command a BPF file system of its own, whose "
-		"pins are gone when the command ends: use 'nsenter --net' for another network "
-		"namespace.",
+		"A dot in IF is a colon in the directory's name. Where several network namespaces "
+		"see one "
+		"BPF file system, the first that has an IF of that name gets the directory, and "
+		"another "
+		"IF@network-namespace-COOKIE; none touches another's. Pins that only this command "
+		"would "
+		"see are refused, as under 'ip netns exec': use 'nsenter --net'.\n\n"
+		"On virtio-net with an MTU above 1500 the receive rings are made anew, because "
+		"what came "
+		"into buffers from before the load would be lost. Needs Linux 6.1; CAP_SYS_ADMIN "
+		"stands "
+		"for CAP_BPF and CAP_PERFMON.",
 	.examples = "sudo xiwarp load eth0\n"
 		    "sudo xiwarp load eth0 --mode native --replace\n",
 	.opts = load_opts,
@@ -113,9 +121,10 @@ const struct xiw_cmd xiw_cmd_unload = {
 		"connection that "
 		"used the direct path needs the programs until its end, because the kernel's "
 		"sequence "
-		"numbers differ from the wire's; while there are any, unload refuses. The qdisc "
-		"clsact "
-		"stays, since others may use it.",
+		"numbers differ from the wire's; while there are any, unload refuses. Programs "
+		"whose pins "
+		"are lost are found by their names, which takes CAP_SYS_ADMIN. Of a bridge and its "
+		"ports, the bridge comes first. The qdisc clsact stays, since others may use it.",
 	.examples = "sudo xiwarp unload eth0\n",
 	.opts = unload_opts,
 	.min_words = 1,

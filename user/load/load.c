@@ -248,8 +248,11 @@ static int load_pin_attach(struct load *l, struct xiwarp_bpf *skel)
 	if (err)
 		return err;
 	/* Last, because a TC filter that was replaced cannot be put back. */
-	return xiw_attach_tc(&l->attach, bpf_program__fd(skel->progs.xiw_egress), l->why,
-			     l->why_len);
+	err = xiw_attach_tc(&l->attach, bpf_program__fd(skel->progs.xiw_egress), l->why,
+			    l->why_len);
+	if (!err && l->attach.xdp_flags == XDP_FLAGS_DRV_MODE)
+		xiw_rings_anew(l->ifname, l->mtu, l->why, l->why_len);
+	return err;
 }
 
 static int load_quietly(struct load *l)

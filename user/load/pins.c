@@ -209,13 +209,19 @@ int xiw_if_mtu(const char *ifname, uint32_t *mtu)
 	return err;
 }
 
+int xiw_if_ethtool(const char *ifname, void *request)
+{
+	struct ifreq ifr = { .ifr_data = request };
+
+	return if_ioctl(ifname, SIOCETHTOOL, &ifr);
+}
+
 uint32_t xiw_if_queues(const char *ifname)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	struct ifreq ifr = { .ifr_data = (void *)&channels };
 	uint32_t n;
 
-	if (if_ioctl(ifname, SIOCETHTOOL, &ifr))
+	if (xiw_if_ethtool(ifname, &channels))
 		return 1;
 	n = channels.rx_count + channels.combined_count;
 	return n ? n : 1;
@@ -224,9 +230,8 @@ uint32_t xiw_if_queues(const char *ifname)
 void xiw_if_driver(const char *ifname, char *name, size_t len)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
-	struct ifreq ifr = { .ifr_data = (void *)&info };
 
-	if (if_ioctl(ifname, SIOCETHTOOL, &ifr) || !info.driver[0])
+	if (xiw_if_ethtool(ifname, &info) || !info.driver[0])
 		snprintf(name, len, "its driver");
 	else
 		snprintf(name, len, "driver %.*s", (int)sizeof(info.driver), info.driver);

@@ -74,7 +74,12 @@ const char *xiw_caps_hint(int cap);
 int xiw_if_mtu(const char *ifname, uint32_t *mtu);
 /* RX queues; 1 where the driver does not say. */
 uint32_t xiw_if_queues(const char *ifname);
+/* `request` is a struct of linux/ethtool.h, with its command in front. */
+int xiw_if_ethtool(const char *ifname, void *request);
 void xiw_if_driver(const char *ifname, char *name, size_t len);
+
+/* rings.c: after an XDP program was attached in the driver. Says in `why` what cannot be had. */
+void xiw_rings_anew(const char *ifname, uint32_t mtu, char *why, size_t len);
 
 /* libbpf's and the kernel's words go to `line` instead of the terminal, the last ones are kept. */
 struct xiw_quiet {

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Receive buffers that were posted before there was an XDP program.
+ *
+ * virtio-net leaves room in front of a packet only if an XDP program is there when it posts the buffer. It copies a
+ * packet that came into another one to a page, and drops what is larger than that: with an MTU above a page, every
+ * large packet, until all old buffers are used up, each by a packet that is lost. Making the rings anew posts new ones.
+ */
+#include "load/pins.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <string.h>
+
+#define ETHERNET_MTU 1500
+
+static bool posts_without_room(const char *ifname)
+{
+	char driver[64];
+
+	xiw_if_driver(ifname, driver, sizeof(driver));
+	return !strcmp(driver, "driver virtio_net");
+}
+
+/* A ring of another size is another ring; the size that it had comes back. */
+static int resize_twice(const char *ifname)
+{
+	struct ethtool_ringparam had = { .cmd = ETHTOOL_GRINGPARAM }, other;
+	int err = xiw_if_ethtool(ifname, &had);
+
+	if (err)
+		return err;
+	other = had;
+	other.cmd = had.cmd = ETHTOOL_SRINGPARAM;
+	other.rx_pending = had.rx_pending > 128 ? had.rx_pending / 2 : had.rx_pending * 2;
+	if (!had.rx_pending || other.rx_pending > had.rx_max_pending)
+		return -EOPNOTSUPP;
+	err = xiw_if_ethtool(ifname, &other);
+	return err ? err : xiw_if_ethtool(ifname, &had);
+}
+
+void xiw_rings_anew(const char *ifname, uint32_t mtu, char *why, size_t len)
+{
+	int err;
+
+	if (mtu <= ETHERNET_MTU || !posts_without_room(ifname))
+		return;
+	err = resize_twice(ifname);
+	if (err)
+		xiw_why(why, len, 0,
+			"%s: its driver could not make the receive rings anew (%s): until the "
+			"buffers in "
+			"them are used up, packets larger than a page are lost; load before such "
+			"traffic",
+			ifname, strerror(-err));
+}
