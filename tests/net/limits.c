@@ -426,6 +426,37 @@ static const char *for_queues(void)
 	return end();
 }
 
+/*
+ * Who speaks RFC 6581 is told by a Terminate message with code 5 (section 9.3), in answer to his first FPDU; and one that
+ * sends none is not waited for longer than a connection may take to begin.
+ */
+static const char *for_queues_told(void)
+{
+	static const uint8_t terminate[22] = { 0x41, 0x47, [9] = 2, [13] = 1, [18] = 0x20, 5 };
+	const struct xiw_conn_opts opts = { .size = sizeof(opts),
+					    .recv_depth = 4096,
+					    .startup_timeout_ms = 300 };
+	const struct xiw_mpa_frame f = { .rev = 2, .crc = true, .has_enhanced = true };
+	uint8_t frame[XIW_MPA_FRAME_MAX], reply[XIW_MPA_FRAME_HDR + 4], first[64], last[28];
+	size_t len = (size_t)xiw_mpa_frame_encode(&f, frame, sizeof(frame));
+	int told, silent;
+
+	TRY(begin(&tight, &opts));
+	for (int i = 0; i < 30; i++)
+		served(peer(1, 0));
+	CHECK(info().memory_refused > 0);
+	told = peer(1, 0);
+	CHECK(give(told, frame, len) && take(told, reply, sizeof(reply)));
+	CHECK(!(reply[16] & 0x20));
+	CHECK(give(told, first, fpdu(first, 10)) && take(told, last, sizeof(last)));
+	CHECK(!memcmp(last + 2, terminate, sizeof(terminate)));
+	CHECK(!take(told, last, 1));
+	silent = peer(1, 0);
+	CHECK(give(silent, frame, len) && take(silent, reply, sizeof(reply)));
+	CHECK(!take(silent, last, 1) && !t.written);
+	return end();
+}
+
 /* 64 KiB each for an FPDU that is never whole. Who means to finish his gets the memory of one that does not. */
 static const char *for_fpdus(void)
 {
@@ -504,6 +535,7 @@ int main(int argc, char **argv)
 		{ "unstarted-and-no-descriptors", descriptors },
 		{ "memory-for-connections", for_connections },
 		{ "memory-for-queues", for_queues },
+		{ "memory-for-queues-told", for_queues_told },
 		{ "memory-for-fpdus", for_fpdus },
 		{ "memory-for-sending", for_sending },
 	};

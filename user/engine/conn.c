@@ -350,6 +350,11 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 		xiw_conn_end(c, ECONNRESET);
 		return;
 	}
+	/* It went before it could be told of an error of ours. */
+	if (c->eof && c->local_error && !c->refusing) {
+		xiw_conn_end(c, c->local_error);
+		return;
+	}
 	/* A Responder that no FPDU came to, and none will, may not send (RFC 5044 section 7.1.2 rule 4). */
 	if (c->eof && !c->may_send && !c->held_n && c->state == XIW_OPEN && !c->direct)
 		xiw_send_flush(c);

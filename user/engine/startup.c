@@ -168,7 +168,9 @@ static void open_stream(struct xiw_conn *c)
 	xiw_slot_describe(c);
 	c->may_send = c->initiator; /* rule 4 */
 	c->rtr_wait = !c->initiator && (c->terms.peer_to_peer || c->local_error);
-	xiw_unstarted_leave(c);
+	/* One that is only to be told of an error is none that has begun. */
+	if (!c->local_error)
+		xiw_unstarted_leave(c);
 	c->state = XIW_OPEN;
 	disarm(c);
 	/* Before the Reply is out, so that the first FPDU can already go direct. */
@@ -217,11 +219,17 @@ static void got_reply(struct xiw_conn *c)
 		open_stream(c);
 }
 
+static void send_reply(struct xiw_conn *c, bool reject, const void *pd, size_t len);
+
 /* Told at the listener too: it is what keeps peers from getting in. */
 static void no_memory(struct xiw_conn *c)
 {
 	xiw_not_accepted(c->listener, -ENOMEM);
-	xiw_conn_end(c, ENOMEM);
+	fail_locally(c, ENOMEM);
+	if (!c->local_error)
+		return;
+	send_reply(c, false, NULL, 0);
+	open_stream(c);
 }
 
 static void got_frame(struct xiw_conn *c)
