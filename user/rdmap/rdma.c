@@ -366,8 +366,13 @@ static void free_stream(struct xiw_conn *c)
 static int set_depths(struct xiw_conn *c, uint16_t ird)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
+	uint32_t more = 2 * (uint32_t)ird;
 
-	return ird == XIW_DEPTH_ULP ? 0 : xiw_rdmap_reserve(&r->s, ird);
+	if (ird == XIW_DEPTH_ULP || more <= r->s.answer_depth)
+		return 0;
+	if (!xiw_conn_charge(c, (more - r->s.answer_depth) * sizeof(*r->s.answers)))
+		return -ENOMEM;
+	return xiw_rdmap_reserve(&r->s, ird);
 }
 
 static const struct xiw_ulp rdmap_ulp = {
@@ -445,6 +450,10 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	/* Which of the two holds is not known to an Initiator before the Reply. */
 	o.ird_max = c->terms.ird != XIW_DEPTH_ULP && c->terms.ird > r->ird ? c->terms.ird : r->ird;
 	err = xiw_rdmap_init(&r->s, &o);
+	/* Taken first: what was charged stays the connection's until it is freed. */
+	if (!err && !xiw_conn_charge(c, sizeof(*r) + xiw_rdmap_memory(&r->s) +
+						o.ird_max * sizeof(*r->requests)))
+		err = -ENOMEM;
 	if (!err)
 		err = post_buffers(r, o.ird_max);
 	if (err) {

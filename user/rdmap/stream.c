@@ -30,6 +30,11 @@ int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 	return -ENOMEM;
 }
 
+size_t xiw_rdmap_memory(const struct xiw_rdmap_stream *s)
+{
+	return s->depth * sizeof(*s->ops) + s->answer_depth * sizeof(*s->answers);
+}
+
 void xiw_rdmap_free(struct xiw_rdmap_stream *s)
 {
 	free(s->ops);

@@ -82,6 +82,8 @@ struct xiw_rdmap_opts {
 
 /* Returns 0, -EINVAL or -ENOMEM. xiw_rdmap_free() on zeros is fine. */
 int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o);
+/* The octets that it has allocated. */
+size_t xiw_rdmap_memory(const struct xiw_rdmap_stream *s);
 void xiw_rdmap_free(struct xiw_rdmap_stream *s);
 
 /* Before xiw_rdmap_limits(): it may set as many as this. 0 or -ENOMEM. */
