@@ -286,8 +286,9 @@ struct xiw_conn_info {
 	uint32_t error_header_len;
 	uint32_t error_segment_len; /* of the DDP segment it was in front of, header included */
 	/*
-	 * errno of the socket's end, 0 if orderly. EUNATCH: somebody took a program off the interface that the
-	 * connection needed, as its sequence numbers differ from the wire's; no_direct says which.
+	 * errno of the socket's end, 0 if orderly. EUNATCH: the connection needed the programs on the interface, as its
+	 * sequence numbers differ from the wire's, and somebody took one off, or its packets went around them
+	 * for good, or its local address is gone; no_direct says which.
 	 */
 	int error;
 	uint64_t armed; /* times that the direct path was open for it */

@@ -20,7 +20,8 @@
  *
  * fork(): an engine that nobody has run, and that has not been prepared, may go on in the child (daemon(3)); then the
  * parent calls nothing of it any more. One that has been run stays its process's: in a child
- * xiw_engine_run() and xiw_engine_destroy() are -EEXIST, and nothing else of it may be called.
+ * xiw_engine_run() and xiw_engine_destroy() are -EEXIST, and nothing else of it may be called. The child has none of
+ * its sockets, queues and rings, by pthread_atfork(3), so that they end with the parent, however long the child lives.
  *
  * Lengths are octets; integers are in host byte order.
  *

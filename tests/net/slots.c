@@ -5,6 +5,7 @@
  *   slots hold DIR FREE     takes all slots of the table pinned in DIR but FREE, until SIGUSR1
  *   slots used DIR          how many are taken
  *   slots collect DIR       frees those that nobody has any more, as every engine does at its start; how many
+ *   slots adopt DIR         a connection leaves its slot, and one with the same addresses has it: what it finds there
  *   slots idle HOST PORT N  N TCP connections that say nothing, until SIGUSR1
  *   slots send HOST PORT [split] ROUNDS   connections one after the other: some octets in aligned segments, or each
  *                           FPDU in two; the receiver closes first
@@ -84,6 +85,36 @@ static void collect(const char *dir)
 {
 	open_table(dir);
 	printf("%d\n", xiw_table_collect(&table));
+}
+
+/* Translation goes on by the same skew; nothing that was seen or decided for the other counts. */
+static void adopt(const char *dir)
+{
+	struct xiw_flow_key key = { .local_port = htons(9), .remote_port = htons(9) };
+	uint32_t skew = 0, epoch;
+	struct xiw_flow *f;
+	int slot;
+
+	open_table(dir);
+	slot = xiw_table_claim(&table, &key, &skew);
+	if (slot < 0 || xiw_table_insert(&table, (uint32_t)slot))
+		die("claim: %d", slot);
+	f = &table.flows[slot];
+	epoch = xiw_owner_epoch(f->owner) + 1;
+	f->owner = xiw_owner_pack(77, epoch, XIW_PATH_ARMED);
+	f->ece = XIW_ECE_ON;
+	f->barred = XIW_WHY_UNSEEN;
+	f->ts_recent = f->beyond = f->run_end = f->run_len = f->try_nxt = f->why[3] = 5;
+	f->kernel_segs = f->direct_segs = f->elsewhere_segs = f->try_ns = 6;
+	xiw_table_abandon(&table, (uint32_t)slot);
+	if (xiw_table_claim(&table, &key, &skew) != slot)
+		die("not adopted");
+	printf("skew %u path %u: %u %u %u %u %u %u %u %u %u %u %u %u\n", skew,
+	       xiw_owner_path(f->owner), f->ece, f->barred, f->ts_recent, f->beyond, f->run_end,
+	       f->run_len, f->try_nxt, f->why[3], (unsigned int)f->kernel_segs,
+	       (unsigned int)f->direct_segs, (unsigned int)f->elsewhere_segs,
+	       (unsigned int)f->try_ns);
+	xiw_table_remove(&table, (uint32_t)slot);
 }
 
 /* ---- the peer ------------------------------------------------------------------------------------ */
@@ -256,6 +287,8 @@ int main(int argc, char **argv)
 		hold(argv[2], port);
 	else if (!strcmp(what, "used"))
 		used(argv[2]);
+	else if (!strcmp(what, "adopt"))
+		adopt(argv[2]);
 	else if (!strcmp(what, "collect"))
 		collect(argv[2]);
 	else if (!strcmp(what, "recv"))

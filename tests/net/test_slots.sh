@@ -85,6 +85,9 @@ go_on "$holder" hold
 # None is free; then some are.
 wait_until 10 few
 stop "$recv"
+said=$(in_ns rcv "$slots" adopt "$dir")
+expect adopted-is-as-new test "$said" = "skew 77 path 1: 0 0 0 0 0 0 0 0 0 0 0 0"
+
 # Whose a slot is holds across PID namespaces: while the engine lives nobody else takes or collects its slots, and when
 # it has died, also as a zombie, anybody does.
 spawn foreign rcv foreign unshare --pid --fork --kill-child "$slots" hold "$dir" 4086

@@ -217,6 +217,7 @@ struct xiw_paths {
 	uint64_t elsewhere;  /* that came by another interface, when XDP last counted one */
 	uint64_t came_then; /* XDP's count when the socket first sent what xiw_egress did not see */
 	uint32_t sent;	    /* that the socket has sent, when xiw_egress last counted one */
+	bool sent_known;
 	uint64_t astray_ms, unseen_ms; /* since when it is so; 0: it is not */
 };
 

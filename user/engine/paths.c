@@ -58,7 +58,7 @@ void xiw_paths_begin(struct xiw_conn *c)
 		.came = came(f),
 		.left = get(&f->egress_segs),
 	};
-	ask_socket(c, &c->paths.sent);
+	c->paths.sent_known = ask_socket(c, &c->paths.sent);
 }
 
 /* Is the connection to be armed? XDP asks the same again, at the segment that would begin a stretch. */
@@ -88,19 +88,24 @@ static uint64_t astray(struct xiw_conn *c)
 /* For so long now, the socket has sent, and xiw_egress has not seen a packet. */
 static uint64_t unseen(struct xiw_conn *c)
 {
+	uint64_t left = get(&c->flow->egress_segs);
 	struct xiw_paths *p = &c->paths;
-	uint32_t sent = p->sent;
-	uint64_t left;
+	bool asked = false;
+	uint32_t sent;
 
-	/* The socket first: xiw_egress comes later. */
-	if (!ask_socket(c, &sent))
-		return 0;
-	left = get(&c->flow->egress_segs);
+	/* Only one whose packets were not seen lately is asked; the socket first, as xiw_egress comes later. */
+	if (left == p->left) {
+		asked = ask_socket(c, &sent);
+		left = get(&c->flow->egress_segs);
+	}
 	if (left != p->left) {
 		p->left = left;
-		p->sent = sent;
+		p->sent_known = false;
 		p->unseen_ms = 0;
-	} else if (!p->unseen_ms && sent != p->sent) {
+	} else if (asked && !p->sent_known) {
+		p->sent = sent;
+		p->sent_known = true;
+	} else if (asked && !p->unseen_ms && sent != p->sent) {
 		p->unseen_ms = c->engine->now_ms;
 		p->came_then = came(c->flow);
 	}

@@ -219,6 +219,8 @@ static void adopt(struct xiw_flow *f)
 	f->direct_segs = f->direct_octets = f->went_direct = 0;
 	memset(f->why, 0, sizeof(f->why));
 	f->ece = f->ts_recent = f->beyond = f->run_end = f->run_len = 0;
+	f->barred = f->try_nxt = f->try_looked = 0;
+	f->try_ns = f->elsewhere_segs = 0;
 }
 
 int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)
