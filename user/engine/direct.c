@@ -367,7 +367,7 @@ static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struc
 	if (awaited(c, seg->seq, end))
 		xiw_no_progress(c, XIW_WHY_REFUSED, s);
 	else if (s->meta->payload_len && !xiw_seq_after(end, c->tcp.rcv_nxt))
-		xiw_no_progress(c, XIW_WHY_UNHEARD, s); /* the socket acknowledges it again */
+		xiw_not_heard(c, s, seg->seq, end); /* the socket acknowledges it again */
 }
 
 /* Returns true if the packet's frames are kept. */
@@ -573,6 +573,7 @@ unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 
 	n = xiw_xsk_receive(&q->xsk, e->packets, q->batch);
 	e->batch++;
+	q->port->frames_come |= n > 0;
 	for (i = 0; i < n; i++)
 		if (!packet(q, &e->packets[i]))
 			xiw_xsk_release(&q->xsk, e->packets[i].addr, e->packets[i].frags);

@@ -117,6 +117,7 @@ struct xiw_port {
 	uint32_t mtu;
 	uint32_t xdp_id, tc_id; /* of the programs that its connections need */
 	bool outgrown;		/* the MTU has become larger than its frames */
+	bool frames_come;	/* AF_XDP has delivered one at least */
 	bool virtual_wire;	/* veth: a sender may leave its TCP checksums unfinished */
 	struct xiw_table table;
 	struct xiw_rxq *queues;
@@ -227,14 +228,15 @@ struct xiw_stuck {
 	uint32_t at, tries;
 	enum xiw_reason why;
 	uint64_t since_ms, last_ms;
+	uint32_t dup_seq, dup_end; /* the segment that was acknowledged before */
 	uint64_t due_ms;	   /* when silence tells, or XIW_NEVER */
 	enum xiw_reason ended_why; /* a stretch ended so, or none has */
 	uint64_t ended_ms;
 	uint32_t begun_at; /* where the stretch under way began */
 
-	/* When the flow was armed last: XDP's count of stretches, and the engine's of looks at frames. */
+	/* When the flow was armed last: stretches that XDP had given up, and the engine's looks at frames. */
 	bool armed;
-	uint32_t went, looked;
+	uint32_t ended, looked;
 	uint32_t unseen; /* stretches in a row of which no frame came */
 
 	bool inject_works; /* an injected segment has come to the socket */
@@ -678,6 +680,7 @@ static inline uint32_t xiw_stream_at(const struct xiw_conn *c)
  * has fallen back, with `in_hand` (or NULL) given to the socket.
  */
 bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand);
+bool xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end);
 void xiw_progress_due(struct xiw_conn *c);
 void xiw_progress_begin(struct xiw_conn *c);
 void xiw_progress_end(struct xiw_conn *c);

@@ -131,6 +131,16 @@ static uint64_t forget_ms(const struct xiw_segment *in_hand)
 	return in_hand && in_hand->meta->payload_len == 1 ? KEEPALIVE_MS : FORGET_MS;
 }
 
+static void start_over(struct xiw_conn *c, enum xiw_reason why)
+{
+	struct xiw_stuck *s = &c->stuck;
+
+	s->at = xiw_stream_at(c);
+	s->why = why;
+	s->tries = 0;
+	s->since_ms = c->engine->now_ms;
+}
+
 bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
 {
 	uint64_t now = c->engine->now_ms;
@@ -140,15 +150,9 @@ bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_s
 		return false;
 	if (!s->tries || s->at != xiw_stream_at(c) || s->why != why ||
 	    now - s->last_ms > forget_ms(in_hand)) {
-		s->at = xiw_stream_at(c);
-		s->why = why;
-		s->tries = 0;
-		s->since_ms = now;
-		/* A duplicate that was acknowledged is followed by silence if the peer has no more to send. */
-		if (why != XIW_WHY_UNHEARD) {
-			s->due_ms = now + STUCK_MS;
-			xiw_timer(c);
-		}
+		start_over(c, why);
+		s->due_ms = now + STUCK_MS;
+		xiw_timer(c);
 	}
 	s->last_ms = now;
 	s->tries++;
@@ -157,6 +161,28 @@ bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_s
 	s->tries = 0;
 	give_up(c, why, in_hand);
 	return true;
+}
+
+/*
+ * A segment that was acknowledged. A peer that hears us may still send old ones, by mistake or because they come late.
+ * One that does not begins with its last segment (RFC 8985 section 7) or ends up with its oldest, and repeats that.
+ * Silence tells nothing here: it may have no more to send.
+ */
+bool xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end)
+{
+	struct xiw_stuck *t = &c->stuck;
+	bool pending = t->tries && t->why == XIW_WHY_UNHEARD && t->at == xiw_stream_at(c);
+
+	if (!pending || (t->dup_end != t->at && (t->dup_seq != seq || t->dup_end != end))) {
+		start_over(c, XIW_WHY_UNHEARD);
+		t->last_ms = t->since_ms;
+		t->tries = 1;
+		t->dup_seq = seq;
+		t->dup_end = end;
+		if (!again(c, XIW_WHY_UNHEARD))
+			return false;
+	}
+	return xiw_no_progress(c, XIW_WHY_UNHEARD, s);
 }
 
 void xiw_progress_due(struct xiw_conn *c)
@@ -225,24 +251,39 @@ void xiw_progress_begin(struct xiw_conn *c)
 	c->stuck.tries = 0;
 }
 
+/* Stretches that XDP ended because nobody seemed to be there. */
+static uint32_t given_up(const struct xiw_flow *f)
+{
+	return __atomic_load_n(&f->why[XIW_WHY_UNSEEN], __ATOMIC_RELAXED) +
+	       __atomic_load_n(&f->why[XIW_WHY_WATCHDOG], __ATOMIC_RELAXED);
+}
+
+/* Every frame that was put on a ring before the last try has been taken from there. */
+static bool drained(const struct xiw_conn *c)
+{
+	uint64_t then = __atomic_load_n(&c->flow->try_ns, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < c->port->nqueues; i++)
+		if ((int64_t)(c->port->queues[i].shared->drained_ns - then) < 0)
+			return false;
+	return true;
+}
+
 /*
- * May XDP begin another stretch? Not if one has come and gone and the engine saw no frame of it, though it looks at
- * frames before it looks at what the socket gives: they do not get here. Frames that were seen before leave the
- * benefit of the doubt, once.
+ * May XDP begin another stretch? Not if one was given up and the engine, which has emptied the rings since, saw no
+ * frame of it: they do not get here. Where frames of others do, it may be for want of room, once.
  */
 bool xiw_progress_may_arm(struct xiw_conn *c)
 {
 	struct xiw_stuck *s = &c->stuck;
-	uint32_t went = __atomic_load_n(&c->flow->went_direct, __ATOMIC_RELAXED);
-	uint32_t looked = c->flow->looked;
+	uint32_t ended = given_up(c->flow), looked = c->flow->looked;
 
-	if (s->armed && went != s->went && looked == s->looked) {
-		if (++s->unseen >= (looked ? 2 : 1))
-			xiw_conn_bar(c, XIW_WHY_UNSEEN);
-	} else if (looked != s->looked) {
+	if (looked != s->looked)
 		s->unseen = 0;
-	}
-	s->went = went;
+	else if (s->armed && ended != s->ended && drained(c) &&
+		 ++s->unseen >= (c->port->frames_come ? 2 : 1))
+		xiw_conn_bar(c, XIW_WHY_UNSEEN);
+	s->ended = ended;
 	s->looked = looked;
 	if (xiw_conn_barred(c) && !c->no_direct[0])
 		tell(c, c->flow->barred);
