@@ -231,7 +231,7 @@ done
 printf 'abc' >"$TMP/small"
 without_uring() { # NAME COMMAND...
 	refused "uring-$1" 3 "kernel.io_uring_disabled=0, and have the container's seccomp profile allow" \
-		strace -qq -f -o /dev/null -e trace=io_uring_setup -e inject=io_uring_setup:error=EPERM "$xiwarp" "${@:2}"
+		env ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o /dev/null -e trace=io_uring_setup -e inject=io_uring_setup:error=EPERM "$xiwarp" "${@:2}"
 }
 without_uring serve serve "$TMP/in"
 without_uring sink sink --path kernel
