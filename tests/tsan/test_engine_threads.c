@@ -240,12 +240,13 @@ static void thread_ended(void)
 {
 	struct end n = { .engine = make() }, to = { .engine = make() };
 	struct sockaddr_in addr, silent;
+	struct xiw_listener *listener;
 	struct xiw_conn *c, *freed;
 	int before = descriptors();
 	pthread_t runner;
 
 	open_listener(to.engine, &silent); /* accepts, and says nothing */
-	open_listener(n.engine, &addr);
+	listener = open_listener(n.engine, &addr);
 	CHECK(!xiw_connect(n.engine, (struct sockaddr *)&addr, sizeof(addr), &conn_opts, &c));
 	CHECK(!xiw_connect(n.engine, (struct sockaddr *)&silent, sizeof(silent), &conn_opts, &c));
 	CHECK(!xiw_connect(n.engine, (struct sockaddr *)&silent, sizeof(silent), &conn_opts,
@@ -255,6 +256,7 @@ static void thread_ended(void)
 	n.leave = true;
 	pthread_join(runner, NULL);
 	xiw_conn_free(freed);
+	xiw_listener_free(listener);
 	open_listener(n.engine, &addr);
 	CHECK(!xiw_engine_destroy(n.engine));
 	CHECK(!xiw_engine_destroy(to.engine));

@@ -106,8 +106,13 @@ void xiw_listener_free(struct xiw_listener *l)
 	} else {
 		xiw_orphan_leave(&l->orphan);
 	}
-	if (!l->armed)
+	if (!l->armed) {
 		free(l);
+		return;
+	}
+	/* xiw_accept_done() frees it, or the engine's end does: the thread that would hear may have ended. */
+	l->next = l->engine->closed_listeners;
+	l->engine->closed_listeners = l;
 }
 
 /* They stay the application's to free. */
@@ -133,7 +138,10 @@ void xiw_listeners_detach(struct xiw_engine *e)
 		l->fd = -1;
 		l->armed = false;
 		l->engine = NULL;
-		xiw_orphan_join(&l->orphan);
+		if (l->freed)
+			free(l);
+		else
+			xiw_orphan_join(&l->orphan);
 	}
 }
 
@@ -229,6 +237,16 @@ void xiw_accept_again(struct xiw_engine *e)
 	}
 }
 
+static void forget_listener(struct xiw_listener *l)
+{
+	struct xiw_listener **at = &l->engine->closed_listeners;
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	free(l);
+}
+
 void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
 {
 	if (!(flags & IORING_CQE_F_MORE)) {
@@ -243,7 +261,7 @@ void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
 		close(l->fd);
 		l->fd = -1;
 		if (l->freed)
-			free(l);
+			forget_listener(l);
 	} else if (exhausted(res)) {
 		xiw_not_accepted(l, res);
 		/* What is reset closes its descriptor within this turn and the next. */
