@@ -346,17 +346,21 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 	why = ring(s->c);
 	if (!why && unseen(s, rcv_nxt))
 		why = XIW_WHY_UNSEEN;
-	if (!why) {
+	if (!why && s->c->headroom) {
 		verdict = classify(s, &fpdus);
 		redirect(s, p, verdict, fpdus);
 		s->c->exit = REF_DIRECT;
 		return;
 	}
+	if (!why)
+		why = s->f->barred = XIW_WHY_HEADROOM;
 	leave_direct(s, why);
 	if (why == XIW_WHY_WATCHDOG)
 		kernel_data(s, XIW_STAT_WATCHDOG, REF_WATCHDOG);
 	else if (why == XIW_WHY_UNSEEN)
 		kernel_data(s, XIW_STAT_WATCHDOG, REF_UNSEEN);
+	else if (why == XIW_WHY_HEADROOM)
+		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_HEADROOM);
 	else
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_XSK);
 }
@@ -367,11 +371,29 @@ static bool passes(const struct xiw_flow *f)
 	return f->egress_segs >= f->egress_floor && f->elsewhere_segs == 0;
 }
 
+static enum ref_exit go_direct(struct ref_segment *s, const struct ref_parse *p, uint32_t verdict,
+			       uint32_t fpdus)
+{
+	struct xiw_flow *f = s->f;
+	uint32_t epoch = next_epoch(f);
+
+	try_anew(s, s->seq);
+	if (k_is_for(f, epoch)) {
+		drop(s->c, XIW_STAT_DROP_EPOCH, REF_ARMED_CLAIMED);
+		return REF_ARMED_CLAIMED;
+	}
+	f->kernel_nxt = (uint64_t)(s->seq - skew_of(f)) << 32 | epoch;
+	set_owner(f, s->seq, XIW_PATH_DIRECT);
+	f->went_direct++;
+	redirect(s, p, verdict, fpdus);
+	return REF_WENT_DIRECT;
+}
+
 /* At S, the end of all that the socket was given: does the direct path begin here? */
 static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 {
 	struct xiw_flow *f = s->f;
-	uint32_t verdict, fpdus, run, epoch = next_epoch(f);
+	uint32_t verdict, fpdus, run;
 	enum ref_exit exit = REF_ARMED_NO_RING;
 
 	verdict = classify(s, &fpdus);
@@ -382,16 +404,13 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 	if (run && run >= f->run_needed && !passes(f)) {
 		exit = REF_ARMED_ASTRAY;
 	} else if (run && run >= f->run_needed && !ring(s->c)) {
-		try_anew(s, s->seq);
-		if (k_is_for(f, epoch)) {
-			drop(s->c, XIW_STAT_DROP_EPOCH, REF_ARMED_CLAIMED);
-			return REF_ARMED_CLAIMED;
-		}
-		f->kernel_nxt = (uint64_t)(s->seq - skew_of(f)) << 32 | epoch;
-		set_owner(f, s->seq, XIW_PATH_DIRECT);
-		f->went_direct++;
-		redirect(s, p, verdict, fpdus);
-		return REF_WENT_DIRECT;
+		if (s->c->headroom)
+			return go_direct(s, p, verdict, fpdus);
+		/* It will not change: no stretch, and nobody need try again. */
+		f->why[XIW_WHY_HEADROOM]++;
+		f->barred = XIW_WHY_HEADROOM;
+		set_owner(f, skew_of(f), XIW_PATH_KERNEL);
+		exit = REF_ARMED_NO_HEADROOM;
 	}
 	f->run_end = s->end;
 	f->run_len = run;

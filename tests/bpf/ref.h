@@ -42,6 +42,9 @@ enum ref_exit {
 	REF_WATCHDOG,
 	REF_UNSEEN, /* what the stream waits for came again, and the engine has seen nothing */
 	REF_NO_XSK,
+	/* Where nothing fits in front of a packet. */
+	REF_NO_HEADROOM,
+	REF_ARMED_NO_HEADROOM,
 	REF__COUNT,
 };
 
@@ -54,6 +57,7 @@ struct ref_case {
 	int nflows;
 	bool xsk;		 /* an AF_XDP socket is on the queue */
 	struct xiw_queue *queue; /* of the packet; NULL: no such queue. Changed in place */
+	bool headroom;		 /* the driver leaves room in front of a packet */
 	uint64_t now;
 	uint64_t limit; /* of the watchdog */
 	uint64_t stuck; /* of a stream that stands still */

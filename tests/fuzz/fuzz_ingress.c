@@ -67,6 +67,17 @@ static void make_flow(struct fuzz_in *in, struct xiw_flow *f, struct xiw_flow_ke
 	f->key = *key;
 }
 
+/* A driver without headroom, and a stream that stands still: not where the input has come to its end. */
+static void make_try(struct fuzz_in *in, struct xiw_flow *f)
+{
+	uint8_t how = fuzz_u8(in);
+
+	xdp_no_headroom = how & 2;
+	f->looked = how >> 2;
+	f->try_looked = f->looked - !(how & 1);
+	f->try_nxt = near(in, xiw_owner_value(f->owner));
+}
+
 /* Ethernet, up to three tags, IP with options or extension headers; returns the offset of TCP. */
 static uint32_t make_ip(struct fuzz_in *in, uint8_t *p, const struct xiw_flow_key *key, bool v6,
 			uint32_t *ip)
@@ -194,6 +205,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (p.len > 12000)
 		return 0;
 	p.linear = how & 8 ? fuzz_u16(&in) % (p.len + 1) : p.len;
+	make_try(&in, f);
 	memcpy(theirs, ours, p.len);
 	queue = xdp_queue;
 	state = *f;
@@ -205,6 +217,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	c.queue = ref_queue;
 	c.now = xdp_now;
 	c.xsk = xdp_xsk && !p.queue;
+	c.headroom = !xdp_no_headroom;
 
 	ref_ingress(&c);
 	action = xdp_ingress(&p, 0);
