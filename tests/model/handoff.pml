@@ -9,6 +9,7 @@
  *   xiw_ingress    bpf/xiw_ingress.bpf.c: xiw_segment() and what it calls; bpf/flow.h
  *     segment        xiw_read_owner()            go_direct    xiw_armed_data(), xiw_go_direct()
  *     to_kernel      xiw_to_kernel()             kernel_data  xiw_kernel_data(), xiw_raise_high()
+ *     STUCK          xiw_dead_end(), xiw_stuck() try_begin    xiw_try_begin()
  *     redirect()     xiw_direct_data(), the frame on its way to the ring
  *   engine         user/engine: one turn after the other, engine.c: turn()
  *     turn           xiw_recv_done(), look_at_owner(), feed() (stream.c)
@@ -19,9 +20,11 @@
  *     inject         inject_kept(), inject_whole(), out_of_direct() (handback.c); user/flow/inject.c
  *     batch          xiw_direct_poll()           settle       settle() (engine.c), xiw_direct_drained()
  *     direct_settle  xiw_direct_settle() (settle.c): xiw_flow_commit(), send_ack(); then xiw_try_arm()
+ *     broken         with REFUSES read_segment() and damaged(), with DEAF refused(), with NO_LO wait_for_socket()
+ *     looked         looked() (direct.c)         GIVES_UP, GOES_ON     xiw_no_progress() (progress.c)
  *   loopback       lo, by which injected segments come to the socket, and the socket pruning its queue
  *   xiw_egress     the kernel's acknowledgement, built (E), then translated: bpf/xiw_egress.bpf.c: xiw_translate()
- *   weather        the environment: when it calms down, see below; the engine stopping (DEAD)
+ *   weather        the environment: when it calms down, see below; the engine stopping (DEAD); one way breaking
  *   owner_path, owner_epoch, owner_value, kernel_nxt (K, kernel_nxt_epoch), kernel_high: struct xiw_flow (abi.h);
  *   c_*: struct xiw_conn; tcp_rcv_nxt: struct xiw_tcp_rx; sock_*: the kernel's socket.
  *
@@ -37,6 +40,12 @@
  * arrive, again or for the first time, or never. So it has no state, and neither has the peer. Frames are lost in
  * front of the ring, injected and passed segments in front of the socket, and its out-of-order queue is pruned.
  *
+ * One way may break, at any time, and stays broken, in the calm too: every frame is lost in front of the ring
+ * (LOST_FRAMES), the engine refuses every frame (REFUSES), the peer hears none of the engine's acknowledgements (DEAF),
+ * every injected segment is lost (NO_LO). What is done about it takes time in the code. Here, a segment that comes
+ * again may have come soon after the first one, and then shows nothing, or late; when the peer sends because nothing
+ * else can move, it is late.
+ *
  * Properties
  *   app_wrong_octet    the application gets the stream in order, each octet once
  *   app_not_at_fpdu    the direct path begins, and goes on, between two FPDUs
@@ -48,26 +57,31 @@
  *                      to the end of what they do by themselves, for nothing blocks them; so it is enough to look
  *                      at states in which they have. There `weather` may set `calm`, with the peer having been
  *                      told of any part of what is held: it will not send that again. From then on nothing is
- *                      lost, repeated or taken back, and the peer sends its oldest octet once nothing else can
- *                      move (timeout). TRIES times without an answer, or everything acknowledged and not
- *                      everything with the application (in the socket, if the engine is dead), is the error. All
- *                      ways to go on are searched, so that it is not only possible to finish but certain. That
- *                      there is no cycle in which the peer never gets to send again is shown by the formula at
- *                      the end, without any assumption of fairness (LTL).
+ *                      lost, repeated or taken back, except by what is broken, and the peer sends its oldest octet
+ *                      once nothing else can move (timeout). TRIES times without an answer, or everything
+ *                      acknowledged and not everything with the application (in the socket, if the engine is dead),
+ *                      is the error. All ways to go on are searched, so that it is not only possible to finish
+ *                      but certain. That there is no cycle in which the peer never gets to send again is shown by
+ *                      the formula at the end, without any assumption of fairness (LTL).
  *   invalid end states Spin's own: nobody waits for what will not come.
  *
  * Left out: windows (all of the stream is offered), PAWS and timestamps (an injected segment that the kernel does
  * not take is lost), segments without data, RST, SYN, fragments, SACK, urgent data (it takes the way of FIN),
- * run_needed (XDP goes direct whenever it could), wrap-around of numbers and epochs, several queues (the order of frames of
- * two CPUs is arbitrary already), CRC errors (the frame is as good as lost), the registration and the end of a
- * connection, memory models weaker than sequential consistency (swaps are full barriers; x86 keeps the rest).
+ * run_needed (XDP goes direct whenever it could), wrap-around of numbers and epochs, several queues (the order of
+ * frames of two CPUs is arbitrary already), single CRC errors (the frame is as good as lost; those that last are
+ * counted as REFUSES are), the registration and the end of a connection, memory models weaker than sequential
+ * consistency (swaps are full barriers; x86 keeps the rest). Of the checks that the stream goes on: times; that silence
+ * after two refusals ends a stretch as well (CLOSE ends it anywhere); that a connection is barred, and armed no more,
+ * which only saves the time of stretches that lead nowhere; and what they do for our sending half.
  *
  * What the search shows besides. kernel_high is looked at after the swap by XDP and by the engine (enter()), and both
  * are needed: without the engine's look, frames are taken while the CPU that began the stretch stands still; without
  * XDP's, the socket may have been read beyond S before the engine knows of the stretch, which then waits for ever
- * for S. Two guards are second lines only, without which no property fails: xiw_to_kernel() raising kernel_high,
- * since the engine raises it before it arms again; and the swap as the last step of a fall-back, which only keeps
- * the order of segments.
+ * for S. Every check that the stream goes on must count segments that end before the place where it stands, too: where
+ * their acknowledgement was lost the peer sends nothing else. Without each of three guards no property fails:
+ * xiw_to_kernel() raising kernel_high, since the engine raises it before it arms again; the swap as the last step of a
+ * fall-back, which only keeps the order of segments; and the engine telling XDP that it looks at frames, without which
+ * stretches end that need not.
  */
 
 #define KERNEL 1 /* XIW_PATH_* */
@@ -149,6 +163,27 @@ bool dead;
 #define ALIVE (!dead)
 #else
 #define ALIVE true
+#endif
+#if defined(LOST_FRAMES) || defined(REFUSES) || defined(DEAF) || defined(NO_LO)
+#define BREAKS
+bool broken; /* one way is, and stays so */
+#endif
+#ifdef LOST_FRAMES
+#define LOST_FRAME broken
+byte try_nxt = NONE;
+bool looked; /* `looked` is not try_looked */
+#else
+#define LOST_FRAME false
+#endif
+#ifdef DEAF
+#define HEARD (!broken)
+#else
+#define HEARD true
+#endif
+#ifdef NO_LO
+#define LOST_INJECTED broken
+#else
+#define LOST_INJECTED false
 #endif
 #ifdef NO_LOSS
 #define LOSES false
@@ -235,6 +270,18 @@ inline peer_acked(ack)
 	fi
 }
 
+/* By AF_XDP. */
+inline peer_acked_direct(ack)
+{
+	if
+	:: HEARD -> peer_acked(ack)
+	:: !HEARD -> PROPERTY(ack_of_unheld, (ack) > sock_rcv_nxt + SKEW)
+	fi;
+#ifdef BREAKS
+	c_ack_due = false
+#endif
+}
+
 /* ---- xiw_ingress --------------------------------------------------------------------------------- */
 
 #define ARRIVES(s) (SEGMENT(s) && (!calm || START(s) == peer_una))
@@ -258,13 +305,30 @@ inline arrives()
 inline redirect()
 {
 	if
-	:: nfull(ring) ->
+	:: !LOST_FRAME && nfull(ring) ->
 		printf("xdp: %d..%d to the ring, epoch %d\n", START(seg), END(seg), o_epoch);
 		ring!seg, o_epoch
-	:: LOSES -> printf("xdp: %d..%d lost in front of the ring\n", START(seg), END(seg))
+	:: LOSES || LOST_FRAME -> printf("xdp: %d..%d lost in front of the ring\n", START(seg), END(seg))
 	fi;
 	done()
 }
+
+#ifdef LOST_FRAMES
+/* Time is in this: when nothing else can move, it has passed; else it may have. */
+#ifdef NO_STUCK
+#define STUCK false
+#elif defined(NO_STUCK_BEHIND)
+#define STUCK (START(seg) <= o_value && END(seg) > o_value && try_nxt == o_value && !looked)
+#else
+#define STUCK (START(seg) <= o_value && try_nxt == o_value && !looked)
+#endif
+
+inline xiw_try_begin(at)
+{
+	try_nxt = at;
+	looked = false
+}
+#endif
 
 inline done()
 {
@@ -343,8 +407,22 @@ end_segment:
 	:: atomic { o_path == ARMED && GOES(2 * kernel_high + 1) -> seg = 2 * kernel_high + 1 };
 	   goto go_direct
 #endif
+#ifdef LOST_FRAMES
+	:: atomic {
+		o_path == DIRECT && ALIVE -> arrives();
+		if
+		:: STUCK -> seg = 0; goto to_kernel
+		:: STUCK && !calm
+		:: !STUCK && START(seg) <= o_value -> xiw_try_begin(o_value)
+		:: START(seg) > o_value
+		fi
+	   };
+	   atomic { LOSES || LOST_FRAME || nfull(ring) -> redirect() };
+	   goto end_segment
+#else
 	:: atomic { o_path == DIRECT && ALIVE && (LOSES || nfull(ring)) -> arrives(); redirect() };
 	   goto end_segment
+#endif
 #ifdef WATCHDOG
 	:: o_path == DIRECT && !calm -> goto to_kernel
 #endif
@@ -355,7 +433,13 @@ end_segment:
 #endif
 	fi;
 
-go_direct: /* claim K */
+go_direct:
+#ifdef LOST_FRAMES
+	if
+	:: d_step { true -> xiw_try_begin(START(seg)) }
+	fi;
+#endif
+	/* claim K */
 	if
 #ifdef NO_K_CLAIM
 	:: d_step {
@@ -396,7 +480,7 @@ go_direct: /* claim K */
 		goto end_segment
 	fi;
 #endif
-	atomic { LOSES || nfull(ring) -> redirect() };
+	atomic { LOSES || LOST_FRAME || nfull(ring) -> redirect() };
 	goto end_segment;
 
 to_kernel:
@@ -409,7 +493,7 @@ to_kernel:
 	:: d_step {
 		OWNER_IS(o_path, o_epoch, o_value) ->
 		o_path = KERNEL; o_epoch++; o_value = o_value - k;
-		printf("xdp: watchdog\n");
+		printf("xdp: takes the stream back\n");
 		set_owner(KERNEL, o_epoch, o_value)
 	   }
 	:: d_step { else -> done() }; goto end_segment
@@ -442,6 +526,37 @@ kernel_data:
 }
 
 /* ---- the engine ---------------------------------------------------------------------------------- */
+
+/* xiw_stream_at() and xiw_no_progress(): c_tried, one was refused where the stream stands. Time as in STUCK. */
+#ifdef BREAKS
+#define STANDS_AT (c_draining -> c_stream_nxt : tcp_rcv_nxt)
+#define GIVES_UP c_tried
+#define GOES_ON (!c_tried || !calm)
+#define MOVED c_tried = false
+#define ACK_DUE c_ack_due
+#else
+#define MOVED skip
+#define ACK_DUE true
+#endif
+/* Which ones count: comes_again(). */
+#ifdef NO_REFUSED_BEHIND
+#define COUNTS(s) (START(s) <= STANDS_AT && END(s) > STANDS_AT)
+#elif defined(NO_GIVE_UP)
+#define COUNTS(s) false
+#elif defined(NO_GIVE_UP_DRAINING)
+#define COUNTS(s) (!c_draining && START(s) <= STANDS_AT)
+#else
+#define COUNTS(s) (START(s) <= STANDS_AT)
+#endif
+#ifdef NO_OLD_AGAIN
+#define OLD_COUNTS(s) false
+#elif defined(NO_OLD_BEHIND)
+#define OLD_COUNTS(s) (START(s) <= c_stream_nxt && END(s) > c_stream_nxt)
+#else
+#define OLD_COUNTS(s) (START(s) <= c_stream_nxt)
+#endif
+
+#define HAD(seg) (seg != NONE && END(seg) <= tcp_rcv_nxt)
 
 /* Octets go to the stream's parser, and from there to the application. */
 inline deliver(from, to)
@@ -476,6 +591,7 @@ inline take(s)
 		:: t_end != END(s) -> hand = s
 		:: else
 		fi;
+		MOVED;
 		t_end = 0
 	fi
 }
@@ -525,7 +641,7 @@ inline segment(s)
 
 inline out_of_direct()
 {
-	c_direct = false; c_draining = false; c_leaving = false;
+	c_direct = false; c_draining = false; c_leaving = false; c_tried = false; c_ack_due = false;
 	c_want_arm = true; c_dirty = true;
 	c_epoch = 0; c_committed = 0; tcp_rcv_nxt = 0
 }
@@ -578,6 +694,7 @@ active proctype engine()
 
 	byte seg = NONE, epoch, hand = NONE, skew, cur = NONE, mode;
 	bool in_batch, settling, now;
+	bool c_tried, c_ack_due; /* where something BREAKS */
 
 	xr ring;
 	xs lo;
@@ -601,6 +718,7 @@ end_turn:
 		sock_octet[sock_copied] = 0;
 		sock_copied++;
 		c_stream_nxt++;
+		MOVED;
 		c_dirty = c_dirty || c_draining;
 		if
 		:: !c_direct && owner_path == KERNEL && arms < ARMS ->
@@ -620,6 +738,11 @@ packet:
 	if
 	:: in_batch && c_direct && c_epoch == epoch -> epoch = 0
 	:: else ->
+#if defined(LOST_FRAMES) && !defined(NO_LOOKED)
+		if
+		:: d_step { true -> looked = true }
+		fi;
+#endif
 		/* begin() */
 		if
 		:: d_step { c_direct && owner_epoch != c_epoch -> epoch = 0 };
@@ -646,6 +769,15 @@ packet:
 		:: else
 		fi
 	fi;
+#ifdef REFUSES
+	if
+	:: d_step { broken && (c_leaving || !COUNTS(seg)) -> seg = NONE }; goto batch
+	:: d_step { broken && !c_leaving && COUNTS(seg) && GIVES_UP -> seg = NONE }; goto fall_back
+	:: d_step { broken && !c_leaving && COUNTS(seg) && GOES_ON -> c_tried = true; seg = NONE };
+	   goto batch
+	:: !broken
+	fi;
+#endif
 	if
 	:: c_leaving -> goto late
 	:: !c_leaving && c_draining && DRAINED -> goto enter
@@ -667,15 +799,37 @@ packet:
 				t_x = 0
 			};
 #endif
+#ifdef NO_LO
+			if
+			:: d_step { !OLD_COUNTS(seg) -> seg = NONE }
+			:: d_step { OLD_COUNTS(seg) && GIVES_UP -> seg = NONE }; goto fall_back
+			:: d_step { OLD_COUNTS(seg) && GOES_ON -> c_tried = true; seg = NONE }
+			fi
+#else
 			seg = NONE
+#endif
 		:: else -> d_step { keep(seg); seg = NONE }
 		fi;
 		goto batch
 	:: else
 	fi;
 deliver_segment:
+#if defined(DEAF) && !defined(NO_UNHEARD)
 	if
-	:: d_step { true -> segment(seg); seg = NONE }
+	:: d_step { HAD(seg) && GIVES_UP -> hand = seg; seg = NONE }; goto fall_back
+	:: d_step { HAD(seg) && GOES_ON -> c_tried = true }
+	:: else
+	fi;
+#endif
+	if
+	:: d_step {
+		true ->
+		segment(seg);
+		seg = NONE;
+#ifdef BREAKS
+		c_ack_due = true
+#endif
+	   }
 	fi;
 	if
 	:: hand != NONE -> goto fall_back
@@ -887,7 +1041,10 @@ direct_settle:
 		:: else
 		fi;
 #ifndef NO_COMMIT_FIRST
-		d_step { peer_acked(tcp_rcv_nxt) }
+		if
+		:: d_step { ACK_DUE -> peer_acked_direct(tcp_rcv_nxt) }
+		:: else
+		fi
 #endif
 	:: else
 	fi;
@@ -944,8 +1101,11 @@ active proctype loopback()
 
 end_segment:
 	if
-	:: d_step { lo?from, to, skew -> sock_input(from, to, skew); from = 0; to = 0; skew = 0 }
-	:: d_step { LOSES && nempty(lo) -> lo?from, to, skew; from = 0; to = 0; skew = 0 }
+	:: d_step {
+		!LOST_INJECTED && nempty(lo) -> lo?from, to, skew;
+		sock_input(from, to, skew); from = 0; to = 0; skew = 0
+	   }
+	:: d_step { (LOSES || LOST_INJECTED) && nempty(lo) -> lo?from, to, skew; from = 0; to = 0; skew = 0 }
 	:: d_step { LOSES && sock_ooo -> sock_ooo = 0; printf("socket: prunes\n") }
 	fi;
 	goto end_segment
@@ -1005,6 +1165,9 @@ end_weather:
 		od;
 		printf("calm: the peer has been told of all below %d\n", peer_una)
 	   }
+#ifdef BREAKS
+	:: atomic { !broken -> broken = true; printf("broken\n") }; goto end_weather
+#endif
 #ifdef DEAD
 	:: atomic { !dead -> dead = true; printf("engine: stopped for good\n") }; goto end_weather
 #endif
