@@ -239,6 +239,7 @@ struct xiw_stuck {
 	uint32_t ended, looked;
 	uint32_t unseen; /* stretches in a row of which no frame came */
 
+	bool cut_off;	   /* what the socket sends is not translated, and needs to be */
 	bool inject_works; /* an injected segment has come to the socket */
 	uint8_t probes;
 	uint64_t injected; /* when the socket was last seen to be given one: so many were sent, */
@@ -658,6 +659,7 @@ void xiw_watch_begin(struct xiw_engine *e);
 void xiw_watch_event(struct xiw_engine *e);
 void xiw_watch_read(struct xiw_engine *e);
 void xiw_watch_scan(struct xiw_engine *e);
+void xiw_watch_soon(struct xiw_engine *e);
 void xiw_watch_sweep(struct xiw_engine *e);
 bool xiw_port_usable(struct xiw_port *p, char *why, size_t why_len);
 

@@ -157,7 +157,8 @@ bool xiw_paths_look(struct xiw_conn *c)
 			 "its segments do not come by %s any more", c->port->ifname);
 		return false;
 	}
-	if (out > UNSEEN_MS && came(c->flow) - c->paths.came_then >= UNSEEN_SEGS) {
+	if (c->stuck.cut_off ||
+	    (out > UNSEEN_MS && came(c->flow) - c->paths.came_then >= UNSEEN_SEGS)) {
 		snprintf(c->no_direct, sizeof(c->no_direct),
 			 "its packets do not leave by %s any more: xiw_egress does not see them",
 			 c->port->ifname);

@@ -6,7 +6,6 @@
  * connection is barred from the direct path. Frames that are lost before the engine sees them are xiw_ingress's to
  * notice, by xiw_stuck(); what is left to do here is to learn of it.
  */
-#include <errno.h>
 #include <stdio.h>
 
 #include "engine/internal.h"
@@ -117,9 +116,11 @@ static void give_up(struct xiw_conn *c, enum xiw_reason why, const struct xiw_se
 	c->stuck.ended_why = why;
 	c->stuck.ended_ms = c->engine->now_ms;
 	xiw_fall_back(c, why, in_hand);
-	/* Numbers that nobody translates: neither path can go on. */
-	if (blind && c->direct && c->committed != xiw_flow_kernel_nxt(c->flow))
-		xiw_conn_ask_end(c, EUNATCH, false);
+	/* Numbers that nobody translates: neither path can go on. Maybe the program is gone altogether. */
+	if (blind && c->direct && c->committed != xiw_flow_kernel_nxt(c->flow)) {
+		c->stuck.cut_off = true;
+		xiw_watch_soon(c->engine);
+	}
 }
 
 /*

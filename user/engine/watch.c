@@ -277,6 +277,13 @@ void xiw_watch_event(struct xiw_engine *e)
 	poll_news(e);
 }
 
+/* Something is wrong: look in this turn. */
+void xiw_watch_soon(struct xiw_engine *e)
+{
+	e->watch_ms = e->now_ms;
+	xiw_wake_at(e, e->watch_ms);
+}
+
 void xiw_watch_scan(struct xiw_engine *e)
 {
 	if (e->watch_ms <= e->now_ms)
