@@ -20,7 +20,7 @@
  *     inject         inject_kept(), inject_whole(), out_of_direct() (handback.c); user/flow/inject.c
  *     batch          xiw_direct_poll()           settle       settle() (engine.c), xiw_direct_drained()
  *     direct_settle  xiw_direct_settle() (settle.c): xiw_flow_commit(), send_ack(); then xiw_try_arm()
- *     broken         with REFUSES read_segment() and damaged(), with DEAF refused(), with NO_LO wait_for_socket()
+ *     broken         with REFUSES damaged(), with NO_LO wait_for_socket() (direct.c), with DEAF xiw_not_heard()
  *     looked         looked() (direct.c)         GIVES_UP, GOES_ON     xiw_no_progress() (progress.c)
  *   loopback       lo, by which injected segments come to the socket, and the socket pruning its queue
  *   xiw_egress     the kernel's acknowledgement, built (E), then translated: bpf/xiw_egress.bpf.c: xiw_translate()
@@ -532,7 +532,11 @@ kernel_data:
 #define STANDS_AT (c_draining -> c_stream_nxt : tcp_rcv_nxt)
 #define GIVES_UP c_tried
 #define GOES_ON (!c_tried || !calm)
+#ifdef DEAF
+#define MOVED c_tried = false; c_dup = 0
+#else
 #define MOVED c_tried = false
+#endif
 #define ACK_DUE c_ack_due
 #else
 #define MOVED skip
@@ -556,7 +560,14 @@ kernel_data:
 #define OLD_COUNTS(s) (START(s) <= c_stream_nxt)
 #endif
 
+/* xiw_not_heard(): the last segment, or the same one again. c_dup is where the one before began, or NONE: the last. */
 #define HAD(seg) (seg != NONE && END(seg) <= tcp_rcv_nxt)
+#ifdef NO_OTHER_CUT
+#define DUP(seg) (END(seg) == tcp_rcv_nxt -> NONE : seg)
+#else
+#define DUP(seg) (END(seg) == tcp_rcv_nxt -> NONE : START(seg))
+#endif
+#define AGAIN(seg) (c_tried && (c_dup == NONE || c_dup == DUP(seg)))
 
 /* Octets go to the stream's parser, and from there to the application. */
 inline deliver(from, to)
@@ -641,7 +652,8 @@ inline segment(s)
 
 inline out_of_direct()
 {
-	c_direct = false; c_draining = false; c_leaving = false; c_tried = false; c_ack_due = false;
+	c_direct = false; c_draining = false; c_leaving = false; c_ack_due = false;
+	MOVED;
 	c_want_arm = true; c_dirty = true;
 	c_epoch = 0; c_committed = 0; tcp_rcv_nxt = 0
 }
@@ -695,6 +707,7 @@ active proctype engine()
 	byte seg = NONE, epoch, hand = NONE, skew, cur = NONE, mode;
 	bool in_batch, settling, now;
 	bool c_tried, c_ack_due; /* where something BREAKS */
+	byte c_dup;
 
 	xr ring;
 	xs lo;
@@ -816,8 +829,9 @@ packet:
 deliver_segment:
 #if defined(DEAF) && !defined(NO_UNHEARD)
 	if
-	:: d_step { HAD(seg) && GIVES_UP -> hand = seg; seg = NONE }; goto fall_back
-	:: d_step { HAD(seg) && GOES_ON -> c_tried = true }
+	:: d_step { HAD(seg) && AGAIN(seg) -> hand = seg; seg = NONE; c_dup = 0 }; goto fall_back
+	:: HAD(seg) && AGAIN(seg) && !calm
+	:: d_step { HAD(seg) && !AGAIN(seg) -> c_tried = true; c_dup = DUP(seg) }
 	:: else
 	fi;
 #endif

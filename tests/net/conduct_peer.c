@@ -10,7 +10,8 @@
 
 #define MSS 1448
 #define AGAIN_MS 700
-#define FENCES 1400		   /* lengths */
+#define FENCES 1400 /* places: a segment that comes again is one that nobody heard of */
+#define FENCE_LEN 2
 #define FENCE_AT (PREAMBLE * FPDU) /* so far back: the first octets of the preamble */
 
 uint64_t now_ms(void)
@@ -129,9 +130,16 @@ static struct raw_got *keep_reply(struct peer *p, const struct raw_got *g)
 	return &p->got[p->n++];
 }
 
+static int32_t fence_at(const struct peer *p)
+{
+	return -FENCE_AT + (int32_t)p->fences;
+}
+
 static bool is_fence(const struct peer *p, const struct raw_got *g)
 {
-	return sacks(p, g, 0, -FENCE_AT, -FENCE_AT + (int32_t)p->fences);
+	int32_t at = fence_at(p);
+
+	return sacks(p, g, 0, at, at + FENCE_LEN);
 }
 
 /* Sent again as a real peer would: a receiver that stands still has it in a ring that nobody looks at. */
@@ -140,7 +148,7 @@ static void send_fence(struct peer *p)
 	bool stands = p->clock_stands;
 
 	p->clock_stands = true; /* however often this is */
-	SEND(p, .seq = -FENCE_AT, .len = p->fences);
+	SEND(p, .seq = fence_at(p), .len = FENCE_LEN);
 	p->clock_stands = stands;
 }
 
@@ -162,7 +170,7 @@ static void fence(struct peer *p)
 		}
 		if (is_fence(p, &g))
 			return;
-		if (g.nsack && sack_edge(p, &g, 0, 0) == -FENCE_AT)
+		if (g.nsack && sack_edge(p, &g, 0, 0) <= -FENCE_AT + FENCES)
 			continue; /* of one that was sent again */
 		keep_reply(p, &g);
 		quiet = now_ms() + QUIET_MS;

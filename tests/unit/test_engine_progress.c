@@ -145,6 +145,22 @@ Test(engine_progress, octets_that_come_again_after_they_were_acknowledged)
 	ends(is_refused, AT - LEN, LEN, XIW_WHY_UNHEARD);
 }
 
+/* A peer may cut its oldest octets anew each time. */
+Test(engine_progress, octets_that_come_again_in_other_segments)
+{
+	is_refused(AT - 3 * LEN, LEN);
+	e->now_ms += 250;
+	is_refused(AT - 3 * LEN, 2 * LEN);
+	cr_assert(c->leaving);
+}
+
+Test(engine_progress, old_segments_of_any_place_show_nothing)
+{
+	for (uint32_t i = 0; i < 10; i++, e->now_ms += 250)
+		is_refused(AT - 5 * LEN + i % 3 * LEN, LEN);
+	cr_assert(!c->leaving);
+}
+
 Test(engine_progress, what_is_ahead_of_the_stream_shows_nothing)
 {
 	for (int i = 0; i < 10; i++, e->now_ms += 250)

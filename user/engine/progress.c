@@ -166,7 +166,8 @@ bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_s
 
 /*
  * A segment that was acknowledged. A peer that hears us may still send old ones, by mistake or because they come late.
- * One that does not begins with its last segment (RFC 8985 section 7) or ends up with its oldest, and repeats that.
+ * One that does not begins with its last segment (RFC 8985 section 7) or ends up with its oldest, and repeats that, in
+ * whatever size.
  * Silence tells nothing here: it may have no more to send.
  */
 bool xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end)
@@ -174,7 +175,7 @@ bool xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq
 	struct xiw_stuck *t = &c->stuck;
 	bool pending = t->tries && t->why == XIW_WHY_UNHEARD && t->at == xiw_stream_at(c);
 
-	if (!pending || (t->dup_end != t->at && (t->dup_seq != seq || t->dup_end != end))) {
+	if (!pending || (t->dup_end != t->at && t->dup_seq != seq)) {
 		start_over(c, XIW_WHY_UNHEARD);
 		t->last_ms = t->since_ms;
 		t->tries = 1;
