@@ -6,7 +6,7 @@
  * Whatever the schedule, and whatever the wire does: every message is delivered once, in order, with the octets that
  * were sent; nothing is acknowledged that nobody holds; the window's right edge does not move back; every checksum is
  * right. And when the wire is good to it again, the stream comes to its end: what was acknowledged and lost would
- * stop it for ever, as the peer does not send that again.
+ * stop it for ever, as the peer does not send that again. What is broken may stay so: the kernel's path is there.
  */
 #include "tests/fuzz/handoff_start.h"
 
@@ -203,6 +203,8 @@ static void step(struct fuzz_in *in)
 	default:
 		if (what == 0xff)
 			xdp_xsk = !xdp_xsk;
+		else if (what == 0xef)
+			broken = fuzz_u8(in) & 15;
 		else
 			xdp_now += (what & 0x80 ? 250 : what & 0x40 ? 41 : 1) * 1000000ull;
 		break;
@@ -240,7 +242,8 @@ static void all_through(void)
 /* Everything that was sent, to the end of its FPDU, has to arrive. */
 static void drain(void)
 {
-	uint32_t goal, rounds = 0, last;
+	uint32_t goal, rounds = 0, last, una = peer_una, most;
+	bool shut = false; /* nothing could be sent: a probe of the window is answered */
 
 	while (engine_fiber.busy)
 		fiber_go(&engine_fiber, 1000);
@@ -256,14 +259,23 @@ static void drain(void)
 			engine_moves(1000000, 4096);
 		CHECK(!engine_fiber.busy);
 		all_through();
-		sock_acks(&cpus[0], 1000);
-		/* From what is not acknowledged on, some segments at a time, as a peer after a loss. */
-		for (uint32_t pos = peer_una, n = 0, took; n < 4 && pos < last; n++, pos += took) {
+		/* Its next one would repair what the engine's have not done. */
+		if (!broken || sock.owes_ack || shut)
+			sock_acks(&cpus[0], 1000);
+		/*
+		 * From what is not acknowledged on, some segments at a time, as a peer after a loss. But one alone if
+		 * the last ones were not acknowledged (RFC 5681 section 3.1).
+		 */
+		most = peer_una == una ? 1 : 4;
+		una = peer_una;
+		for (uint32_t pos = peer_una, n = 0, took; n < most && pos < last;
+		     n++, pos += took) {
 			took = pos < goal ? transmit(pos, fpdu_end(pos) - pos, fin_sent)
 					  : transmit(pos, 0, fin_sent);
 			if (!took)
 				break;
 		}
+		shut = !wire.n;
 		xdp_now += 50000000;
 	}
 	all_through();

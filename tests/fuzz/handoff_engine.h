@@ -80,6 +80,8 @@ unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsi
 		memset(frames[addr], 0xdd, sizeof(frames[addr]));
 		memcpy(at - sizeof(p->meta), &p->meta, sizeof(p->meta));
 		memcpy(at, p->octets, p->octets_len);
+		if (broken & BROKEN_CHECKSUMS)
+			at[ETH + XIW_IP4_MIN + XIW_TCP_OFF_CSUM] ^= 0x55;
 		packets[n++] = (struct xiw_packet){ .frag[0] = { at, p->octets_len },
 						    .addr[0] = addr,
 						    .len = p->octets_len,
@@ -123,7 +125,8 @@ void xiw_xsk_send(struct xiw_xsk *x, const uint8_t *packet, uint32_t len)
 	xiw_csum_add(&sum, tcp, len);
 	CHECK(xiw_csum_good(&sum));
 	WORLD_LOCK();
-	peer_ack(tcp, len, tx_edge);
+	if (!(broken & BROKEN_ACKS))
+		peer_ack(tcp, len, tx_edge);
 	WORLD_UNLOCK();
 }
 
@@ -151,7 +154,10 @@ static ssize_t handoff_sendmsg(int fd, const struct msghdr *msg, int flags)
 	}
 	p->pos = inject_pos;
 	WORLD_LOCK();
-	push(&injected, p);
+	if (broken & BROKEN_LO)
+		free(p);
+	else
+		push(&injected, p);
 	WORLD_UNLOCK();
 	return (ssize_t)octets;
 }

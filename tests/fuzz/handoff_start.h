@@ -49,6 +49,7 @@ static void world_begin(struct fuzz_in *in)
 	timestamps = how & 1;
 	with_markers = how & 2;
 	friendly = fin_sent = false;
+	broken = 0;
 	peer_una = peer_nxt = held_upto = 0;
 	edge = KERNEL_WINDOW;
 	memset(held, 0, sizeof(held));
