@@ -404,6 +404,7 @@ static bool engine_first(void)
 	struct sockaddr_storage addr;
 	struct xiw_region *other;
 	struct xiw_conn_info info;
+	struct xiw_rdma *rdma;
 	socklen_t len;
 	int fd[5];
 
@@ -441,6 +442,8 @@ static bool engine_first(void)
 		CHECK(xiw_conn_post_recv(seen[i].conn, 0, memory, 1, 0) == -ESHUTDOWN);
 		CHECK(xiw_conn_accept(seen[i].conn, NULL, 0) == -ENOTCONN);
 		CHECK(xiw_conn_take_fd(seen[i].conn) == -ENOTCONN);
+		CHECK(xiw_rdma_attach(seen[i].conn, NULL, &rdma) == -ENOTCONN);
+		CHECK(xiw_conn_private_data(seen[i].conn, NULL));
 		xiw_conn_abort(seen[i].conn);
 		CHECK(!xiw_conn_close(seen[i].conn));
 	}

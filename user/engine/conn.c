@@ -190,7 +190,8 @@ void xiw_conn_set_user_data(struct xiw_conn *c, uint64_t user_data)
 
 const void *xiw_conn_private_data(const struct xiw_conn *c, size_t *len)
 {
-	*len = c->peer.pd_len;
+	if (len)
+		*len = c->peer.pd_len;
 	return c->peer.pd;
 }
 

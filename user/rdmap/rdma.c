@@ -427,11 +427,7 @@ static int post_buffers(struct xiw_rdma *r, uint32_t reads)
 
 int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct xiw_rdma **rdma)
 {
-	struct xiw_rdmap_opts o = {
-		.table = &c->engine->regions,
-		.pd = c->opts.pd,
-		.stream = c->id,
-	};
+	struct xiw_rdmap_opts o = { .pd = c->opts.pd, .stream = c->id };
 	struct xiw_rdma_opts ro;
 	struct xiw_rdma *r;
 	int err = xiw_opts_take(&ro, sizeof(ro), RDMA_OPTS_FIRST, opts);
@@ -440,6 +436,7 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 		err = check_attach(c, &ro);
 	if (err)
 		return err;
+	o.table = &c->engine->regions;
 	o.depth = ro.send_depth ? ro.send_depth : DEPTH_DEFAULT;
 	r = calloc(1, sizeof(*r));
 	if (!r)
