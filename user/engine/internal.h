@@ -8,6 +8,7 @@
  *   budget.c   memory
  *   reclaim.c  whose memory others need more
  *   port.c     an interface: its flow table and AF_XDP sockets
+ *   register.c a connection's slot in the flow table
  *   unstarted.c  connections that are none yet
  *   slot.c     connections that wait for a slot in a flow table
  *   watch.c    what becomes of an interface: programs taken off, a larger MTU
@@ -621,6 +622,8 @@ void xiw_ports_free(struct xiw_engine *e);
 void xiw_port_poll(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_acks_out(struct xiw_engine *e);
+
+/* register.c */
 int xiw_conn_port(struct xiw_conn *c, struct xiw_port **port);
 int xiw_conn_register(struct xiw_conn *c);
 void xiw_conn_unregister(struct xiw_conn *c);
