@@ -2,10 +2,10 @@
 /*
  * xiwarp/rdmap.h - RDMAP (RFC 5040) on a connection: Send, RDMA Write, RDMA Read and Terminate.
  *
- * A connection becomes an RDMAP Stream by xiw_rdma_attach(), and is one until it is freed. It keeps its events
- * and its functions for startup, closing and reports; messages are sent with xiw_rdma_post() instead of
- * xiw_conn_send(), and buffers for incoming Sends posted with xiw_rdma_post_recv(). Completions come from
- * the engine's queue as they do for every connection:
+ * A connection becomes an RDMAP Stream by xiw_rdma_attach(), and is one until it is freed. It keeps
+ * its events and its functions for startup, closing and reports; messages are sent with
+ * xiw_rdma_post() instead of xiw_conn_send(), and buffers for incoming Sends posted with
+ * xiw_rdma_post_recv(). Completions come from the engine's queue as they do for every connection:
  *
  *   XIW_EV_RECEIVED    a Send of the peer's is in its posted buffer: length, and the helpers below
  *   XIW_EV_SENT        a Send or RDMA Write was given to TCP; its buffer is yours again
@@ -15,14 +15,15 @@
  *                      XIW_EV_CLOSED follows, without the application's help
  *   XIW_EV_TERMINATED  the peer sent a Terminate (xiw_rdma_info()); XIW_EV_CLOSED follows as well
  *
- * Operations complete in the order in which they were posted (section 5.5, rule 15). Arrivals are in the order
- * in which they were sent; but the two are not ordered to each other, so that the answer to a Send may come before the
- * XIW_EV_SENT that gives its buffer back. RDMA Writes and Read
- * Requests of the peer's are served without the application (sections 5.1, 5.2.1): from and into the regions
- * (xiwarp/region.h) whose rights allow it. An incoming Read is answered straight from the region, at the pace
- * of the connection; if the region goes while it is read, the stream ends with a Terminate, whatever region has its STag
- * by then. So it does if the answer to a Read of ours is not what was asked for: another place, region or length, or
- * octets that do not follow each other.
+ * Operations complete in the order in which they were posted (section 5.5, rule 15). Arrivals are
+ * in the order in which they were sent; but the two are not ordered to each other, so that the
+ * answer to a Send may come before the XIW_EV_SENT that gives its buffer back. RDMA Writes and Read
+ * Requests of the peer's are served without the application (sections 5.1, 5.2.1): from and into
+ * the regions (xiwarp/region.h) whose rights allow it. An incoming Read is answered straight from
+ * the region, at the pace of the connection; if the region goes while it is read, the stream ends
+ * with a Terminate, whatever region has its STag by then. So it does if the answer to a Read of
+ * ours is not what was asked for: another place, region or length, or octets that do not follow
+ * each other.
  *
  * Thread rules as in xiwarp.h. Lengths are octets; all integers in host byte order.
  */
@@ -45,18 +46,21 @@ struct xiw_rdma_opts {
 	size_t size;		 /* sizeof(struct xiw_rdma_opts) */
 	unsigned int send_depth; /* operations posted and not complete; 0: 64 */
 	/*
-	 * RDMA Reads at once, inbound and outbound, at most 16382; 0: 16. Where RFC 6581 negotiates these, it is with
-	 * these, if the connection's options leave both at 0 and xiw_conn_set_depths() was not called, or else
-	 * with those; and what was agreed is used, unless that leaves it to the ULP.
+	 * RDMA Reads at once, inbound and outbound, at most 16382; 0: 16. Where RFC 6581 negotiates
+	 * these, it is with these, if the connection's options leave both at 0 and
+	 * xiw_conn_set_depths() was not called, or else with those; and what was agreed is used,
+	 * unless that leaves it to the ULP.
 	 */
 	uint16_t ird, ord;
 };
 
 /*
- * Makes an RDMAP Stream of a connection: an Initiator's right after xiw_connect(), a Responder's in answer to
- * XIW_EV_REQUEST, before xiw_conn_accept(). Belongs to the connection, and goes with it in xiw_conn_free().
- * -EINVAL: opts, or the connection has other than 3 queues, or a send_depth below 2; -EALREADY; -ENOMEM;
- * -ENOTCONN: too late, it is established or dead.
+ * Makes an RDMAP Stream of a connection: an Initiator's right after xiw_connect(), a Responder's in
+ * answer to XIW_EV_REQUEST, before xiw_conn_accept(). Belongs to the connection, and goes with it
+ * in xiw_conn_free().
+ * -EINVAL: opts, or the connection has other than 3 queues or a send_depth below 2; -EALREADY: it
+ * is one; -ENOMEM;
+ * -ENOTCONN: too late, it is established or has ended.
  */
 XIW_API int xiw_rdma_attach(struct xiw_conn *conn, const struct xiw_rdma_opts *opts,
 			    struct xiw_rdma **rdma);
@@ -89,11 +93,13 @@ struct xiw_rdma_op {
 };
 
 /*
- * Posts an operation. It is passed on in the order posted (rule 13); a Read beyond the outbound limit
- * waits, and all behind it. -EAGAIN: send_depth are posted; -ENOTCONN: XIW_EV_CONNECTED has not come;
- * -EPIPE: the stream is closing, or has ended; -EINVAL: kind, flags, no buf, or TO + len wraps; -EMSGSIZE: len;
- * -EACCES: the sink is not a region that this connection's peer may write to; -EOPNOTSUPP: Read, and the peer
- * takes none.
+ * Posts an operation. It is passed on in the order posted (rule 13); a Read beyond the outbound
+ * limit waits, and all behind it. -EAGAIN: send_depth are posted; -ENOTCONN: XIW_EV_CONNECTED has
+ * not come;
+ * -EPIPE: the stream is closing, or has ended; -EINVAL: kind, flags, no buf, or TO + len wraps;
+ * -EMSGSIZE: len;
+ * -EACCES: the sink is not a region that this connection's peer may write to; -EOPNOTSUPP: Read,
+ * and the peer takes none.
  */
 XIW_API int xiw_rdma_post(struct xiw_rdma *rdma, const struct xiw_rdma_op *op);
 
@@ -112,8 +118,9 @@ static inline bool xiw_rdma_solicited(const struct xiw_completion *c)
 }
 
 /*
- * Of XIW_EV_RECEIVED: did it invalidate an STag of ours? Then that is c->stag. Its region is still to be freed. Only
- * an STag that is bound to the connection (xiw_region_opts.conn) can be invalidated (section 8.1.1 rule 7).
+ * Of XIW_EV_RECEIVED: did it invalidate an STag of ours? Then that is c->stag. Its region is still
+ * to be freed. Only an STag that is bound to the connection (xiw_region_opts.conn) can be
+ * invalidated (section 8.1.1 rule 7).
  */
 static inline bool xiw_rdma_invalidated(const struct xiw_completion *c)
 {
@@ -123,8 +130,9 @@ static inline bool xiw_rdma_invalidated(const struct xiw_completion *c)
 }
 
 /*
- * Graceful end (section 6.2): what is posted is completed first, Reads included, as are those of the peer's that
- * came; then xiw_conn_close(). Reads that the peer can no longer answer, as it has closed, are flushed. Returns 0.
+ * Graceful end (section 6.2): what is posted is completed first, Reads included, as are those of
+ * the peer's that came; then xiw_conn_close(), which alone would flush the Reads that wait for
+ * their turn. Reads that the peer can no longer answer, as it has closed, are flushed. Returns 0.
  */
 XIW_API int xiw_rdma_close(struct xiw_rdma *rdma);
 

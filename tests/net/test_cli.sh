@@ -136,6 +136,8 @@ refused bad-crc 2 "on or off" "$xiwarp" sink --crc maybe
 for s in -1 0 x 1Q 99999999999999999999 1e3; do
 	refused "bad-size-$s" 2 "--size" "$xiwarp" sink --size="$s"
 done
+refused bad-max-size 2 "--max-size" "$xiwarp" serve --max-size 0 "$TMP/none"
+refused keep-free-nothing 1 "no directory" "$xiwarp" serve --keep-free 0 "$TMP/none"
 refused bad-stag 2 "--stag" "$xiwarp" sink --stag 0x100000000
 refused bad-queues 2 "--queues" "$xiwarp" sink --queues 0
 refused bad-watch 2 "--watch" "$xiwarp" status --watch never

@@ -110,7 +110,8 @@ static int set_number(const struct xiw_opt *opt, const char *value, struct xiw_a
 		return 0;
 	case XIW_OPT_MAX_SIZE:
 	case XIW_OPT_KEEP_FREE:
-		if (!parse_number(value, true, 1ull << 62, &n) || !n)
+		if (!parse_number(value, true, 1ull << 62, &n) ||
+		    (!n && opt->key == XIW_OPT_MAX_SIZE))
 			return bad_value(opt, value, "a size such as 64K, 1G");
 		*(opt->key == XIW_OPT_MAX_SIZE ? &a->max_size : &a->keep_free) = n;
 		return 0;

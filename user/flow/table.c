@@ -467,13 +467,6 @@ int xiw_flow_socket_state(const struct xiw_flow_key *key)
 	return ask_socket(key, &held);
 }
 
-int xiw_flow_socket_exists(const struct xiw_flow_key *key)
-{
-	int state = xiw_flow_socket_state(key);
-
-	return state > 0 ? 1 : state;
-}
-
 int xiw_flow_socket_held(const struct xiw_flow_key *key)
 {
 	bool held = false;

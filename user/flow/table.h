@@ -90,8 +90,6 @@ void xiw_table_take_over(struct xiw_table *t);
 
 /* The state of the kernel's TCP socket with these addresses, TIME-WAIT included; 0: none; or negative errno. */
 int xiw_flow_socket_state(const struct xiw_flow_key *key);
-/* Is there one? 1, 0, or negative errno. */
-int xiw_flow_socket_exists(const struct xiw_flow_key *key);
 /* Has a process that socket open? What a dead or closed one left to the kernel (FIN-WAIT, TIME-WAIT) nobody has. */
 int xiw_flow_socket_held(const struct xiw_flow_key *key);
 
