@@ -197,3 +197,106 @@ Test(engine_progress, a_stream_that_moves_goes_on)
 	}
 	cr_assert(!c->leaving);
 }
+
+/* The socket is read only as fast as the application makes room, and until then nobody acknowledges. */
+Test(engine_progress, the_start_of_a_stretch_that_waits_for_a_slow_application)
+{
+	begins_to_drain(AT - LEN);
+	waits_for_socket(AT, LEN);
+	c->stream_nxt++; /* it does read on */
+	waits_for_socket(AT + LEN, LEN);
+	cr_assert(!c->leaving);
+	ends(waits_for_socket, AT, LEN, XIW_WHY_WATCHDOG);
+}
+
+Test(engine_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
+{
+	begins_to_drain(AT - 2 * LEN);
+	for (int i = 0; i < 2; i++, e->now_ms += 250) {
+		waits_for_socket(AT - 2 * LEN + (uint32_t)i * LEN, LEN);
+		c->stream_nxt += LEN;
+		waits_for_socket(AT, LEN);
+	}
+	cr_assert(!c->leaving);
+}
+
+/* ---- arming ---------------------------------------------------------------------------------------- */
+
+static void is_the_kernels(void)
+{
+	c->direct = false;
+	c->state = XIW_OPEN;
+	c->stuck.inject_works = true;
+	flow->owner = xiw_owner_pack(0, c->epoch + 1, XIW_PATH_KERNEL);
+}
+
+static bool arms(void)
+{
+	xiw_try_arm(c, 1);
+	return xiw_owner_path(xiw_flow_owner(flow)) == XIW_PATH_ARMED;
+}
+
+Test(engine_progress, octets_that_wait_for_room_keep_the_socket)
+{
+	is_the_kernels();
+	c->held_n = 1;
+	cr_assert(!arms());
+	c->held_n = 0;
+	cr_assert(arms());
+}
+
+Test(engine_progress, what_xdp_has_against_the_direct_path_is_told)
+{
+	is_the_kernels();
+	snprintf(port.ifname, sizeof(port.ifname), "eth7");
+	flow->barred = XIW_WHY_HEADROOM;
+	cr_assert(!arms());
+	cr_assert_str_eq(c->no_direct, "the driver of eth7 leaves no room in front of packets");
+}
+
+/* Some frames come, those that the stream stands still for do not: XDP gives each stretch up. */
+static void a_stretch_is_given_up(bool frame_came_late)
+{
+	is_the_kernels();
+	flow->looked += 3;
+	flow->try_looked = flow->looked;
+	flow->looked += frame_came_late;
+	flow->why[XIW_WHY_UNSEEN]++;
+	e->now_ms += 400;
+}
+
+Test(engine_progress, large_frames_that_are_lost_while_small_ones_come)
+{
+	port.frames_come = true;
+	is_the_kernels();
+	cr_assert(arms());
+	for (int i = 0; i < 3; i++) {
+		a_stretch_is_given_up(false);
+		cr_assert(arms(), "%d times may be an accident", i + 1);
+	}
+	a_stretch_is_given_up(false);
+	cr_assert(!arms());
+	cr_assert_eq(flow->barred, XIW_WHY_UNSEEN);
+}
+
+Test(engine_progress, an_engine_that_is_late_now_and_then)
+{
+	port.frames_come = true;
+	is_the_kernels();
+	cr_assert(arms());
+	for (int i = 0; i < 20; i++) {
+		a_stretch_is_given_up(true);
+		cr_assert(arms());
+	}
+}
+
+Test(engine_progress, frames_that_are_lost_now_and_then)
+{
+	port.frames_come = true;
+	is_the_kernels();
+	cr_assert(arms());
+	for (int i = 0; i < 20; i++, e->now_ms += 30000) {
+		a_stretch_is_given_up(false);
+		cr_assert(arms());
+	}
+}

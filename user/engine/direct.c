@@ -472,10 +472,13 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 
 	if (xiw_seq_before(seg->seq, c->committed)) {
 		xiw_inject_old(c, s);
+		c->stuck.waits_ms = 0; /* the socket may go on now */
 		if (comes_again(c, seg->seq))
 			xiw_no_progress(c, XIW_WHY_INJECT, NULL);
 		return false;
 	}
+	if (seg->seq == c->committed && xiw_waits_too_long(c, s))
+		return false;
 	/* Nobody was offered more than this. */
 	k = xiw_flow_within_window(c->flow, seg->seq) ? keep_packet(c, s) : NULL;
 	if (!k) {

@@ -355,11 +355,14 @@ void xiw_inject_probe(struct xiw_conn *c)
 	c->injections++;
 }
 
-/* KERNEL -> ARMED, unless the connection is better off as it is. */
+/*
+ * KERNEL -> ARMED, unless the connection is better off as it is. While octets wait for room, frames would wait behind
+ * them, not acknowledged by anybody; the socket acknowledges, and closes its window.
+ */
 void xiw_try_arm(struct xiw_conn *c, uint32_t run)
 {
-	if (!c->flow || c->rx_dead || c->eof || c->direct || c->state != XIW_OPEN ||
-	    !xiw_conn_may_arm(c))
+	if (!c->flow || c->rx_dead || c->eof || c->direct || c->state != XIW_OPEN || c->held_n ||
+	    c->starved_at || !xiw_conn_may_arm(c))
 		return;
 	if (xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_KERNEL || !xiw_progress_may_arm(c))
 		return;

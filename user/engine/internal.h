@@ -234,11 +234,16 @@ struct xiw_stuck {
 	enum xiw_reason ended_why; /* a stretch ended so, or none has */
 	uint64_t ended_ms;
 	uint32_t begun_at; /* where the stretch under way began */
+	uint64_t
+		waits_ms; /* its first segment came while the socket was not read up to there; 0: none */
 
 	/* When the flow was armed last: stretches that XDP had given up, and the engine's looks at frames. */
 	bool armed;
 	uint32_t ended, looked;
 	uint32_t unseen; /* stretches in a row of which no frame came */
+	uint32_t given;	 /* that XDP had given up for want of frames that come */
+	uint32_t lost;	 /* of these, such as did miss one, since lost_ms */
+	uint64_t lost_ms;
 
 	bool cut_off;	   /* what the socket sends is not translated, and needs to be */
 	bool inject_works; /* an injected segment has come to the socket */
@@ -686,7 +691,9 @@ static inline uint32_t xiw_stream_at(const struct xiw_conn *c)
  */
 bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand);
 bool xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end);
+bool xiw_waits_too_long(struct xiw_conn *c, const struct xiw_segment *s);
 void xiw_progress_due(struct xiw_conn *c);
+void xiw_progress_say(struct xiw_conn *c);
 void xiw_progress_begin(struct xiw_conn *c);
 void xiw_progress_end(struct xiw_conn *c);
 void xiw_progress_resent(struct xiw_conn *c, uint32_t resent);

@@ -66,6 +66,7 @@ bool xiw_conn_may_arm(struct xiw_conn *c)
 {
 	if (get(&c->flow->elsewhere_segs))
 		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
+	xiw_progress_say(c);
 	return !xiw_conn_barred(c);
 }
 

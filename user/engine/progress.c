@@ -17,6 +17,7 @@
 #define KEEPALIVE_MS 2000 /* and of one octet, which a peer may send to hear whether we live */
 #define LASTING_MS                                                                                 \
 	60000	 /* two stretches that end so within this time have a common cause, which lasts */
+#define LOST 4	 /* or so many, where frames are lost on their way and others are not */
 #define PROBES 3 /* injected segments that may go astray before the connection does without */
 
 /* With the interface's name, where there is a %s. */
@@ -70,6 +71,7 @@ void xiw_progress_end(struct xiw_conn *c)
 {
 	const struct xiw_flow *f = c->flow;
 
+	xiw_progress_say(c);
 	if (c->no_direct[0] || f->went_direct || !c->armed)
 		return;
 	if (__atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) < f->egress_floor)
@@ -251,6 +253,24 @@ void xiw_progress_begin(struct xiw_conn *c)
 {
 	c->stuck.begun_at = c->committed;
 	c->stuck.tries = 0;
+	c->stuck.waits_ms = 0;
+}
+
+/*
+ * A segment from the start of a stretch whose frames wait for the socket to be read. If it comes again the peer has
+ * heard of it neither from us nor from the socket, and the application may not make room for what the socket has for a
+ * long time. Plain TCP would acknowledge it, or close the window.
+ */
+bool xiw_waits_too_long(struct xiw_conn *c, const struct xiw_segment *s)
+{
+	uint64_t now = c->engine->now_ms;
+
+	if (!c->stuck.waits_ms)
+		c->stuck.waits_ms = now;
+	if (now - c->stuck.waits_ms < AGAIN_MS)
+		return false;
+	xiw_fall_back(c, XIW_WHY_WATCHDOG, s);
+	return true;
 }
 
 /* Stretches that XDP ended because nobody seemed to be there. */
@@ -272,6 +292,34 @@ static bool drained(const struct xiw_conn *c)
 }
 
 /*
+ * Frames of a stretch have come, but not the one that it stood still for, although the rings were emptied since: large
+ * ones may be lost and small ones not. That happens for want of room as well, so it must happen again and again.
+ */
+static bool loses_some(struct xiw_conn *c)
+{
+	uint32_t given = __atomic_load_n(&c->flow->why[XIW_WHY_UNSEEN], __ATOMIC_RELAXED);
+	uint64_t now = c->engine->now_ms;
+	struct xiw_stuck *s = &c->stuck;
+	bool another = given != s->given;
+
+	s->given = given;
+	if (!another || c->flow->looked != c->flow->try_looked || !drained(c))
+		return false;
+	if (!s->lost || now - s->lost_ms >= LASTING_MS) {
+		s->lost = 0;
+		s->lost_ms = now;
+	}
+	return ++s->lost >= LOST;
+}
+
+/* XDP may have seen a reason, too. */
+void xiw_progress_say(struct xiw_conn *c)
+{
+	if (xiw_conn_barred(c) && !c->no_direct[0])
+		tell(c, __atomic_load_n(&c->flow->barred, __ATOMIC_RELAXED));
+}
+
+/*
  * May XDP begin another stretch? Not if one was given up and the engine, which has emptied the rings since, saw no
  * frame of it: they do not get here. Where frames of others do, it may be for want of room, once.
  */
@@ -285,10 +333,10 @@ bool xiw_progress_may_arm(struct xiw_conn *c)
 	else if (s->armed && ended != s->ended && drained(c) &&
 		 ++s->unseen >= (c->port->frames_come ? 2 : 1))
 		xiw_conn_bar(c, XIW_WHY_UNSEEN);
+	if (loses_some(c))
+		xiw_conn_bar(c, XIW_WHY_UNSEEN);
 	s->ended = ended;
 	s->looked = looked;
-	if (xiw_conn_barred(c) && !c->no_direct[0])
-		tell(c, c->flow->barred);
 	s->armed = !xiw_conn_barred(c) && injection_works(c);
 	return s->armed;
 }
