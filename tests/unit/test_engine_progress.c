@@ -220,6 +220,26 @@ Test(engine_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
 	cr_assert(!c->leaving);
 }
 
+/* Signed differences of sequence numbers tell nothing of a stretch of gigabytes. */
+Test(engine_progress, an_accident_after_a_long_stretch)
+{
+	for (uint64_t gib = 1; gib < 8; gib++) {
+		teardown();
+		setup();
+		xiw_progress_begin(c);
+		c->stream_direct = gib << 30;
+		c->committed = c->tcp.rcv_nxt = AT + (uint32_t)(gib << 30);
+		flow->owner = xiw_owner_pack(c->committed, c->epoch, XIW_PATH_DIRECT);
+		ends(is_damaged, c->committed, LEN, XIW_WHY_CHECKSUM);
+		cr_assert(!flow->barred, "barred after %lu GiB", (unsigned long)gib);
+	}
+	teardown();
+	setup();
+	xiw_progress_begin(c);
+	ends(is_damaged, AT, LEN, XIW_WHY_CHECKSUM);
+	cr_assert_eq(flow->barred, XIW_WHY_CHECKSUM);
+}
+
 /* ---- arming ---------------------------------------------------------------------------------------- */
 
 static void is_the_kernels(void)

@@ -233,7 +233,7 @@ struct xiw_stuck {
 	uint64_t due_ms;	   /* when silence tells, or XIW_NEVER */
 	enum xiw_reason ended_why; /* a stretch ended so, or none has */
 	uint64_t ended_ms;
-	uint32_t begun_at; /* where the stretch under way began */
+	uint64_t begun_with; /* the connection's stream_direct when the stretch under way began */
 	uint64_t
 		waits_ms; /* its first segment came while the socket was not read up to there; 0: none */
 

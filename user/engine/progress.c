@@ -103,7 +103,7 @@ static bool lasts(const struct xiw_conn *c, enum xiw_reason why)
 	case XIW_WHY_CRC:
 		return false; /* the kernel's path has the same octets to judge */
 	default:
-		return again(c, why) || !xiw_seq_after(xiw_stream_at(c), c->stuck.begun_at);
+		return again(c, why) || c->stream_direct == c->stuck.begun_with;
 	}
 }
 
@@ -251,7 +251,7 @@ void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
 
 void xiw_progress_begin(struct xiw_conn *c)
 {
-	c->stuck.begun_at = c->committed;
+	c->stuck.begun_with = c->stream_direct;
 	c->stuck.tries = 0;
 	c->stuck.waits_ms = 0;
 }
