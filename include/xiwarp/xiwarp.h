@@ -32,8 +32,8 @@
  * default, and so is NULL in place of a whole structure. Programs built with an older header run
  * with a newer library, which takes what they do not have for zero; those built with a newer header
  * run with an older library as long as what it does not know is zero. Everything else is -EINVAL,
- * in every function that takes options: a size of 0 or any other that the structure never had,
- * unknown flags and enumerators, and reserved members that are not zero. Structures that the
+ * in every function that takes options: a size of 0, less than the structure ever had, or above
+ * 4096; unknown flags and enumerators; and reserved members that are not zero. Structures that the
  * library fills in come with their size as an argument: a shorter one gets its part, a longer one
  * zeros behind.
  */
