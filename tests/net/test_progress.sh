@@ -94,7 +94,7 @@ progs=$_bpffs/xiw-wire-$$ # lib.sh removes it
 bpftool prog loadall "$BUILD/tests/net/deaf.bpf.o" "$progs" || exit 1
 in_ns snd tc qdisc add dev "$IF_SND" clsact
 in_ns snd tc filter add dev "$IF_SND" ingress bpf da pinned "$progs/deaf" || exit 1
-transfer unheard 4 && says unheard "does not hear" 60
+transfer unheard 8 && says unheard "does not hear" 60
 in_ns snd tc qdisc del dev "$IF_SND" clsact
 
 # What the engine injects does not arrive. Then the same with a ping-pong under way.

@@ -119,6 +119,7 @@ struct xiw_port {
 	uint32_t xdp_id, tc_id; /* of the programs that its connections need */
 	bool outgrown;		/* the MTU has become larger than its frames */
 	bool frames_come;	/* AF_XDP has delivered one at least */
+	bool has_carried;	/* a stretch has committed something */
 	bool virtual_wire;	/* veth: a sender may leave its TCP checksums unfinished */
 	struct xiw_table table;
 	struct xiw_rxq *queues;
@@ -233,13 +234,13 @@ struct xiw_stuck {
 	uint64_t due_ms;	   /* when silence tells, or XIW_NEVER */
 	enum xiw_reason ended_why; /* a stretch ended so, or none has */
 	uint64_t ended_ms;
-	uint64_t begun_with; /* the connection's stream_direct when the stretch under way began */
+	uint32_t ended;	     /* so many in a row */
 	uint64_t
 		waits_ms; /* its first segment came while the socket was not read up to there; 0: none */
 
 	/* When the flow was armed last: stretches that XDP had given up, and the engine's looks at frames. */
 	bool armed;
-	uint32_t ended, looked;
+	uint32_t taken_back, looked;
 	uint32_t unseen; /* stretches in a row of which no frame came */
 	uint32_t given;	 /* that XDP had given up for want of frames that come */
 	uint32_t lost;	 /* of these, such as did miss one, since lost_ms */

@@ -10,14 +10,14 @@
 
 #include "engine/internal.h"
 
-#define AGAIN_MS                                                                                   \
-	120 /* a repetition after so long shows that the stream stands still: less than any RTO */
+/* A repetition after so long shows that the stream stands still: less than any retransmission time-out. */
+#define AGAIN_MS 120
 #define STUCK_MS 300	  /* and so does silence for so long, after a repetition */
 #define FORGET_MS 150000  /* no peer waits longer until it repeats: what is older says nothing */
 #define KEEPALIVE_MS 2000 /* and of one octet, which a peer may send to hear whether we live */
-#define LASTING_MS                                                                                 \
-	60000	 /* two stretches that end so within this time have a common cause, which lasts */
-#define LOST 4	 /* or so many, where frames are lost on their way and others are not */
+#define LASTING_MS 60000  /* within this time, */
+#define ENDS 3		  /* so many stretches that end for one cause show that it lasts */
+#define LOST 4		  /* or so many, where frames are lost on their way and others are not */
 #define PROBES 3 /* injected segments that may go astray before the connection does without */
 
 /* With the interface's name, where there is a %s. */
@@ -89,21 +89,26 @@ static bool egress_is_blind(const struct xiw_conn *c)
 	       xiw_seq_after(now.snd_nxt, xiw_flow_get(&c->flow->snd_nxt));
 }
 
-/* Has a stretch ended for the same cause not long ago? */
-static bool again(const struct xiw_conn *c, enum xiw_reason why)
+/*
+ * Will it be so the next time? Damage and lost acknowledgements can end a stretch on a bad wire or a busy machine, and
+ * where the interface has carried the direct path at all, only a cause that comes back soon, and again, is one that
+ * lasts.
+ */
+static bool lasts(struct xiw_conn *c, enum xiw_reason why)
 {
-	return c->stuck.ended_why == why && c->engine->now_ms - c->stuck.ended_ms < LASTING_MS;
-}
+	struct xiw_stuck *s = &c->stuck;
+	bool soon = s->ended_why == why && c->engine->now_ms - s->ended_ms < LASTING_MS;
 
-static bool lasts(const struct xiw_conn *c, enum xiw_reason why)
-{
+	s->ended = soon ? s->ended + 1 : 1;
+	s->ended_why = why;
+	s->ended_ms = c->engine->now_ms;
 	switch (why) {
 	case XIW_WHY_EGRESS:
 		return true;
 	case XIW_WHY_CRC:
 		return false; /* the kernel's path has the same octets to judge */
 	default:
-		return again(c, why) || c->stream_direct == c->stuck.begun_with;
+		return s->ended >= ENDS || !c->port->has_carried;
 	}
 }
 
@@ -115,8 +120,6 @@ static void give_up(struct xiw_conn *c, enum xiw_reason why, const struct xiw_se
 		why = XIW_WHY_EGRESS;
 	if (lasts(c, why))
 		xiw_conn_bar(c, why);
-	c->stuck.ended_why = why;
-	c->stuck.ended_ms = c->engine->now_ms;
 	xiw_fall_back(c, why, in_hand);
 	/* Numbers that nobody translates: neither path can go on. Maybe the program is gone altogether. */
 	if (blind && c->direct && c->committed != xiw_flow_kernel_nxt(c->flow)) {
@@ -159,7 +162,7 @@ bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_s
 	}
 	s->last_ms = now;
 	s->tries++;
-	if (now - s->since_ms < AGAIN_MS && !again(c, why))
+	if (now - s->since_ms < AGAIN_MS)
 		return false;
 	s->tries = 0;
 	give_up(c, why, in_hand);
@@ -183,8 +186,7 @@ bool xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq
 		t->tries = 1;
 		t->dup_seq = seq;
 		t->dup_end = end;
-		if (!again(c, XIW_WHY_UNHEARD))
-			return false;
+		return false;
 	}
 	return xiw_no_progress(c, XIW_WHY_UNHEARD, s);
 }
@@ -251,7 +253,6 @@ void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
 
 void xiw_progress_begin(struct xiw_conn *c)
 {
-	c->stuck.begun_with = c->stream_direct;
 	c->stuck.tries = 0;
 	c->stuck.waits_ms = 0;
 }
@@ -326,16 +327,16 @@ void xiw_progress_say(struct xiw_conn *c)
 bool xiw_progress_may_arm(struct xiw_conn *c)
 {
 	struct xiw_stuck *s = &c->stuck;
-	uint32_t ended = given_up(c->flow), looked = c->flow->looked;
+	uint32_t taken_back = given_up(c->flow), looked = c->flow->looked;
 
 	if (looked != s->looked)
 		s->unseen = 0;
-	else if (s->armed && ended != s->ended && drained(c) &&
+	else if (s->armed && taken_back != s->taken_back && drained(c) &&
 		 ++s->unseen >= (c->port->frames_come ? 2 : 1))
 		xiw_conn_bar(c, XIW_WHY_UNSEEN);
 	if (loses_some(c))
 		xiw_conn_bar(c, XIW_WHY_UNSEEN);
-	s->ended = ended;
+	s->taken_back = taken_back;
 	s->looked = looked;
 	s->armed = !xiw_conn_barred(c) && injection_works(c);
 	return s->armed;

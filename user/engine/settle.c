@@ -129,6 +129,7 @@ void xiw_direct_settle(struct xiw_conn *c)
 			return;
 		}
 		c->committed = rcv_nxt;
+		c->port->has_carried = true;
 	} else if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->epoch) {
 		/* Nothing to commit, but a delayed ACK would be of the past, its window too. */
 		xiw_ownership_lost(c);
