@@ -35,8 +35,7 @@ static void handle(const struct xiw_completion *c)
 		xiw_conn_accept(c->conn, NULL, 0);
 		break;
 	case XIW_EV_WRITTEN: /* a message is complete: its octets are in the buffer already */
-		if (c->flags &
-		    XIW_COMPLETION_SCATTERED) { /* in pieces, where only the peer knows */
+		if (c->flags & XIW_COMPLETION_SCATTERED) { /* where they are only the peer knows */
 			printf("a message whose octets do not follow each other\n");
 			break;
 		}

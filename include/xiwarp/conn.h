@@ -107,7 +107,7 @@ struct xiw_conn_opts {
 	/*
 	 * Nothing under way: after so long without a sign of life the peer is asked for one (RFC
 	 * 9293 section 3.8.4), four times within as long again: then the end comes, but not before
-	 * user_timeout_ms. Counted in whole seconds, rounded up. 0: 60000
+	 * user_timeout_ms. Counted in whole seconds, rounded up, at most 32767. 0: 60000
 	 */
 	unsigned int keepalive_ms;
 	/*

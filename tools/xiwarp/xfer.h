@@ -19,10 +19,10 @@
  *    |                                          |  gives it its name only if the digests are equal
  *    |  <------ RESULT {status, octets}         |
  *
- * A GRANT whose status is not 0 refuses this file, or the rest of it; put may offer the next. An empty file has no
- * tagged messages, and the GRANT's STag means nothing. At most two GRANTs are not used up. DDP delivers in order, so DONE, delivered, means that every
- * octet before it is in place (RFC 5041 section 5.3). A message that is not as described here, or out
- * of turn, ends the connection.
+ * A GRANT whose status is not 0 refuses this file, or the rest of it; put may offer the next. An empty
+ * file has no tagged messages, and its GRANT's STag means nothing. At most two GRANTs are not used up.
+ * DDP delivers in order, so DONE, delivered, means that every octet before it is in place (RFC 5041
+ * section 5.3). A message that is not as described here, or out of turn, ends the connection.
  *
  * Integers are in network byte order:
  *
