@@ -191,11 +191,11 @@ void xiw_stream_resume(struct xiw_conn *c)
 		}
 		xiw_buf_return(c->engine, h.bid);
 	}
-	if (!c->held_n)
+	if (!c->held_n) {
 		leave_holders(c);
-	if (c->draining)
-		xiw_dirty(c);
-	if (!c->held_n && c->eof)
+		c->want_arm = true;
+	}
+	if (!c->held_n || c->draining)
 		xiw_dirty(c);
 }
 
