@@ -378,11 +378,11 @@ static void on_ended(struct xiw_rping *p, const char *who, const struct xiw_rdma
 static void on_closed(struct xiw_rping *p, const struct xiw_completion *c)
 {
 	/*
-	 * A client that resets at the end of an iteration has ended it, if not nicely, unlike one that is gone; and what
-	 * the other end makes of our closing when all is done is its own affair.
+	 * A client that resets at the end of an iteration has ended it, if not nicely, unlike one that is gone, or whose
+	 * connection cannot go on here; and what the other end makes of our closing when all is done is its own affair.
 	 */
 	bool between = p->server && p->state == XIW_RPING_SOURCE && p->iterations &&
-		       c->status != -ETIMEDOUT;
+		       (c->status == -ECONNRESET || c->status == -EPIPE);
 
 	p->status = c->status;
 	if (c->status && !p->code && !between && p->state < XIW_RPING_CLOSING) {
