@@ -16,8 +16,8 @@ static struct ref_flow ref_flows[NFLOWS];
 static struct xiw_flow ref_state[NFLOWS];
 static uint64_t ref_stats[XIW_STAT__COUNT];
 static uint32_t ifindex, max_linear;
-/* The kernel lets a test say where the first buffer ends, and a program move that (6.18). */
-static bool can_split;
+static bool can_split; /* the kernel lets a test say where the first buffer ends */
+static bool can_pull;  /* and a program move that (6.18) */
 static uint32_t verdicts[XIW_V_CONTROL + 1], exits[REF__COUNT];
 
 /* Runs asked for before going direct, and how often one was enough. */
@@ -472,7 +472,7 @@ static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 			      .limit = LIMIT,
 			      .stuck = STUCK,
 			      .headroom = true,
-			      .pulls = can_split };
+			      .pulls = can_pull };
 	int i, action;
 
 	c.now = coarse_ns();
@@ -571,6 +571,7 @@ static void set_up(void)
 	ref_stats[XIW_STAT_OTHER]++;
 	cr_assert(max_linear > 2000 && max_linear < 4096, "linear part %u", max_linear);
 	can_split = run(probe, sizeof(probe), 100, 0, out, &len, &meta_len, &q) == XDP_PASS;
+	can_pull = can_split && q > 100;
 	ref_stats[XIW_STAT_OTHER] += can_split;
 	if (!can_split)
 		fprintf(stderr, "no split within the headers: this kernel's test run cannot\n");

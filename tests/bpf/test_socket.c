@@ -97,7 +97,7 @@ Test(socket, table)
 {
 	struct xiw_flow_key key = {};
 	uint32_t index = 9;
-	struct harness h;
+	static struct harness h;
 
 	harness_load(&h);
 	prog = bpf_program__fd(bpf_object__find_program_by_name(h.obj, "xiw_socket"));
