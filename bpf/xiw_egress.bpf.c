@@ -201,16 +201,16 @@ static __always_inline void xiw_note_sent(struct xiw_flow *flow, const struct tc
 }
 
 /* How the kernel marks the connection's packets, for those that the engine builds. */
-static __always_inline void xiw_note_class(struct __sk_buff *skb, struct xiw_flow *flow,
+static __always_inline void xiw_note_class(const struct __sk_buff *skb, struct xiw_flow *flow,
 					   __u32 l3_off)
 {
-	__u32 word, class, hops;
-	__u8 ip[12] __attribute__((aligned(4)));
+	const __u8 *ip = (void *)(long)skb->data + l3_off;
+	__u32 class, hops;
 
-	if (bpf_skb_load_bytes(skb, l3_off, ip, sizeof(ip)))
+	if (l3_off > XIW_MAX_L4_OFF || (void *)(ip + 12) > (void *)(long)skb->data_end)
 		return;
-	word = bpf_ntohl(*(__be32 *)ip);
-	class = ip[0] >> 4 == 6 ? word & 0x0fcfffff : (ip[1] & 0xfc) << 20;
+	class = ip[0] >> 4 == 6 ? bpf_ntohl(*(const __be32 *)ip) & 0x0fcfffff
+				: (ip[1] & 0xfc) << 20;
 	hops = ip[0] >> 4 == 6 ? ip[7] : ip[8];
 	if (flow->out_class != class || flow->out_hops != hops) {
 		XIW_WRITE_ONCE(flow->out_class, class);

@@ -223,13 +223,13 @@ struct xiw_flow {
 	__u32 reserved6[3];
 
 	/*
-	 * Line 7: is the stream going on? Written by xiw_ingress, but for `looked`; touched once for each place
-	 * that the stream stands at.
+	 * Line 7: is the stream going on? Written by xiw_ingress, for each place that the stream stands at; but for
+	 * `looked`, which the engine changes only if it does not go on.
 	 */
 	__u64 try_ns;	  /* a segment from try_nxt, or before it, was redirected first */
 	__u32 try_nxt;	  /* the owner word's rcv_nxt then */
 	__u32 try_looked; /* `looked` then */
-	__u32 looked;	  /* by the engine: changes when it looks at frames of the flow */
+	__u32 looked;	  /* changes when the engine has looked at frames, and committed nothing */
 	__u32 reserved7[11];
 };
 

@@ -122,6 +122,26 @@ Test(engine_progress, damaged_segments_of_a_stretch_that_is_not_entered)
 	ends(is_damaged, AT - 3 * LEN, LEN, XIW_WHY_CHECKSUM);
 }
 
+/* Anybody can send what is refused for another cause, and as often as he likes. */
+Test(engine_progress, other_causes_in_between)
+{
+	for (int i = 0; i < 2; i++) {
+		is_refused(AT, LEN);
+		e->now_ms += 100;
+		is_damaged(AT, LEN);
+		e->now_ms += 100;
+	}
+	cr_assert(c->leaving);
+}
+
+/* So far back no peer has anything that was not acknowledged. */
+Test(engine_progress, damaged_segments_from_far_away)
+{
+	for (int i = 0; i < 3; i++, e->now_ms += 250)
+		is_damaged(AT - 200000, LEN);
+	cr_assert(!c->leaving);
+}
+
 /* It has no octets, but a place. */
 Test(engine_progress, a_damaged_fin)
 {
@@ -324,5 +344,18 @@ Test(engine_progress, frames_that_are_lost_now_and_then)
 	for (int i = 0; i < 20; i++, e->now_ms += 30000) {
 		a_stretch_is_given_up(false);
 		cr_assert(arms());
+	}
+}
+
+/* Frames came and were committed, so that nothing else tells XDP of them; then the engine stood still for a while. */
+Test(engine_progress, stretches_that_end_by_the_watchdog)
+{
+	is_the_kernels();
+	cr_assert(arms());
+	for (int i = 0; i < 5; i++) {
+		c->went_direct++;
+		is_the_kernels();
+		flow->why[XIW_WHY_WATCHDOG]++;
+		cr_assert(arms(), "after %d", i);
 	}
 }

@@ -134,23 +134,17 @@ static void sending_half(struct xiw_conn *c)
 	xiw_tcp_rx_acked_elsewhere(&c->tcp);
 }
 
-/* Frames of the flow get here, whatever becomes of them: XDP is told, once for a batch of good ones. */
-static void looked(struct xiw_conn *c)
-{
-	__atomic_store_n(&c->flow->looked, c->flow->looked + 1, __ATOMIC_RELAXED);
-}
-
 /* Is the frame of the stretch that is under way? Then the connection is ready for it. */
 static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta *meta)
 {
 	/* Once per batch is enough; the commit is the judge. */
 	if (c->direct && c->batch == c->engine->batch && c->epoch == meta->epoch)
 		return true;
-	looked(c);
 	if (!begin(c, meta))
 		return false;
 	c->batch = c->engine->batch;
 	c->rxq = q;
+	c->relink = true;
 	if (!c->draining)
 		sending_half(c);
 	xiw_dirty(c);
@@ -334,11 +328,14 @@ static void drain_kept(struct xiw_conn *c)
 }
 
 /*
- * Where ACKs go: back to where the frame came from. Only what the TCP receiver finds acceptable says so, and never what
+ * Where ACKs go: back to where the frame came from, the first one of a batch. Only what the TCP receiver finds acceptable says so, and never what
  * anybody can send who knows the addresses.
  */
 static void note_link(struct xiw_conn *c, const struct xiw_segment *s)
 {
+	if (!c->relink)
+		return;
+	c->relink = false;
 	c->l2_len = (uint8_t)s->meta->l3_off;
 	memcpy(c->l2, s->packet->frag[0].base, c->l2_len);
 }
@@ -357,7 +354,8 @@ static bool awaited(const struct xiw_conn *c, uint32_t seq, uint32_t end)
  */
 static bool comes_again(const struct xiw_conn *c, uint32_t seq)
 {
-	return !xiw_seq_after(seq, xiw_stream_at(c));
+	/* No further back than any window reaches: what was acknowledged before is not sent again. */
+	return xiw_stream_at(c) - seq <= 0xffffu << c->sock.rcv_wscale;
 }
 
 static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
@@ -505,11 +503,12 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 	/* In error nothing more is placed or delivered; TCP sends it again, to the socket. */
 	if (!link_good(p, meta) || (c->rx_dead && !c->leaving)) {
 		xiw_segment_dropped(c);
-		looked(c);
+		xiw_looked(c);
 		return false;
 	}
 	why = read_segment(c, p, meta, &seg);
 	if (!current(c, q, meta)) {
+		xiw_looked(c);
 		if (why)
 			xiw_segment_dropped(c);
 		else
@@ -576,7 +575,8 @@ unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 
 	n = xiw_xsk_receive(&q->xsk, e->packets, q->batch);
 	e->batch++;
-	q->port->frames_come |= n > 0;
+	if (n && !q->port->frames_come)
+		q->port->frames_come = true;
 	for (i = 0; i < n; i++)
 		if (!packet(q, &e->packets[i]))
 			xiw_xsk_release(&q->xsk, e->packets[i].addr, e->packets[i].frags);

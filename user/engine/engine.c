@@ -201,8 +201,11 @@ static void kick(struct xiw_engine *e)
 			struct xiw_rxq *q = &p->queues[i];
 
 			xiw_port_kick(e, q);
-			q->shared->too_long = q->xsk.too_long;
-			q->shared->tx_full = q->xsk.tx_full;
+			/* XDP reads the line for each frame. */
+			if (q->shared->too_long != q->xsk.too_long)
+				q->shared->too_long = q->xsk.too_long;
+			if (q->shared->tx_full != q->xsk.tx_full)
+				q->shared->tx_full = q->xsk.tx_full;
 		}
 	}
 }

@@ -224,23 +224,30 @@ struct xiw_paths {
 	uint64_t astray_ms, unseen_ms; /* since when it is so; 0: it is not */
 };
 
+/* Attempts that got nowhere while the stream stood at one place. */
+struct xiw_tries {
+	uint32_t at, n;
+	uint64_t since_ms, last_ms;
+};
+
 /* progress.c: what speaks against the direct path. */
 struct xiw_stuck {
-	/* Segments refused while the stream stands at `at`, for one reason. */
-	uint32_t at, tries;
-	enum xiw_reason why;
-	uint64_t since_ms, last_ms;
-	uint32_t dup_seq, dup_end; /* the segment that was acknowledged before */
+	struct xiw_tries refused;  /* segments that the stream waits for */
+	enum xiw_reason why;	   /* the last one was */
 	uint64_t due_ms;	   /* when silence tells, or XIW_NEVER */
+	struct xiw_tries unheard;  /* segments that were acknowledged, */
+	uint32_t dup_seq, dup_end; /* and the first of them */
+	uint64_t
+		waits_ms; /* the stretch's first segment came, and the socket was not read up to it; 0: none has */
+
 	enum xiw_reason ended_why; /* a stretch ended so, or none has */
 	uint64_t ended_ms;
-	uint32_t ended;	     /* so many in a row */
-	uint64_t
-		waits_ms; /* its first segment came while the socket was not read up to there; 0: none */
+	uint32_t ended; /* so many in a row */
 
-	/* When the flow was armed last: stretches that XDP had given up, and the engine's looks at frames. */
+	/* When the flow was armed last: stretches that XDP had given up, and what the engine had seen of any. */
 	bool armed;
-	uint32_t taken_back, looked;
+	uint32_t taken_back;
+	uint64_t seen;
 	uint32_t unseen; /* stretches in a row of which no frame came */
 	uint32_t given;	 /* that XDP had given up for want of frames that come */
 	uint32_t lost;	 /* of these, such as did miss one, since lost_ms */
@@ -278,6 +285,7 @@ struct xiw_conn {
 	bool want_arm; /* the path may be KERNEL: arm at the end of the turn */
 	bool crc;
 	bool rx_dead; /* in error: nothing is passed up any more */
+	bool relink;  /* no acceptable segment of this batch has said yet where ACKs go */
 	struct xiw_conn *next_dirty;
 	struct xiw_tcp_rx tcp;		       /* its hot line is this one's next */
 	uint64_t placed_direct, placed_kernel; /* DDP payload */
@@ -681,6 +689,12 @@ void xiw_direct_drained(struct xiw_conn *c);
 /* settle.c: once a turn, for each dirty connection */
 void xiw_account(const struct xiw_conn *c);
 /* progress.c */
+/* Frames of the flow get here, whatever becomes of them: XDP is told where the stream does not go on by them. */
+static inline void xiw_looked(struct xiw_conn *c)
+{
+	__atomic_store_n(&c->flow->looked, c->flow->looked + 1, __ATOMIC_RELAXED);
+}
+
 /* Where the stream stands, in wire numbers: what comes there is waited for. */
 static inline uint32_t xiw_stream_at(const struct xiw_conn *c)
 {
@@ -691,7 +705,7 @@ static inline uint32_t xiw_stream_at(const struct xiw_conn *c)
  * has fallen back, with `in_hand` (or NULL) given to the socket.
  */
 bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand);
-bool xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end);
+void xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end);
 bool xiw_waits_too_long(struct xiw_conn *c, const struct xiw_segment *s);
 void xiw_progress_due(struct xiw_conn *c);
 void xiw_progress_say(struct xiw_conn *c);

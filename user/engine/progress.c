@@ -137,58 +137,64 @@ static uint64_t forget_ms(const struct xiw_segment *in_hand)
 	return in_hand && in_hand->meta->payload_len == 1 ? KEEPALIVE_MS : FORGET_MS;
 }
 
-static void start_over(struct xiw_conn *c, enum xiw_reason why)
+/*
+ * Counts an attempt that got nowhere. What they have in common is where the stream stands; why they failed may differ,
+ * as anybody can send segments that are refused for another cause. True: they have gone on for too long.
+ */
+static bool too_often(struct xiw_conn *c, struct xiw_tries *t, uint64_t forget)
 {
-	struct xiw_stuck *s = &c->stuck;
+	uint64_t now = c->engine->now_ms;
 
-	s->at = xiw_stream_at(c);
-	s->why = why;
-	s->tries = 0;
-	s->since_ms = c->engine->now_ms;
+	if (t->at != xiw_stream_at(c) || now - t->last_ms > forget)
+		t->n = 0;
+	if (!t->n++) {
+		t->at = xiw_stream_at(c);
+		t->since_ms = now;
+	}
+	t->last_ms = now;
+	if (now - t->since_ms < AGAIN_MS)
+		return false;
+	t->n = 0;
+	return true;
 }
 
 bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
 {
-	uint64_t now = c->engine->now_ms;
 	struct xiw_stuck *s = &c->stuck;
 
 	if (!c->direct || c->leaving)
 		return false;
-	if (!s->tries || s->at != xiw_stream_at(c) || s->why != why ||
-	    now - s->last_ms > forget_ms(in_hand)) {
-		start_over(c, why);
-		s->due_ms = now + STUCK_MS;
+	s->why = why;
+	if (too_often(c, &s->refused, forget_ms(in_hand))) {
+		give_up(c, why, in_hand);
+		return true;
+	}
+	if (s->refused.n == 1) {
+		s->due_ms = c->engine->now_ms + STUCK_MS;
 		xiw_timer(c);
 	}
-	s->last_ms = now;
-	s->tries++;
-	if (now - s->since_ms < AGAIN_MS)
-		return false;
-	s->tries = 0;
-	give_up(c, why, in_hand);
-	return true;
+	return false;
 }
 
 /*
  * A segment that was acknowledged. A peer that hears us may still send old ones, by mistake or because they come late.
  * One that does not begins with its last segment (RFC 8985 section 7) or ends up with its oldest, and repeats that, in
- * whatever size.
- * Silence tells nothing here: it may have no more to send.
+ * whatever size. Silence tells nothing here: it may have no more to send.
  */
-bool xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end)
+void xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end)
 {
 	struct xiw_stuck *t = &c->stuck;
-	bool pending = t->tries && t->why == XIW_WHY_UNHEARD && t->at == xiw_stream_at(c);
 
-	if (!pending || (t->dup_end != t->at && t->dup_seq != seq)) {
-		start_over(c, XIW_WHY_UNHEARD);
-		t->last_ms = t->since_ms;
-		t->tries = 1;
+	if (!c->direct || c->leaving)
+		return;
+	if (t->dup_end != t->unheard.at && t->dup_seq != seq)
+		t->unheard.n = 0;
+	if (too_often(c, &t->unheard, forget_ms(s)))
+		give_up(c, XIW_WHY_UNHEARD, s);
+	if (t->unheard.n == 1) {
 		t->dup_seq = seq;
 		t->dup_end = end;
-		return false;
 	}
-	return xiw_no_progress(c, XIW_WHY_UNHEARD, s);
 }
 
 void xiw_progress_due(struct xiw_conn *c)
@@ -196,10 +202,10 @@ void xiw_progress_due(struct xiw_conn *c)
 	struct xiw_stuck *s = &c->stuck;
 
 	s->due_ms = XIW_NEVER;
-	if (!c->flow || !c->direct || c->leaving || s->tries < 2 || s->at != xiw_stream_at(c) ||
-	    s->why == XIW_WHY_UNHEARD)
+	if (!c->flow || !c->direct || c->leaving || s->refused.n < 2 ||
+	    s->refused.at != xiw_stream_at(c))
 		return;
-	s->tries = 0;
+	s->refused.n = 0;
 	give_up(c, s->why, NULL);
 }
 
@@ -253,7 +259,7 @@ void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
 
 void xiw_progress_begin(struct xiw_conn *c)
 {
-	c->stuck.tries = 0;
+	c->stuck.refused.n = c->stuck.unheard.n = 0;
 	c->stuck.waits_ms = 0;
 }
 
@@ -327,9 +333,11 @@ void xiw_progress_say(struct xiw_conn *c)
 bool xiw_progress_may_arm(struct xiw_conn *c)
 {
 	struct xiw_stuck *s = &c->stuck;
-	uint32_t taken_back = given_up(c->flow), looked = c->flow->looked;
+	uint32_t taken_back = given_up(c->flow);
+	uint64_t seen = c->went_direct +
+			c->flow->looked; /* stretches begun, and frames that came to none */
 
-	if (looked != s->looked)
+	if (seen != s->seen)
 		s->unseen = 0;
 	else if (s->armed && taken_back != s->taken_back && drained(c) &&
 		 ++s->unseen >= (c->port->frames_come ? 2 : 1))
@@ -337,7 +345,7 @@ bool xiw_progress_may_arm(struct xiw_conn *c)
 	if (loses_some(c))
 		xiw_conn_bar(c, XIW_WHY_UNSEEN);
 	s->taken_back = taken_back;
-	s->looked = looked;
+	s->seen = seen;
 	s->armed = !xiw_conn_barred(c) && injection_works(c);
 	return s->armed;
 }

@@ -121,15 +121,22 @@ void xiw_direct_settle(struct xiw_conn *c)
 	uint32_t rcv_nxt = c->tcp.rcv_nxt;
 	const bool moved = rcv_nxt != c->committed;
 
-	if (!c->direct || c->draining || c->leaving)
+	if (!c->direct)
+		return;
+	/* Frames of this batch were looked at, and the owner word will not tell. */
+	if (c->batch == c->engine->batch && (!moved || c->draining || c->leaving))
+		xiw_looked(c);
+	if (c->draining || c->leaving)
 		return;
 	if (moved) {
 		if (!xiw_flow_commit(c->flow, c->epoch, c->committed, rcv_nxt)) {
+			xiw_looked(c);
 			xiw_ownership_lost(c);
 			return;
 		}
 		c->committed = rcv_nxt;
-		c->port->has_carried = true;
+		if (!c->port->has_carried)
+			c->port->has_carried = true;
 	} else if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->epoch) {
 		/* Nothing to commit, but a delayed ACK would be of the past, its window too. */
 		xiw_ownership_lost(c);
