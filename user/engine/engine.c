@@ -423,6 +423,7 @@ static void forget_requests(struct xiw_engine *e)
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
 		next = c->next;
 		c->ops = 0;
+		c->sending = false;
 		xiw_conn_op_done(c);
 	}
 }

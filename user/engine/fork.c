@@ -30,6 +30,12 @@ static void shut_ports(struct xiw_port *p)
 	}
 }
 
+static void shut_listeners(struct xiw_listener *l)
+{
+	for (; l; l = l->next)
+		shut(&l->fd);
+}
+
 /* In the child, which has but one thread: nothing is freed and nobody is told, as it all is the parent's. */
 static void leave_behind(struct xiw_engine *e)
 {
@@ -38,8 +44,8 @@ static void leave_behind(struct xiw_engine *e)
 	shut_ports(e->retired);
 	for (struct xiw_conn *c = e->conns; c; c = c->next)
 		shut(&c->fd);
-	for (struct xiw_listener *l = e->listeners; l; l = l->next)
-		shut(&l->fd);
+	shut_listeners(e->listeners);
+	shut_listeners(e->closed_listeners);
 	shut(&e->watch_fd);
 	xiw_injector_close(&e->injector);
 	shut(&e->ring.ring_fd);
