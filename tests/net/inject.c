@@ -4,7 +4,8 @@
  *
  *   inject INTERFACE SOURCE DESTINATION
  *
- * Injects ten segments, and prints how many of them left by INTERFACE and how many came by lo.
+ * Injects ten segments, and prints how many of them left by INTERFACE and how many came by lo. It is the scope of
+ * link-local addresses, too.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -75,6 +76,7 @@ int main(int argc, char **argv)
 		inet_pton(AF_INET6, argv[3], head + XIW_IP6_OFF_DST);
 		head[0] = 0x60;
 		head[XIW_IP6_OFF_HOPS] = 64;
+		what.ifindex = if_nametoindex(argv[1]);
 	}
 	xiw_wire_put16(head + what.l4_off + XIW_TCP_OFF_SPORT, PORT);
 	xiw_wire_put16(head + what.l4_off + XIW_TCP_OFF_DPORT, PORT);

@@ -136,6 +136,11 @@ inject inject-v4-on-link "$V4_SND" 10.77.0.9 "left 0, came by lo 10"
 inject inject-v4-default-route "$V4_SND" 10.99.0.9 "left 0, came by lo 10"
 inject inject-v6 "$V6_SND" "$V6_RCV" "left 0, came by lo 10"
 inject inject-v6-default-route "$V6_SND" fd99::9 "left 0, came by lo 10"
+# A link-local address of the interface, and one that is on the link, perhaps since it is not here any more.
+in_ns rcv ip -6 addr add fe80::77/64 dev "$second_rcv" nodad
+in_ns rcv ip -6 neigh replace fe80::78 lladdr 02:00:00:00:00:01 dev "$second_rcv"
+inject inject-v6-link-local fe80::79 fe80::77 "left 0, came by lo 10"
+inject inject-v6-link-local-gone fe80::79 fe80::78 "left 0, came by lo 0"
 set_sysctl rcv net.ipv4.conf.all.forwarding 1
 set_sysctl rcv net.ipv6.conf.all.forwarding 1
 inject inject-v4-router "$V4_SND" 10.99.0.9 "left 0, came by lo 10"

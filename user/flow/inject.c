@@ -139,49 +139,68 @@ static void fill_checksum(uint8_t *ip, uint8_t *tcp, uint32_t hlen, const struct
 	memcpy(tcp + XIW_TCP_OFF_CSUM, &sum, 2);
 }
 
+/*
+ * A link-local address is the socket's on its own interface only, which a packet on lo does not come by. So the routes
+ * have a say, and if the address has gone, they lead to the link. The address is named as the one to send from, too,
+ * which the kernel does not allow for one that the interface does not have (but with net.ipv6.ip_nonlocal_bind).
+ */
+static int send_link_local(struct xiw_injector *in, const uint8_t *ip, uint32_t ifindex,
+			   struct msghdr *msg)
+{
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_scope_id = ifindex };
+	struct in6_pktinfo from = { .ipi6_ifindex = ifindex };
+	union {
+		struct cmsghdr head;
+		char octets[CMSG_SPACE(sizeof(from))];
+	} control = { .head = { .cmsg_len = CMSG_LEN(sizeof(from)),
+				.cmsg_level = IPPROTO_IPV6,
+				.cmsg_type = IPV6_PKTINFO } };
+
+	memcpy(&to.sin6_addr, ip + XIW_IP6_OFF_DST, 16);
+	from.ipi6_addr = to.sin6_addr;
+	memcpy(CMSG_DATA(&control.head), &from, sizeof(from));
+	msg->msg_name = &to;
+	msg->msg_namelen = sizeof(to);
+	msg->msg_control = &control;
+	/* Not a padded one: what is longer the kernel allocates. */
+	msg->msg_controllen = control.head.cmsg_len;
+	return sendmsg(in->fd6, msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
+}
+
 static int send_to_self(struct xiw_injector *in, const uint8_t *ip, uint32_t ifindex,
-			struct iovec *iov, unsigned int n)
+			struct msghdr *msg)
 {
 	struct sockaddr_in a4 = { .sin_family = AF_INET };
-	struct sockaddr_in6 a6 = { .sin6_family = AF_INET6, .sin6_scope_id = ifindex };
 	struct sockaddr_ll lo = {
 		.sll_family = AF_PACKET,
 		.sll_protocol = htons(ETH_P_IPV6),
 		.sll_ifindex = LOOPBACK_IFINDEX,
 		.sll_halen = ETH_ALEN,
 	};
-	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = n };
-	int fd;
+	int fd = in->lo6;
 
+	if (ip[0] >> 4 != 4 &&
+	    IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)(ip + XIW_IP6_OFF_DST)))
+		return send_link_local(in, ip, ifindex, msg);
+	msg->msg_name = &lo;
+	msg->msg_namelen = sizeof(lo);
 	if (ip[0] >> 4 == 4) {
 		memcpy(&a4.sin_addr, ip + XIW_IP4_OFF_DST, 4);
-		msg.msg_name = &a4;
-		msg.msg_namelen = sizeof(a4);
+		msg->msg_name = &a4;
+		msg->msg_namelen = sizeof(a4);
 		fd = in->fd4;
-	} else if (IN6_IS_ADDR_LINKLOCAL((const struct in6_addr *)(ip + XIW_IP6_OFF_DST))) {
-		/* The socket has the interface as its scope, and nobody routes it any further. */
-		memcpy(&a6.sin6_addr, ip + XIW_IP6_OFF_DST, 16);
-		msg.msg_name = &a6;
-		msg.msg_namelen = sizeof(a6);
-		fd = in->fd6;
-	} else {
-		msg.msg_name = &lo;
-		msg.msg_namelen = sizeof(lo);
-		fd = in->lo6;
 	}
-	if (fd < 0 || sendmsg(fd, &msg, MSG_NOSIGNAL) < 0) {
-		in->failed++;
-		return fd < 0 ? -EAFNOSUPPORT : -errno;
-	}
-	return 0;
+	return sendmsg(fd, msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }
 
 int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
 {
 	uint8_t head[XIW_IP6_LEN + XIW_TCP_MAX], *tcp;
 	struct iovec iov[1 + PIECES_MAX];
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 1 + what->pieces };
 	uint32_t hlen = xiw_tcp_hlen(what->ip + what->l4_off), len = 0;
 	unsigned int ip_len, ts, i;
+	int err;
 
 	if (what->pieces > PIECES_MAX || hlen < XIW_TCP_MIN)
 		return -EINVAL;
@@ -204,5 +223,8 @@ int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
 	}
 	fill_checksum(head, tcp, hlen, what->payload, what->pieces, hlen + len);
 	iov[0] = (struct iovec){ head, ip_len + hlen };
-	return send_to_self(in, head, what->ifindex, iov, 1 + what->pieces);
+	err = send_to_self(in, head, what->ifindex, &msg);
+	if (err)
+		in->failed++;
+	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Injection: gives a TCP segment to our own kernel's socket, through a raw IP socket to the local address.
- * It arrives on lo, and never goes anywhere else. Segments carry kernel numbers and full checksums.
+ * Injection: gives a TCP segment to our own kernel's socket, through a raw IP socket, or a packet socket,
+ * to the local address. It arrives on lo, and never goes anywhere else. Segments carry kernel numbers and full checksums.
  */
 #ifndef XIW_FLOW_INJECT_H
 #define XIW_FLOW_INJECT_H
@@ -12,8 +12,9 @@
 #include "mpa/vec.h"
 
 struct xiw_injector {
-	int fd4, fd6;
-	int lo6;	 /* IPv6, but for link-local addresses */
+	int fd4;
+	int fd6;	 /* link-local addresses */
+	int lo6;	 /* all others of IPv6 */
 	uint64_t failed; /* segments the kernel refused; TCP sends them again */
 };
 
