@@ -22,7 +22,6 @@
 #include "load/query.h"
 
 #define LOOK_MS 1000
-#define ROUTES_MS 100 /* of the news of routes, which may be many, one look is enough */
 #define ADDRESS_MS                                                                                 \
 	1000 /* so long an address may be gone, as DHCP and people with scripts take it off and put it on */
 #define NEWS_ROOM (1 << 20) /* for a process that stands still while much happens elsewhere */
@@ -40,10 +39,8 @@ void xiw_watch_begin(struct xiw_engine *e)
 {
 	struct sockaddr_nl groups = {
 		.nl_family = AF_NETLINK,
-		.nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR |
-			     RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE,
+		.nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
 	};
-
 	int size = NEWS_ROOM;
 
 	e->watch_ms = e->now_ms + LOOK_MS;
@@ -208,25 +205,50 @@ static void look(struct xiw_engine *e)
 		e->watch_ms = e->addresses_ms;
 }
 
-/* What is lost of the news may have been anything. True: it is of something that is looked at at once. */
-static bool sort_news(struct xiw_engine *e, uint16_t type)
+static void address_gone(struct xiw_engine *e)
 {
-	switch (type) {
-	case RTM_NEWROUTE:
-	case RTM_DELROUTE:
+	if (!e->addresses_ms)
+		e->addresses_ms = e->now_ms + ADDRESS_MS;
+}
+
+/* The interface that a message is about; 0: none. */
+static uint32_t place_of(const struct nlmsghdr *n)
+{
+	switch (n->nlmsg_type) {
+	case RTM_NEWLINK:
+	case RTM_DELLINK:
+		return (uint32_t)((const struct ifinfomsg *)NLMSG_DATA(n))->ifi_index;
 	case RTM_NEWADDR:
-		break;
 	case RTM_DELADDR:
-		if (!e->addresses_ms)
-			e->addresses_ms = e->now_ms + ADDRESS_MS;
-		break;
+		return ((const struct ifaddrmsg *)NLMSG_DATA(n))->ifa_index;
+	case RTM_NEWTFILTER:
+	case RTM_DELTFILTER:
+	case RTM_NEWCHAIN:
+	case RTM_DELCHAIN:
+	case RTM_NEWQDISC:
+	case RTM_DELQDISC:
+		return (uint32_t)((const struct tcmsg *)NLMSG_DATA(n))->tcm_ifindex;
 	default:
-		return true;
+		return 0;
 	}
-	if (e->watch_ms != XIW_NEVER && e->watch_ms > e->now_ms + ROUTES_MS)
-		e->watch_ms = e->now_ms + ROUTES_MS;
-	xiw_wake_at(e, e->watch_ms);
-	return false;
+}
+
+/* Others' interfaces may come, go and change all the time: of such news nobody looks at anything. */
+static void take_news(struct xiw_engine *e, const struct nlmsghdr *n)
+{
+	uint32_t at = place_of(n);
+
+	for (struct xiw_port *p = e->ports, *next; p; p = next) {
+		next = p->next;
+		if (at != p->ifindex)
+			continue;
+		if (n->nlmsg_type == RTM_DELADDR)
+			address_gone(e);
+		else if (n->nlmsg_type != RTM_NEWADDR)
+			e->look_now = true;
+		if (xiw_query_xdp_left(n, (int)p->ifindex, p->xdp_id))
+			programs_gone(e, p, "xiw_ingress");
+	}
 }
 
 /*
@@ -250,19 +272,13 @@ void xiw_watch_read(struct xiw_engine *e)
 	e->news_read = true;
 	while ((got = recv(e->watch_fd, &news, sizeof(news), 0)) > 0 || errno == ENOBUFS) {
 		len = got > 0 ? (size_t)got : 0;
+		/* What is lost of the news may have been anything. */
 		if (!len) {
 			e->look_now = true;
-			if (!e->addresses_ms)
-				e->addresses_ms = e->now_ms + ADDRESS_MS;
+			address_gone(e);
 		}
-		for (n = &news.n; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len)) {
-			e->look_now |= sort_news(e, n->nlmsg_type);
-			for (struct xiw_port *p = e->ports, *next; p; p = next) {
-				next = p->next;
-				if (xiw_query_xdp_left(n, (int)p->ifindex, p->xdp_id))
-					programs_gone(e, p, "xiw_ingress");
-			}
-		}
+		for (n = &news.n; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len))
+			take_news(e, n);
 	}
 }
 
