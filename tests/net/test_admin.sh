@@ -186,6 +186,13 @@ arrived() { # NAME: the file, and the end of the receiver
 	rc=$?
 	((rc == 0)) && pass "$1" || fail "$1" "exit code $rc: $(cat "$TMP"/*.log)"
 }
+receiver() { pgrep -P "$server"; }
+# unshare itself ends at no signal but with its child.
+leave() {
+	kill -TERM "$(receiver)"
+	reap "$server" 10
+	(($? != 124)) || stop "$server" KILL
+}
 truncate -s 512M "$TMP/sparse"
 expect pid-load run rcv load "$IF_RCV"
 transfer pid-direct unshare --pid --fork --kill-child
@@ -196,13 +203,12 @@ rm -r "$pins"
 refused pid-unload-unpinned 5 "1 connection on $IF_RCV needs" "$xiwarp" unload "$IF_RCV"
 expect pid-stays-unpinned on rcv "$IF_RCV"
 arrived pid-arrives
-stop "$server"
+leave
 expect pid-unload-then run rcv unload "$IF_RCV"
 expect pid-off off rcv "$IF_RCV"
 
 # ---- time namespaces: the watchdog fires when the receiver stands still, and only then
 watchdog() { run rcv status --json "$IF_RCV" | sed -n 's/.*"watchdog":\([0-9]*\).*/\1/p' | head -n 1; }
-receiver() { pgrep -P "$server"; }
 fired() { (($(watchdog) > $1)); }
 uptime=$(cut -d. -f1 /proc/uptime)
 # beats: the receiver's last word to the watchdog is of about now, by the clock that BPF programs have.
@@ -223,7 +229,7 @@ for lead in -$((uptime / 2)) $((uptime / 2)); do
 	expect "$name-watchdog" wait_until 10 fired 0
 	kill -CONT "$(receiver)"
 	arrived "$name-arrives"
-	stop "$server"
+	leave
 	expect "$name-unload" run rcv unload "$IF_RCV"
 done
 

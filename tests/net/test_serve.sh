@@ -70,36 +70,24 @@ for pid in "${offers[@]}"; do
 done
 end
 
-begin 16M
-put "$TMP/medium" "$TMP/small" $V4_RCV
-rc=$?
-if ((rc == 7)) && grep -q "medium was refused: no space there" "$TMP/put" && cmp -s "$TMP/small" "$disk/small" &&
-	kill -0 "$serve"; then
-	pass full-disk-in-the-middle
-else
-	fail full-disk-in-the-middle "exit code $rc: $(cat "$TMP/put" "$TMP/serve")"
-fi
-end
+# refuses NAME SIZE WORDS OPTIONS...: the medium file, with these words; the small one behind it arrives, and serve lives.
+refuses() {
+	local rc
+	begin "$2" "${@:4}"
+	put "$TMP/medium" "$TMP/small" $V4_RCV
+	rc=$?
+	if ((rc == 7)) && grep -q "medium was refused: $3" "$TMP/put" && cmp -s "$TMP/small" "$disk/small" &&
+		kill -0 "$serve"; then
+		pass "$1"
+	else
+		fail "$1" "exit code $rc: $(cat "$TMP/put" "$TMP/serve")"
+	fi
+	end
+}
 
-begin 100M --max-size 2M
-put "$TMP/medium" "$TMP/small" $V4_RCV
-rc=$?
-if ((rc == 7)) && grep -q "medium was refused: too large there" "$TMP/put" && cmp -s "$TMP/small" "$disk/small"; then
-	pass max-size
-else
-	fail max-size "exit code $rc: $(cat "$TMP/put" "$TMP/serve")"
-fi
-end
-
-begin 40M --keep-free 20M
-put "$TMP/medium" "$TMP/small" $V4_RCV
-rc=$?
-if ((rc == 7)) && grep -q "medium was refused: no space there" "$TMP/put" && cmp -s "$TMP/small" "$disk/small"; then
-	pass keep-free
-else
-	fail keep-free "exit code $rc: $(cat "$TMP/put" "$TMP/serve")"
-fi
-end
+refuses full-disk-in-the-middle 16M "no space there"
+refuses max-size 100M "too large there" --max-size 2M
+refuses keep-free 40M "no space there" --keep-free 20M
 
 begin 40M --idle 1
 spawn pid snd offer-idle "$BUILD/tests/net/offer" $V4_RCV 15044 60000000

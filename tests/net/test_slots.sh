@@ -37,6 +37,10 @@ few() {
 	(($(in_ns rcv "$slots" used "$dir") <= 4090))
 }
 
+has_one() {
+	(($(in_ns rcv "$slots" used "$dir") == 1))
+}
+
 wire_up plain 1500
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
 dir=/sys/fs/bpf/xiwarp/$IF_RCV
@@ -114,7 +118,8 @@ else
 	fail a-full-table-is-told "$(cat "$TMP/recv")"
 fi
 go_on "$holder" hold
-sleep 0.5 # the library asks again ten times a second
+# The library asks again ten times a second.
+wait_until 10 has_one || fail later "$(in_ns rcv "$slots" used "$dir") taken"
 go_on "$stay" stay
 reported 2 later
 if tail -n 1 "$TMP/recv" | grep -q "direct=[1-9].* kernel=[1-9].* went=1 error=0 bad=-1 no_direct=$"; then
