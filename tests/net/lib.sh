@@ -11,6 +11,7 @@
 #   pass NAME; fail NAME WHY; skip NAME WHY; expect NAME CMD...; finish
 #   refused NAME CODE WORDS CMD...      on rcv: CODE, and one line on standard error, with WORDS
 #   administrator LINE                  what /etc/xiwarp.conf says to programs that are started from now on
+#   "${traced[@]}" OPTION... CMD...       strace, quiet; what AddressSanitizer cannot do beside it is off
 #   field KEY [FILE]                    its value in the last line of JSON in FILE ($report, $TMP/json)
 #   cases PEER END PATH                 a peer of plain sockets against the library's end; CASE chooses
 #   random_file FILE MIB; set_sysctl SIDE KEY VALUE; tcp_timestamps SIDE 0|1; tcp_sack SIDE 0|1
@@ -38,6 +39,7 @@ PATH=$PATH:/usr/sbin:/sbin
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=${XIW_BUILD:-$ROOT/build}
+traced=(env ASAN_OPTIONS=detect_leaks=0 strace -qq)
 SND_CORE=0
 RCV_CORE=$(($(nproc) - 1))
 

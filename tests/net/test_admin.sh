@@ -151,7 +151,7 @@ expect half-off off rcv "$IF_RCV"
 # ---- killed in the middle, at the N-th message to the kernel: one unload clears up, and the next load works
 for n in 1 2 3 4 5 6; do
 	for c in load unload; do
-		in_ns rcv env ASAN_OPTIONS=detect_leaks=0 strace -qq -o /dev/null -e trace=sendto \
+		in_ns rcv "${traced[@]}" -o /dev/null -e trace=sendto \
 			-e "inject=sendto:signal=KILL:when=$n" "$xiwarp" $c "$IF_RCV" >"$TMP/out" 2>&1
 		run rcv load "$IF_RCV" >"$TMP/out" 2>&1 || run rcv unload "$IF_RCV" >>"$TMP/out" 2>&1
 		off rcv "$IF_RCV" && run rcv load "$IF_RCV" >>"$TMP/out" 2>&1
@@ -237,7 +237,7 @@ done
 printf 'abc' >"$TMP/small"
 without_uring() { # NAME COMMAND...
 	refused "uring-$1" 3 "kernel.io_uring_disabled=0, and have the container's seccomp profile allow" \
-		env ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o /dev/null -e trace=io_uring_setup -e inject=io_uring_setup:error=EPERM "$xiwarp" "${@:2}"
+		"${traced[@]}" -f -o /dev/null -e trace=io_uring_setup -e inject=io_uring_setup:error=EPERM "$xiwarp" "${@:2}"
 }
 without_uring serve serve "$TMP/in"
 without_uring sink sink --path kernel

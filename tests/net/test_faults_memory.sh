@@ -163,7 +163,7 @@ in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null
 in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null
 expect index-filled index_full
 mkdir -p "$TMP/in"
-spawn server rcv serve.log env ASAN_OPTIONS=detect_leaks=0 strace -qq -f -o "$TMP/calls" -e trace=setsockopt \
+spawn server rcv serve.log "${traced[@]}" -f -o "$TMP/calls" -e trace=setsockopt \
 	"$xiwarp" serve --once --listen $V4_RCV "$TMP/in"
 wait_until "$LONG" _listens rcv 15044
 expect index-full-put in_ns snd timeout "$LONG" "$xiwarp" put "$TMP/batch" $V4_RCV

@@ -65,7 +65,7 @@ refused status-not-loaded 4 "xiwarp load $IF_RCV" "$xiwarp" status "$IF_RCV"
 # ---- interrupted: all of it is there or nothing; strace sends the signal with the N-th message to the kernel
 whole() { { attached && pinned; } || bare; }
 interrupted() { # COMMAND N
-	in_ns rcv env ASAN_OPTIONS=detect_leaks=0 strace -qq -o /dev/null -e trace=sendto \
+	in_ns rcv "${traced[@]}" -o /dev/null -e trace=sendto \
 		-e "inject=sendto:signal=INT:when=$2" "$xiwarp" "$1" "$IF_RCV" >"$TMP/out" 2>&1
 	expect "interrupted-$1-$2" whole
 }

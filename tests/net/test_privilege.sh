@@ -449,7 +449,7 @@ refused kernel-too-old 6 "6.1 or newer is needed" setarch "$(uname -m)" --uname-
 	"$xiwarp" load "$IF_RCV"
 # What only other kernels and drivers do, put in the mouth of this one. A driver's answer about its MTU comes by netlink.
 says() { # SYSCALL ERROR CMD...: to be run
-	cmd=(strace -qq -f -o /dev/null -e "trace=$1" -e "inject=$1:error=$2" "${@:3}")
+	cmd=("${traced[@]}" -f -o /dev/null -e "trace=$1" -e "inject=$1:error=$2" "${@:3}")
 }
 says bpf EPERM "$xiwarp" load "$IF_RCV"
 refused bpf-locked-down 3 "refuses to load BPF programs" "${cmd[@]}"
