@@ -31,8 +31,7 @@ static void setup(void)
 		memset(conns[i], 0, sizeof(**conns));
 		conns[i]->engine = e;
 		conns[i]->state = XIW_DEAD;
-		conns[i]->deadline_ms = conns[i]->ack_ms = conns[i]->stuck.due_ms =
-			XIW_NEVER;
+		conns[i]->deadline_ms = conns[i]->ack_ms = conns[i]->stuck.due_ms = XIW_NEVER;
 	}
 }
 

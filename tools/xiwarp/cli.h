@@ -144,7 +144,7 @@ extern const struct xiw_opt xiw_global_opts[];
 	{                                                                                          \
 		XIW_OPT_TRUST_CHECKSUM, "trust-checksum", NULL,                                    \
 			"do not verify TCP checksums on the direct path: the interface has done "  \
-			"so, or the wire is a virtual one whose sender leaves them unfinished "     \
+			"so, or the wire is a virtual one whose sender leaves them unfinished "    \
 			"(of a veth such are taken in any case)"                                   \
 	}
 

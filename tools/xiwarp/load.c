@@ -124,7 +124,8 @@ const struct xiw_cmd xiw_cmd_unload = {
 		"numbers differ from the wire's; while there are any, unload refuses. Programs "
 		"whose pins "
 		"are lost are found by their names, which takes CAP_SYS_ADMIN. Where a bridge and "
-		"its ports have programs, unload the bridge first. The qdisc clsact stays, since others may use it.",
+		"its ports have programs, unload the bridge first. The qdisc clsact stays, since "
+		"others may use it.",
 	.examples = "sudo xiwarp unload eth0\n",
 	.opts = unload_opts,
 	.min_words = 1,
