@@ -33,15 +33,15 @@ static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_
 #undef sendmsg
 #undef xiw_inject
 
-#include "engine/internal.h"
+#include "core/internal.h"
 
 #define BIDS 4
 #define CQ 4096u
 
 /* Sources that other threads of control can be seen from. Their static names do not meet. */
-#include "user/engine/direct.c"
-#include "user/engine/handback.c"
-#include "user/engine/settle.c"
+#include "user/path/direct.c"
+#include "user/path/handback.c"
+#include "user/path/commit.c"
 
 static struct xiw_engine *engine;
 static struct xiw_conn *conn;

@@ -5,7 +5,7 @@
 
 #include <dirent.h>
 
-#include "engine/internal.h"
+#include "core/internal.h"
 
 static inline uint64_t open_fds(void)
 {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "engine/internal.h"
+#include "core/internal.h"
 #include "tests/net/conduct_loss.h"
 
 /* For want of a frame, or of room in a ring. */

@@ -7,7 +7,7 @@
 #include <sched.h>
 
 #include "crc32c/crc32c.h"
-#include "engine/internal.h"
+#include "core/internal.h"
 #include "tcp/csum.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/internal.h"
+#include "core/internal.h"
 
 #define N 4096
 #define BITS 1024

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/internal.h"
+#include "core/internal.h"
 
 #define ENTRIES 4096u
 #define MANY 200000u

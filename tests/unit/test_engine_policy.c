@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/policy.h"
+#include "core/policy.h"
 
 static char dir[] = "/tmp/xiw-policy.XXXXXX", path[64], why[256];
 

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "engine/direct.c"
+#include "path/direct.c"
 
 #define AT 1000u
 #define LEN 100u

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "engine/internal.h"
+#include "core/internal.h"
 
 #define SEED 0x7431u
 #define CONNS 300

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "engine/policy.h"
+#include "core/policy.h"
 
 #define LISTEN_TRIES 50 /* one second of them */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "engine/policy.h"
+#include "core/policy.h"
 
 static const char tagline[] = "receive iWARP (MPA, DDP) through XDP and AF_XDP";
 

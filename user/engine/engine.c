@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/opts.h"
-#include "engine/internal.h"
+#include "core/internal.h"
 
 #define XIW_ENGINE_FLAGS (XIW_ENGINE_TRUST_CHECKSUM | XIW_ENGINE_APP_RING)
 

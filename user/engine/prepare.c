@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/internal.h"
+#include "core/internal.h"
 
 static bool wildcard(const struct sockaddr *addr)
 {

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A connection's life and its report; regions, which are as small as this. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/opts.h"
+#include "core/internal.h"
+
+/* RFC 6581: Rev 2 where it is needed, and only there (section 10). */
+static void take_terms(struct xiw_conn *c)
+{
+	struct xiw_conn_opts *o = &c->opts;
+
+	c->terms = (struct xiw_mpa_terms){ .ird = o->ird, .ord = o->ord, .rtr = o->rtr };
+	if (!c->initiator) {
+		o->revision = o->revision ? o->revision : 2;
+		if (!o->rtr) /* section 9.2: one at least */
+			c->terms.rtr = XIW_RTR_SEND | XIW_RTR_WRITE;
+		return;
+	}
+	c->terms.peer_to_peer = o->rtr;
+	o->enhanced |= o->ird || o->ord || o->rtr;
+	if (!o->revision)
+		o->revision = o->enhanced ? 2 : 1;
+}
+
+static int take_opts(struct xiw_conn *c, const struct xiw_conn_opts *opts)
+{
+	int err = xiw_conn_opts_take(&c->opts, opts, c->initiator);
+
+	if (err)
+		return err;
+	/* The administrator's decision (RFC 5044 section 4.4), which may be the application's to take. */
+	if (c->engine->crc_policy != XIW_CRC_OPTIONAL)
+		c->opts.no_crc = c->engine->crc_policy == XIW_CRC_OFF;
+	take_terms(c);
+	if (c->initiator && c->opts.private_data_len)
+		memcpy(c->private_out, c->opts.private_data, c->opts.private_data_len);
+	c->opts.private_data = NULL;
+	return 0;
+}
+
+static void not_dirty(struct xiw_conn *c, struct xiw_conn **at)
+{
+	while (*at && *at != c)
+		at = &(*at)->next_dirty;
+	if (*at)
+		*at = c->next_dirty;
+}
+
+static void leave_engine(struct xiw_conn *c)
+{
+	if (c->prev)
+		c->prev->next = c->next;
+	else if (c->engine->conns == c)
+		c->engine->conns = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	c->engine->nconns--;
+	if (c->dirty) {
+		not_dirty(c, &c->engine->dirty);
+		not_dirty(c, &c->engine->settling);
+	}
+	xiw_timer_stop(c);
+	xiw_ends_forget(c);
+	xiw_mpa_stream_free(&c->mpa);
+	if (!c->sending)
+		xiw_stage_free(c);
+	xiw_budget_give(&c->engine->budget, c->memory);
+	c->next = c->prev = NULL;
+	c->engine = NULL;
+}
+
+static void release(struct xiw_conn *c)
+{
+	if (c->fd >= 0)
+		close(c->fd);
+	if (c->ulp)
+		c->ulp->free(c);
+	xiw_ddp_rx_free(c->ddp);
+	xiw_ddp_tx_free(&c->ddp_tx);
+	free(c->sendq);
+	free(c->held);
+	free(c->streaming);
+	free(c);
+}
+
+static void destroy(struct xiw_conn *c)
+{
+	xiw_cq_forget_conn(c);
+	leave_engine(c);
+	release(c);
+}
+
+/* What the connection has until it is freed. */
+bool xiw_conn_charge(struct xiw_conn *c, size_t n)
+{
+	if (!xiw_budget_take(&c->engine->budget, n))
+		return false;
+	c->memory += n;
+	return true;
+}
+
+/* What it needs for a stream: not before the peer has said that it wants one. */
+int xiw_conn_equip(struct xiw_conn *c)
+{
+	const struct xiw_ddp_rx_opts ddp = {
+		.table = &c->engine->regions,
+		.stream = c->id,
+		.pd = c->opts.pd,
+		.nqueues = c->opts.queues,
+		.depth = c->opts.recv_depth,
+		.first_msn = c->opts.first_msn,
+	};
+	size_t sendq = (size_t)c->opts.send_depth * sizeof(*c->sendq);
+	size_t tx = c->opts.queues * sizeof(uint32_t);
+	int err;
+
+	if (c->ddp)
+		return 0;
+	if (!xiw_conn_charge(c, xiw_ddp_rx_size(&ddp) + tx + sendq))
+		return -ENOMEM;
+	err = xiw_ddp_tx_init(&c->ddp_tx, c->opts.queues, c->opts.first_msn);
+	c->send_depth = c->opts.send_depth;
+	if (!err && !(c->sendq = calloc(1, sendq)))
+		err = -ENOMEM;
+	return err ? err : xiw_ddp_rx_create(&c->ddp, &ddp);
+}
+
+int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
+		 struct xiw_conn **conn)
+{
+	const size_t size = (sizeof(struct xiw_conn) + 63) & ~63ul;
+	struct xiw_conn *c;
+	int err;
+
+	if (!xiw_budget_take(&e->budget, size))
+		return -ENOMEM;
+	c = aligned_alloc(64, size);
+	if (!c) {
+		xiw_budget_give(&e->budget, size);
+		return -ENOMEM;
+	}
+	memset(c, 0, sizeof(*c));
+	c->engine = e;
+	c->memory = size;
+	c->initiator = c->known = initiator;
+	c->fd = -1;
+	c->window = e->opts.window;
+	c->deadline_ms = c->ack_ms = c->vouch_ms = c->stuck.due_ms = XIW_NEVER;
+	do {
+		c->id = ++e->next_id;
+	} while (c->id == XIW_DDP_ANY_STREAM);
+	err = take_opts(c, opts);
+	c->next = e->conns;
+	if (c->next)
+		c->next->prev = c;
+	e->conns = c;
+	e->nconns++;
+	if (err) {
+		destroy(c);
+		return err;
+	}
+	xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
+	*conn = c;
+	return 0;
+}
+
+/* The same, complete: for a connection that the application has from the beginning. */
+int xiw_conn_new_equipped(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
+			  struct xiw_conn **conn)
+{
+	int err = xiw_conn_new(e, initiator, opts, conn);
+
+	if (!err) {
+		err = xiw_conn_equip(*conn);
+		if (err)
+			destroy(*conn);
+	}
+	return err;
+}
+
+void xiw_conn_set_user_data(struct xiw_conn *c, uint64_t user_data)
+{
+	c->opts.user_data = user_data;
+}
+
+const void *xiw_conn_private_data(const struct xiw_conn *c, size_t *len)
+{
+	if (len)
+		*len = c->peer.pd_len;
+	return c->peer.pd;
+}
+
+int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
+{
+	/* No message can come any more; what is held back is not the end yet. */
+	if (c->eof_told || c->state == XIW_DEAD)
+		return -ESHUTDOWN;
+	return xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data);
+}
+
+int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
+{
+	return c->ulp ? -EINVAL : xiw_post_recv(c, qn, buf, len, user_data);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------- */
+
+/*
+ * The incoming stream is in error: it ends here, is reported once, and nothing of it is passed up any more.
+ * The rest, xiw_conn_failed(), waits for the end of the batch, since this is called from the middle of one.
+ */
+void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_ddp_error ddp)
+{
+	if (c->rx_dead)
+		return;
+	c->rx_dead = true;
+	c->failing = true;
+	c->mpa_error = mpa;
+	c->ddp_error = ddp;
+	xiw_dirty(c);
+}
+
+/* The socket takes what still comes, to be thrown away; our own half goes on until the application closes. */
+void xiw_conn_failed(struct xiw_conn *c)
+{
+	c->failing = false;
+	if (c->state == XIW_DEAD)
+		return; /* a reset came in the same turn: its end says that the stream was in error */
+	xiw_fall_back(c, XIW_WHY_ERROR, NULL);
+	/* Armed it must not stay: frames would come, and none is taken any more. */
+	if (c->flow && !c->direct)
+		xiw_flow_settle(c->flow);
+	xiw_conn_event(c, XIW_EV_ERROR, -EPROTO);
+}
+
+static void flush(struct xiw_conn *c)
+{
+	struct xiw_completion done = {
+		.conn = c,
+		.event = XIW_EV_FLUSHED,
+		.status = -ECANCELED,
+	};
+	struct xiw_ddp_buf buf;
+
+	while (c->ddp && xiw_ddp_rx_flush(c->ddp, &done.qn, &buf)) {
+		done.user_data = buf.user_data;
+		xiw_complete(c->engine, &done);
+	}
+	xiw_send_flush(c);
+	while (c->held_n) {
+		xiw_buf_return(c->engine, c->held[c->held_head].bid);
+		c->held_head = (uint16_t)((c->held_head + 1) % XIW_BUFS);
+		c->held_n--;
+	}
+	xiw_stream_forget(c);
+}
+
+static void close_socket(struct xiw_conn *c)
+{
+	if (c->fd < 0 || (c->rejected && c->error == ECONNREFUSED && !c->freed))
+		return;
+	close(c->fd);
+	c->fd = -1;
+}
+
+static void cancel(struct xiw_conn *c, enum xiw_op op)
+{
+	io_uring_prep_cancel64(xiw_sqe(c->engine, NULL, XIW_OP_NONE), (uintptr_t)c | op, 0);
+}
+
+/*
+ * The end, orderly (0) or not. The TCP connection is closed; reset if not orderly. A rejected one is left
+ * open, for the application to use or to close (RFC 5044 section 7.1.2 rules 2 and 3).
+ */
+void xiw_conn_end(struct xiw_conn *c, int error)
+{
+	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+	const struct sockaddr nowhere = { .sa_family = AF_UNSPEC };
+	bool refused = c->initiator && c->state < XIW_OPEN;
+
+	if (c->state == XIW_DEAD)
+		return;
+	if (c->local_error)
+		error = c->local_error;
+	else if (c->rx_dead)
+		error = EPROTO; /* the first cause, whatever came of it */
+	c->error = error;
+	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
+	xiw_unstarted_leave(c);
+	xiw_conn_unregister(c);
+	c->state = XIW_DEAD;
+	flush(c);
+	xiw_mpa_stream_free(&c->mpa);
+	if (!c->sending)
+		xiw_stage_free(c);
+	/* Except if the peer was told why, and should learn of it; then nothing of his is unread. */
+	if (error && !c->rejected && !c->refusing && !(c->shut && c->eof) && c->fd >= 0) {
+		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+		/* A send that waits for room ends at once, and no FIN says that this was all. */
+		if (c->sending)
+			connect(c->fd, &nowhere, sizeof(nowhere));
+	}
+	if (c->ops) {
+		cancel(c, XIW_OP_RECV);
+		cancel(c, XIW_OP_SEND);
+		cancel(c, XIW_OP_CONNECT);
+		cancel(c, XIW_OP_STARTUP);
+	} else {
+		close_socket(c);
+	}
+	if (refused)
+		xiw_conn_event(c, XIW_EV_REFUSED, -error);
+	xiw_conn_event(c, XIW_EV_CLOSED, -error);
+}
+
+/* An operation of a dead connection has ended: with the last one the socket goes. */
+void xiw_conn_op_done(struct xiw_conn *c)
+{
+	if (c->state != XIW_DEAD || c->ops)
+		return;
+	close_socket(c);
+	if (c->freed)
+		destroy(c);
+}
+
+int xiw_conn_take_fd(struct xiw_conn *c)
+{
+	int fd = c->fd;
+
+	if (c->state != XIW_DEAD || !c->rejected || c->error != ECONNREFUSED || fd < 0)
+		return -ENOTCONN;
+	if (c->port)
+		setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
+	xiw_sock_restore(fd, &c->sock_was);
+	c->fd = -1;
+	return fd;
+}
+
+/* After each step of an orderly close, ours or the peer's: the step makes the connection dirty. */
+void xiw_conn_maybe_end(struct xiw_conn *c)
+{
+	if (c->state == XIW_DEAD || c->ending)
+		return;
+	if (c->eof && c->state < XIW_OPEN) {
+		c->mpa_error = XIW_MPA_ERR_CLOSED; /* "FIN received" (RFC 5044 section 8) */
+		xiw_conn_end(c, ECONNRESET);
+		return;
+	}
+	/* It went before it could be told of an error of ours. */
+	if (c->eof && c->local_error && !c->refusing) {
+		xiw_conn_end(c, c->local_error);
+		return;
+	}
+	/* A Responder that no FPDU came to, and none will, may not send (RFC 5044 section 7.1.2 rule 4). */
+	if (c->eof && !c->may_send && !c->held_n && c->state == XIW_OPEN && !c->direct)
+		xiw_send_flush(c);
+	if (c->closing && !c->shut && !c->send_count && !c->sending && c->state == XIW_OPEN) {
+		c->shut = true;
+		shutdown(c->fd, SHUT_WR);
+		/* Time for the last message to arrive: closing with octets unread would reset. */
+		if (c->rx_dead && c->limit != XIW_LIMIT_LAST)
+			xiw_conn_limit_last(c);
+	}
+	if (!c->eof || c->held_n || c->failing)
+		return;
+	if (c->rx_dead) {
+		if (c->shut)
+			xiw_conn_end(c, EPROTO);
+	} else if (xiw_mpa_stream_pending(&c->mpa)) {
+		/* The stream ended within an FPDU. */
+		c->mpa_error = XIW_MPA_ERR_CLOSED;
+		xiw_conn_end(c, ECONNRESET);
+	} else if (c->shut) {
+		xiw_conn_end(c, 0);
+	} else if (!c->eof_told) {
+		c->eof_told = true;
+		xiw_conn_look(c);
+		xiw_conn_event(c, XIW_EV_EOF, 0);
+	}
+}
+
+int xiw_conn_close(struct xiw_conn *c)
+{
+	if (c->state == XIW_DEAD)
+		return 0;
+	if (c->state != XIW_OPEN || (c->rtr_wait && !c->may_send))
+		xiw_conn_end(c, ECONNABORTED);
+	else
+		xiw_conn_ask_close(c);
+	return 0;
+}
+
+void xiw_conn_abort(struct xiw_conn *c)
+{
+	xiw_conn_end(c, ECONNABORTED);
+}
+
+void xiw_conn_free(struct xiw_conn *c)
+{
+	if (!c || c->freed)
+		return;
+	c->freed = true;
+	if (!c->engine) {
+		xiw_orphan_leave(&c->orphan);
+		release(c);
+		return;
+	}
+	xiw_conn_end(c, ECONNABORTED);
+	if (c->ops)
+		xiw_cq_forget_conn(c);
+	else
+		destroy(c);
+}
+
+/* ---- without an engine --------------------------------------------------------------------------- */
+
+/* As xiw_conn_abort() for all. Those that no event has told of yet, and now none will, are nobody's. */
+void xiw_conns_end(struct xiw_engine *e)
+{
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		if (c->known || xiw_cq_heard(c))
+			xiw_conn_end(c, ECONNABORTED);
+		else
+			xiw_conn_free(c);
+	}
+}
+
+/* The application still has them, to ask and to free. */
+void xiw_conns_detach(struct xiw_engine *e)
+{
+	struct xiw_conn *c;
+
+	while ((c = e->conns)) {
+		leave_engine(c);
+		if (c->freed)
+			continue; /* an operation that did not end may still write into it */
+		if (c->fd >= 0)
+			close(c->fd);
+		c->fd = -1;
+		xiw_orphan_join(&c->orphan);
+	}
+}
+
+_Static_assert(XIW_TCP_DROP_MAX <= XIW_DROPS_MAX, "every reason has its counter");
+_Static_assert(sizeof(((struct xiw_flow *)0)->why) <= sizeof(((struct xiw_conn_info *)0)->why),
+	       "and room in the report");
+
+/* ---- report -------------------------------------------------------------------------------------- */
+
+static void flow_info(struct xiw_conn_info *i, const struct xiw_flow *f, uint32_t index)
+{
+	i->path = xiw_owner_path(xiw_flow_owner(f));
+	i->flow = index;
+	i->segments_direct = f->direct_segs;
+	i->segments_kernel = f->kernel_segs;
+	memcpy(i->why, f->why, sizeof(f->why));
+}
+
+void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t size)
+{
+	struct xiw_conn_info i = {
+		.local = c->local,
+		.remote = c->remote,
+		.markers_in = c->opts.markers,
+		.markers_out = c->mpa_tx.markers,
+		.crc = c->crc,
+		.zero_copy = c->zero_copy,
+		.rejected = c->rejected,
+		.revision = c->startup_len > XIW_MPA_REV_OFF ? c->startup[XIW_MPA_REV_OFF] : 0,
+		.enhanced = c->peer.has_enhanced,
+		.peer_to_peer = c->terms.peer_to_peer,
+		.rtr = c->terms.rtr,
+		.ird = c->terms.ird,
+		.ord = c->terms.ord,
+		.peer_ird = c->peer.enhanced.ird,
+		.peer_ord = c->peer.enhanced.ord,
+		.emss = c->emss,
+		.octets_direct = c->placed_direct,
+		.octets_kernel = c->placed_kernel,
+		.stream_direct = c->stream_direct,
+		.stream_kernel = c->stream_kernel,
+		.fpdus = c->fpdus,
+		.fpdus_early = c->fpdus_early,
+		.messages = c->messages,
+		.octets_sent = c->octets_sent,
+		.crc_errors = c->crc_errors,
+		.went_direct = c->went_direct,
+		.went_kernel = c->went_kernel,
+		.acks_sent = c->acks_sent,
+		.injected = c->injections,
+		.mpa_error = c->mpa_error,
+		.ddp_error = c->ddp_error,
+		.error_header_len = c->error_header_len,
+		.error_segment_len = c->error_segment_len,
+		.error = c->error,
+		.armed = c->armed,
+		.segments_dropped = c->segs_dropped,
+		.challenges_withheld = c->challenges_withheld + c->tcp.challenges_withheld,
+	};
+
+	memcpy(i.no_direct, c->no_direct, sizeof(i.no_direct));
+	memcpy(i.error_header, c->error_header, sizeof(i.error_header));
+	for (unsigned int d = 0; d < XIW_TCP_DROP_MAX; d++)
+		i.drops[d] = c->drops[d] + c->tcp.drops[d];
+	if (c->flow)
+		flow_info(&i, c->flow, c->flow_index);
+	else
+		flow_info(&i, &c->last, c->flow_index);
+	xiw_opts_give(info, size, &i, sizeof(i));
+}

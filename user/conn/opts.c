@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A connection's options, as an application gives them for one, or for all that a listener will accept. */
+#include <errno.h>
+#include <string.h>
+
+#include "base/opts.h"
+#include "core/internal.h"
+
+/* Of the first release. */
+#define CONN_OPTS_FIRST 80
+
+XIW_OPTS_WHOLE(struct xiw_conn_opts, max_unstarted_peer);
+
+static bool sizes_valid(const struct xiw_conn_opts *o)
+{
+	return o->queues <= XIW_QUEUES_MAX && o->recv_depth <= XIW_QUEUE_DEPTH_MAX &&
+	       o->send_depth <= XIW_QUEUE_DEPTH_MAX &&
+	       (uint64_t)o->queues * o->recv_depth <= XIW_QUEUE_DEPTHS_MAX;
+}
+
+static int check(const struct xiw_conn_opts *o, bool initiator)
+{
+	bool enhanced = o->enhanced || o->ird || o->ord || o->rtr;
+	size_t most = XIW_PRIVATE_DATA_MAX;
+
+	if (o->path > XIW_USE_DIRECT || o->revision > 2 || o->ird > XIW_DEPTH_ULP ||
+	    o->ord > XIW_DEPTH_ULP || o->rtr & ~(XIW_RTR_SEND | XIW_RTR_WRITE | XIW_RTR_READ) ||
+	    !xiw_all_zero(o->reserved, sizeof(o->reserved)) || !sizes_valid(o))
+		return -EINVAL;
+	if (!initiator)
+		return 0;
+	if (enhanced) {
+		if (o->revision == 1)
+			return -EINVAL;
+		most -= XIW_MPA_ENHANCED_SIZE;
+	}
+	return o->private_data_len > most || (o->private_data_len && !o->private_data) ? -EINVAL
+										       : 0;
+}
+
+/*
+ * Everything that can be found wrong with options is found here, for a listener too: else it would listen, and
+ * refuse every connection.
+ */
+int xiw_conn_opts_take(struct xiw_conn_opts *own, const struct xiw_conn_opts *theirs,
+		       bool initiator)
+{
+	int err = xiw_opts_take(own, sizeof(*own), CONN_OPTS_FIRST, theirs);
+
+	if (err)
+		return err;
+	if (!own->queues)
+		own->queues = XIW_QUEUES_DEFAULT;
+	if (!own->recv_depth)
+		own->recv_depth = 64;
+	if (!own->send_depth)
+		own->send_depth = 64;
+	if (!own->startup_timeout_ms)
+		own->startup_timeout_ms = 10000;
+	if (!own->close_timeout_ms)
+		own->close_timeout_ms = 30000;
+	if (!own->keepalive_ms)
+		own->keepalive_ms = 60000;
+	if (!own->user_timeout_ms)
+		own->user_timeout_ms = 120000;
+	if (!own->terminate_timeout_ms)
+		own->terminate_timeout_ms = 4000;
+	return check(own, initiator);
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * When the budget does not have what a connection needs to go on: somebody has it who does nothing with it. A peer that
+ * has begun an FPDU and does not go on, or does not read what it has asked for, holds memory for as long as it likes;
+ * the one that has done so for the longest time is ended. If there is none, those that ask are.
+ */
+#include <errno.h>
+
+#include "core/internal.h"
+
+#define STALE_MS 2000
+#define LOOK_MS 50
+#define VICTIMS 16 /* in one turn */
+
+/* Since when it holds memory and gets no further; XIW_NEVER: not so. */
+static uint64_t stuck_since(const struct xiw_conn *c)
+{
+	uint64_t since = XIW_NEVER;
+
+	if (c->state == XIW_DEAD || c->ending)
+		return since;
+	if (c->mpa.room)
+		since = c->fpdu_ms;
+	if (c->stage && c->stage_ms < since)
+		since = c->stage_ms;
+	return since;
+}
+
+static struct xiw_conn *stalest(const struct xiw_engine *e)
+{
+	uint64_t until = e->now_ms - STALE_MS;
+	struct xiw_conn *found = NULL;
+
+	for (struct xiw_conn *c = e->conns; c; c = c->next) {
+		uint64_t since = stuck_since(c);
+
+		if (since <= until) {
+			until = since;
+			found = c;
+		}
+	}
+	return found;
+}
+
+/* At the end of a turn, which ends those that it asks to. */
+void xiw_reclaim(struct xiw_engine *e)
+{
+	bool some = false;
+	struct xiw_conn *c, *next;
+
+	e->short_of_memory = false;
+	/* Who waits for a stage asks every turn. */
+	for (c = e->conns; c && !c->hungry; c = c->next)
+		;
+	if (!c && e->now_ms < e->reclaim_ms)
+		return;
+	e->reclaim_ms = e->now_ms + LOOK_MS;
+	for (int i = 0; i < VICTIMS && (c = stalest(e)); i++) {
+		xiw_conn_ask_end(c, ENOMEM, true);
+		some = true;
+	}
+	for (c = e->conns; c; c = next) {
+		next = c->next;
+		if (c->hungry && !some)
+			xiw_conn_ask_end(c, ENOMEM, true);
+		c->hungry = false;
+	}
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A connection is registered with XDP: its interface, its slot in the flow table, and what the slot says at first.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "core/internal.h"
+#include "flow/ecn.h"
+
+/* From here on the socket takes nothing that came by another interface under numbers that are not the wire's. */
+static int filter_socket(const struct xiw_conn *c)
+{
+	int prog = c->port->table.socket_fd;
+
+	return setsockopt(c->fd, SOL_SOCKET, SO_ATTACH_BPF, &prog, sizeof(prog)) ? -errno : 0;
+}
+
+static void remember_addresses(struct xiw_conn *c, const struct xiw_flow_key *key)
+{
+	bool v4 = !key->local_addr[0] && !key->local_addr[1] && key->local_addr[2] == htonl(0xffff);
+
+	c->ip_version = v4 ? 4 : 6;
+	memcpy(c->local_ip, v4 ? &key->local_addr[3] : key->local_addr, v4 ? 4 : 16);
+	memcpy(c->remote_ip, v4 ? &key->remote_addr[3] : key->remote_addr, v4 ? 4 : 16);
+}
+
+/* Where the stream stands, in the socket's numbers: asked once, as from here on the engine counts what it reads. */
+static void note_place(struct xiw_conn *c)
+{
+	if (c->placed)
+		return;
+	c->placed = true;
+	c->stream_nxt = c->marker_origin = c->sock.copied_seq;
+}
+
+/*
+ * What the socket has before XDP starts to count. Whatever arrives between the first look and the
+ * publication is seen by the second. Octets beyond rcv_nxt that the socket may hold already (`ooo`)
+ * are unknown: then everything the peer was allowed to send counts as passed.
+ */
+static int publish(struct xiw_conn *c, uint32_t skew)
+{
+	struct xiw_flow *f = c->flow;
+	int err = xiw_sock_read(c->fd, &c->sock);
+
+	if (err)
+		return err;
+	f->flags = (c->sock.timestamps ? XIW_FLOW_TIMESTAMPS : 0) |
+		   (c->sock.sack ? XIW_FLOW_SACK : 0) | (c->sock.ecn ? XIW_FLOW_ECN : 0);
+	f->rcv_wscale = c->sock.rcv_wscale;
+	/* Nothing promises, or opens the socket to, more than a window field can say (RFC 7323 section 2.3). */
+	if (c->window > 0xffffu << f->rcv_wscale)
+		c->window = 0xffffu << f->rcv_wscale;
+	f->window = c->window;
+	f->kernel_high = c->sock.rcv_nxt + skew;
+	f->kernel_edge = f->direct_edge = c->sock.rcv_edge + skew;
+	f->snd_nxt = c->sock.snd_nxt;
+	f->acked = c->sock.rcv_nxt + skew;
+	f->ifindex = c->port->ifindex;
+	memcpy(f->mac, c->port->mac, sizeof(f->mac));
+	xiw_paths_begin(c);
+	xiw_flow_publish(f, skew);
+	err = xiw_table_insert(&c->port->table, c->flow_index);
+	if (!err)
+		err = xiw_sock_read(c->fd, &c->sock);
+	/* Nothing follows a FIN, and what pretends to must not find a place where a stretch begins. */
+	if (!err && c->sock.ended)
+		err = -ENOTCONN;
+	if (err)
+		return err;
+	xiw_flow_raise(&f->kernel_high, (c->sock.ooo ? c->sock.rcv_edge : c->sock.rcv_nxt) + skew);
+	xiw_flow_raise(&f->kernel_edge, c->sock.rcv_edge + skew);
+	xiw_flow_raise(&f->snd_nxt, c->sock.snd_nxt);
+	note_place(c);
+	c->stream_nxt += skew;
+	c->marker_origin += skew;
+	return 0;
+}
+
+/* The oldest slot that only TIME-WAIT needs is given up before anybody goes without. */
+static int claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)
+{
+	int slot = xiw_table_claim(t, key, skew);
+
+	return slot == -ENOSPC && xiw_table_make_room(t) ? xiw_table_claim(t, key, skew) : slot;
+}
+
+/* The table is full. What the connection needs for a later try is noted, before it has read on. */
+static int no_slot(struct xiw_conn *c, int err)
+{
+	snprintf(c->no_direct, sizeof(c->no_direct), "flow table of %s: %s", c->port->ifname,
+		 err == -ENOSPC ? "full; tried again when a connection has ended" : strerror(-err));
+	c->port = NULL;
+	if (err == -ENOSPC && (c->placed || (!xiw_sock_read(c->fd, &c->sock) && !c->sock.ended))) {
+		note_place(c);
+		xiw_slot_wait(c);
+	}
+	return err;
+}
+
+static int port_of(struct xiw_engine *e, const struct sockaddr_storage *local,
+		   struct xiw_port **port, char *why, size_t len)
+{
+	char name[IF_NAMESIZE];
+	int err;
+
+	why[0] = '\0';
+	err = xiw_port_find(local, name);
+	if (err) {
+		if (err == -ENODEV)
+			snprintf(why, len, "no interface has the local address");
+		else
+			snprintf(why, len, "interfaces cannot be asked: %s", strerror(-err));
+		return err;
+	}
+	err = xiw_port_by_name(e, name, port, why, len);
+	/* The privilege may be gone by now: what was in the way then is what counts. */
+	if (err == -EPERM && e->unready[0] && (!strcmp(name, e->unready) || !e->ports))
+		snprintf(why, len, "%s", e->unready_why);
+	else if (err == -EPERM && e->prepared)
+		snprintf(why, len, "%s can be opened at the start only: start this process again",
+			 name);
+	return err;
+}
+
+/* The interface that the connection would go direct on. On failure c->no_direct says why there is none. */
+int xiw_conn_port(struct xiw_conn *c, struct xiw_port **port)
+{
+	if (c->opts.path == XIW_USE_KERNEL) {
+		snprintf(c->no_direct, sizeof(c->no_direct), "the kernel path was asked for");
+		return -ENOTSUP;
+	}
+	return port_of(c->engine, &c->local, port, c->no_direct, sizeof(c->no_direct));
+}
+
+/* ECN as the engine and xiw_egress do not do it is the socket's own affair, and stays that. */
+static int check_ecn(struct xiw_conn *c)
+{
+	int ecn = xiw_ecn_of(c->fd);
+
+	if (ecn == XIW_ECN_PLAIN)
+		return 0;
+	snprintf(c->no_direct, sizeof(c->no_direct), "%s",
+		 ecn < 0 ? strerror(-ecn) : xiw_ecn_why((enum xiw_ecn)ecn));
+	c->port = NULL;
+	return ecn < 0 ? ecn : -EOPNOTSUPP;
+}
+
+/*
+ * Registers with XDP, when the startup frames have been read and before an octet behind them is. On failure
+ * c->no_direct says why, and the connection is the kernel's alone: for now, if the table is full (-ENOSPC).
+ */
+int xiw_conn_register(struct xiw_conn *c)
+{
+	char *why = c->no_direct;
+	size_t len = sizeof(c->no_direct);
+	struct xiw_flow_key key;
+	uint32_t skew;
+	int err, slot;
+
+	err = xiw_conn_port(c, &c->port);
+	if (!err)
+		err = check_ecn(c);
+	if (err)
+		return err;
+	xiw_flow_key_set(&key, &c->remote, &c->local);
+	remember_addresses(c, &key);
+	slot = claim(&c->port->table, &key, &skew);
+	if (slot < 0)
+		return no_slot(c, slot);
+	c->flow_index = (uint32_t)slot;
+	c->flow = &c->port->table.flows[slot];
+	err = filter_socket(c);
+	if (!err)
+		err = publish(c, skew);
+	if (err) {
+		snprintf(why, len, "socket of the connection: %s%s", strerror(-err),
+			 err == -EPERM ? " (needs CAP_NET_ADMIN)" : "");
+		/* The connection that this slot was adopted for needs its translation on. */
+		if (skew)
+			xiw_table_abandon(&c->port->table, c->flow_index);
+		else
+			xiw_table_remove(&c->port->table, c->flow_index);
+		/* Without XDP its segments may come by any interface, under the wire's numbers. */
+		if (!skew)
+			setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
+		c->flow = NULL;
+		c->port = NULL;
+		return err;
+	}
+	c->port->by_flow[slot] = c;
+	xiw_account(c); /* an adopted slot has that of the last connection */
+	c->zero_copy = c->port->nqueues && c->port->queues[0].xsk.zero_copy;
+	why[0] = '\0';
+	return 0;
+}
+
+/*
+ * The connection leaves the engine, but the kernel's socket may live on for a while (FIN-WAIT, TIME-WAIT)
+ * and needs its numbers translated until then, if they differ from the wire's. The slot is left to be collected.
+ */
+void xiw_conn_unregister(struct xiw_conn *c)
+{
+	uint32_t skew;
+
+	xiw_slot_forget(c);
+	if (!c->flow)
+		return;
+	xiw_fall_back(c, XIW_WHY_CLOSE, NULL);
+	xiw_leave(c);
+	/* It may be DIRECT without a frame having told. */
+	skew = xiw_flow_settle(c->flow);
+	xiw_progress_end(c);
+	c->port->by_flow[c->flow_index] = NULL;
+	xiw_account(c);
+	c->last = *c->flow;
+	if (skew)
+		xiw_table_abandon(&c->port->table, c->flow_index);
+	else
+		xiw_table_retire(&c->port->table, c->flow_index);
+	c->flow = NULL;
+	xiw_collect_soon(c->engine);
+}

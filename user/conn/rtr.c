@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The messages of RDMAP that RFC 6581 makes part of MPA's startup: the indication that a peer-to-peer
+ * Initiator is ready to receive (section 9.2), and the Terminate message of one that cannot go on (section 8).
+ * All other headers of RDMAP are the ULP's.
+ */
+#include <errno.h>
+
+#include "core/internal.h"
+
+/* RFC 5040: version 1 and the opcode (section 4.1), without the reserved bits between them; the queues (section 4.2). */
+#define RDMAP_CONTROL 0xcf
+#define RDMAP_WRITE 0x40
+#define RDMAP_READ 0x41
+#define RDMAP_SEND 0x43
+#define RDMAP_SEND_SE 0x45
+#define RDMAP_TERMINATE 0x47
+#define RDMAP_QN_SEND 0
+#define RDMAP_QN_READ 1
+#define RDMAP_QN_TERMINATE 2
+/* Section 4.8: layer LLP, error type MPA; the code; none of the headers that it can quote. */
+#define TERMINATE_LEN 4
+#define TERMINATE_LLP_MPA 0x20
+
+static uint32_t first_msn(const struct xiw_conn *c)
+{
+	return c->opts.first_msn ? c->opts.first_msn : 1;
+}
+
+/* Behind the frames, and in front of everything that the application sends. */
+static void send_fpdu(struct xiw_conn *c, const struct xiw_ddp_hdr *h, const uint8_t *payload,
+		      uint32_t len)
+{
+	uint8_t header[XIW_DDP_HDR_MAX];
+
+	c->reply_len += xiw_mpa_build(&c->mpa_tx, c->reply + c->reply_len, header,
+				      xiw_ddp_hdr_encode(h, header), payload, len);
+	xiw_startup_send(c);
+}
+
+void xiw_rtr_send(struct xiw_conn *c)
+{
+	static const uint8_t rsvdulp[XIW_DDP_UNTAGGED_RSVDULP_LEN] = { RDMAP_SEND };
+	struct xiw_ddp_tx_msg m = {};
+	struct xiw_ddp_seg seg;
+
+	if (c->terms.rtr == XIW_RTR_READ)
+		return; /* the ULP's first message */
+	if (c->terms.rtr == XIW_RTR_WRITE)
+		xiw_ddp_tx_tagged(&m, 0, 0, 0, RDMAP_WRITE);
+	else
+		xiw_ddp_tx_untagged(&c->ddp_tx, &m, RDMAP_QN_SEND, 0, rsvdulp);
+	xiw_ddp_tx_next(&m, XIW_MPA_MULPDU_MIN, &seg);
+	send_fpdu(c, &seg.hdr, NULL, 0);
+}
+
+static void ready(struct xiw_conn *c)
+{
+	c->rtr_wait = false;
+	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
+	xiw_conn_event(c, XIW_EV_CONNECTED, 0);
+	xiw_dirty(c); /* what was queued may leave */
+}
+
+/*
+ * The first FPDU at a peer-to-peer Responder, its CRC verified. 1: it was the indication, and is consumed; a
+ * Send has used its MSN, but no buffer of the ULP's (RFC 6581 section 4.4.2). 0: it is DDP's. Negative:
+ * something else, which an Initiator MUST NOT send before (section 5); reported.
+ */
+int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload)
+{
+	const uint8_t control = h->rsvdulp[0] & RDMAP_CONTROL;
+	bool empty = !payload && h->last;
+
+	if (c->local_error) {
+		xiw_terminate(c, XIW_MPA_ERR_LOCAL, c->local_error);
+		return -EPROTO;
+	}
+	if (h->dv != XIW_DDP_VERSION)
+		return 0;
+	if (h->tagged && control == RDMAP_WRITE && empty && c->terms.rtr & XIW_RTR_WRITE) {
+		ready(c);
+		return 1;
+	}
+	if (!h->tagged && h->qn == RDMAP_QN_SEND &&
+	    (control == RDMAP_SEND || control == RDMAP_SEND_SE) && h->msn == first_msn(c) &&
+	    !h->mo && empty && c->terms.rtr & XIW_RTR_SEND) {
+		xiw_ddp_rx_pass(c->ddp, RDMAP_QN_SEND);
+		ready(c);
+		return 1;
+	}
+	if (!h->tagged && h->qn == RDMAP_QN_READ && control == RDMAP_READ &&
+	    c->terms.rtr & XIW_RTR_READ) {
+		ready(c);
+		return 0;
+	}
+	/* The Initiator tells why it goes: for the ULP. */
+	if (!h->tagged && h->qn == RDMAP_QN_TERMINATE && control == RDMAP_TERMINATE)
+		return 0;
+	c->rtr_wait = false;
+	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
+	xiw_conn_stream_error(c, XIW_MPA_ERR_RTR, 0);
+	return -EPROTO;
+}
+
+/*
+ * What the Reply says cannot be taken, or something is wrong at this end: that is told to the peer, and then the connection
+ * ends. The application may have taken its time to decide.
+ */
+void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error)
+{
+	const struct xiw_ddp_hdr h = {
+		.last = true,
+		.dv = XIW_DDP_VERSION,
+		.rsvdulp = { RDMAP_TERMINATE },
+		.qn = RDMAP_QN_TERMINATE,
+		.msn = first_msn(c),
+	};
+	const uint8_t payload[TERMINATE_LEN] = { TERMINATE_LLP_MPA, (uint8_t)code };
+
+	c->mpa_error = code;
+	c->refusing = error;
+	xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
+	c->mpa_tx = (struct xiw_mpa_tx){
+		.markers = c->peer.markers,
+		.crc = c->peer.crc || !c->opts.no_crc,
+	};
+	send_fpdu(c, &h, payload, sizeof(payload));
+}

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Options of a connection's socket: as the library needs them, and as they were. */
+#include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "core/internal.h"
+
+#ifndef SO_BUF_LOCK
+#define SO_BUF_LOCK 72 /* since Linux 5.14 */
+#endif
+
+#define KEEPIDLE_MAX_S 32767u /* the kernel's MAX_TCP_KEEPIDLE */
+
+static int get(int fd, int level, int option)
+{
+	socklen_t len = sizeof(int);
+	int value = 0;
+
+	return getsockopt(fd, level, option, &value, &len) ? 0 : value;
+}
+
+static int set(int fd, int level, int option, int value)
+{
+	return setsockopt(fd, level, option, &value, sizeof(value));
+}
+
+/*
+ * A receive buffer that takes the whole window at a fall-back (the kernel counts its own overhead, several
+ * times the payload for small segments), and from the start, as it decides the window scale. Only with the
+ * privilege that the direct path needs anyway; otherwise the kernel's own tuning is better.
+ */
+static void enlarge(int fd, const struct xiw_engine *e, struct xiw_sock_was *was)
+{
+	int size = xiw_sock_buffer(e->opts.window);
+	int locks = get(fd, SOL_SOCKET, SO_BUF_LOCK), rcvbuf = get(fd, SOL_SOCKET, SO_RCVBUF);
+
+	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, size))
+		return;
+	was->rcvbuf = rcvbuf;
+	was->locks = locks;
+}
+
+void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path,
+		      struct xiw_sock_was *was)
+{
+	*was = (struct xiw_sock_was){
+		.nodelay = get(fd, IPPROTO_TCP, TCP_NODELAY),
+		.oobinline = get(fd, SOL_SOCKET, SO_OOBINLINE),
+	};
+	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	/* Urgent is a pointer: the octet is of the stream (RFC 9293 section 3.8.5), and FPDUs miss it else. */
+	set(fd, SOL_SOCKET, SO_OOBINLINE, 1);
+	if (path != XIW_USE_KERNEL && e->opts.path != XIW_USE_KERNEL)
+		enlarge(fd, e, was);
+}
+
+static const struct {
+	int level, option;
+} limits[] = {
+	{ SOL_SOCKET, SO_KEEPALIVE },	   { IPPROTO_TCP, TCP_KEEPIDLE },
+	{ IPPROTO_TCP, TCP_KEEPINTVL },	   { IPPROTO_TCP, TCP_KEEPCNT },
+	{ IPPROTO_TCP, TCP_USER_TIMEOUT },
+};
+
+#define LIMITS (sizeof(limits) / sizeof(limits[0]))
+
+_Static_assert(LIMITS == sizeof(((struct xiw_sock_was *)0)->limits) / sizeof(int),
+	       "a place for each option");
+
+/* How long the kernel waits for a peer. A quarter of the idle time between probes; the fourth is the last. */
+void xiw_sock_limit(int fd, const struct xiw_conn_opts *o, struct xiw_sock_was *was)
+{
+	unsigned int idle = o->keepalive_ms / 1000 + !!(o->keepalive_ms % 1000);
+
+	for (unsigned int i = 0; i < LIMITS; i++)
+		was->limits[i] = get(fd, limits[i].level, limits[i].option);
+	was->limited = true;
+	if (o->user_timeout_ms != XIW_NO_LIMIT)
+		set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT,
+		    o->user_timeout_ms > INT_MAX ? INT_MAX : (int)o->user_timeout_ms);
+	if (o->keepalive_ms == XIW_NO_LIMIT)
+		return;
+	if (idle > KEEPIDLE_MAX_S)
+		idle = KEEPIDLE_MAX_S;
+	set(fd, IPPROTO_TCP, TCP_KEEPIDLE, (int)idle);
+	set(fd, IPPROTO_TCP, TCP_KEEPINTVL, (int)(idle + 3) / 4);
+	set(fd, IPPROTO_TCP, TCP_KEEPCNT, 4);
+	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+/* What an application gets back has its own options; window and window scale stay what the peer was told. */
+void xiw_sock_restore(int fd, const struct xiw_sock_was *was)
+{
+	set(fd, IPPROTO_TCP, TCP_NODELAY, was->nodelay);
+	set(fd, SOL_SOCKET, SO_OOBINLINE, was->oobinline);
+	for (unsigned int i = 0; was->limited && i < LIMITS; i++)
+		set(fd, limits[i].level, limits[i].option, was->limits[i]);
+	if (!was->rcvbuf)
+		return;
+	/* The kernel doubles what it is given, and tells the double. */
+	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, was->rcvbuf / 2))
+		set(fd, SOL_SOCKET, SO_RCVBUF, was->rcvbuf / 2);
+	/* Not set by the application: the kernel tunes it again. */
+	set(fd, SOL_SOCKET, SO_BUF_LOCK, was->locks);
+}

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The exchange of MPA Request and Reply (RFC 5044 section 7.1, RFC 6581). The peer's frame is read to its
+ * end and not further: a connection that is rejected goes on behind it, and no buffer is held while an
+ * application decides.
+ */
+#include <errno.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include "core/internal.h"
+
+/* ---- sending ------------------------------------------------------------------------------------- */
+
+/* One thing after the other: sends on one socket may overtake each other. */
+void xiw_startup_send(struct xiw_conn *c)
+{
+	const uint8_t *from = c->streaming ? c->streaming : c->reply;
+	uint32_t len = (c->streaming ? c->streaming_len : c->reply_len) - c->startup_off;
+
+	if (c->sending || !len || c->state == XIW_DEAD)
+		return;
+	io_uring_prep_send(xiw_sqe(c->engine, c, XIW_OP_SEND), c->fd, from + c->startup_off, len,
+			   MSG_EOR | MSG_NOSIGNAL | MSG_WAITALL);
+	c->sending = c->startup_sending = true;
+	c->ops++;
+}
+
+void xiw_startup_sent(struct xiw_conn *c, int res)
+{
+	c->startup_sending = false;
+	if (res < 0) {
+		if (c->state == XIW_OPEN) {
+			xiw_conn_broken(c, -res);
+			return;
+		}
+		if (res == -ECONNRESET || res == -EPIPE || res == -ETIMEDOUT)
+			c->mpa_error = XIW_MPA_ERR_CLOSED;
+		xiw_conn_end(c, -res);
+		return;
+	}
+	c->startup_off += (uint32_t)res;
+	if (c->streaming && c->startup_off == c->streaming_len) {
+		free(c->streaming);
+		c->streaming = NULL;
+		c->startup_off = 0;
+	}
+	xiw_startup_send(c);
+	if (c->sending)
+		return;
+	if (c->refusing)
+		xiw_conn_end(c, c->refusing);
+	else if (c->rejected)
+		xiw_conn_end(c, ECONNREFUSED);
+	else if (c->limit == XIW_LIMIT_STARTUP && !c->rtr_wait && c->state == XIW_OPEN)
+		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0); /* all of it is out */
+	if (c->send_count || c->closing)
+		xiw_dirty(c);
+}
+
+static void send_frame(struct xiw_conn *c, const struct xiw_mpa_frame *frame)
+{
+	/* It fits: checked with the options, and in answer(). */
+	c->reply_len = (uint32_t)xiw_mpa_frame_encode(frame, c->reply, XIW_MPA_FRAME_MAX);
+	xiw_startup_send(c);
+}
+
+static void send_request(struct xiw_conn *c)
+{
+	struct xiw_mpa_frame frame = {
+		.markers = c->opts.markers,
+		.crc = !c->opts.no_crc,
+		.rev = c->opts.revision,
+		.has_enhanced = c->opts.enhanced,
+		.pd = c->private_out,
+		.pd_len = (uint16_t)c->opts.private_data_len,
+	};
+
+	if (frame.has_enhanced)
+		xiw_mpa_offer(&c->terms, &frame.enhanced);
+	send_frame(c, &frame);
+}
+
+/* ---- the peer's frame ---------------------------------------------------------------------------- */
+
+static void invalid(struct xiw_conn *c, int error)
+{
+	c->mpa_error = XIW_MPA_ERR_STARTUP;
+	xiw_conn_end(c, error);
+}
+
+/*
+ * Octets that came behind a frame before any FPDU may: an Initiator cannot know how to frame one until it has
+ * the Reply (section 7.1.2 rule 2, first note), and a Responder waits for one (rule 4). So they can only be
+ * Private Data beyond PD_Length, and the frame is improperly formatted (rule 9).
+ */
+static bool has_surplus(const struct xiw_conn *c)
+{
+	int unread = 0;
+
+	return c->surplus || (!ioctl(c->fd, SIOCINQ, &unread) && unread > 0);
+}
+
+static void arm(struct xiw_conn *c)
+{
+	struct io_uring_sqe *sqe = xiw_sqe(c->engine, c, XIW_OP_STARTUP);
+
+	/* While the application decides nothing is read, but that the peer leaves is noticed. */
+	if (c->state == XIW_DECIDING)
+		io_uring_prep_poll_add(sqe, c->fd, POLLRDHUP);
+	else
+		io_uring_prep_recv(sqe, c->fd, c->startup + c->startup_len,
+				   c->startup_need - c->startup_len, 0);
+	c->startup_recv = true;
+	c->ops++;
+}
+
+static void disarm(struct xiw_conn *c)
+{
+	if (c->startup_recv)
+		io_uring_prep_cancel64(xiw_sqe(c->engine, NULL, XIW_OP_NONE),
+				       (uintptr_t)c | XIW_OP_STARTUP, 0);
+}
+
+/*
+ * RFC 6581 section 9.3: who speaks it is told of an error of ours, by a Terminate message, before the connection goes. An
+ * Initiator can do so at once. A Responder must have had an FPDU first (RFC 5044 section 7.1.2 rule 4), and a peer that
+ * waits for the Reply could not read it: it accepts, and that is its answer to the first FPDU.
+ */
+static void fail_locally(struct xiw_conn *c, int error)
+{
+	if (!c->peer.has_enhanced)
+		xiw_conn_end(c, error);
+	else if (c->initiator)
+		xiw_terminate(c, XIW_MPA_ERR_LOCAL, error);
+	else
+		c->local_error = error;
+}
+
+/*
+ * The stream begins here: it takes a slot in the flow table, which what is not even MPA must not have. False: there
+ * was to be a direct path or none, and the connection is ending.
+ */
+static bool take_slot(struct xiw_conn *c)
+{
+	if (!xiw_conn_register(c) || c->opts.path != XIW_USE_DIRECT)
+		return true;
+	fail_locally(c, ENOTSUP);
+	return false;
+}
+
+/* Both frames are known: from here on the stream is FPDUs. */
+static void open_stream(struct xiw_conn *c)
+{
+	struct xiw_mpa_rx rx = { .markers = c->opts.markers };
+
+	/* CRCs unless both sides do without (section 7.1.1: either C bit). */
+	c->crc = c->peer.crc || !c->opts.no_crc;
+	rx.crc = c->crc;
+	xiw_mpa_stream_init(&c->mpa, &rx);
+	c->mpa.resize = xiw_stream_resize;
+	c->mpa.ctx = c;
+	c->mpa_tx = (struct xiw_mpa_tx){ .markers = c->peer.markers, .crc = c->crc };
+	xiw_slot_describe(c);
+	c->may_send = c->initiator; /* rule 4 */
+	c->rtr_wait = !c->initiator && (c->terms.peer_to_peer || c->local_error);
+	/* One that is only to be told of an error is none that has begun. */
+	if (!c->local_error)
+		xiw_unstarted_leave(c);
+	c->state = XIW_OPEN;
+	disarm(c);
+	/* Before the Reply is out, so that the first FPDU can already go direct. */
+	xiw_try_arm(c, 1);
+	xiw_recv_arm(c);
+	if (c->initiator && c->terms.peer_to_peer)
+		xiw_rtr_send(c);
+	/* The peer may not take our frame, or not say that it is ready; and the application has decided, maybe long. */
+	if (c->rtr_wait || c->sending)
+		xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
+	else
+		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
+	if (!c->rtr_wait)
+		xiw_conn_event(c, XIW_EV_CONNECTED, 0);
+}
+
+static void decide(struct xiw_conn *c)
+{
+	c->state = XIW_DECIDING;
+	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
+	arm(c);
+	xiw_conn_event(c, c->initiator ? XIW_EV_REPLY : XIW_EV_REQUEST, 0);
+}
+
+static void got_reply(struct xiw_conn *c)
+{
+	enum xiw_mpa_error err = 0;
+
+	if (c->peer.reject) {
+		c->rejected = true;
+		xiw_conn_end(c, ECONNREFUSED);
+		return;
+	}
+	/* RFC 6581 section 10: enhanced is answered by enhanced, and the other by the other. */
+	if (has_surplus(c) || c->peer.has_enhanced != c->opts.enhanced) {
+		invalid(c, EPROTO);
+		return;
+	}
+	if (c->peer.has_enhanced)
+		err = xiw_mpa_conclude(&c->terms, &c->peer.enhanced);
+	if (err)
+		xiw_terminate(c, err, err == XIW_MPA_ERR_IRD ? ENOBUFS : EOPNOTSUPP);
+	else if (c->opts.review_reply)
+		decide(c);
+	else if (take_slot(c))
+		open_stream(c);
+}
+
+static void send_reply(struct xiw_conn *c, bool reject, const void *pd, size_t len);
+
+/* Told at the listener too: it is what keeps peers from getting in. */
+static void no_memory(struct xiw_conn *c)
+{
+	xiw_not_accepted(c->listener, -ENOMEM);
+	fail_locally(c, ENOMEM);
+	if (!c->local_error)
+		return;
+	send_reply(c, false, NULL, 0);
+	open_stream(c);
+}
+
+static void got_frame(struct xiw_conn *c)
+{
+	if (c->initiator)
+		got_reply(c);
+	else if (c->peer.rev > c->opts.revision)
+		invalid(c, EPROTONOSUPPORT);
+	else if (xiw_conn_equip(c))
+		no_memory(c);
+	else
+		decide(c);
+}
+
+/* `len` octets more of the peer's frame are in c->startup. */
+static void advance(struct xiw_conn *c, uint32_t len)
+{
+	size_t need;
+
+	c->startup_len += len;
+	switch (xiw_mpa_frame_decode(c->startup, c->startup_len, c->initiator, &c->peer, &need)) {
+	case XIW_MPA_START_OK:
+		c->startup_need = c->startup_len;
+		got_frame(c);
+		break;
+	case XIW_MPA_START_MORE:
+		c->startup_need = (uint32_t)need;
+		break;
+	case XIW_MPA_START_WRONG_ROLE: /* rule 8: two Initiators, or a Reply to nobody */
+		invalid(c, EPROTOTYPE);
+		break;
+	case XIW_MPA_START_BAD_REV:
+		invalid(c, EPROTONOSUPPORT);
+		break;
+	case XIW_MPA_START_BAD_KEY:
+	case XIW_MPA_START_BAD_PD_LENGTH:
+		invalid(c, EPROTO);
+		break;
+	}
+}
+
+static bool receiving(const struct xiw_conn *c)
+{
+	return (c->state == XIW_LISTENING || c->state == XIW_REQUESTED) && !c->refusing;
+}
+
+/* A receive or the poll has ended. */
+void xiw_startup_done(struct xiw_conn *c, int res)
+{
+	c->ops--;
+	c->startup_recv = false;
+	if (c->state == XIW_DEAD) {
+		xiw_conn_op_done(c);
+		return;
+	}
+	if (c->state == XIW_OPEN || res == -ECANCELED)
+		return;
+	if (c->state == XIW_REQUESTED && (!res || res == -ECONNRESET) && xiw_connect_again(c))
+		return;
+	if (res < 0) {
+		c->mpa_error = XIW_MPA_ERR_CLOSED;
+		xiw_conn_end(c, -res);
+	} else if (!res || c->state == XIW_DECIDING) {
+		c->eof = true;
+		xiw_dirty(c);
+	} else {
+		advance(c, (uint32_t)res);
+		if (receiving(c))
+			arm(c);
+	}
+}
+
+/* What the application has read of the peer's frame already. */
+static void feed_prefix(struct xiw_conn *c, const uint8_t *data, size_t len)
+{
+	while (len && receiving(c)) {
+		uint32_t want = c->startup_need - c->startup_len;
+
+		if (want > len)
+			want = (uint32_t)len;
+		memcpy(c->startup + c->startup_len, data, want);
+		data += want;
+		len -= want;
+		c->surplus = len && c->startup_len + want == c->startup_need;
+		advance(c, want);
+	}
+}
+
+void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
+{
+	socklen_t len = sizeof(c->local);
+	struct xiw_port *port;
+
+	getsockname(c->fd, (struct sockaddr *)&c->local, &len);
+	c->remote_len = sizeof(c->remote);
+	getpeername(c->fd, (struct sockaddr *)&c->remote, &c->remote_len);
+	if (c->opts.path == XIW_USE_AUTO)
+		c->opts.path = c->engine->opts.path;
+	/* Said now rather than when the peer takes the connection for made; to one that asks it is said how he asks. */
+	if (c->initiator && c->opts.path == XIW_USE_DIRECT && xiw_conn_port(c, &port)) {
+		xiw_conn_end(c, ENOTSUP);
+		return;
+	}
+	xiw_conn_watch_peer(c);
+	c->startup_need = XIW_MPA_FRAME_HDR;
+	xiw_startup_send(c);
+	if (c->initiator)
+		send_request(c);
+	if (upgrade && upgrade->prefix_len)
+		feed_prefix(c, upgrade->prefix, upgrade->prefix_len);
+	if (receiving(c))
+		arm(c);
+}
+
+/* Rules 8 and 10: also how two Responders find out. */
+void xiw_startup_timeout(struct xiw_conn *c)
+{
+	if (c->state == XIW_REQUESTED || c->state == XIW_LISTENING || (c->rtr_wait && !c->rx_dead))
+		c->mpa_error = c->local_error ? XIW_MPA_ERR_LOCAL : XIW_MPA_ERR_STARTUP;
+	xiw_conn_end(c, ETIMEDOUT);
+}
+
+/* ---- the application's answer -------------------------------------------------------------------- */
+
+static void send_reply(struct xiw_conn *c, bool reject, const void *pd, size_t len)
+{
+	struct xiw_mpa_frame frame = {
+		.reply = true,
+		.markers = c->opts.markers,
+		.crc = c->peer.crc || !c->opts.no_crc,
+		.reject = reject,
+		.rev = c->peer.rev,
+		.has_enhanced = c->peer.has_enhanced,
+		.pd = pd,
+		.pd_len = (uint16_t)len,
+	};
+
+	if (frame.has_enhanced)
+		xiw_mpa_respond(&c->terms, &c->peer.enhanced, reject, &frame.enhanced);
+	send_frame(c, &frame);
+}
+
+static int check_answer(const struct xiw_conn *c, const void *pd, size_t len)
+{
+	size_t most = c->peer.has_enhanced ? XIW_PRIVATE_DATA_MAX - XIW_MPA_ENHANCED_SIZE
+					   : XIW_PRIVATE_DATA_MAX;
+
+	if (c->state != XIW_DECIDING || c->rejected || c->refusing)
+		return -ENOTCONN;
+	return (c->initiator ? len : len > most) || (len && !pd) ? -EINVAL : 0;
+}
+
+int xiw_conn_accept(struct xiw_conn *c, const void *private_data, size_t len)
+{
+	int err = check_answer(c, private_data, len);
+
+	if (err)
+		return err;
+	if (has_surplus(c)) {
+		invalid(c, EPROTO);
+		return 0;
+	}
+	if (!take_slot(c) && !c->local_error)
+		return 0;
+	if (!c->initiator)
+		send_reply(c, false, private_data, len);
+	open_stream(c);
+	return 0;
+}
+
+int xiw_conn_reject(struct xiw_conn *c, const void *private_data, size_t len)
+{
+	int err = check_answer(c, private_data, len);
+
+	if (err)
+		return err;
+	c->rejected = true;
+	if (c->initiator) {
+		xiw_conn_end(c, ECONNREFUSED);
+		return 0;
+	}
+	disarm(c);
+	send_reply(c, true, private_data, len);
+	xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
+	return 0;
+}
+
+int xiw_conn_set_depths(struct xiw_conn *c, uint16_t ird, uint16_t ord)
+{
+	if (ird > XIW_DEPTH_ULP || ord > XIW_DEPTH_ULP)
+		return -EINVAL;
+	if (c->initiator || c->state != XIW_DECIDING)
+		return -ENOTCONN;
+	if (c->ulp && c->ulp->set_depths(c, ird))
+		return -ENOMEM;
+	c->depths_set = true;
+	c->terms.ird = ird;
+	c->terms.ord = ord;
+	return 0;
+}

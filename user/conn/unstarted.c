@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Connections that a listener has accepted and that are none yet: the Request is not complete, or the application has
+ * not answered it. Anybody can open them, at no cost, so they are few: of one peer, of one listener, of the engine.
+ * Who comes when a limit is reached takes the place of the oldest one that has not sent its Request: an honest
+ * Initiator sends it at once, and needs no second place. One that waits for the application is never reset for
+ * another's sake.
+ */
+#include <errno.h>
+#include <netinet/in.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "core/internal.h"
+
+#define MOST 4096u
+#define GRACE_MS 1000u
+
+/* Half of the descriptors that the process may have, as the other half is for connections that have begun. */
+unsigned int xiw_unstarted_default(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur / 2 > MOST)
+		return MOST;
+	return limit.rlim_cur < 4 ? 1 : (unsigned int)limit.rlim_cur / 2;
+}
+
+/* One peer is an IPv4 address, or what one owner has of IPv6: a /64. */
+static uint64_t peer_key(const struct sockaddr_storage *ss)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
+	const struct sockaddr_in *in = (const struct sockaddr_in *)ss;
+	uint32_t v4;
+	uint64_t key;
+
+	if (ss->ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
+		memcpy(&key, &in6->sin6_addr, sizeof(key));
+		return key;
+	}
+	if (ss->ss_family == AF_INET6)
+		memcpy(&v4, &in6->sin6_addr.s6_addr[12], sizeof(v4));
+	else
+		v4 = in->sin_addr.s_addr;
+	return v4;
+}
+
+/* The secret keeps peers from choosing addresses of one chain. */
+static struct xiw_conn **chain(struct xiw_engine *e, uint64_t key)
+{
+	return &e->unstarted.chains[(key ^ e->unstarted.secret) * 0x9e3779b97f4a7c15ull >> 56];
+}
+
+_Static_assert(XIW_UNSTARTED_CHAINS == 1u << 8, "chain() takes eight bits");
+
+static void reset(struct xiw_conn *c)
+{
+	c->engine->unstarted.resets++;
+	xiw_conn_end(c, EUSERS);
+}
+
+/* The oldest without a Request, of the listener if one is given. */
+static struct xiw_conn *oldest(struct xiw_engine *e, const struct xiw_listener *l)
+{
+	struct xiw_conn *c = e->unstarted.first;
+
+	while (c && (c->state != XIW_LISTENING || (l && c->listener != l)))
+		c = c->unstarted_next;
+	return c;
+}
+
+/* The same of a peer at a listener, and how many it has there. The last one of a chain is the oldest. */
+static struct xiw_conn *of_peer(struct xiw_engine *e, const struct xiw_listener *l, uint64_t key,
+				unsigned int *n)
+{
+	struct xiw_conn *found = NULL;
+
+	*n = 0;
+	for (struct xiw_conn *c = *chain(e, key); c; c = c->chain_next) {
+		if (c->peer_key != key || c->listener != l)
+			continue;
+		++*n;
+		if (c->state == XIW_LISTENING)
+			found = c;
+	}
+	return found;
+}
+
+static bool make_way(struct xiw_conn *c)
+{
+	if (!c)
+		return false;
+	reset(c);
+	return true;
+}
+
+int xiw_unstarted_admit(struct xiw_listener *l, const struct sockaddr_storage *peer)
+{
+	struct xiw_engine *e = l->engine;
+	struct xiw_conn *c;
+	bool full = false;
+	unsigned int n;
+
+	c = of_peer(e, l, peer_key(peer), &n);
+	if (n >= l->opts.max_unstarted_peer)
+		full = true;
+	else if (l->unstarted >= l->opts.max_unstarted)
+		full = true, c = oldest(e, l);
+	else if (e->unstarted.n >= e->opts.max_unstarted)
+		full = true, c = oldest(e, NULL);
+	if (!full)
+		return 0;
+	return make_way(c) ? -EUSERS : -EBUSY;
+}
+
+/* Not one that has hardly had the time to send its Request: for want of descriptors each would push out the last. */
+bool xiw_unstarted_make_way(struct xiw_engine *e)
+{
+	struct xiw_conn *c = oldest(e, NULL);
+
+	if (c && c->accepted_ms + GRACE_MS > e->now_ms)
+		return false;
+	return make_way(c);
+}
+
+void xiw_unstarted_join(struct xiw_conn *c, struct xiw_listener *l)
+{
+	struct xiw_unstarted *u = &c->engine->unstarted;
+	struct xiw_conn **at;
+
+	c->listener = l;
+	c->accepted_ms = c->engine->now_ms;
+	c->peer_key = peer_key(&c->remote);
+	c->unstarted_prev = u->last;
+	c->unstarted_next = NULL;
+	*(u->last ? &u->last->unstarted_next : &u->first) = c;
+	u->last = c;
+	at = chain(c->engine, c->peer_key);
+	c->chain_at = at;
+	c->chain_next = *at;
+	if (*at)
+		(*at)->chain_at = &c->chain_next;
+	*at = c;
+	u->n++;
+	l->unstarted++;
+}
+
+void xiw_unstarted_leave(struct xiw_conn *c)
+{
+	struct xiw_unstarted *u = &c->engine->unstarted;
+
+	if (!c->chain_at)
+		return;
+	*c->chain_at = c->chain_next;
+	if (c->chain_next)
+		c->chain_next->chain_at = c->chain_at;
+	c->chain_at = NULL;
+	*(c->unstarted_prev ? &c->unstarted_prev->unstarted_next : &u->first) = c->unstarted_next;
+	*(c->unstarted_next ? &c->unstarted_next->unstarted_prev : &u->last) = c->unstarted_prev;
+	u->n--;
+	if (c->listener)
+		c->listener->unstarted--;
+	c->listener = NULL;
+}
+
+/* The listener goes; what it has accepted goes on. */
+void xiw_unstarted_orphan(struct xiw_listener *l)
+{
+	for (struct xiw_conn *c = l->engine->unstarted.first; c; c = c->unstarted_next)
+		if (c->listener == l)
+			c->listener = NULL;
+}

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Completions on their way to the application: the queue in memory, and CQEs in the application's ring. */
+#include <limits.h>
+#include <stdlib.h>
+
+#include "core/internal.h"
+
+#define OVERFLOW_KEPT 256u /* events that it has room for while it is not needed */
+
+static void ring_doorbell(struct xiw_engine *e, const struct xiw_completion *c)
+{
+	int res = c->status ? c->status : c->length > INT_MAX ? INT_MAX : (int)c->length;
+	struct io_uring_sqe *sqe = xiw_sqe(e, e, XIW_OP_DOORBELL);
+
+	io_uring_prep_msg_ring(sqe, e->opts.app_ring_fd, (unsigned int)res, c->user_data, 0);
+	sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
+}
+
+/* Nobody is told of those that were rung. The completion stays in the queue, for who asks there. */
+void xiw_doorbell_failed(struct xiw_engine *e, int error)
+{
+	e->doorbells_lost++;
+	e->doorbell_error = error;
+}
+
+uint64_t xiw_engine_doorbells_lost(const struct xiw_engine *e)
+{
+	return e->doorbells_lost;
+}
+
+static void enqueue(struct xiw_engine *e, const struct xiw_entry *entry)
+{
+	struct xiw_entry *at = &e->cq[e->cq_tail & e->cq_mask];
+
+	at->done = entry->done;
+	__atomic_store_n(&at->owner, entry->owner, __ATOMIC_RELAXED);
+	__atomic_store_n(&e->cq_tail, e->cq_tail + 1, __ATOMIC_RELEASE);
+	if (e->opts.app_ring_fd >= 0 && entry->owner)
+		ring_doorbell(e, &entry->done);
+}
+
+/*
+ * XIW_EV_CLOSED is a connection's last event, and of one that is freed there is none: here, for all that there is to tell.
+ * Who has something to tell after CLOSED has not looked at the state: builds for tests stop at that.
+ */
+static bool silent(const struct xiw_conn *c)
+{
+#ifdef XIW_CHECKS
+	if (c->closed_told && !c->freed)
+		abort();
+#endif
+	return c->closed_told || c->freed;
+}
+
+void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
+{
+	const struct xiw_ulp *ulp = c->conn->ulp;
+
+	if (silent(c->conn))
+		return;
+	if (!ulp || !ulp->completion(c->conn, c))
+		xiw_complete_app(e, c);
+}
+
+/* The i-th of those that wait. */
+static struct xiw_entry *overflowed(const struct xiw_engine *e, size_t i)
+{
+	return &e->overflow[(e->overflow_head + i) % e->overflow_room];
+}
+
+void xiw_overflow_free(struct xiw_engine *e)
+{
+	xiw_budget_free(&e->budget, e->overflow, e->overflow_room * sizeof(*e->overflow));
+	e->overflow = NULL;
+	e->overflow_n = e->overflow_room = e->overflow_head = 0;
+}
+
+/* Not refused for the budget's sake, since the application would miss an event; so others are. */
+static bool more_overflow(struct xiw_engine *e)
+{
+	size_t room = e->overflow_room ? 2 * e->overflow_room : OVERFLOW_KEPT, n = e->overflow_n;
+	struct xiw_entry *more = malloc(room * sizeof(*more));
+
+	if (!more)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		more[i] = *overflowed(e, i);
+	xiw_overflow_free(e);
+	xiw_budget_force(&e->budget, room * sizeof(*more));
+	e->overflow = more;
+	e->overflow_room = room;
+	e->overflow_n = n;
+	return true;
+}
+
+static void tell(struct xiw_engine *e, const struct xiw_completion *c, const void *owner)
+{
+	const struct xiw_entry entry = { *c, owner };
+
+	e->told++;
+	if (!e->overflow_n && xiw_cq_room(e)) {
+		enqueue(e, &entry);
+		return;
+	}
+	if (e->overflow_n == e->overflow_room && !more_overflow(e)) {
+		e->lost_event = true; /* the application hears of it from xiw_engine_run() */
+		return;
+	}
+	*overflowed(e, e->overflow_n++) = entry;
+}
+
+void xiw_complete_app(struct xiw_engine *e, const struct xiw_completion *c)
+{
+	struct xiw_conn *conn = c->conn;
+
+	if (silent(conn))
+		return;
+	conn->closed_told = c->event == XIW_EV_CLOSED;
+	/* Nobody takes completions any more. */
+	if (e->destroying)
+		return;
+	tell(e, c, conn);
+	conn->last_told = e->told;
+	if (!conn->first_told)
+		conn->first_told = e->told;
+}
+
+void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *c)
+{
+	if (!l->engine->destroying)
+		tell(l->engine, c, l);
+}
+
+/* How many completions have been taken, or passed over, of all that were told. */
+static uint64_t taken(const struct xiw_engine *e)
+{
+	uint32_t head = __atomic_load_n(&e->cq_head, __ATOMIC_ACQUIRE);
+
+	return e->told - e->overflow_n - (e->cq_tail - head);
+}
+
+bool xiw_cq_heard(const struct xiw_conn *c)
+{
+	return c->first_told && c->first_told <= taken(c->engine);
+}
+
+/*
+ * No completion that is in the queue names it any more. The application's other thread may be taking some meanwhile:
+ * a completion that it takes afterwards is not one of these, as they are passed over; one that it has taken by then
+ * is the application's affair (conn.h). Only this thread writes entries, and it writes none over that are in the queue.
+ */
+void xiw_cq_forget(struct xiw_engine *e, const void *owner)
+{
+	for (uint32_t i = __atomic_load_n(&e->cq_head, __ATOMIC_ACQUIRE); i != e->cq_tail; i++) {
+		struct xiw_entry *at = &e->cq[i & e->cq_mask];
+
+		if (at->owner == owner)
+			__atomic_store_n(&at->owner, NULL, __ATOMIC_RELEASE);
+	}
+	/* They keep their places: places are counted. */
+	for (size_t i = 0; i < e->overflow_n; i++)
+		if (overflowed(e, i)->owner == owner)
+			overflowed(e, i)->owner = NULL;
+}
+
+void xiw_cq_forget_conn(const struct xiw_conn *c)
+{
+	/* Mostly the application has taken all there were. */
+	if (c->last_told > taken(c->engine))
+		xiw_cq_forget(c->engine, c);
+}
+
+void xiw_cq_drain(struct xiw_engine *e)
+{
+	if (!e->overflow_n)
+		return;
+	while (e->overflow_n && xiw_cq_room(e)) {
+		enqueue(e, overflowed(e, 0));
+		e->overflow_head = (e->overflow_head + 1) % e->overflow_room;
+		e->overflow_n--;
+	}
+	/* What one bad moment needed is not kept for good. */
+	if (!e->overflow_n && e->overflow_room > OVERFLOW_KEPT)
+		xiw_overflow_free(e);
+}
+
+void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status)
+{
+	struct xiw_completion done = {
+		.user_data = c->opts.user_data,
+		.conn = c,
+		.event = event,
+		.status = status,
+	};
+
+	xiw_complete(c->engine, &done);
+}
+
+int xiw_engine_next(struct xiw_engine *e, struct xiw_completion *c)
+{
+	uint32_t head = e->cq_head;
+	const void *owner;
+
+	do {
+		const struct xiw_entry *at = &e->cq[head & e->cq_mask];
+
+		if (head == __atomic_load_n(&e->cq_tail, __ATOMIC_ACQUIRE))
+			return 0;
+		owner = __atomic_load_n(&at->owner, __ATOMIC_ACQUIRE);
+		if (owner)
+			*c = at->done;
+		__atomic_store_n(&e->cq_head, ++head, __ATOMIC_RELEASE);
+	} while (!owner);
+	return 1;
+}

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Interfaces: finding the one that has an address, its pinned maps and an AF_XDP socket for each of its queues.
+ */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <ifaddrs.h>
+#include <linux/capability.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if_arp.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "core/internal.h"
+#include "flow/trust.h"
+#include "load/pins.h"
+#include "load/fit.h"
+#include "load/query.h"
+
+#define REFUSED_MS 1000
+
+static bool same_address(const struct sockaddr *a, const struct sockaddr_storage *b)
+{
+	const struct sockaddr_in6 *b6 = (const void *)b;
+	const struct sockaddr_in *b4 = (const void *)b;
+
+	if (!a)
+		return false;
+	if (b->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&b6->sin6_addr))
+		return a->sa_family == AF_INET &&
+		       !memcmp(&((const struct sockaddr_in *)(const void *)a)->sin_addr,
+			       &b6->sin6_addr.s6_addr[12], 4);
+	if (a->sa_family != b->ss_family)
+		return false;
+	if (a->sa_family == AF_INET)
+		return ((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr ==
+		       b4->sin_addr.s_addr;
+	return a->sa_family == AF_INET6 &&
+	       !memcmp(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, &b6->sin6_addr,
+		       16);
+}
+
+const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
+				     const struct sockaddr_storage *local)
+{
+	for (; all; all = all->ifa_next)
+		if (same_address(all->ifa_addr, local))
+			break;
+	return all;
+}
+
+int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
+{
+	const struct ifaddrs *at;
+	struct ifaddrs *all;
+
+	if (getifaddrs(&all))
+		return -errno;
+	at = xiw_address_of(all, local);
+	if (at)
+		snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
+	freeifaddrs(all);
+	return at ? 0 : -ENODEV;
+}
+
+/* The link-layer address, where there is one of that kind. True if it is another one than before. */
+static bool read_mac(struct xiw_port *p, int fd)
+{
+	struct ifreq ifr = {};
+	uint8_t mac[sizeof(p->mac)] = {};
+
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", p->ifname);
+	if (!ioctl(fd, SIOCGIFHWADDR, &ifr) && ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER)
+		memcpy(mac, ifr.ifr_hwaddr.sa_data, sizeof(mac));
+	if (!memcmp(mac, p->mac, sizeof(mac)))
+		return false;
+	memcpy(p->mac, mac, sizeof(mac));
+	return true;
+}
+
+/* Frames to the old address are nobody's now, and those to the new one are ours. */
+void xiw_port_refresh(struct xiw_port *p)
+{
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (read_mac(p, fd))
+		for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++)
+			if (p->by_flow[i])
+				memcpy(p->table.flows[i].mac, p->mac, sizeof(p->mac));
+	close(fd);
+}
+
+static void query_interface(struct xiw_port *p)
+{
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	struct ethtool_drvinfo driver = { .cmd = ETHTOOL_GDRVINFO };
+	struct ifreq ifr = {};
+	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	p->nqueues = 1;
+	p->mtu = 1500;
+	if (fd < 0)
+		return;
+	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", p->ifname);
+	if (!ioctl(fd, SIOCGIFMTU, &ifr))
+		p->mtu = (uint32_t)ifr.ifr_mtu;
+	read_mac(p, fd);
+	ifr.ifr_data = (void *)&channels;
+	if (!ioctl(fd, SIOCETHTOOL, &ifr)) {
+		p->channels = p->nqueues = channels.combined_count + channels.rx_count;
+		if (!p->nqueues)
+			p->nqueues = 1;
+		if (p->nqueues > XIW_MAX_QUEUES)
+			p->nqueues = XIW_MAX_QUEUES;
+	}
+	ifr.ifr_data = (void *)&driver;
+	p->virtual_wire = !ioctl(fd, SIOCETHTOOL, &ifr) && !strcmp(driver.driver, "veth");
+	close(fd);
+}
+
+static int pinned_id(const char *dir, const char *name, uint32_t *id)
+{
+	struct bpf_prog_info info = {};
+	uint32_t len = sizeof(info);
+	char path[512];
+	int fd, err = 0;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = bpf_obj_get(path);
+	if (fd < 0)
+		return -errno;
+	if (bpf_obj_get_info_by_fd(fd, &info, &len))
+		err = -errno;
+	*id = info.id;
+	close(fd);
+	return err;
+}
+
+/*
+ * The pins may be of another interface of that name, in another network namespace; or somebody has taken a
+ * program off since.
+ */
+static int check_attached(struct xiw_port *p, const char *dir, char *why, size_t len)
+{
+	int err = pinned_id(dir, "xiw_ingress", &p->xdp_id), there;
+
+	if (!err)
+		err = pinned_id(dir, "xiw_egress", &p->tc_id);
+	if (err)
+		return err;
+	there = xiw_query_xdp((int)p->ifindex, p->xdp_id);
+	if (there <= 0)
+		return there ? there : -ENOENT;
+	there = xiw_query_egress((int)p->ifindex, p->tc_id);
+	if (there)
+		return there < 0 ? there : 0;
+	/* Not as if nothing were loaded: that would be no reason for whoever listens on all interfaces. */
+	snprintf(why, len, "xiw_egress is not attached to %s: unload, load, and start this again",
+		 p->ifname);
+	return -EUNATCH;
+}
+
+void xiw_port_free(struct xiw_port *p)
+{
+	for (uint32_t i = 0; p->queues && i < p->nqueues; i++) {
+		/* What is in the map may be another process's. */
+		if (p->queues[i].mapped)
+			bpf_map_delete_elem(p->table.xsks_fd, &i);
+		xiw_xsk_destroy(&p->queues[i].xsk);
+	}
+	xiw_table_close(&p->table);
+	free(p->queues);
+	free(p->by_flow);
+	free(p);
+}
+
+/* While another process has the queues, each connection would cost the time to find out: not so often. */
+static int refuse(struct xiw_engine *e, const struct xiw_port *p, int err, const char *why)
+{
+	snprintf(e->refused.ifname, sizeof(e->refused.ifname), "%s", p->ifname);
+	snprintf(e->refused.why, sizeof(e->refused.why), "%s", why);
+	e->refused.err = err;
+	e->refused.until_ms = e->now_ms + REFUSED_MS;
+	return err;
+}
+
+static bool was_refused(const struct xiw_engine *e, const char *ifname)
+{
+	return e->refused.err && !strcmp(e->refused.ifname, ifname);
+}
+
+static const char *xsk_cause(int err, bool jumbo)
+{
+	switch (err) {
+	case -EBUSY:
+		return "busy: another engine has it, of this process or another";
+	case -ENOBUFS:
+		return "CAP_IPC_LOCK is missing, or raise the memlock limit";
+	case -EPERM:
+		return "CAP_NET_RAW is missing";
+	case -EINVAL:
+		/* XDP_USE_SG is not known. */
+		return jumbo ? "an MTU above 1500 needs Linux 6.6 for it" : strerror(-err);
+	default:
+		return strerror(-err);
+	}
+}
+
+static int open_queues(struct xiw_engine *e, struct xiw_port *p, char *why, size_t len)
+{
+	/* 2 KiB frames hold an MTU of 1500; beyond that a packet takes several. */
+	bool jumbo = p->mtu > 1500, patient = !was_refused(e, p->ifname);
+
+	if (p->mtu > XIW_XSK_MTU_MAX) {
+		snprintf(why, len,
+			 "the MTU of %s is %u: a packet of more than %u octets does not fit",
+			 p->ifname, p->mtu, XIW_XSK_MTU_MAX);
+		return -EMSGSIZE;
+	}
+	p->queues = aligned_alloc(64, p->nqueues * sizeof(*p->queues));
+	if (!p->queues)
+		return -ENOMEM;
+	memset(p->queues, 0, p->nqueues * sizeof(*p->queues));
+	e->clock_lead = xiw_clock_lead();
+	for (uint32_t i = 0; i < p->nqueues; i++) {
+		struct xiw_rxq *q = &p->queues[i];
+		struct xiw_xsk_opts opts = { p->ifname, i, e->opts.frames, jumbo, patient };
+		int err = xiw_xsk_create(&q->xsk, &opts);
+
+		if (!err && bpf_map_update_elem(p->table.xsks_fd, &i, &q->xsk.fd, BPF_ANY))
+			err = -errno;
+		if (err) {
+			snprintf(why, len, "AF_XDP on %s queue %u: %s", p->ifname, i,
+				 xsk_cause(err, jumbo));
+			return refuse(e, p, err, why);
+		}
+		q->mapped = true;
+		q->port = p;
+		q->batch = jumbo ? XIW_BATCH / 4 : XIW_BATCH;
+		q->shared = &p->table.queues[i];
+		q->shared->beat_ns = q->shared->drained_ns = xiw_bpf_clock(e);
+	}
+	return 0;
+}
+
+static int open_pins(struct xiw_port *p, const struct xiw_pins *pins, char *why, size_t len)
+{
+	const char *dir = pins->dir;
+	int err = xiw_trust_dir(dir, why, len);
+
+	if (err && err != -ENOENT)
+		return err;
+	why[0] = '\0';
+	if (!err)
+		err = check_attached(p, dir, why, len);
+	if (!err)
+		err = xiw_table_open(&p->table, dir);
+	if (err == -EACCES)
+		err = -EPERM;
+	if (!err || why[0])
+		return err;
+	if (err == -ENOENT && xiw_query_xdp_named((int)p->ifindex, "xiw_ingress"))
+		snprintf(why, len,
+			 xiw_pins_hidden(pins->base)
+				 ? "the pins of %s cannot be seen in 'ip netns exec': use nsenter "
+				   "--net"
+				 : "the pins of %s are gone (xiwarp unload %s, and load)",
+			 p->ifname, p->ifname);
+	else if (err == -ENOENT)
+		snprintf(why, len, "xiwarp is not loaded on %s (xiwarp load %s)", p->ifname,
+			 p->ifname);
+	else if (err == -EPROTO)
+		snprintf(why, len, "another version of xiwarp is loaded on %s", p->ifname);
+	else
+		snprintf(why, len, "pins of %s: %s", p->ifname,
+			 err == -EPERM && !xiw_caps_have(CAP_DAC_OVERRIDE)
+				 ? "CAP_DAC_OVERRIDE is missing"
+				 : strerror(-err));
+	return err;
+}
+
+static int open_sockets(struct xiw_engine *e, char *why, size_t len)
+{
+	int err = xiw_sock_allowed();
+
+	if (err) {
+		snprintf(why, len, "TCP_REPAIR: %s",
+			 err == -EPERM ? "CAP_NET_ADMIN is missing" : strerror(-err));
+		return err;
+	}
+	if (e->injector.fd4 < 0)
+		err = xiw_injector_open(&e->injector);
+	if (err)
+		snprintf(why, len, "raw socket: %s",
+			 err == -EPERM ? "CAP_NET_RAW is missing" : strerror(-err));
+	return err;
+}
+
+static int port_open(struct xiw_engine *e, struct xiw_port *p, char *why, size_t len)
+{
+	struct xiw_pins pins;
+	int err;
+
+	xiw_table_none(&p->table);
+	p->ifindex = if_nametoindex(p->ifname);
+	query_interface(p);
+	err = xiw_pins_init(&pins, e->pin_dir, p->ifname);
+	if (!err)
+		err = open_pins(p, &pins, why, len);
+	if (!err)
+		err = xiw_fit(p->ifindex, p->ifname, why, len);
+	if (!err && !strcmp(p->ifname, "lo")) {
+		/* XDP would take what comes back there for the peer's. */
+		snprintf(why, len, "not on lo: segments for the socket are injected there");
+		err = -EOPNOTSUPP;
+	}
+	if (!err)
+		err = open_sockets(e, why, len);
+	if (err)
+		return err;
+	p->by_flow = calloc(XIW_MAX_FLOWS, sizeof(*p->by_flow));
+	if (!p->by_flow)
+		return -ENOMEM;
+	xiw_table_collect(&p->table);
+	xiw_collect_soon(e);
+	err = open_queues(e, p, why, len);
+	if (!err)
+		xiw_table_take_over(&p->table);
+	return err;
+}
+
+int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **port, char *why,
+		     size_t len)
+{
+	struct xiw_port *p;
+	int err;
+
+	for (p = e->ports; p; p = p->next) {
+		if (!strcmp(p->ifname, name)) {
+			*port = p;
+			return xiw_port_usable(p, why, len) ? 0 : -EMSGSIZE;
+		}
+	}
+	if (was_refused(e, name) && e->now_ms < e->refused.until_ms) {
+		snprintf(why, len, "%s", e->refused.why);
+		return e->refused.err;
+	}
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return -ENOMEM;
+	snprintf(p->ifname, sizeof(p->ifname), "%s", name);
+	err = port_open(e, p, why, len);
+	if (err) {
+		if (!why[0])
+			snprintf(why, len, "%s: %s", name, strerror(-err));
+		xiw_port_free(p);
+		/* Nothing is left open that this process may no longer be allowed to have. */
+		if (!e->ports && !e->retired)
+			xiw_injector_close(&e->injector);
+		return err;
+	}
+	e->refused.err = 0;
+	p->next = e->ports;
+	e->ports = p;
+	*port = p;
+	xiw_watch_begin(e);
+	for (uint32_t i = 0; i < p->nqueues; i++)
+		xiw_port_poll(e, &p->queues[i]);
+	return 0;
+}
+
+static void free_all(struct xiw_port **list)
+{
+	while (*list) {
+		struct xiw_port *p = *list;
+
+		*list = p->next;
+		xiw_port_free(p);
+	}
+}
+
+void xiw_ports_free(struct xiw_engine *e)
+{
+	free_all(&e->ports);
+	free_all(&e->retired);
+}
+
+/* Asks to be woken when frames come. One shot: while the engine is busy it is not told of each. */
+void xiw_port_poll(struct xiw_engine *e, struct xiw_rxq *q)
+{
+	if (q->polled)
+		return;
+	io_uring_prep_poll_add(xiw_sqe(e, q, XIW_OP_POLL_XSK), q->xsk.fd, POLLIN);
+	q->polled = true;
+}
+
+/* Tells the kernel that packets wait in the TX ring. */
+void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q)
+{
+	if (!q->xsk.kick || q->kicking)
+		return;
+	q->xsk.kick = false;
+	if (!xsk_ring_prod__needs_wakeup(&q->xsk.tx))
+		return;
+	io_uring_prep_send(xiw_sqe(e, q, XIW_OP_KICK_XSK), q->xsk.fd, NULL, 0, MSG_DONTWAIT);
+	q->kicking = true;
+}
+
+#define KICKS 8 /* each sends some 32 packets */
+
+/* True: some are still there, and the kernel is to be asked again. */
+static bool kick_now(struct xiw_xsk *x)
+{
+	if (!xsk_ring_prod__needs_wakeup(&x->tx))
+		return false;
+	return sendto(x->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 &&
+	       (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS);
+}
+
+/*
+ * The ACKs in the TX rings leave now, in the order in which they were built, and before anything that the kernel's TCP
+ * sends from here on. What the interface does not take now is left to the end of the turn.
+ */
+void xiw_acks_out(struct xiw_engine *e)
+{
+	for (struct xiw_port *p = e->ports; p; p = p->next)
+		for (uint32_t i = 0; i < p->nqueues; i++) {
+			struct xiw_xsk *x = &p->queues[i].xsk;
+
+			for (int tries = 0; x->kick && tries < KICKS; tries++)
+				x->kick = kick_now(x);
+		}
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "base/opts.h"
+#include "core/internal.h"
+
+/* Of the first release. */
+#define REGION_OPTS_FIRST 40
+
+XIW_OPTS_WHOLE(struct xiw_region_opts, access);
+
+/* From the kernel, for each STag: nothing is kept that could be told, or be the same in two processes. */
+int xiw_random(void *ctx, uint32_t *number)
+{
+	ssize_t n;
+
+	(void)ctx;
+	do
+		n = getrandom(number, sizeof(*number), 0);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : n == sizeof(*number) ? 0 : -EIO;
+}
+
+static int ddp_access(unsigned int access, uint32_t *rights)
+{
+	if (!access || access & ~(XIW_ACCESS_NONE | XIW_ACCESS_WRITE | XIW_ACCESS_READ))
+		return -EINVAL;
+	*rights = (access & XIW_ACCESS_WRITE ? XIW_DDP_REMOTE_WRITE : 0) |
+		  (access & XIW_ACCESS_READ ? XIW_DDP_REMOTE_READ : 0);
+	return 0;
+}
+
+int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
+			const struct xiw_region_opts *opts, struct xiw_region **region)
+{
+	struct xiw_ddp_region_opts o = {
+		.ptr = addr,
+		.len = len,
+		.stream = XIW_DDP_ANY_STREAM,
+		.access = XIW_DDP_REMOTE_WRITE,
+	};
+	struct xiw_region_opts ro;
+	struct xiw_region *r;
+	int err = xiw_opts_take(&ro, sizeof(ro), REGION_OPTS_FIRST, opts);
+
+	if (err)
+		return err;
+	o.base = ro.base_to;
+	o.pd = ro.pd;
+	if (ro.access && ddp_access(ro.access, &o.access))
+		return -EINVAL;
+	/* The number is another connection's in another engine. */
+	if (ro.conn && ro.conn->engine != engine)
+		return -EINVAL;
+	if (ro.conn)
+		o.stream = ro.conn->id;
+	if (ro.stag) {
+		o.fixed = true;
+		o.stag = *ro.stag;
+	}
+	r = malloc(sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->engine = engine;
+	err = xiw_ddp_region_register(&engine->regions, &o, &r->stag);
+	if (err) {
+		free(r);
+		return err;
+	}
+	r->serial = xiw_ddp_region_lookup(&engine->regions, r->stag)->serial;
+	r->at = &engine->own_regions;
+	r->next = engine->own_regions;
+	if (r->next)
+		r->next->at = &r->next;
+	engine->own_regions = r;
+	*region = r;
+	return 0;
+}
+
+/* A peer may have invalidated the STag (RFC 5040 section 5.3), and another region may have it by now. */
+static bool is_there(const struct xiw_region *r)
+{
+	const struct xiw_ddp_region *now =
+		r->engine ? xiw_ddp_region_lookup(&r->engine->regions, r->stag) : NULL;
+
+	return now && now->serial == r->serial;
+}
+
+uint32_t xiw_region_stag(const struct xiw_region *region)
+{
+	return region->stag;
+}
+
+int xiw_region_set_access(struct xiw_region *region, unsigned int access)
+{
+	uint32_t rights;
+
+	if (ddp_access(access, &rights))
+		return -EINVAL;
+	if (!is_there(region))
+		return -ENOENT;
+	return xiw_ddp_region_set_access(&region->engine->regions, region->stag, rights);
+}
+
+static void leave(struct xiw_region *r)
+{
+	*r->at = r->next;
+	if (r->next)
+		r->next->at = r->at;
+}
+
+void xiw_region_free(struct xiw_region *region)
+{
+	if (!region)
+		return;
+	if (is_there(region))
+		xiw_ddp_region_invalidate(&region->engine->regions, region->stag);
+	if (region->engine)
+		leave(region);
+	else
+		xiw_orphan_leave(&region->orphan);
+	free(region);
+}
+
+/* Nothing is read or written there any more; they stay the application's to free. */
+void xiw_regions_detach(struct xiw_engine *e)
+{
+	struct xiw_region *r;
+
+	while ((r = e->own_regions)) {
+		leave(r);
+		r->engine = NULL;
+		xiw_orphan_join(&r->orphan);
+	}
+}

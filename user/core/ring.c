@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The engine's io_uring: which thread runs it, requests on their way to it, and the buffers that it receives into.
+ *
+ * A ring with SINGLE_ISSUER serves one thread, that which enables it. It is made disabled, so that this is the
+ * one that runs the engine first, whoever made it. A robust mutex, held by that thread from then on, tells whose the
+ * ring is: also that its thread has ended, and that a child which fork() made is another.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "core/internal.h"
+
+static int io_register(int fd, unsigned int what)
+{
+	return syscall(__NR_io_uring_register, fd, what, NULL, 0) < 0 ? -errno : 0;
+}
+
+/* ---- whose it is --------------------------------------------------------------------------------- */
+
+static int make_runner(struct xiw_engine *e)
+{
+	pthread_mutexattr_t attr;
+	int err = pthread_mutexattr_init(&attr);
+
+	if (err)
+		return -err;
+	err = pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	if (!err)
+		err = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	if (!err)
+		err = pthread_mutex_init(&e->runner, &attr);
+	pthread_mutexattr_destroy(&attr);
+	return -err;
+}
+
+enum xiw_ring_owner xiw_ring_owner(struct xiw_engine *e)
+{
+	int err;
+
+	if (e->forked)
+		return XIW_RING_ANOTHERS;
+	if (!e->ring_ready)
+		return XIW_RING_NOBODYS;
+	err = pthread_mutex_trylock(&e->runner);
+	if (err == EOWNERDEAD) {
+		pthread_mutex_consistent(&e->runner);
+		e->ring_orphan = true;
+	} else if (err) {
+		return XIW_RING_ANOTHERS;
+	}
+	pthread_mutex_unlock(&e->runner);
+	return e->ring_enabled && !e->ring_orphan ? XIW_RING_MINE : XIW_RING_NOBODYS;
+}
+
+/* What the kernel has of an orphan's requests it ended with the thread; more it will not take. */
+int xiw_ring_run(struct xiw_engine *e)
+{
+	enum xiw_ring_owner owner = xiw_ring_owner(e);
+	int err;
+
+	if (owner == XIW_RING_MINE)
+		return 0;
+	if (owner == XIW_RING_ANOTHERS || e->ring_orphan)
+		return -EEXIST;
+	pthread_mutex_lock(&e->runner);
+	/* As io_uring_enable_rings(), which liburing.so has only from 2.4 on. */
+	err = io_register(e->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS);
+	if (err) {
+		pthread_mutex_unlock(&e->runner);
+		return err;
+	}
+	e->ring_enabled = true;
+	/* From here on it cannot go on in a child, where a mapping would keep it from ending with this process. */
+	io_uring_ring_dontfork(&e->ring);
+	madvise(e->bufs, XIW_BUFS * sizeof(struct io_uring_buf), MADV_DONTFORK);
+	madvise(e->buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE, MADV_DONTFORK);
+	return 0;
+}
+
+/* ---- requests ------------------------------------------------------------------------------------ */
+
+static void next_in_line(struct xiw_engine *e)
+{
+	struct io_uring_sqe *sqe;
+
+	while (e->line_n && (sqe = io_uring_get_sqe(&e->ring))) {
+		*sqe = e->line[e->line_head++];
+		e->line_n--;
+	}
+	if (e->line_n)
+		return;
+	xiw_budget_free(&e->budget, e->line, e->line_room * sizeof(*e->line));
+	e->line = NULL;
+	e->line_room = e->line_head = 0;
+}
+
+/* As many as the kernel takes. */
+static int submit_line(struct xiw_engine *e)
+{
+	int n = 1;
+
+	while (e->line_n && n > 0) {
+		next_in_line(e);
+		n = io_uring_submit(&e->ring);
+	}
+	return n;
+}
+
+int xiw_ring_submit(struct xiw_engine *e)
+{
+	int err;
+
+	if (!e->ring_enabled)
+		return 0;
+	err = submit_line(e);
+	return err < 0 ? err : io_uring_submit(&e->ring);
+}
+
+int xiw_ring_submit_and_get(struct xiw_engine *e)
+{
+	int err = submit_line(e);
+
+	return err < 0 ? err : io_uring_submit_and_get_events(&e->ring);
+}
+
+int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
+{
+	struct io_uring_cqe *cqe;
+	int err = submit_line(e);
+
+	return err < 0 ? err : io_uring_submit_and_wait_timeout(&e->ring, &cqe, 1, ts, NULL);
+}
+
+/*
+ * The submission queue is full and the kernel does not take it now: nobody has run the engine yet, this is not
+ * the thread that does, or there is no memory. The request waits in line, behind those that do already.
+ */
+static struct io_uring_sqe *stand_in_line(struct xiw_engine *e)
+{
+	uint32_t at = e->line_head + e->line_n;
+
+	if (at == e->line_room) {
+		uint32_t room = at ? 2 * at : XIW_SQ_ENTRIES;
+		struct io_uring_sqe *more = realloc(e->line, room * sizeof(*more));
+
+		if (!more) {
+			e->lost_event = true; /* heard of from xiw_engine_run() */
+			return &e->nowhere;
+		}
+		xiw_budget_force(&e->budget, (room - e->line_room) * sizeof(*more));
+		e->line = more;
+		e->line_room = room;
+	}
+	e->line_n++;
+	return &e->line[at];
+}
+
+struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op)
+{
+	struct io_uring_sqe *sqe = e->line_n ? NULL : io_uring_get_sqe(&e->ring);
+
+	if (!sqe && e->ring_enabled && xiw_ring_submit(e) >= 0 && !e->line_n)
+		sqe = io_uring_get_sqe(&e->ring);
+	if (!sqe)
+		sqe = stand_in_line(e);
+	/* The io_uring_prep_*() that follows leaves user_data alone since liburing 2.2. */
+	memset(sqe, 0, sizeof(*sqe));
+	sqe->user_data = (uintptr_t)object | op;
+	return sqe;
+}
+
+/* ---- provided buffers ---------------------------------------------------------------------------- */
+
+static void buf_add(struct xiw_engine *e, uint16_t bid)
+{
+	io_uring_buf_ring_add(e->bufs, e->buf_area + (size_t)bid * XIW_BUF_SIZE, XIW_BUF_SIZE, bid,
+			      io_uring_buf_ring_mask(XIW_BUFS), 0);
+	io_uring_buf_ring_advance(e->bufs, 1);
+}
+
+void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
+{
+	buf_add(e, bid);
+	e->bufs_out--;
+}
+
+/* Shared: a child that fork() made and that runs the engine writes where the kernel looks, not to its own copy. */
+static int make_bufs(struct xiw_engine *e)
+{
+	size_t ring_len = XIW_BUFS * sizeof(struct io_uring_buf);
+	struct io_uring_buf_reg reg = { .ring_entries = XIW_BUFS, .bgid = XIW_BUF_GROUP };
+
+	e->bufs = mmap(NULL, ring_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (e->bufs == MAP_FAILED) {
+		e->bufs = NULL;
+		return -ENOMEM;
+	}
+	e->buf_area = mmap(NULL, (size_t)XIW_BUFS * XIW_BUF_SIZE, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (e->buf_area == MAP_FAILED) {
+		e->buf_area = NULL;
+		return -ENOMEM;
+	}
+	reg.ring_addr = (uintptr_t)e->bufs;
+
+	int err = io_uring_register_buf_ring(&e->ring, &reg, 0);
+
+	if (err)
+		return err;
+	io_uring_buf_ring_init(e->bufs);
+	for (uint16_t i = 0; i < XIW_BUFS; i++)
+		buf_add(e, i);
+	return 0;
+}
+
+/* ---- the beginning and the end ------------------------------------------------------------------- */
+
+int xiw_ring_create(struct xiw_engine *e)
+{
+	struct io_uring_params p = {
+		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_R_DISABLED |
+			 IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE |
+			 IORING_SETUP_TASKRUN_FLAG,
+		.cq_entries = 4096,
+	};
+	int err = make_runner(e);
+
+	if (err)
+		return err;
+	err = io_uring_queue_init_params(XIW_SQ_ENTRIES, &e->ring, &p);
+	if (err) {
+		pthread_mutex_destroy(&e->runner);
+		return err;
+	}
+	e->ring_ready = true;
+	return make_bufs(e);
+}
+
+void xiw_ring_free(struct xiw_engine *e)
+{
+	if (!e->ring_ready)
+		return;
+	io_uring_queue_exit(&e->ring);
+	if (e->ring_enabled && !e->ring_orphan)
+		pthread_mutex_unlock(&e->runner);
+	pthread_mutex_destroy(&e->runner);
+	if (e->bufs)
+		munmap(e->bufs, XIW_BUFS * sizeof(struct io_uring_buf));
+	if (e->buf_area)
+		munmap(e->buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE);
+	free(e->line);
+}
+
+/*
+ * Is this the descriptor of an io_uring? Only such a file gets as far as having the request looked at. It may be one
+ * that serves another thread, or that is still disabled.
+ */
+bool xiw_ring_is_one(int fd)
+{
+	int err = fd < 0 ? -EBADF : io_register(fd, IORING_REGISTER_PROBE);
+
+	return err != -EBADF && err != -EOPNOTSUPP;
+}

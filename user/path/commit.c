@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The end of a batch on the direct path: commit, then acknowledge; and when the ACKs have left, tell the kernel's socket
+ * what the peer acknowledged.
+ */
+#include <string.h>
+
+#include "core/internal.h"
+#include "tcp/csum.h"
+
+static uint8_t hops(const struct xiw_conn *c)
+{
+	uint32_t seen = xiw_flow_get(&c->flow->out_hops);
+
+	return seen ? (uint8_t)seen : 64;
+}
+
+static uint8_t *ack_header4(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
+{
+	uint16_t sum;
+
+	memset(out, 0, XIW_IP4_MIN);
+	out[XIW_IP4_OFF_VER_IHL] = 0x45;
+	out[XIW_IP4_OFF_TOS] = (uint8_t)(xiw_flow_get(&c->flow->out_class) >> 20);
+	xiw_wire_put16(out + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + tcp_len));
+	xiw_wire_put16(out + XIW_IP4_OFF_FRAG, XIW_IP4_DF);
+	out[XIW_IP4_OFF_TTL] = hops(c);
+	out[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
+	memcpy(out + XIW_IP4_OFF_SRC, c->local_ip, 4);
+	memcpy(out + XIW_IP4_OFF_DST, c->remote_ip, 4);
+	sum = (uint16_t)~xiw_csum_fold(xiw_csum_partial(out, XIW_IP4_MIN));
+	memcpy(out + XIW_IP4_OFF_CSUM, &sum, 2);
+	return out + XIW_IP4_MIN;
+}
+
+/*
+ * The frame around an ACK, from the one that came in: addresses change sides. In class, life and label it is like the
+ * socket's own packets, of which xiw_egress has seen some: no stretch begins before.
+ */
+static uint8_t *ack_headers(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
+{
+	memcpy(out, c->l2, c->l2_len);
+	memcpy(out + XIW_ETH_OFF_DST, c->l2 + XIW_ETH_OFF_SRC, XIW_ETH_ADDR_LEN);
+	memcpy(out + XIW_ETH_OFF_SRC, c->l2 + XIW_ETH_OFF_DST, XIW_ETH_ADDR_LEN);
+	out += c->l2_len;
+	if (c->ip_version == 4)
+		return ack_header4(c, out, tcp_len);
+	memset(out, 0, XIW_IP6_LEN);
+	xiw_wire_put32(out, 6u << 28 | xiw_flow_get(&c->flow->out_class));
+	xiw_wire_put16(out + XIW_IP6_OFF_LEN, (uint16_t)tcp_len);
+	out[XIW_IP6_OFF_NEXT] = XIW_IP_PROTO_TCP;
+	out[XIW_IP6_OFF_HOPS] = hops(c);
+	memcpy(out + XIW_IP6_OFF_SRC, c->local_ip, 16);
+	memcpy(out + XIW_IP6_OFF_DST, c->remote_ip, 16);
+	return out + XIW_IP6_LEN;
+}
+
+static void send_ack(struct xiw_conn *c)
+{
+	uint8_t *frame = c->l2_len ? xiw_xsk_tx_room(&c->rxq->xsk) : NULL, *tcp;
+	uint8_t header[XIW_TCP_MAX];
+	int len;
+
+	/* Still owed; the next turn asks again. Nobody knows where to before a segment was acceptable. */
+	if (!frame)
+		return;
+	/* What left with the kernel's segments meanwhile: every one says as much as it can, and rounds up. */
+	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
+	len = xiw_tcp_rx_build_ack(&c->tcp, xiw_sock_tsval(&c->sock, c->engine->now_ns), header,
+				   sizeof(header));
+	if (len < 0)
+		return;
+	tcp = ack_headers(c, frame, (uint32_t)len);
+	memcpy(tcp, header, (size_t)len);
+	if (c->ip_version == 4)
+		xiw_tcp_csum_fill4(tcp, (size_t)len, c->local_ip, c->remote_ip);
+	else
+		xiw_tcp_csum_fill6(tcp, (size_t)len, c->local_ip, c->remote_ip);
+	/* Before it is promised: what the kernel sends next must not promise less. */
+	xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
+	xiw_xsk_send(&c->rxq->xsk, frame, (uint32_t)(tcp + len - frame));
+	c->acks_sent++;
+}
+
+/*
+ * The connection's account in its slot, for other processes to read: all that the engine counts, whichever path it was
+ * on. Nobody else writes any of it; whoever counts something marks the connection dirty, and the turn comes here.
+ */
+void xiw_account(const struct xiw_conn *c)
+{
+	struct xiw_flow *f = c->flow;
+
+	if (!f)
+		return;
+	f->placed_direct = c->stream_direct;
+	f->placed_kernel = c->stream_kernel;
+	f->fpdus = c->fpdus;
+	f->crc_errors = c->crc_errors;
+	f->injected = c->injections;
+	f->acks_sent = c->acks_sent;
+	f->armed = c->armed;
+	f->segs_dropped = c->segs_dropped;
+}
+
+/* What egress has to know of the connection. */
+static void publish(struct xiw_conn *c)
+{
+	struct xiw_flow *f = c->flow;
+
+	__atomic_store_n(&f->ts_recent, c->tcp.ts_recent, __ATOMIC_RELAXED);
+	if (c->tcp.flags & XIW_TCP_RX_ECN_SEEN)
+		xiw_flow_note_ece(f, c->tcp.flags & XIW_TCP_RX_ECE);
+}
+
+/*
+ * Commit, then acknowledge: never the other way round. The peer may forget what is acknowledged, so by
+ * then the owner word must say that it is ours.
+ */
+void xiw_direct_settle(struct xiw_conn *c)
+{
+	uint32_t rcv_nxt = c->tcp.rcv_nxt;
+	const bool moved = rcv_nxt != c->committed;
+
+	if (!c->direct)
+		return;
+	/* Frames of this batch were looked at, and the owner word will not tell. */
+	if (c->batch == c->engine->batch && (!moved || c->draining || c->leaving))
+		xiw_looked(c);
+	if (c->draining || c->leaving)
+		return;
+	if (moved) {
+		if (!xiw_flow_commit(c->flow, c->epoch, c->committed, rcv_nxt)) {
+			xiw_looked(c);
+			xiw_ownership_lost(c);
+			return;
+		}
+		c->committed = rcv_nxt;
+		if (!c->port->has_carried)
+			c->port->has_carried = true;
+	} else if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->epoch) {
+		/* Nothing to commit, but a delayed ACK would be of the past, its window too. */
+		xiw_ownership_lost(c);
+		return;
+	}
+	publish(c);
+	while (xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, true)) {
+		uint64_t before = c->acks_sent;
+
+		send_ack(c);
+		if (c->acks_sent == before)
+			break;
+	}
+	if (moved && c->vouch_ms <= c->engine->now_ms)
+		xiw_conn_vouch(c);
+	c->ack_ms = xiw_tcp_rx_deadline(&c->tcp);
+	xiw_timer(c);
+}
+
+/* What the peer said of our own data. The kernel may send when it learns of it: behind the ACKs of the batch. */
+void xiw_direct_news(struct xiw_conn *c)
+{
+	if (c->direct && !c->draining && !c->leaving && c->tcp.inject_needed)
+		xiw_inject_news(c);
+}

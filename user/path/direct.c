@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The direct path: frames from AF_XDP through the fast-path TCP receiver to placement, then one commit
+ * and at most a few acknowledgements per batch and connection.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "core/internal.h"
+#include "tcp/csum.h"
+
+#define PAWS_SLACK (1u << 12) /* ticks of the peer's timestamp clock */
+#define PAWS_AGE (1u << 24)
+#define CRC_TRIES 8 /* bad CRCs at one place before it is no accident: MPA error 2 */
+
+/* Sanity of what XDP wrote: it is ours, but it is also an index and offsets. */
+static const struct xiw_meta *meta_of(const struct xiw_packet *p)
+{
+	const struct xiw_meta *meta = (const void *)(p->frag[0].base - sizeof(*meta));
+
+	if (meta->version != XIW_ABI_VERSION || meta->flow >= XIW_MAX_FLOWS ||
+	    meta->l3_off < XIW_ETH_LEN || meta->l3_off > sizeof(((struct xiw_conn *)0)->l2) ||
+	    meta->l4_off < meta->l3_off + XIW_IP4_MIN ||
+	    meta->payload_off < meta->l4_off + XIW_TCP_MIN || meta->payload_off > p->frag[0].len ||
+	    (uint32_t)meta->payload_off + meta->payload_len > p->len)
+		return NULL;
+	return meta;
+}
+
+/*
+ * The socket has been read up to the start of the stretch: the fast-path receiver takes over. False if that
+ * place is none, or the connection cannot be direct any more; then it has fallen back.
+ */
+static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta,
+		  const struct xiw_tcp_seg *seg)
+{
+	const uint8_t *tcp = p->frag[0].base + meta->l4_off;
+	struct xiw_flow *f = c->flow;
+	uint32_t snd_nxt = xiw_flow_get(&f->snd_nxt), right;
+	struct xiw_tcp_rx_conf conf = {
+		.sport = xiw_wire_get16(tcp + XIW_TCP_OFF_DPORT),
+		.dport = xiw_wire_get16(tcp + XIW_TCP_OFF_SPORT),
+		.rcv_nxt = c->committed,
+		.last_ack_sent = c->committed,
+		.window = c->window,
+		.buffer = c->window,
+		/* The kernel followed acknowledgements until now: start low, the first one is news. */
+		.snd_una = snd_nxt - (1u << 16),
+		.snd_nxt = snd_nxt,
+		.peer_wnd = 0xffff,
+		.mss = c->sock.rcv_mss,
+		.rcv_wscale = c->sock.rcv_wscale,
+		.snd_wscale = c->sock.snd_wscale,
+		.ts_ok = c->sock.timestamps,
+		.sack_ok = c->sock.sack,
+		.ecn_ok = c->sock.ecn,
+		.ece = __atomic_load_n(&f->ece, __ATOMIC_RELAXED) == XIW_ECE_ON,
+		.now_ms = c->engine->now_ms,
+		.max_keep = c->engine->opts.frames / 4,
+	};
+
+	enum xiw_reason why = c->rx_dead			? XIW_WHY_ERROR
+			      : xiw_mpa_stream_pending(&c->mpa) ? XIW_WHY_BOUNDARY
+								: XIW_WHY_NONE;
+
+	/*
+	 * The CPU that began the stretch looks at kernel_high after its swap, but may stand still before it
+	 * does. Whoever gave the kernel octets beyond S under ARMED raised kernel_high before the swap.
+	 */
+	if (!why && __atomic_load_n(&f->kernel_high, __ATOMIC_ACQUIRE) != c->committed)
+		why = XIW_WHY_RACE;
+	if (why) {
+		xiw_fall_back(c, why, NULL);
+		return false;
+	}
+	/* So that at a fall-back the kernel takes all that the engine has offered by then. */
+	right = xiw_seq_max(c->committed + c->window, xiw_flow_get(&f->direct_edge));
+	if (xiw_seq_before(xiw_flow_get(&f->kernel_edge), right) &&
+	    !xiw_sock_open_window(c->fd, right - c->committed))
+		xiw_flow_raise(&f->kernel_edge, right);
+	conf.right_edge = xiw_seq_max(xiw_flow_get(&f->kernel_edge), right);
+	/*
+	 * What XDP saw last counts for nothing: no checksum was looked at, and one damaged TSval would have PAWS drop
+	 * all that follows. An old duplicate is older than the last stretch's newest, but not by an age (RFC 7323
+	 * section 5.5).
+	 */
+	conf.ts_recent = seg->tsval;
+	if (c->tcp.flags & XIW_TCP_RX_TS && c->tcp.ts_recent - seg->tsval - PAWS_SLACK < PAWS_AGE)
+		conf.ts_recent = c->tcp.ts_recent;
+	for (unsigned int i = 0; i < XIW_TCP_DROP_MAX; i++)
+		c->drops[i] += c->tcp.drops[i];
+	c->challenges_withheld += c->tcp.challenges_withheld;
+	xiw_tcp_rx_init(&c->tcp, &conf);
+	c->draining = false;
+	return true;
+}
+
+/* A frame of an epoch that the connection does not know: has XDP begun a stretch? */
+static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
+{
+	uint64_t owner = xiw_flow_owner(c->flow);
+
+	if (c->direct && xiw_owner_epoch(owner) != c->epoch)
+		xiw_ownership_lost(c);
+	if (xiw_owner_path(owner) != XIW_PATH_DIRECT || xiw_owner_epoch(owner) != meta->epoch)
+		return false;
+	if (c->direct)
+		return true;
+	c->epoch = meta->epoch;
+	c->committed = xiw_owner_value(owner);
+	c->direct = c->draining = true;
+	c->early = NULL;
+	c->early_end = &c->early;
+	c->went_direct++;
+	xiw_progress_begin(c);
+	return true;
+}
+
+/*
+ * What became of our sending half, which is the kernel's socket: what it has sent, and the window it has promised.
+ * After the frames were fetched, so that nothing in them is ahead of it.
+ */
+static void sending_half(struct xiw_conn *c)
+{
+	uint64_t control = __atomic_load_n(&c->flow->control_segs, __ATOMIC_RELAXED);
+
+	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
+	xiw_tcp_rx_set_snd(&c->tcp, xiw_flow_get(&c->flow->snd_nxt));
+	if (c->flow->resent != c->stuck.resent)
+		xiw_progress_resent(c, c->flow->resent);
+	if (control == c->control_seen)
+		return;
+	c->control_seen = control;
+	xiw_tcp_rx_acked_elsewhere(&c->tcp);
+}
+
+/* Is the frame of the stretch that is under way? Then the connection is ready for it. */
+static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta *meta)
+{
+	/* Once per batch is enough; the commit is the judge. */
+	if (c->direct && c->batch == c->engine->batch && c->epoch == meta->epoch)
+		return true;
+	if (!begin(c, meta))
+		return false;
+	c->batch = c->engine->batch;
+	c->rxq = q;
+	c->relink = true;
+	if (!c->draining)
+		sending_half(c);
+	xiw_dirty(c);
+	return true;
+}
+
+/*
+ * Has the sender left the sum to hardware, which a virtual wire has not? Then the field holds the pseudo header's, and
+ * the segment has never been outside of this host's memory.
+ */
+static bool checksum_unfinished(const struct xiw_csum *pseudo, const uint8_t *tcp)
+{
+	uint16_t field, sum = xiw_csum_fold(pseudo->sum);
+
+	memcpy(&field, tcp + XIW_TCP_OFF_CSUM, sizeof(field));
+	return field == sum;
+}
+
+static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
+			  const struct xiw_meta *meta)
+{
+	uint32_t len = (uint32_t)meta->payload_off - meta->l4_off + meta->payload_len, run;
+	const uint8_t *ip = p->frag[0].base + meta->l3_off;
+	struct xiw_csum sum = {};
+
+	if (c->ip_version == 4)
+		xiw_csum_pseudo4(&sum, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, len);
+	else
+		xiw_csum_pseudo6(&sum, ip + XIW_IP6_OFF_SRC, ip + XIW_IP6_OFF_DST, len);
+	if (c->port->virtual_wire && checksum_unfinished(&sum, p->frag[0].base + meta->l4_off))
+		return true;
+	for (unsigned int i = 0; i < p->frags && len; i++) {
+		uint32_t off = i ? 0 : meta->l4_off;
+
+		run = (uint32_t)p->frag[i].len - off;
+		if (run > len)
+			run = len;
+		xiw_csum_add(&sum, p->frag[i].base + off, run);
+		len -= run;
+	}
+	return xiw_csum_good(&sum);
+}
+
+/* A wrong CRC: the segment is as good as lost, and TCP sends it again (RFC 5044 section 8). */
+static void bad_crc(struct xiw_conn *c)
+{
+	c->crc_errors++;
+	if (c->crc_tries && c->crc_seq == c->tcp.rcv_nxt) {
+		if (++c->crc_tries >= CRC_TRIES)
+			xiw_conn_stream_error(c, XIW_MPA_ERR_CRC, 0);
+	} else {
+		c->crc_seq = c->tcp.rcv_nxt;
+		c->crc_tries = 1;
+	}
+	/* Not this one, but its next repetition is the socket's: there one wrong CRC ends the stream. */
+	xiw_no_progress(c, XIW_WHY_CRC, NULL);
+}
+
+/* Where a walk over the FPDUs of a segment ended, and why. */
+struct walk {
+	uint32_t done;		    /* octets of whole FPDUs that were accepted */
+	uint32_t need;		    /* length of the one that is not whole */
+	enum xiw_mpa_status status; /* of the last one */
+	int err;		    /* of xiw_fpdu_accept() */
+};
+
+/* Walks the FPDUs from the in-order point on. `k`: the segment was kept, and may be placed in part. */
+static struct walk walk(struct xiw_conn *c, const struct xiw_vec *v, unsigned int n, uint32_t len,
+			const struct xiw_kept *k)
+{
+	struct walk w = {};
+	struct xiw_fpdu f = {};
+
+	while (w.done < len) {
+		uint32_t seq = c->tcp.rcv_nxt + w.done;
+		unsigned int how = XIW_FPDU_DIRECT;
+
+		w.status = xiw_mpa_parse(&c->mpa.rx, v, n, w.done, &f);
+		if (w.status != XIW_MPA_OK)
+			break;
+		if (w.done + f.wire_len == len)
+			how |= XIW_FPDU_BOUNDED;
+		if (k && k->generation == c->engine->regions.generation &&
+		    !xiw_seq_before(seq, k->placed_from) &&
+		    !xiw_seq_after(seq + f.wire_len, k->placed_to))
+			how |= XIW_FPDU_PLACED;
+		w.err = xiw_fpdu_accept(c, &f, v, n, how);
+		if (w.err)
+			break;
+		w.done += f.wire_len;
+		xiw_mpa_rx_advance(&c->mpa.rx, f.wire_len);
+	}
+	w.need = f.wire_len;
+	if (w.status == XIW_MPA_BAD_MARKER && c->crc && !xiw_mpa_verify(&f, v, n))
+		w.err = -EBADMSG; /* damaged, not misplaced: error 3 wants a valid CRC (section 8) */
+	return w;
+}
+
+/* A segment in order: its FPDUs, and what to do where they end. */
+static void take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
+		 const struct xiw_kept *k)
+{
+	struct xiw_vec v[XIW_XSK_FRAGS_MAX];
+	unsigned int n = xiw_payload(s->packet, s->meta, t->off, t->len, v);
+	struct walk w = walk(c, v, n, t->len, k);
+
+	if (w.done) {
+		c->stream_direct += w.done;
+		c->crc_tries = 0;
+		xiw_tcp_rx_advance(&c->tcp, w.done);
+	}
+	if (w.err == -EBADMSG)
+		bad_crc(c);
+	else if (w.status == XIW_MPA_BAD_MARKER || w.status == XIW_MPA_BAD_LENGTH)
+		xiw_conn_stream_error(c, XIW_MPA_ERR_MARKER, 0);
+	else if (w.status == XIW_MPA_MORE && !c->rx_dead)
+		xiw_fall_back(c, w.need > c->tcp.mss ? XIW_WHY_TOO_LARGE : XIW_WHY_MISALIGNED, s);
+}
+
+/*
+ * Half of the frames may be kept; the other half always goes round, so that what fills a gap finds one. Who has
+ * as many as are left gets no more: alone a connection gets half of them, with n others each about one part in
+ * n + 2, and there are always some for the next.
+ */
+static struct xiw_kept *keep_packet(struct xiw_conn *c, const struct xiw_segment *s)
+{
+	struct xiw_engine *e = c->engine;
+	uint32_t left = e->opts.frames / 2 - e->kept_frames;
+	struct xiw_kept *k = e->kept_free;
+
+	if (!k || s->packet->frags > left || c->kept_frames >= left)
+		return NULL;
+	e->kept_free = k->next_free;
+	k->conn = c;
+	k->frames = s->packet->frags;
+	e->kept_frames += k->frames;
+	c->kept_frames += k->frames;
+	k->packet = *s->packet;
+	k->meta = *s->meta;
+	k->rxq = c->rxq;
+	return k;
+}
+
+/* Counted no longer: it is about to be taken, or kept anew. */
+static void uncount(struct xiw_kept *k)
+{
+	k->conn->engine->kept_frames -= k->frames;
+	k->conn->kept_frames -= k->frames;
+	k->frames = 0;
+}
+
+void xiw_kept_free(struct xiw_engine *e, struct xiw_kept *k)
+{
+	uncount(k);
+	xiw_xsk_release(&k->rxq->xsk, k->packet.addr, k->packet.frags);
+	k->next_free = e->kept_free;
+	e->kept_free = k;
+}
+
+/* What was kept may be in order now. */
+static void drain_kept(struct xiw_conn *c)
+{
+	struct xiw_tcp_take t;
+	struct xiw_kept *k;
+
+	while (c->direct && !c->rx_dead && (k = (struct xiw_kept *)xiw_tcp_rx_next(&c->tcp))) {
+		struct xiw_segment s = { &k->packet, &k->meta };
+
+		switch (xiw_tcp_rx_turn(&c->tcp, &k->node, &t)) {
+		case XIW_TCP_TAKE:
+			take(c, &s, &t, k);
+			break;
+		case XIW_TCP_CONTROL:
+			xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_WHY_FIN : XIW_WHY_URGENT, &s);
+			break;
+		default:
+			break;
+		}
+		xiw_kept_free(c->engine, k);
+	}
+}
+
+/*
+ * Where ACKs go: back to where the frame came from, the first one of a batch. Only what the TCP receiver finds acceptable says so, and never what
+ * anybody can send who knows the addresses.
+ */
+static void note_link(struct xiw_conn *c, const struct xiw_segment *s)
+{
+	if (!c->relink)
+		return;
+	c->relink = false;
+	c->l2_len = (uint8_t)s->meta->l3_off;
+	memcpy(c->l2, s->packet->frag[0].base, c->l2_len);
+}
+
+/* Does the stream wait for octets of the segment? */
+static bool awaited(const struct xiw_conn *c, uint32_t seq, uint32_t end)
+{
+	uint32_t at = xiw_stream_at(c);
+
+	return !xiw_seq_after(seq, at) && xiw_seq_after(end, at);
+}
+
+/*
+ * Will it, unless it is acknowledged? The stream waits for its octets, or the acknowledgement of them was lost: nobody
+ * waits for them then, but the peer sends nothing else.
+ */
+static bool comes_again(const struct xiw_conn *c, uint32_t seq)
+{
+	/* No further back than any window reaches: what was acknowledged before is not sent again. */
+	return xiw_stream_at(c) - seq <= 0xffffu << c->sock.rcv_wscale;
+}
+
+static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
+{
+	uint32_t end = seg->seq + s->meta->payload_len + !!(seg->flags & XIW_TCP_FIN);
+
+	if (awaited(c, seg->seq, end))
+		xiw_no_progress(c, XIW_WHY_REFUSED, s);
+	else if (s->meta->payload_len && !xiw_seq_after(end, c->tcp.rcv_nxt))
+		xiw_not_heard(c, s, seg->seq, end); /* the socket acknowledges it again */
+}
+
+/* Returns true if the packet's frames are kept. */
+static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
+{
+	struct xiw_tcp_take t;
+	struct xiw_kept *k;
+	bool kept = false;
+
+	switch (xiw_tcp_rx_segment(&c->tcp, seg, c->engine->now_ms, &t)) {
+	case XIW_TCP_TAKE:
+		note_link(c, s);
+		take(c, s, &t, NULL);
+		if (c->tcp.keep_head)
+			drain_kept(c);
+		break;
+	case XIW_TCP_KEEP:
+		note_link(c, s);
+		k = keep_packet(c, s);
+		if (k && !xiw_early_place(c, k)) {
+			/* Not acknowledged selectively either, so that it is sent again. */
+			k->packet.frags = 0;
+			xiw_kept_free(c->engine, k);
+			c->crc_errors++;
+			break;
+		}
+		if (k)
+			xiw_tcp_keep_set(&k->node, &t);
+		kept = xiw_tcp_rx_keep(&c->tcp, k ? &k->node : NULL) == XIW_TCP_KEEP;
+		if (!kept)
+			xiw_segment_dropped(c);
+		if (k && !kept) {
+			k->packet.frags = 0; /* the caller's again */
+			xiw_kept_free(c->engine, k);
+		}
+		break;
+	case XIW_TCP_CONTROL:
+		xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_WHY_FIN : XIW_WHY_URGENT, s);
+		break;
+	case XIW_TCP_DROP:
+		xiw_segment_dropped(c);
+		refused(c, s, seg);
+		break;
+	}
+	/* A duplicate ACK says what a later one cannot: it does not wait for the end of the batch. */
+	if (c->direct && xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, false))
+		xiw_direct_settle(c);
+	return kept;
+}
+
+/*
+ * What the kernel's IP would have looked at: a link-layer group address (RFC 1122 section 4.2.3.10), a VLAN, which
+ * is another link, and IPv4's checksum (section 3.2.1.2).
+ */
+static bool link_good(const struct xiw_packet *p, const struct xiw_meta *meta)
+{
+	const uint8_t *frame = p->frag[0].base, *ip = frame + meta->l3_off;
+
+	if (frame[XIW_ETH_OFF_DST] & 1)
+		return false;
+	for (uint32_t tag = XIW_ETH_LEN; tag < meta->l3_off; tag += XIW_VLAN_LEN)
+		if (xiw_wire_get16(frame + tag) & XIW_VLAN_ID)
+			return false;
+	return ip[0] >> 4 != 4 || xiw_csum_fold(xiw_csum_partial(ip, xiw_ip4_hlen(ip))) == 0xffff;
+}
+
+/* Headers and checksum. XIW_WHY_NONE, or why TCP does not look at the segment. */
+static enum xiw_reason read_segment(struct xiw_conn *c, const struct xiw_packet *p,
+				    const struct xiw_meta *meta, struct xiw_tcp_seg *seg)
+{
+	const uint8_t *ip = p->frag[0].base + meta->l3_off;
+	int hlen = xiw_tcp_parse(p->frag[0].base + meta->l4_off, p->frag[0].len - meta->l4_off,
+				 (size_t)meta->payload_off - meta->l4_off + meta->payload_len, seg);
+
+	if (hlen != meta->payload_off - meta->l4_off)
+		return XIW_WHY_REFUSED;
+	if (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta))
+		return XIW_WHY_CHECKSUM;
+	seg->ecn = c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
+	return XIW_WHY_NONE;
+}
+
+/* The socket may think better of its headers, and of its checksum if hardware has looked at that: next time. */
+static void damaged(struct xiw_conn *c, const struct xiw_segment *s, enum xiw_reason why)
+{
+	uint32_t seq = xiw_segment_seq(s->packet, s->meta);
+
+	xiw_segment_dropped(c);
+	if (comes_again(c, seq))
+		xiw_no_progress(c, why, NULL);
+}
+
+/*
+ * A segment that comes before the socket was read up to the start of the stretch. Those from there on wait.
+ * Those from before it are the socket's: XDP has passed such octets, but the kernel may have dropped them,
+ * and the peer now sends them again.
+ */
+static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
+			    const struct xiw_tcp_seg *seg)
+{
+	struct xiw_kept *k;
+
+	if (xiw_seq_before(seg->seq, c->committed)) {
+		xiw_inject_old(c, s);
+		c->stuck.waits_ms = 0; /* the socket may go on now */
+		if (comes_again(c, seg->seq))
+			xiw_no_progress(c, XIW_WHY_INJECT, NULL);
+		return false;
+	}
+	if (seg->seq == c->committed && xiw_waits_too_long(c, s))
+		return false;
+	/* Nobody was offered more than this. */
+	k = xiw_flow_within_window(c->flow, seg->seq) ? keep_packet(c, s) : NULL;
+	if (!k) {
+		xiw_segment_dropped(c);
+		return false;
+	}
+	k->next_free = NULL;
+	*c->early_end = k;
+	c->early_end = &k->next_free;
+	return true;
+}
+
+/* Returns true if the packet's frames are kept. */
+static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
+{
+	const struct xiw_meta *meta = meta_of(p);
+	struct xiw_conn *c = meta ? q->port->by_flow[meta->flow] : NULL;
+	struct xiw_segment s = { p, meta };
+	struct xiw_tcp_seg seg = {};
+	enum xiw_reason why;
+
+	if (!c)
+		return false;
+	/* In error nothing more is placed or delivered; TCP sends it again, to the socket. */
+	if (!link_good(p, meta) || (c->rx_dead && !c->leaving)) {
+		xiw_segment_dropped(c);
+		xiw_looked(c);
+		return false;
+	}
+	why = read_segment(c, p, meta, &seg);
+	if (!current(c, q, meta)) {
+		xiw_looked(c);
+		if (why)
+			xiw_segment_dropped(c);
+		else
+			xiw_stale_segment(c, p, meta);
+		return false;
+	}
+	if (why) {
+		damaged(c, &s, why);
+		return false;
+	}
+	if (c->leaving) {
+		xiw_inject_late(c, &s);
+		return false;
+	}
+	if (c->draining) {
+		if (c->early || c->stream_nxt != c->committed)
+			return wait_for_socket(c, &s, &seg);
+		if (!enter(c, p, meta, &seg)) {
+			if (c->leaving)
+				xiw_inject_late(c, &s);
+			else
+				xiw_stale_segment(c, p, meta);
+			return false;
+		}
+	}
+	return segment(c, &s, &seg);
+}
+
+/* The socket has given octets: if they reach the start of the stretch, the frames that waited have their turn. */
+void xiw_direct_drained(struct xiw_conn *c)
+{
+	struct xiw_kept *k;
+
+	if (!c->draining || c->leaving)
+		return;
+	/* XDP may have taken the stream back, and no frame will tell. */
+	if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->epoch) {
+		xiw_ownership_lost(c);
+		return;
+	}
+	if (c->stream_nxt != c->committed)
+		return;
+	/* A fall-back on the way takes the rest of the list with it, and so does the one after an error. */
+	while (!c->rx_dead && (k = c->early)) {
+		struct xiw_segment s = { &k->packet, &k->meta };
+		struct xiw_tcp_seg seg = {};
+
+		read_segment(c, s.packet, s.meta, &seg);
+		if (c->draining && !enter(c, s.packet, s.meta, &seg))
+			return;
+		c->early = k->next_free;
+		c->rxq = k->rxq;
+		uncount(k);
+		/* If it is kept again, out of order, the frames have moved to another node. */
+		if (segment(c, &s, &seg))
+			k->packet.frags = 0;
+		xiw_kept_free(c->engine, k);
+	}
+}
+
+unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
+{
+	unsigned int n, i;
+
+	n = xiw_xsk_receive(&q->xsk, e->packets, q->batch);
+	e->batch++;
+	if (n && !q->port->frames_come)
+		q->port->frames_come = true;
+	for (i = 0; i < n; i++)
+		if (!packet(q, &e->packets[i]))
+			xiw_xsk_release(&q->xsk, e->packets[i].addr, e->packets[i].frags);
+	xiw_xsk_refill(&q->xsk);
+	return n;
+}

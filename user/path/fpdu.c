@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <errno.h>
+#include <string.h>
+
+#include "core/internal.h"
+
+/* What ended the stream, with the header that did it (RFC 5041 section 7.2 reports it to the ULP). */
+static void quote(struct xiw_conn *c, const struct xiw_fpdu *f, const uint8_t *header, uint32_t len)
+{
+	c->error_segment_len = f->ulpdu_len;
+	memcpy(c->error_header, header, len);
+	c->error_header_len = len;
+}
+
+static int refuse(struct xiw_conn *c, const struct xiw_fpdu *f, const uint8_t *header, uint32_t len,
+		  enum xiw_ddp_error err)
+{
+	quote(c, f, header, len);
+	xiw_conn_stream_error(c, 0, err);
+	return -EPROTO;
+}
+
+/* The header, where it lies or in `copy`. NULL: not within the ULPDU. */
+static const uint8_t *header(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
+			     uint32_t len, uint8_t copy[XIW_DDP_HDR_MAX])
+{
+	const uint8_t *raw = xiw_mpa_ulpdu_flat(f, len);
+
+	if (raw)
+		return raw;
+	return xiw_mpa_peek(f, v, n, copy, 0, len) ? copy : NULL;
+}
+
+static uint32_t header_max(const struct xiw_fpdu *f)
+{
+	return f->ulpdu_len < XIW_DDP_HDR_MAX ? f->ulpdu_len : XIW_DDP_HDR_MAX;
+}
+
+/* Places the payload and checks the CRC, in the order that xiw_ddp_rx_place() explains. */
+static bool place(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
+		  unsigned int n, uint32_t off, const struct xiw_ddp_place *p, unsigned int how)
+{
+	if (how & XIW_FPDU_PLACED)
+		return true;
+	if (c->crc && p->dst && p->predicted && how & XIW_FPDU_BOUNDED)
+		return xiw_mpa_place_verify(f, v, n, off, p->dst);
+	if (c->crc && !xiw_mpa_verify(f, v, n))
+		return false;
+	return !p->dst || xiw_mpa_place(f, v, n, off, p->dst);
+}
+
+static int ask_ulp(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
+		   const struct xiw_ddp_place *p, bool in_turn)
+{
+	return c->ulp ? c->ulp->check(c, h, len, p, in_turn) : 0;
+}
+
+/*
+ * An FPDU before its turn (RFC 5044 section 6, RFC 5041 section 5.3): placed if its CRC is right and DDP
+ * has a place for it already; nothing else changes. 1: placed; 0: not; -EBADMSG: wrong CRC.
+ */
+int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
+		   unsigned int n)
+{
+	uint32_t got = header_max(f);
+	struct xiw_ddp_place p = {};
+	uint8_t copy[XIW_DDP_HDR_MAX];
+	const uint8_t *raw;
+	struct xiw_ddp_hdr h;
+
+	if (c->crc && !xiw_mpa_verify(f, v, n))
+		return -EBADMSG;
+	if (c->rtr_wait)
+		return 0; /* the first FPDU may take an MSN without a buffer */
+	raw = header(f, v, n, got, copy);
+	if (!raw || xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len) ||
+	    xiw_ddp_rx_place(c->ddp, &h, f->ulpdu_len - h.len, &p) ||
+	    ask_ulp(c, &h, f->ulpdu_len - h.len, &p, false))
+		return 0;
+	if (p.dst && !xiw_mpa_place(f, v, n, h.len, p.dst))
+		return 0;
+	c->fpdus_early++;
+	return 1;
+}
+
+void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m)
+{
+	const bool scattered = m->tagged && m->len && !m->contiguous;
+	struct xiw_completion done = {
+		.user_data = m->tagged ? c->opts.user_data : m->buf.user_data,
+		.conn = c,
+		.event = m->tagged ? XIW_EV_WRITTEN : XIW_EV_RECEIVED,
+		.length = scattered ? 0 : m->len,
+		.to = m->to,
+		.stag = m->stag,
+		.qn = m->qn,
+		.msn = m->msn,
+		.flags = scattered ? XIW_COMPLETION_SCATTERED : 0,
+	};
+
+	memcpy(done.rsvdulp, m->rsvdulp, sizeof(done.rsvdulp));
+	xiw_complete_app(c->engine, &done);
+}
+
+/* A ULP that has something against the message quotes the last segment's header. */
+static void deliver(struct xiw_conn *c, const struct xiw_fpdu *f, const uint8_t *raw, uint32_t len,
+		    const struct xiw_ddp_msg *m)
+{
+	c->messages++;
+	if (!c->ulp) {
+		xiw_deliver(c, m);
+		return;
+	}
+	quote(c, f, raw, len);
+	c->ulp->message(c, m);
+}
+
+/* With the first one a Responder may send (RFC 5044 section 7.1.2 rule 4), what is queued first. */
+static void accepted(struct xiw_conn *c)
+{
+	c->fpdus++;
+	if (!c->may_send) {
+		c->may_send = true;
+		xiw_dirty(c);
+	}
+}
+
+int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
+		    unsigned int n, unsigned int how)
+{
+	uint32_t got = header_max(f), payload;
+	struct xiw_ddp_place p = {};
+	enum xiw_ddp_error err;
+	int refused = 0;
+	uint8_t copy[XIW_DDP_HDR_MAX];
+	const uint8_t *raw = header(f, v, n, got, copy);
+	struct xiw_ddp_msg m;
+	struct xiw_ddp_hdr h;
+
+	if (!raw)
+		return -EBADMSG;
+	if (xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len)) {
+		/* RFC 5041 has no number for a segment shorter than its header. */
+		if (c->crc && !xiw_mpa_verify(f, v, n))
+			return -EBADMSG;
+		return refuse(c, f, raw, got, XIW_DDP_LOCAL_CATASTROPHIC);
+	}
+	payload = f->ulpdu_len - h.len;
+	if (c->rtr_wait) {
+		int took = c->crc && !xiw_mpa_verify(f, v, n) ? -EBADMSG
+							      : xiw_rtr_take(c, &h, payload);
+
+		if (took > 0)
+			accepted(c);
+		if (took)
+			return took > 0 ? 0 : took;
+	}
+	err = xiw_ddp_rx_place(c->ddp, &h, payload, &p);
+	if (!err)
+		refused = ask_ulp(c, &h, payload, &p, true);
+	if (err || refused)
+		p.dst = NULL;
+	/* A header that makes no sense may be a damaged one: the CRC is asked before the peer is blamed. */
+	if (!place(c, f, v, n, h.len, &p, how))
+		return -EBADMSG;
+	if (refused) {
+		quote(c, f, raw, h.len);
+		c->ulp->refuse(c, refused);
+		return -EPROTO;
+	}
+	if (!err)
+		err = xiw_ddp_rx_deliver(c->ddp, &h, payload, &m);
+	else
+		xiw_ddp_rx_fail(c->ddp, err);
+	if (err)
+		return refuse(c, f, raw, h.len, err);
+	accepted(c);
+	if (how & XIW_FPDU_DIRECT)
+		c->placed_direct += payload;
+	else
+		c->placed_kernel += payload;
+	if (!m.complete)
+		return 0;
+	deliver(c, f, raw, h.len, &m);
+	return c->rx_dead ? -EPROTO : 0;
+}

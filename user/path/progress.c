@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Does the stream go on? On the direct path a segment can come again and again and never be taken: its checksum does
+ * not hold, it acknowledges what xiw_egress has not seen leave, the peer does not hear our acknowledgements. Whatever
+ * the cause, the kernel's path is there: the stream goes back to it, and if the cause is likely to last, the
+ * connection is barred from the direct path. Frames that are lost before the engine sees them are xiw_ingress's to
+ * notice, by xiw_stuck(); what is left to do here is to learn of it.
+ */
+#include <stdio.h>
+
+#include "core/internal.h"
+
+/* A repetition after so long shows that the stream stands still: less than any retransmission time-out. */
+#define AGAIN_MS 120
+#define STUCK_MS 300	  /* and so does silence for so long, after a repetition */
+#define FORGET_MS 150000  /* no peer waits longer until it repeats: what is older says nothing */
+#define KEEPALIVE_MS 2000 /* and of one octet, which a peer may send to hear whether we live */
+#define LASTING_MS 60000  /* within this time, */
+#define ENDS 3		  /* so many stretches that end for one cause show that it lasts */
+#define LOST 4		  /* or so many, where frames are lost on their way and others are not */
+#define PROBES 3 /* injected segments that may go astray before the connection does without */
+
+/* With the interface's name, where there is a %s. */
+static const char *cause(enum xiw_reason why)
+{
+	switch (why) {
+	case XIW_WHY_UNSEEN:
+		return "frames of %s for AF_XDP are lost on their way";
+	case XIW_WHY_REFUSED:
+		return "the peer's segments are refused again and again";
+	case XIW_WHY_CHECKSUM:
+		return "TCP checksums on %s are wrong: is the peer's checksum offload unfinished?";
+	case XIW_WHY_EGRESS:
+		return "its packets do not leave by %s: xiw_egress does not see them";
+	case XIW_WHY_UNHEARD:
+		return "the peer does not hear acknowledgements that %s sends by AF_XDP";
+	case XIW_WHY_INJECT:
+		return "segments injected over lo do not arrive: is lo down, or filtered?";
+	case XIW_WHY_HEADROOM:
+		return "the driver of %s leaves no room in front of packets";
+	case XIW_WHY_ELSEWHERE:
+		return "its segments do not come by %s, or not all of them";
+	default:
+		return "it does not go on";
+	}
+}
+
+static void tell(struct xiw_conn *c, enum xiw_reason why)
+{
+	snprintf(c->no_direct, sizeof(c->no_direct), cause(why), c->port->ifname);
+}
+
+bool xiw_conn_barred(const struct xiw_conn *c)
+{
+	return __atomic_load_n(&c->flow->barred, __ATOMIC_RELAXED);
+}
+
+/* Not direct any more, for good: no_direct says why. What the socket goes on with is translated on. */
+void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason why)
+{
+	if (!c->flow || xiw_conn_barred(c))
+		return;
+	__atomic_store_n(&c->flow->barred, why, __ATOMIC_RELAXED);
+	tell(c, why);
+	if (!c->direct && xiw_owner_path(xiw_flow_owner(c->flow)) == XIW_PATH_ARMED)
+		xiw_flow_settle(c->flow);
+}
+
+/* Of a connection that ends without ever having been direct, for a reason that nobody needed to act upon. */
+void xiw_progress_end(struct xiw_conn *c)
+{
+	const struct xiw_flow *f = c->flow;
+
+	xiw_progress_say(c);
+	if (c->no_direct[0] || f->went_direct || !c->armed)
+		return;
+	if (__atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) < f->egress_floor)
+		tell(c, XIW_WHY_EGRESS);
+}
+
+/* ---- segments that are refused -------------------------------------------------------------------- */
+
+/* The peer acknowledges what the socket has sent, and xiw_egress has not seen that leave. */
+static bool egress_is_blind(const struct xiw_conn *c)
+{
+	struct xiw_sock_state now;
+
+	return !xiw_sock_read(c->fd, &now) &&
+	       xiw_seq_after(now.snd_nxt, xiw_flow_get(&c->flow->snd_nxt));
+}
+
+/*
+ * Will it be so the next time? Damage and lost acknowledgements can end a stretch on a bad wire or a busy machine, and
+ * where the interface has carried the direct path at all, only a cause that comes back soon, and again, is one that
+ * lasts.
+ */
+static bool lasts(struct xiw_conn *c, enum xiw_reason why)
+{
+	struct xiw_stuck *s = &c->stuck;
+	bool soon = s->ended_why == why && c->engine->now_ms - s->ended_ms < LASTING_MS;
+
+	s->ended = soon ? s->ended + 1 : 1;
+	s->ended_why = why;
+	s->ended_ms = c->engine->now_ms;
+	switch (why) {
+	case XIW_WHY_EGRESS:
+		return true;
+	case XIW_WHY_CRC:
+		return false; /* the kernel's path has the same octets to judge */
+	default:
+		return s->ended >= ENDS || !c->port->has_carried;
+	}
+}
+
+static void give_up(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
+{
+	bool blind = (why == XIW_WHY_REFUSED || why == XIW_WHY_UNHEARD) && egress_is_blind(c);
+
+	if (blind)
+		why = XIW_WHY_EGRESS;
+	if (lasts(c, why))
+		xiw_conn_bar(c, why);
+	xiw_fall_back(c, why, in_hand);
+	/* Numbers that nobody translates: neither path can go on. Maybe the program is gone altogether. */
+	if (blind && c->direct && c->committed != xiw_flow_kernel_nxt(c->flow)) {
+		c->stuck.cut_off = true;
+		xiw_watch_soon(c->engine);
+	}
+}
+
+/*
+ * However rarely the peer repeats what was refused, it does not go on. But a keepalive may have an octet that came
+ * before (RFC 9293 section 3.8.4), and repeats nothing.
+ */
+static uint64_t forget_ms(const struct xiw_segment *in_hand)
+{
+	return in_hand && in_hand->meta->payload_len == 1 ? KEEPALIVE_MS : FORGET_MS;
+}
+
+/*
+ * Counts an attempt that got nowhere. What they have in common is where the stream stands; why they failed may differ,
+ * as anybody can send segments that are refused for another cause. True: they have gone on for too long.
+ */
+static bool too_often(struct xiw_conn *c, struct xiw_tries *t, uint64_t forget)
+{
+	uint64_t now = c->engine->now_ms;
+
+	if (t->at != xiw_stream_at(c) || now - t->last_ms > forget)
+		t->n = 0;
+	if (!t->n++) {
+		t->at = xiw_stream_at(c);
+		t->since_ms = now;
+	}
+	t->last_ms = now;
+	if (now - t->since_ms < AGAIN_MS)
+		return false;
+	t->n = 0;
+	return true;
+}
+
+bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
+{
+	struct xiw_stuck *s = &c->stuck;
+
+	if (!c->direct || c->leaving)
+		return false;
+	s->why = why;
+	if (too_often(c, &s->refused, forget_ms(in_hand))) {
+		give_up(c, why, in_hand);
+		return true;
+	}
+	if (s->refused.n == 1) {
+		s->due_ms = c->engine->now_ms + STUCK_MS;
+		xiw_timer(c);
+	}
+	return false;
+}
+
+/*
+ * A segment that was acknowledged. A peer that hears us may still send old ones, by mistake or because they come late.
+ * One that does not begins with its last segment (RFC 8985 section 7) or ends up with its oldest, and repeats that, in
+ * whatever size. Silence tells nothing here: it may have no more to send.
+ */
+void xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end)
+{
+	struct xiw_stuck *t = &c->stuck;
+
+	if (!c->direct || c->leaving)
+		return;
+	if (t->dup_end != t->unheard.at && t->dup_seq != seq)
+		t->unheard.n = 0;
+	if (too_often(c, &t->unheard, forget_ms(s)))
+		give_up(c, XIW_WHY_UNHEARD, s);
+	if (t->unheard.n == 1) {
+		t->dup_seq = seq;
+		t->dup_end = end;
+	}
+}
+
+void xiw_progress_due(struct xiw_conn *c)
+{
+	struct xiw_stuck *s = &c->stuck;
+
+	s->due_ms = XIW_NEVER;
+	if (!c->flow || !c->direct || c->leaving || s->refused.n < 2 ||
+	    s->refused.at != xiw_stream_at(c))
+		return;
+	s->refused.n = 0;
+	give_up(c, s->why, NULL);
+}
+
+/* ---- injections that do not arrive ---------------------------------------------------------------- */
+
+/* Has one come to the socket since the last look? */
+static bool arrived(struct xiw_conn *c)
+{
+	uint32_t n = xiw_flow_get(&c->flow->lo_segs);
+	struct xiw_stuck *s = &c->stuck;
+
+	if (n == s->arrived)
+		return false;
+	s->arrived = n;
+	s->injected = c->injections;
+	return true;
+}
+
+/* Before the first stretch: does what is injected come to the socket? Mostly before the call returns. */
+static bool injection_works(struct xiw_conn *c)
+{
+	struct xiw_stuck *s = &c->stuck;
+
+	if (s->inject_works || (s->inject_works = s->probes && arrived(c)))
+		return true;
+	if (!s->probes)
+		arrived(c);
+	xiw_inject_probe(c);
+	s->probes++;
+	s->inject_works = arrived(c);
+	if (!s->inject_works && s->probes == PROBES)
+		xiw_conn_bar(c, XIW_WHY_INJECT);
+	else if (!s->inject_works)
+		tell(c, XIW_WHY_INJECT);
+	else
+		c->no_direct[0] = '\0';
+	return s->inject_works;
+}
+
+/* The socket sends data again: because it is not told that the peer has acknowledged them on the direct path? */
+void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
+{
+	c->stuck.resent = resent;
+	if (arrived(c) || c->injections - c->stuck.injected < PROBES)
+		return;
+	xiw_conn_bar(c, XIW_WHY_INJECT);
+	give_up(c, XIW_WHY_INJECT, NULL);
+}
+
+/* ---- what has become of stretches ------------------------------------------------------------------ */
+
+void xiw_progress_begin(struct xiw_conn *c)
+{
+	c->stuck.refused.n = c->stuck.unheard.n = 0;
+	c->stuck.waits_ms = 0;
+}
+
+/*
+ * A segment from the start of a stretch whose frames wait for the socket to be read. If it comes again the peer has
+ * heard of it neither from us nor from the socket, and the application may not make room for what the socket has for a
+ * long time. Plain TCP would acknowledge it, or close the window.
+ */
+bool xiw_waits_too_long(struct xiw_conn *c, const struct xiw_segment *s)
+{
+	uint64_t now = c->engine->now_ms;
+
+	if (!c->stuck.waits_ms)
+		c->stuck.waits_ms = now;
+	if (now - c->stuck.waits_ms < AGAIN_MS)
+		return false;
+	xiw_fall_back(c, XIW_WHY_WATCHDOG, s);
+	return true;
+}
+
+/* Stretches that XDP ended because nobody seemed to be there. */
+static uint32_t given_up(const struct xiw_flow *f)
+{
+	return __atomic_load_n(&f->why[XIW_WHY_UNSEEN], __ATOMIC_RELAXED) +
+	       __atomic_load_n(&f->why[XIW_WHY_WATCHDOG], __ATOMIC_RELAXED);
+}
+
+/* Every frame that was put on a ring before the last try has been taken from there. */
+static bool drained(const struct xiw_conn *c)
+{
+	uint64_t then = __atomic_load_n(&c->flow->try_ns, __ATOMIC_RELAXED);
+
+	for (uint32_t i = 0; i < c->port->nqueues; i++)
+		if ((int64_t)(c->port->queues[i].shared->drained_ns - then) < 0)
+			return false;
+	return true;
+}
+
+/*
+ * Frames of a stretch have come, but not the one that it stood still for, although the rings were emptied since: large
+ * ones may be lost and small ones not. That happens for want of room as well, so it must happen again and again.
+ */
+static bool loses_some(struct xiw_conn *c)
+{
+	uint32_t given = __atomic_load_n(&c->flow->why[XIW_WHY_UNSEEN], __ATOMIC_RELAXED);
+	uint64_t now = c->engine->now_ms;
+	struct xiw_stuck *s = &c->stuck;
+	bool another = given != s->given;
+
+	s->given = given;
+	if (!another || c->flow->looked != c->flow->try_looked || !drained(c))
+		return false;
+	if (!s->lost || now - s->lost_ms >= LASTING_MS) {
+		s->lost = 0;
+		s->lost_ms = now;
+	}
+	return ++s->lost >= LOST;
+}
+
+/* XDP may have seen a reason, too. */
+void xiw_progress_say(struct xiw_conn *c)
+{
+	if (xiw_conn_barred(c) && !c->no_direct[0])
+		tell(c, __atomic_load_n(&c->flow->barred, __ATOMIC_RELAXED));
+}
+
+/*
+ * May XDP begin another stretch? Not if one was given up and the engine, which has emptied the rings since, saw no
+ * frame of it: they do not get here. Where frames of others do, it may be for want of room, once.
+ */
+bool xiw_progress_may_arm(struct xiw_conn *c)
+{
+	struct xiw_stuck *s = &c->stuck;
+	uint32_t taken_back = given_up(c->flow);
+	uint64_t seen = c->went_direct +
+			c->flow->looked; /* stretches begun, and frames that came to none */
+
+	if (seen != s->seen)
+		s->unseen = 0;
+	else if (s->armed && taken_back != s->taken_back && drained(c) &&
+		 ++s->unseen >= (c->port->frames_come ? 2 : 1))
+		xiw_conn_bar(c, XIW_WHY_UNSEEN);
+	if (loses_some(c))
+		xiw_conn_bar(c, XIW_WHY_UNSEEN);
+	s->taken_back = taken_back;
+	s->seen = seen;
+	s->armed = !xiw_conn_barred(c) && injection_works(c);
+	return s->armed;
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Do a connection's packets pass our programs? An address is not bound to the interface that has it: a peer's
+ * segments may come by another one (two interfaces in one subnet, asymmetric routes), ours may leave by another one,
+ * and both may change at any time. Plain TCP carries all that, and so does a connection whose sequence numbers are the
+ * wire's: XDP begins no stretch before xiw_egress has seen a packet of it, xiw_socket takes what came by another
+ * interface, and the direct path is given up for good. A connection whose numbers differ needs the programs. What
+ * goes around them is lost; if that lasts, the connection ends with a reset, so that both ends know.
+ */
+#include <errno.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "core/internal.h"
+
+#define ASTRAY_MS 3000
+#define ASTRAY_SEGS 2
+/*
+ * Longer, as packets of ours that a firewall, or a neighbour that does not answer, keeps from leaving are not seen
+ * either, and plain TCP waits for better times.
+ */
+#define UNSEEN_MS 10000
+#define UNSEEN_SEGS 3
+#define MANY_SEGS 64 /* and none of them began a stretch */
+
+static uint64_t get(const __u64 *count)
+{
+	return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+static uint64_t came(const struct xiw_flow *f)
+{
+	return get(&f->control_segs) + get(&f->kernel_segs) + get(&f->direct_segs);
+}
+
+/* Segments that the socket has sent, whatever their way. */
+static bool ask_socket(const struct xiw_conn *c, uint32_t *sent)
+{
+	struct tcp_info info = {};
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return false;
+	*sent = info.tcpi_segs_out;
+	return true;
+}
+
+/* Before the flow is published. */
+void xiw_paths_begin(struct xiw_conn *c)
+{
+	struct xiw_flow *f = c->flow;
+
+	__atomic_store_n(&f->elsewhere_segs, 0, __ATOMIC_RELAXED);
+	f->egress_floor = get(&f->egress_segs) + 1;
+	c->paths = (struct xiw_paths){
+		.came = came(f),
+		.left = get(&f->egress_segs),
+	};
+	c->paths.sent_known = ask_socket(c, &c->paths.sent);
+}
+
+/* Is the connection to be armed? XDP asks the same again, at the segment that would begin a stretch. */
+bool xiw_conn_may_arm(struct xiw_conn *c)
+{
+	if (get(&c->flow->elsewhere_segs))
+		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
+	xiw_progress_say(c);
+	return !xiw_conn_barred(c);
+}
+
+/* For so long now, the peer's segments have come by another interface, and none by ours. */
+static uint64_t astray(struct xiw_conn *c)
+{
+	uint64_t elsewhere = get(&c->flow->elsewhere_segs), now = came(c->flow);
+	struct xiw_paths *p = &c->paths;
+
+	if (now != p->came) {
+		p->came = now;
+		p->elsewhere = elsewhere;
+		p->astray_ms = 0;
+	} else if (elsewhere - p->elsewhere >= ASTRAY_SEGS && !p->astray_ms) {
+		p->astray_ms = c->engine->now_ms;
+	}
+	return !p->astray_ms ? 0 : 1 + c->engine->now_ms - p->astray_ms;
+}
+
+/* For so long now, the socket has sent, and xiw_egress has not seen a packet. */
+static uint64_t unseen(struct xiw_conn *c)
+{
+	uint64_t left = get(&c->flow->egress_segs);
+	struct xiw_paths *p = &c->paths;
+	bool asked = false;
+	uint32_t sent;
+
+	/* Only one whose packets were not seen lately is asked; the socket first, as xiw_egress comes later. */
+	if (left == p->left) {
+		asked = ask_socket(c, &sent);
+		left = get(&c->flow->egress_segs);
+	}
+	if (left != p->left) {
+		p->left = left;
+		p->sent_known = false;
+		p->unseen_ms = 0;
+	} else if (asked && !p->sent_known) {
+		p->sent = sent;
+		p->sent_known = true;
+	} else if (asked && !p->unseen_ms && sent != p->sent) {
+		p->unseen_ms = c->engine->now_ms;
+		p->came_then = came(c->flow);
+	}
+	return !p->unseen_ms ? 0 : 1 + c->engine->now_ms - p->unseen_ms;
+}
+
+/*
+ * A NIC puts all of a connection's packets on one queue, and those of a queue without an AF_XDP socket are never direct.
+ * Which one it is nobody says.
+ */
+static void look_at_queues(struct xiw_conn *c)
+{
+	bool direct = __atomic_load_n(&c->flow->went_direct, __ATOMIC_RELAXED);
+
+	if (c->paths.too_many && direct) {
+		c->paths.too_many = false;
+		c->no_direct[0] = '\0';
+	} else if (c->port->channels > XIW_MAX_QUEUES && !direct && !c->no_direct[0] &&
+		   get(&c->flow->kernel_segs) > MANY_SEGS) {
+		c->paths.too_many = true;
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "%s has %u queues, and only %u are served: 'ethtool -L'", c->port->ifname,
+			 c->port->channels, XIW_MAX_QUEUES);
+	}
+}
+
+/*
+ * A look at where the packets go, every second. False: the connection needs the programs, its packets go around them,
+ * and that has lasted: no_direct says what.
+ */
+bool xiw_paths_look(struct xiw_conn *c)
+{
+	uint64_t in = astray(c), out = unseen(c), owner = xiw_flow_owner(c->flow);
+	uint64_t kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
+
+	look_at_queues(c);
+	if (get(&c->flow->elsewhere_segs) && !c->direct)
+		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
+	/*
+	 * Not at once, what the socket has just sent may be on its way; and not if nothing comes either, as then it is
+	 * the wire that is gone.
+	 */
+	if (out > 1 && came(c->flow) != c->paths.came_then && !c->direct)
+		xiw_conn_bar(c, XIW_WHY_EGRESS);
+	if (!c->direct && !xiw_owner_skew(owner, kernel_nxt))
+		return true;
+	if (in > ASTRAY_MS) {
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "its segments do not come by %s any more", c->port->ifname);
+		return false;
+	}
+	if (c->stuck.cut_off ||
+	    (out > UNSEEN_MS && came(c->flow) - c->paths.came_then >= UNSEEN_SEGS)) {
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "its packets do not leave by %s any more: xiw_egress does not see them",
+			 c->port->ifname);
+		return false;
+	}
+	return true;
+}

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What becomes of an interface while connections use it. Somebody may take a program off, or put another in its
+ * place: then nobody translates sequence numbers any more, and a connection whose numbers differ from the wire's
+ * cannot go on, by either path. It ends at once, with a reset, so that both ends know; one that never was
+ * direct, or left no octet there, goes on by the kernel's path alone.
+ *
+ * The same holds for a connection whose local address goes away, or whose packets go around the interface for good.
+ *
+ * The kernel tells of most changes by rtnetlink; what it does not tell of is found by looking.
+ */
+#include <errno.h>
+#include <ifaddrs.h>
+#include <linux/rtnetlink.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/internal.h"
+#include "load/pins.h"
+#include "load/query.h"
+
+#define LOOK_MS 1000
+#define ADDRESS_MS                                                                                 \
+	1000 /* so long an address may be gone, as DHCP and people with scripts take it off and put it on */
+#define NEWS_ROOM (1 << 20) /* for a process that stands still while much happens elsewhere */
+
+static void poll_news(struct xiw_engine *e)
+{
+	if (e->watch_fd < 0 || e->watching)
+		return;
+	io_uring_prep_poll_add(xiw_sqe(e, e, XIW_OP_WATCH), e->watch_fd, POLLIN);
+	e->watching = true;
+}
+
+/* A port has been opened. Without the socket (no file descriptor left) looking has to do. */
+void xiw_watch_begin(struct xiw_engine *e)
+{
+	struct sockaddr_nl groups = {
+		.nl_family = AF_NETLINK,
+		.nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
+	};
+	int size = NEWS_ROOM;
+
+	e->watch_ms = e->now_ms + LOOK_MS;
+	xiw_wake_at(e, e->watch_ms);
+	if (e->watch_fd >= 0)
+		return;
+	e->watch_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	if (e->watch_fd >= 0 && bind(e->watch_fd, (struct sockaddr *)&groups, sizeof(groups))) {
+		close(e->watch_fd);
+		e->watch_fd = -1;
+	}
+	if (e->watch_fd >= 0)
+		setsockopt(e->watch_fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	poll_news(e);
+}
+
+static bool in_use(const struct xiw_engine *e, const struct xiw_port *p)
+{
+	for (const struct xiw_conn *c = e->conns; c; c = c->next)
+		if (c->flow && c->port == p)
+			return true;
+	return false;
+}
+
+/* Out of use. The sockets live until io_uring has let go of them: xiw_watch_sweep(). */
+static void retire(struct xiw_engine *e, struct xiw_port *p)
+{
+	struct xiw_port **at = &e->ports;
+
+	while (*at != p)
+		at = &(*at)->next;
+	*at = p->next;
+	p->next = e->retired;
+	e->retired = p;
+	for (uint32_t i = 0; i < p->nqueues; i++)
+		if (p->queues[i].polled)
+			io_uring_prep_cancel64(xiw_sqe(e, NULL, XIW_OP_NONE),
+					       (uintptr_t)&p->queues[i] | XIW_OP_POLL_XSK, 0);
+}
+
+static bool let_go(const struct xiw_port *p)
+{
+	for (uint32_t i = 0; i < p->nqueues; i++)
+		if (p->queues[i].polled || p->queues[i].kicking)
+			return false;
+	return true;
+}
+
+void xiw_watch_sweep(struct xiw_engine *e)
+{
+	for (struct xiw_port **at = &e->retired; *at;) {
+		struct xiw_port *p = *at;
+
+		if (!let_go(p)) {
+			at = &p->next;
+			continue;
+		}
+		*at = p->next;
+		xiw_port_free(p);
+	}
+}
+
+/* Nothing of the connection is to be translated: it goes on without XDP. */
+static bool release(struct xiw_conn *c)
+{
+	if (c->direct || xiw_flow_settle(c->flow))
+		return false;
+	c->last = *c->flow;
+	c->port->by_flow[c->flow_index] = NULL;
+	xiw_table_remove(&c->port->table, c->flow_index);
+	setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
+	c->flow = NULL;
+	c->port = NULL;
+	return true;
+}
+
+static void programs_gone(struct xiw_engine *e, struct xiw_port *p, const char *program)
+{
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		if (!c->flow || c->port != p)
+			continue;
+		snprintf(c->no_direct, sizeof(c->no_direct), "%s was taken off %s (xiwarp load %s)",
+			 program, p->ifname, p->ifname);
+		if (!release(c))
+			xiw_conn_end(c, EUNATCH);
+	}
+	retire(e, p);
+}
+
+static void look_at_mtu(struct xiw_port *p)
+{
+	uint32_t mtu;
+
+	/* Larger frames than its sockets were made for never arrive there. */
+	if (p->mtu <= 1500 && !xiw_if_mtu(p->ifname, &mtu) && mtu > 1500)
+		p->outgrown = true;
+}
+
+/*
+ * May another connection use the port? Those that it has go on: what they agreed on with their peers at the
+ * start still fits. When the last has ended the port is opened anew.
+ */
+bool xiw_port_usable(struct xiw_port *p, char *why, size_t why_len)
+{
+	look_at_mtu(p);
+	if (p->outgrown)
+		snprintf(why, why_len,
+			 "the MTU of %s has grown beyond 1500 while connections use it", p->ifname);
+	return !p->outgrown;
+}
+
+/* Where the connections' packets go; and those that cannot go on end. */
+static void look_at_paths(struct xiw_engine *e)
+{
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		if (c->flow && !xiw_paths_look(c))
+			xiw_conn_end(c, EUNATCH);
+	}
+}
+
+/* What has no local address any more is TCP's to wait with, for what may never come; but not if it needs us. */
+static void look_at_addresses(struct xiw_engine *e)
+{
+	struct ifaddrs *all;
+
+	if (!e->addresses_ms || e->addresses_ms > e->now_ms)
+		return;
+	e->addresses_ms = 0;
+	if (getifaddrs(&all))
+		return;
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		if (!c->flow || xiw_address_of(all, &c->local))
+			continue;
+		snprintf(c->no_direct, sizeof(c->no_direct), "its local address is gone");
+		if (!release(c))
+			xiw_conn_end(c, EUNATCH);
+	}
+	freeifaddrs(all);
+}
+
+static void look(struct xiw_engine *e)
+{
+	e->look_now = false;
+	for (struct xiw_port *p = e->ports, *next; p; p = next) {
+		next = p->next;
+		look_at_mtu(p);
+		xiw_port_refresh(p);
+		if (!xiw_query_xdp((int)p->ifindex, p->xdp_id))
+			programs_gone(e, p, "xiw_ingress");
+		else if (!xiw_query_egress((int)p->ifindex, p->tc_id))
+			programs_gone(e, p, "xiw_egress");
+		else if (p->outgrown && !in_use(e, p))
+			retire(e, p);
+	}
+	look_at_addresses(e);
+	look_at_paths(e);
+	e->watch_ms = e->ports ? e->now_ms + LOOK_MS : XIW_NEVER;
+	if (e->ports && e->addresses_ms && e->addresses_ms < e->watch_ms)
+		e->watch_ms = e->addresses_ms;
+}
+
+static void address_gone(struct xiw_engine *e)
+{
+	if (!e->addresses_ms)
+		e->addresses_ms = e->now_ms + ADDRESS_MS;
+}
+
+/* The interface that a message is about; 0: none. */
+static uint32_t place_of(const struct nlmsghdr *n)
+{
+	switch (n->nlmsg_type) {
+	case RTM_NEWLINK:
+	case RTM_DELLINK:
+		return (uint32_t)((const struct ifinfomsg *)NLMSG_DATA(n))->ifi_index;
+	case RTM_NEWADDR:
+	case RTM_DELADDR:
+		return ((const struct ifaddrmsg *)NLMSG_DATA(n))->ifa_index;
+	case RTM_NEWTFILTER:
+	case RTM_DELTFILTER:
+	case RTM_NEWCHAIN:
+	case RTM_DELCHAIN:
+	case RTM_NEWQDISC:
+	case RTM_DELQDISC:
+		return (uint32_t)((const struct tcmsg *)NLMSG_DATA(n))->tcm_ifindex;
+	default:
+		return 0;
+	}
+}
+
+/* Others' interfaces may come, go and change all the time: of such news nobody looks at anything. */
+static void take_news(struct xiw_engine *e, const struct nlmsghdr *n)
+{
+	uint32_t at = place_of(n);
+
+	for (struct xiw_port *p = e->ports, *next; p; p = next) {
+		next = p->next;
+		if (at != p->ifindex)
+			continue;
+		if (n->nlmsg_type == RTM_DELADDR)
+			address_gone(e);
+		else if (n->nlmsg_type != RTM_NEWADDR)
+			e->look_now = true;
+		if (xiw_query_xdp_left(n, (int)p->ifindex, p->xdp_id))
+			programs_gone(e, p, "xiw_ingress");
+	}
+}
+
+/*
+ * A program that was off, and is on again by now, still was off: what came meanwhile lies in the sockets under the
+ * numbers of the wire, where octets yet to come belong. The kernel tells that it is off before it can be on again,
+ * and only then a socket can give such octets as if they were in order: so the news is read before what sockets gave
+ * is looked at.
+ */
+void xiw_watch_read(struct xiw_engine *e)
+{
+	union {
+		struct nlmsghdr n;
+		char octets[16384];
+	} news;
+	const struct nlmsghdr *n;
+	ssize_t got;
+	size_t len;
+
+	if (e->news_read || e->watch_fd < 0)
+		return;
+	e->news_read = true;
+	while ((got = recv(e->watch_fd, &news, sizeof(news), 0)) > 0 || errno == ENOBUFS) {
+		len = got > 0 ? (size_t)got : 0;
+		/* What is lost of the news may have been anything. */
+		if (!len) {
+			e->look_now = true;
+			address_gone(e);
+		}
+		for (n = &news.n; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len))
+			take_news(e, n);
+	}
+}
+
+/* Of everything else what counts is how it is now, and that also if some news was lost. */
+void xiw_watch_event(struct xiw_engine *e)
+{
+	e->watching = false;
+	e->news_read = false;
+	xiw_watch_read(e);
+	if (e->look_now)
+		look(e);
+	poll_news(e);
+}
+
+/* Something is wrong: look in this turn. */
+void xiw_watch_soon(struct xiw_engine *e)
+{
+	e->watch_ms = e->now_ms;
+	xiw_wake_at(e, e->watch_ms);
+}
+
+void xiw_watch_scan(struct xiw_engine *e)
+{
+	if (e->watch_ms <= e->now_ms)
+		look(e);
+	xiw_wake_at(e, e->watch_ms);
+}

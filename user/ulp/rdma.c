@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The public objects: a stream's state machine between an engine's connection and the application. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <xiwarp/rdmap.h>
+
+#include "base/opts.h"
+#include "core/internal.h"
+#include "rdmap/error.h"
+#include "rdmap/stream.h"
+
+/* Of the first release. */
+#define RDMA_OPTS_FIRST 16
+
+XIW_OPTS_WHOLE(struct xiw_rdma_opts, ord);
+
+#define DEPTH_DEFAULT 64
+#define READS_DEFAULT 16
+#define ID_TERMINATE UINT64_MAX
+/* The longest Terminate Header has 52 octets; of a longer message the first ones are understood. */
+#define TERMINATE_ROOM 256
+
+struct xiw_rdma {
+	struct xiw_conn *conn;
+	struct xiw_rdmap_stream s;
+	uint32_t with_ddp; /* messages queued there; one place is left for a Terminate */
+	bool connected, closing, ended;
+	uint16_t ird, ord; /* where nothing is negotiated */
+	uint8_t term_out[XIW_RDMAP_TERM_MAX], term_in[TERMINATE_ROOM];
+	uint8_t (*requests)[XIW_RDMAP_READ_LEN]; /* of the Read Request queue */
+};
+
+/* ---- to the application ------------------------------------------------------------------------- */
+
+static void report_completed(struct xiw_rdma *r)
+{
+	struct xiw_rdmap_op o;
+
+	while (xiw_rdmap_completed(&r->s, &o)) {
+		struct xiw_completion done = {
+			.user_data = o.op.user_data,
+			.conn = r->conn,
+			.event = o.failed		      ? XIW_EV_FLUSHED
+				 : o.op.kind == XIW_RDMA_READ ? XIW_EV_READ
+							      : XIW_EV_SENT,
+			.status = o.failed ? -ECANCELED : 0,
+			.length = o.op.len,
+			.to = o.op.to,
+			.stag = o.op.stag,
+		};
+
+		if (!o.internal)
+			xiw_complete_app(r->conn->engine, &done);
+	}
+}
+
+static void pass_on(struct xiw_conn *c, const struct xiw_completion *done)
+{
+	xiw_complete_app(c->engine, done);
+}
+
+/* ---- to DDP ------------------------------------------------------------------------------------- */
+
+static int give(struct xiw_conn *c, const struct xiw_rdmap_out *out)
+{
+	struct xiw_message m = {
+		.buf = out->buf,
+		.len = out->len,
+		.to = out->to,
+		.stag = out->stag,
+		.qn = out->qn,
+		.tagged = out->tagged,
+		.user_data = out->id,
+	};
+
+	memcpy(m.rsvdulp, out->rsvdulp, sizeof(m.rsvdulp));
+	return out->from_region ? xiw_send_from_region(c, &m) : xiw_send(c, &m);
+}
+
+/* Passes on what DDP has room for, and closes when that was asked for and all is done. */
+static void pump(struct xiw_rdma *r)
+{
+	struct xiw_conn *c = r->conn;
+	struct xiw_rdmap_out out;
+	int got = 0;
+
+	while (r->connected && r->with_ddp + 1 < c->send_depth &&
+	       (got = xiw_rdmap_next(&r->s, &out)) > 0) {
+		if (give(c, &out))
+			xiw_rdmap_sent(&r->s, out.id, false);
+		else
+			r->with_ddp++;
+	}
+	if (got < 0)
+		xiw_conn_stream_error(c, 0, 0);
+	report_completed(r);
+	/* Not before all is sent: until then a Terminate may have to follow (a region goes, say). */
+	if (r->closing && !r->ended && !r->with_ddp && xiw_rdmap_idle(&r->s))
+		xiw_conn_ask_close(c);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+/*
+ * Section 7.1: the Terminate goes out as soon as possible, so what no segment was made of yet is dropped; nothing
+ * is sent behind it (5.4), and the connection is closed gracefully, so that it arrives (6.2.1).
+ */
+static void end_stream(struct xiw_rdma *r)
+{
+	struct xiw_conn *c = r->conn;
+	struct xiw_message m = {
+		.buf = r->term_out,
+		.qn = XIW_RDMAP_QN_TERMINATE,
+		.rsvdulp = { xiw_rdmap_control(XIW_RDMAP_OP_TERMINATE) },
+		.user_data = ID_TERMINATE,
+	};
+
+	r->ended = true;
+	xiw_rdmap_abandon(&r->s);
+	xiw_send_cancel(c);
+	report_completed(r);
+	if (r->s.state == XIW_RDMAP_FAILED) {
+		m.len = xiw_rdmap_terminate_encode(&r->s.info.sent, r->term_out);
+		/*
+		 * An FPDU that MPA found right was validated (RFC 5044 section 7.1.2 rule 4), whatever
+		 * the layers above think of it. Without one a Responder must not send, and has nothing to wait for.
+		 */
+		if (r->s.info.sent.layer != XIW_RDMA_LAYER_LLP || c->mpa_error == XIW_MPA_ERR_RTR)
+			c->may_send = true;
+		if (!c->may_send || xiw_send(c, &m))
+			r->s.info.sent.present = false;
+	}
+	if (!c->may_send) {
+		xiw_conn_ask_end(c, EPROTO, true);
+		return;
+	}
+	/* A peer that does not read what it is told is not waited for longer. */
+	xiw_conn_limit_last(c);
+	xiw_conn_ask_close(c);
+}
+
+/* The incoming stream has ended: an error of a layer below, or one that was found here and led to this. */
+static void on_error(struct xiw_rdma *r, const struct xiw_completion *done)
+{
+	struct xiw_conn *c = r->conn;
+
+	xiw_rdmap_lower_failed(&r->s, c->mpa_error, c->ddp_error, c->error_header,
+			       c->error_header_len, c->error_segment_len);
+	/* Of a Terminate the application knows. */
+	if (r->s.state == XIW_RDMAP_FAILED)
+		pass_on(c, done);
+	end_stream(r);
+}
+
+static void on_closed(struct xiw_rdma *r, const struct xiw_completion *done)
+{
+	r->ended = true;
+	xiw_rdmap_abandon(&r->s);
+	report_completed(r);
+	pass_on(r->conn, done);
+}
+
+/* ---- from DDP ----------------------------------------------------------------------------------- */
+
+static void post_request(struct xiw_rdma *r, uint64_t i)
+{
+	xiw_post_recv(r->conn, XIW_RDMAP_QN_READ, r->requests[i], XIW_RDMAP_READ_LEN, i);
+}
+
+/* A Send is the application's. */
+static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t invalidated)
+{
+	struct xiw_ddp_msg send = *m;
+
+	send.stag = invalidated;
+	xiw_deliver(c, &send);
+}
+
+static int check(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
+		 const struct xiw_ddp_place *p, bool in_turn)
+{
+	const struct xiw_ddp_tagged *t = &c->ddp->tagged;
+	struct xiw_rdma *r = c->ulp_ctx;
+	const struct xiw_rdmap_seg g = {
+		.tagged = h->tagged,
+		.control = h->rsvdulp[0],
+		.qn = h->qn,
+		.stag = h->stag,
+		.to = h->to,
+		.len = len,
+		.serial = p->serial,
+		.in_turn = in_turn,
+		.before = t->open ? t->len : 0,
+	};
+
+	return (int)xiw_rdmap_check_segment(&r->s, &g);
+}
+
+static void refuse(struct xiw_conn *c, int why)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+
+	xiw_rdmap_fail(&r->s, (enum xiw_rdmap_error)why, c->error_header, c->error_header_len,
+		       c->error_segment_len, NULL);
+	xiw_conn_stream_error(c, 0, 0);
+}
+
+/* The newest answer that is with TCP as a whole: the peer may have it, and ask again, before its send is over. */
+static void look_at_answers(struct xiw_rdma *r)
+{
+	const struct xiw_conn *c = r->conn;
+
+	for (uint32_t i = c->send_sent; i--;) {
+		uint64_t id = c->sendq[(c->send_head + i) % c->send_depth].user_data;
+
+		if (id == ID_TERMINATE || !(id & XIW_RDMAP_ID_RESPONSE))
+			continue;
+		xiw_rdmap_given(&r->s, id);
+		return;
+	}
+}
+
+static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+	const struct xiw_rdmap_in in = {
+		.tagged = m->tagged,
+		.contiguous = m->contiguous,
+		.qn = m->qn,
+		.stag = m->stag,
+		.to = m->to,
+		.len = m->len,
+		.serial = m->serial,
+		.rsvdulp = m->rsvdulp,
+		.buf = m->tagged || m->qn == XIW_RDMAP_QN_SEND ? NULL
+		       : m->qn == XIW_RDMAP_QN_READ	       ? r->requests[m->buf.user_data]
+							       : r->term_in,
+		.header = c->error_header,
+		.header_len = c->error_header_len,
+		.segment_len = c->error_segment_len,
+	};
+	uint32_t invalidated;
+	struct xiw_completion ended = { .user_data = c->opts.user_data,
+					.conn = c,
+					.event = XIW_EV_TERMINATED,
+					.status = -ECONNABORTED };
+
+	if (!m->tagged && m->qn == XIW_RDMAP_QN_READ)
+		look_at_answers(r);
+
+	const enum xiw_rdmap_verdict verdict = xiw_rdmap_received(&r->s, &in, &invalidated);
+
+	/* Only what is wrong stays quoted. */
+	if (verdict != XIW_RDMAP_ERROR)
+		c->error_header_len = c->error_segment_len = 0;
+	switch (verdict) {
+	case XIW_RDMAP_HANDLED:
+		break;
+	case XIW_RDMAP_DELIVER:
+		pass_send(c, m, invalidated);
+		break;
+	case XIW_RDMAP_ENDED:
+		pass_on(c, &ended);
+		xiw_conn_stream_error(c, 0, 0);
+		break;
+	case XIW_RDMAP_ERROR:
+		/* A Send that is refused has used its buffer. */
+		if (!m->tagged && m->qn == XIW_RDMAP_QN_SEND) {
+			const struct xiw_completion flushed = {
+				.user_data = m->buf.user_data,
+				.conn = c,
+				.event = XIW_EV_FLUSHED,
+				.status = -ECANCELED,
+			};
+
+			pass_on(c, &flushed);
+		}
+		xiw_conn_stream_error(c, 0, 0);
+		break;
+	}
+	if (!m->tagged && m->qn == XIW_RDMAP_QN_READ)
+		post_request(r, m->buf.user_data);
+	pump(r);
+}
+
+static void on_connected(struct xiw_rdma *r)
+{
+	struct xiw_conn *c = r->conn;
+	const bool agreed = c->peer.has_enhanced;
+
+	r->connected = true;
+	xiw_rdmap_limits(&r->s, agreed && c->terms.ird != XIW_DEPTH_ULP ? c->terms.ird : r->ird,
+			 agreed && c->terms.ord != XIW_DEPTH_ULP ? c->terms.ord : r->ord);
+	if (c->initiator && c->terms.peer_to_peer && c->terms.rtr == XIW_RTR_READ)
+		xiw_rdmap_post_ready(&r->s);
+}
+
+/* DDP is done with a message, or gives a posted buffer back: only messages have a control octet. */
+static void on_done(struct xiw_rdma *r, const struct xiw_completion *done)
+{
+	if (!done->rsvdulp[0]) {
+		if (done->qn == XIW_RDMAP_QN_SEND)
+			pass_on(r->conn, done);
+		return;
+	}
+	if (done->user_data == ID_TERMINATE)
+		return;
+	r->with_ddp--;
+	xiw_rdmap_sent(&r->s, done->user_data, done->event == XIW_EV_SENT);
+	pump(r);
+}
+
+static bool completion(struct xiw_conn *c, const struct xiw_completion *done)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+
+	switch (done->event) {
+	case XIW_EV_SENT:
+	case XIW_EV_FLUSHED:
+		on_done(r, done);
+		return true;
+	case XIW_EV_CONNECTED:
+		on_connected(r);
+		pass_on(c, done);
+		pump(r);
+		return true;
+	case XIW_EV_EOF:
+		xiw_rdmap_peer_gone(&r->s);
+		report_completed(r);
+		pass_on(c, done);
+		pump(r);
+		return true;
+	case XIW_EV_ERROR:
+		on_error(r, done);
+		return true;
+	case XIW_EV_CLOSED:
+		on_closed(r, done);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool readable(struct xiw_conn *c, uint64_t id, uint32_t off)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+
+	if (xiw_rdmap_readable(&r->s, id, off))
+		return true;
+	xiw_conn_stream_error(c, 0, 0);
+	return false;
+}
+
+static void free_stream(struct xiw_conn *c)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+
+	xiw_rdmap_free(&r->s);
+	free(r->requests);
+	free(r);
+}
+
+/* The Reply will promise what is set after the stream was made, too. */
+static int set_depths(struct xiw_conn *c, uint16_t ird)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+	uint32_t more = 2 * (uint32_t)ird;
+
+	if (ird == XIW_DEPTH_ULP || more <= r->s.answer_depth)
+		return 0;
+	if (!xiw_conn_charge(c, (more - r->s.answer_depth) * sizeof(*r->s.answers)))
+		return -ENOMEM;
+	return xiw_rdmap_reserve(&r->s, ird);
+}
+
+static const struct xiw_ulp rdmap_ulp = {
+	.completion = completion,
+	.check = check,
+	.refuse = refuse,
+	.message = on_message,
+	.readable = readable,
+	.set_depths = set_depths,
+	.free = free_stream,
+};
+
+/* ---- the application's functions ---------------------------------------------------------------- */
+
+static int check_attach(const struct xiw_conn *c, const struct xiw_rdma_opts *o)
+{
+	if (o->send_depth > XIW_RDMAP_MAX_DEPTH || o->ird >= XIW_DEPTH_ULP ||
+	    o->ord >= XIW_DEPTH_ULP || c->opts.queues != XIW_RDMAP_QUEUES || c->send_depth < 2)
+		return -EINVAL;
+	if (c->ulp)
+		return -EALREADY;
+	return c->state >= XIW_OPEN ? -ENOTCONN : 0;
+}
+
+/*
+ * Depths that the connection's options leave at 0 are the stream's: a peer that negotiates would be told that Reads cannot be
+ * had. As long as our frame is not made; and what xiw_conn_set_depths() says is meant, 0 too.
+ */
+static void raise_depths(struct xiw_rdma *r)
+{
+	struct xiw_conn *c = r->conn;
+
+	if (c->depths_set || c->opts.ird || c->opts.ord ||
+	    (c->initiator && c->state != XIW_CONNECTING))
+		return;
+	c->terms.ird = r->ird;
+	c->terms.ord = r->ord;
+}
+
+/* One buffer for each Read that the peer may have open (section 5.2.2), and one for a Terminate. */
+static int post_buffers(struct xiw_rdma *r, uint32_t reads)
+{
+	if (reads > r->conn->opts.recv_depth)
+		reads = r->conn->opts.recv_depth;
+	r->requests = calloc(reads, sizeof(*r->requests));
+	if (!r->requests)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < reads; i++)
+		post_request(r, i);
+	return xiw_post_recv(r->conn, XIW_RDMAP_QN_TERMINATE, r->term_in, sizeof(r->term_in), 0);
+}
+
+int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct xiw_rdma **rdma)
+{
+	struct xiw_rdmap_opts o = { .pd = c->opts.pd, .stream = c->id };
+	struct xiw_rdma_opts ro;
+	struct xiw_rdma *r;
+	int err = xiw_opts_take(&ro, sizeof(ro), RDMA_OPTS_FIRST, opts);
+
+	if (!err)
+		err = check_attach(c, &ro);
+	if (err)
+		return err;
+	o.table = &c->engine->regions;
+	o.depth = ro.send_depth ? ro.send_depth : DEPTH_DEFAULT;
+	r = calloc(1, sizeof(*r));
+	if (!r)
+		return -ENOMEM;
+	r->conn = c;
+	r->ird = ro.ird ? ro.ird : READS_DEFAULT;
+	r->ord = ro.ord ? ro.ord : READS_DEFAULT;
+	/* Which of the two holds is not known to an Initiator before the Reply. */
+	o.ird_max = c->terms.ird != XIW_DEPTH_ULP && c->terms.ird > r->ird ? c->terms.ird : r->ird;
+	err = xiw_rdmap_init(&r->s, &o);
+	/* Taken first: what was charged stays the connection's until it is freed. */
+	if (!err && !xiw_conn_charge(c, sizeof(*r) + xiw_rdmap_memory(&r->s) +
+						o.ird_max * sizeof(*r->requests)))
+		err = -ENOMEM;
+	if (!err)
+		err = post_buffers(r, o.ird_max);
+	if (err) {
+		xiw_rdmap_free(&r->s);
+		free(r->requests);
+		free(r);
+		return err;
+	}
+	c->ulp = &rdmap_ulp;
+	c->ulp_ctx = r;
+	raise_depths(r);
+	/* A Read as the indication that an Initiator is ready (RFC 6581 section 9.2) is answered here. */
+	if (!c->initiator && !c->opts.rtr)
+		c->terms.rtr |= XIW_RTR_READ;
+	*rdma = r;
+	return 0;
+}
+
+int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
+{
+	int err;
+
+	if (r->closing || r->ended || r->conn->closing)
+		return -EPIPE;
+	if (!r->connected)
+		return -ENOTCONN;
+	err = xiw_rdmap_post(&r->s, op);
+	if (!err)
+		pump(r);
+	return err;
+}
+
+int xiw_rdma_post_recv(struct xiw_rdma *r, void *buf, uint32_t len, uint64_t user_data)
+{
+	return xiw_post_recv(r->conn, XIW_RDMAP_QN_SEND, buf, len, user_data);
+}
+
+int xiw_rdma_close(struct xiw_rdma *r)
+{
+	if (!r->connected)
+		return xiw_conn_close(r->conn);
+	if (!r->closing && !r->ended)
+		xiw_conn_limit_close(r->conn); /* an answer may never come */
+	r->closing = true;
+	pump(r);
+	return 0;
+}
+
+void xiw_rdma_terminate(struct xiw_rdma *r)
+{
+	if (!r->connected || r->ended || r->s.state != XIW_RDMAP_OPEN) {
+		if (!r->connected)
+			xiw_conn_abort(r->conn);
+		return;
+	}
+	xiw_rdmap_lower_failed(&r->s, 0, 0, NULL, 0, 0);
+	xiw_conn_stream_error(r->conn, 0, 0);
+}
+
+void xiw_rdma_info(const struct xiw_rdma *r, struct xiw_rdma_info *info, size_t size)
+{
+	xiw_opts_give(info, size, &r->s.info, sizeof(r->s.info));
+}
