@@ -15,7 +15,7 @@
 #include <sys/uio.h>
 #include <xdp/xsk.h>
 
-#include "flow/inject.h"
+#include "handoff/inject.h"
 
 /* A macro is not expanded inside of itself. */
 #define __atomic_load_n(p, order) (fiber_step(), __atomic_load_n(p, order))
@@ -29,7 +29,7 @@
 static ssize_t handoff_sendmsg(int fd, const struct msghdr *msg, int flags);
 static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_inject *what);
 
-#include "user/flow/inject.c"
+#include "user/handoff/inject.c"
 #undef sendmsg
 #undef xiw_inject
 

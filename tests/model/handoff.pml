@@ -17,7 +17,7 @@
  *     enter          enter() (direct.c)          segment(), take(), drain_kept()   the same names (direct.c)
  *     fall_back      xiw_fall_back(), late: xiw_inject_late(), leave: xiw_leave(), xiw_flow_fall_back()
  *     ownership_lost xiw_ownership_lost()        stale        xiw_stale_segment()  (handback.c)
- *     inject         inject_kept(), inject_whole(), out_of_direct() (handback.c); user/flow/inject.c
+ *     inject         inject_kept(), inject_whole(), out_of_direct() (handback.c); user/handoff/inject.c
  *     batch          xiw_direct_poll()           settle       settle() (engine.c), xiw_direct_drained()
  *     direct_settle  xiw_direct_settle() (settle.c): xiw_flow_commit(), send_ack(); then xiw_try_arm()
  *     broken         with REFUSES damaged(), with NO_LO wait_for_socket() (direct.c), with DEAF xiw_not_heard()

@@ -17,7 +17,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "flow/inject.h"
+#include "handoff/inject.h"
 #include "tcp/wire.h"
 
 #define SEGMENTS 10

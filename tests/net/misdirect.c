@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "xsk/xsk.h"
+#include "netif/xsk.h"
 
 int main(int argc, char **argv)
 {

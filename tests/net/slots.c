@@ -18,7 +18,7 @@
 
 #include <xiwarp/xiwarp.h>
 
-#include "flow/table.h"
+#include "handoff/table.h"
 #include "tests/net/octets.h"
 #include "tests/net/plain.h"
 

@@ -19,7 +19,7 @@
 
 #define STAG 0x51000002u
 
-#include "flow/table.h"
+#include "handoff/table.h"
 #include "tests/net/json.h"
 #include "tests/net/turns.h"
 

@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "mpa/vec.h"
+#include "base/vec.h"
 
 struct ref_stream {
 	uint8_t *buf;

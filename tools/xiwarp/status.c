@@ -9,8 +9,8 @@
 #include <time.h>
 
 #include "cli.h"
-#include "load/pins.h"
-#include "load/query.h"
+#include "netif/pins.h"
+#include "netif/query.h"
 
 struct report {
 	const struct xiw_args *args;

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 #include "core/internal.h"
-#include "flow/ecn.h"
+#include "handoff/ecn.h"
 
 /* From here on the socket takes nothing that came by another interface under numbers that are not the wire's. */
 static int filter_socket(const struct xiw_conn *c)

@@ -16,16 +16,16 @@
 #include "ddp/tx.h"
 #include "core/budget.h"
 #include "core/policy.h"
-#include "flow/handoff.h"
-#include "flow/inject.h"
-#include "flow/sock.h"
-#include "flow/table.h"
+#include "handoff/handoff.h"
+#include "handoff/inject.h"
+#include "handoff/sock.h"
+#include "handoff/table.h"
 #include "mpa/enhanced.h"
 #include "mpa/startup.h"
 #include "mpa/stream.h"
 #include "mpa/tx.h"
 #include "tcp/recv.h"
-#include "xsk/xsk.h"
+#include "netif/xsk.h"
 
 #define XIW_BATCH 64
 #define XIW_SQ_ENTRIES 512

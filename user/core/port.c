@@ -19,10 +19,10 @@
 #include <unistd.h>
 
 #include "core/internal.h"
-#include "flow/trust.h"
-#include "load/pins.h"
-#include "load/fit.h"
-#include "load/query.h"
+#include "netif/trust.h"
+#include "netif/pins.h"
+#include "netif/fit.h"
+#include "netif/query.h"
 
 #define REFUSED_MS 1000
 

@@ -12,8 +12,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "load/pins.h"
-#include "load/query.h"
+#include "netif/pins.h"
+#include "netif/query.h"
 
 uint32_t xiw_attach_xdp_id(int ifindex, uint32_t *flags)
 {

@@ -18,11 +18,11 @@
 #include <bpf/bpf.h>
 
 #include "base/opts.h"
-#include "flow/trust.h"
+#include "netif/trust.h"
 #include "load/attach.h"
-#include "load/fit.h"
-#include "load/pins.h"
-#include "load/query.h"
+#include "netif/fit.h"
+#include "netif/pins.h"
+#include "netif/query.h"
 #include "xiwarp.skel.h"
 
 #define XIW_KERNEL_MAJOR 6

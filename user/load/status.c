@@ -14,10 +14,10 @@
 #include <bpf/libbpf.h>
 
 #include "base/opts.h"
-#include "flow/trust.h"
+#include "netif/trust.h"
 #include "load/attach.h"
-#include "load/pins.h"
-#include "load/query.h"
+#include "netif/pins.h"
+#include "netif/query.h"
 
 static const char *const stat_names[XIW_STAT__COUNT] = {
 	[XIW_STAT_OTHER] = "other",

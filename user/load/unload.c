@@ -9,11 +9,11 @@
 
 #include <bpf/bpf.h>
 
-#include "flow/table.h"
-#include "flow/trust.h"
+#include "handoff/table.h"
+#include "netif/trust.h"
 #include "load/attach.h"
-#include "load/pins.h"
-#include "load/query.h"
+#include "netif/pins.h"
+#include "netif/query.h"
 
 /*
  * Hands a flow to the kernel's socket. Its octets still need translation: their skew is what counts

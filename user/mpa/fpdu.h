@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mpa/vec.h"
+#include "base/vec.h"
 #include "mpa/wire.h"
 
 struct xiw_mpa_rx {

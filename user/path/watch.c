@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "core/internal.h"
-#include "load/pins.h"
-#include "load/query.h"
+#include "netif/pins.h"
+#include "netif/query.h"
 
 #define LOOK_MS 1000
 #define ADDRESS_MS                                                                                 \

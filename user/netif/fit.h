@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* Can connections over an interface be direct at all, by what kind of interface it is? */
-#ifndef XIW_LOAD_FIT_H
-#define XIW_LOAD_FIT_H
+#ifndef XIW_NETIF_FIT_H
+#define XIW_NETIF_FIT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
  * packet that came into another one to a page, and drops what is larger than that: with an MTU above a page, every
  * large packet, until all old buffers are used up, each by a packet that is lost. Making the rings anew posts new ones.
  */
-#include "load/pins.h"
+#include "netif/pins.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>

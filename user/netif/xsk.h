@@ -3,14 +3,14 @@
  * One AF_XDP socket with its UMEM: frames in, kept as long as the owner likes, and built packets out.
  * One thread. Nothing here allocates or enters the kernel per packet.
  */
-#ifndef XIW_XSK_XSK_H
-#define XIW_XSK_XSK_H
+#ifndef XIW_NETIF_XSK_H
+#define XIW_NETIF_XSK_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <xdp/xsk.h>
 
-#include "mpa/vec.h"
+#include "base/vec.h"
 
 #define XIW_XSK_FRAGS_MAX 4 /* frames of one packet: 9000 octets take 3 */
 #define XIW_XSK_TX_FRAMES 256

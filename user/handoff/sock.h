@@ -3,8 +3,8 @@
  * What the hand-off must know of a kernel TCP socket, and the one thing it changes there: the window.
  * All of it goes through TCP_REPAIR, which needs CAP_NET_ADMIN.
  */
-#ifndef XIW_FLOW_SOCK_H
-#define XIW_FLOW_SOCK_H
+#ifndef XIW_HANDOFF_SOCK_H
+#define XIW_HANDOFF_SOCK_H
 
 #include <stdbool.h>
 #include <stdint.h>

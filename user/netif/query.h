@@ -2,8 +2,8 @@
 /*
  * What is attached to an interface, whoever attached it and by which tool: for those who use the programs.
  */
-#ifndef XIW_LOAD_QUERY_H
-#define XIW_LOAD_QUERY_H
+#ifndef XIW_NETIF_QUERY_H
+#define XIW_NETIF_QUERY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 
 #include <xiwarp/abi.h>
 
-#include "xsk/xsk.h"
+#include "netif/xsk.h"
 
 /* Kernel 6.6's additions, which older headers lack. */
 #ifndef XDP_USE_SG

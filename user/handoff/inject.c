@@ -9,7 +9,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "flow/inject.h"
+#include "handoff/inject.h"
 #include "tcp/csum.h"
 #include "tcp/wire.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "load/query.h"
+#include "netif/query.h"
 
 #include <errno.h>
 #include <linux/if_link.h>
@@ -13,7 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "load/pins.h"
+#include "netif/pins.h"
 
 #define TCX_EGRESS 47 /* BPF_TCX_EGRESS: Linux 6.6, which older headers lack */
 #define TCX_MAX 64

@@ -3,13 +3,13 @@
  * Injection: gives a TCP segment to our own kernel's socket, through a raw IP socket, or a packet socket,
  * to the local address. It arrives on lo, and never goes anywhere else. Segments carry kernel numbers and full checksums.
  */
-#ifndef XIW_FLOW_INJECT_H
-#define XIW_FLOW_INJECT_H
+#ifndef XIW_HANDOFF_INJECT_H
+#define XIW_HANDOFF_INJECT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mpa/vec.h"
+#include "base/vec.h"
 
 struct xiw_injector {
 	int fd4;

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "flow/trust.h"
+#include "netif/trust.h"
 
 #define PATH_LEN 512
 

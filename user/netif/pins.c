@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "load/pins.h"
+#include "netif/pins.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,7 +22,7 @@
 
 #include <bpf/bpf.h>
 
-#include "flow/table.h"
+#include "handoff/table.h"
 
 #define XIW_PID_LIMIT 0x400000u /* PID_MAX_LIMIT: what is above marks a slot that nobody has */
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "load/fit.h"
+#include "netif/fit.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>

@@ -7,7 +7,7 @@
  * which no other one has until the host starts anew. DIR/IFNAME belongs to the first that takes it; the others
  * have DIR/IFNAME@network-namespace-COOKIE. What is longer than any interface's name cannot be taken for one.
  */
-#include "load/pins.h"
+#include "netif/pins.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <criterion/criterion.h>
 
-#include "flow/sock.h"
+#include "handoff/sock.h"
 
 #define CALLS 40 /* more than either function makes */
 #define MOST (4 << 20)
@@ -153,7 +153,7 @@ static int sent_again(int n)
 }
 
 /* What the socket sends while it is read is sent, and not only counted, but for one moment between two calls. */
-Test(flow_sock, sends_while_it_is_read)
+Test(handoff_sock, sends_while_it_is_read)
 {
 	int lost = 0, n, again;
 
@@ -175,7 +175,7 @@ Test(flow_sock, sends_while_it_is_read)
 }
 
 /* An update of the peer's window that opening ours would undo is asked for again; else the peer is not asked. */
-Test(flow_sock, window_of_the_peer)
+Test(handoff_sock, window_of_the_peer)
 {
 	int asked = 0, n;
 

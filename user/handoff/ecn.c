@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "flow/ecn.h"
+#include "handoff/ecn.h"
 
 /* tcpi_ecn_mode, the two low bits of the word behind the counters: as old as what it tells of, Linux 7.0. */
 #define ECN_MODE_AT (offsetof(struct tcp_info, tcpi_snd_wnd) + 48)

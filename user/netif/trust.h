@@ -3,8 +3,8 @@
  * Whose maps are believed. The maps that are found by their pins steer connections, and the kernel lets
  * everybody make directories and symbolic links in a BPF file system that was mounted without a mode.
  */
-#ifndef XIW_FLOW_TRUST_H
-#define XIW_FLOW_TRUST_H
+#ifndef XIW_NETIF_TRUST_H
+#define XIW_NETIF_TRUST_H
 
 #include <stddef.h>
 

@@ -3,8 +3,8 @@
  * A received stretch of the stream as an array of pieces: the segments, frames or buffers it
  * came in. Offsets count octets from the start of the first piece. Pieces may be empty.
  */
-#ifndef XIW_MPA_VEC_H
-#define XIW_MPA_VEC_H
+#ifndef XIW_BASE_VEC_H
+#define XIW_BASE_VEC_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -100,4 +100,4 @@ static inline const uint8_t *xiw_vec_flat(const struct xiw_vec *v, unsigned int 
 	return xiw_vec_run(&cur, len, &p) == len ? p : NULL;
 }
 
-#endif /* XIW_MPA_VEC_H */
+#endif /* XIW_BASE_VEC_H */

@@ -4,8 +4,8 @@
  * says. Interfaces are asked by ioctl and netlink, never through /sys: a process may sit in another
  * network namespace than the one its /sys was mounted in.
  */
-#ifndef XIW_LOAD_PINS_H
-#define XIW_LOAD_PINS_H
+#ifndef XIW_NETIF_PINS_H
+#define XIW_NETIF_PINS_H
 
 #include <net/if.h>
 #include <stdbool.h>

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "flow/sock.h"
+#include "handoff/sock.h"
 
 /* <linux/tcp.h> has what <netinet/tcp.h> lacks, and not these. */
 #define TCP_ESTABLISHED 1

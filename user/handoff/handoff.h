@@ -9,8 +9,8 @@
  *   A commit is a swap in the same epoch; only after it succeeds is anything acknowledged.
  *   Every other change moves to a new epoch, so that frames and decisions of the old one are known.
  */
-#ifndef XIW_FLOW_HANDOFF_H
-#define XIW_FLOW_HANDOFF_H
+#ifndef XIW_HANDOFF_HANDOFF_H
+#define XIW_HANDOFF_HANDOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>

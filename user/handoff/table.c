@@ -14,8 +14,8 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "flow/handoff.h"
-#include "flow/table.h"
+#include "handoff/handoff.h"
+#include "handoff/table.h"
 
 static const struct xiw_table no_table = {
 	.flows_fd = -1,

@@ -2,8 +2,8 @@
 /* Sizes that must hold whatever an application asks for. */
 #include <criterion/criterion.h>
 
-#include "flow/sock.h"
-#include "xsk/xsk.h"
+#include "handoff/sock.h"
+#include "netif/xsk.h"
 
 /* The engine stands still, with half of the frames kept and a batch in hand, and the RX ring fills. */
 Test(xsk, some_frames_always_go_round)

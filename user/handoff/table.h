@@ -3,8 +3,8 @@
  * The flow table of one interface: the pinned maps, mapped into memory, and the slots in it. Processes
  * share a table; a slot belongs to the engine whose number it carries, for as long as that lives.
  */
-#ifndef XIW_FLOW_TABLE_H
-#define XIW_FLOW_TABLE_H
+#ifndef XIW_HANDOFF_TABLE_H
+#define XIW_HANDOFF_TABLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <criterion/criterion.h>
 
-#include "flow/ecn.h"
+#include "handoff/ecn.h"
 
 /* As Linux 7.0 has it behind tcpi_snd_wnd: six words of 6.2 and 6.7, seven counters of AccECN's, and the mode. */
 struct info {
@@ -28,7 +28,7 @@ static struct info made(unsigned int options, unsigned int mode)
 	return i;
 }
 
-Test(flow_ecn, accurate)
+Test(handoff_ecn, accurate)
 {
 	struct info i;
 
@@ -42,7 +42,7 @@ Test(flow_ecn, accurate)
 	}
 }
 
-Test(flow_ecn, congestion_control)
+Test(handoff_ecn, congestion_control)
 {
 	static const struct {
 		const char *name;

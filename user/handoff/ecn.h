@@ -3,8 +3,8 @@
  * How a socket tells its peer of congestion. The fast path does what RFC 3168 section 6.1.3 asks for: ECE from the first
  * CE until CWR. What else there is takes the kernel's path, and xiw_egress leaves its bits alone.
  */
-#ifndef XIW_FLOW_ECN_H
-#define XIW_FLOW_ECN_H
+#ifndef XIW_HANDOFF_ECN_H
+#define XIW_HANDOFF_ECN_H
 
 #include <stdbool.h>
 #include <stddef.h>
