@@ -73,10 +73,13 @@ UNIT_SRC := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_COMMON_SRC := $(filter-out $(UNIT_SRC),$(sort $(wildcard tests/unit/*.c)))
 BPFTEST_SRC := $(sort $(wildcard tests/bpf/test_*.c))
 BPFTEST_COMMON_SRC := $(filter-out $(BPFTEST_SRC) %.bpf.c,$(sort $(wildcard tests/bpf/*.c)))
-NET_BPF_SRC := $(sort $(wildcard tests/net/*.bpf.c tests/bpf/*.bpf.c tests/bench/*.bpf.c))
-RELAY_SRC := $(sort $(wildcard tests/net/relay_*.c))
-CONDUCT_SRC := $(sort tests/net/raw.c $(wildcard tests/net/conduct_*.c))
-NET_SRC := $(filter-out tests/net/test_%.c %.bpf.c $(RELAY_SRC) $(CONDUCT_SRC),$(sort $(wildcard tests/net/*.c)))
+NET_BPF_SRC := $(sort $(wildcard tests/net/*/*.bpf.c tests/bpf/*.bpf.c tests/bench/*.bpf.c))
+# In a room of tests/net a source with main() is a program. The others become the room's archive, and each program is
+# linked with what it needs of its own room's and of lib's.
+NET_C := $(filter-out %.bpf.c,$(sort $(wildcard tests/net/*/*.c)))
+NET_SRC := $(shell grep -l '^int main\b' $(NET_C) /dev/null)
+NET_PART_SRC := $(filter-out $(NET_SRC),$(NET_C))
+NET_ROOMS := $(patsubst tests/net/%/,%,$(sort $(dir $(NET_C))))
 BENCH_SRC := $(filter-out %.bpf.c,$(sort $(wildcard tests/bench/*.c)))
 # With libibverbs and librdmacm, for vmtest only.
 SIW_SRC := $(sort $(wildcard tests/siw/*.c))
@@ -85,7 +88,7 @@ FUZZ_REPLAY_SRC := tests/fuzz/replay.c
 TSAN_SRC := $(sort $(wildcard tests/tsan/test_*.c))
 FUZZ_COMMON_SRC := $(filter-out $(FUZZ_SRC) $(FUZZ_REPLAY_SRC),$(sort $(wildcard tests/fuzz/*.c)))
 C_SRC := $(LIB_SRC) $(TOOL_SRC) $(EXAMPLE_SRC) $(UNIT_SRC) $(UNIT_COMMON_SRC) $(BPFTEST_SRC) \
-	$(BPFTEST_COMMON_SRC) $(NET_SRC) $(RELAY_SRC) $(CONDUCT_SRC) $(BENCH_SRC) $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(FUZZ_COMMON_SRC) \
+	$(BPFTEST_COMMON_SRC) $(NET_C) $(BENCH_SRC) $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(FUZZ_COMMON_SRC) \
 	$(TSAN_SRC)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$1)
@@ -108,11 +111,11 @@ NET_BPF := $(patsubst %.bpf.c,$(B)/%.bpf.o,$(NET_BPF_SRC))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/bench/%,$(BENCH_SRC))
 
 ALL := $(BPF_OBJ) $(LIB_A) $(if $(LIB_SRC),$(LIB_SO)) $(PC) $(TOOL) $(MAN) $(EXAMPLES)
-WIRE := $(B)/tests/net/wire.bpf.o
+WIRE := $(B)/tests/net/lib/wire.bpf.o
 SIW_BIN := $(patsubst %.c,$(B)/%,$(SIW_SRC))
 
 # With ONLY, no more is built than the chosen tests use; a script may use everything.
-SCRIPTS := $(sort $(wildcard tests/api/test_*.sh tests/bpf/test_*.sh tests/net/test_*.sh))
+SCRIPTS := $(sort $(wildcard tests/api/test_*.sh tests/bpf/test_*.sh tests/net/*/test_*.sh))
 chosen = $(if $(ONLY),$(sort $(foreach w,$(ONLY),$(foreach t,$1,$(if $(findstring $w,$t),$t)))),$1)
 CHECK_BIN := $(call chosen,$(UNIT_BIN) $(FUZZ_BIN) $(TSAN_BIN) $(BPFTEST_BIN))
 CHECK_ALL := $(CHECK_BIN) $(if $(call chosen,$(SCRIPTS)),$(ALL) $(NET_BIN) $(NET_BPF))
@@ -160,16 +163,16 @@ fuzz-build: $(call chosen,$(FUZZ_BIN))
 soak: ## MINUTES=5 of CONNS=1000 connections at a time over a wire that spoils
 	$(Q)tools/setup
 	$(submake) all $(NET_BIN) $(NET_BPF)
-	$(Q)XIW_BUILD=$(abspath $(B)) MINUTES='$(MINUTES)' CONNS='$(CONNS)' FOLLOW=1 tests/net/soak
+	$(Q)XIW_BUILD=$(abspath $(B)) MINUTES='$(MINUTES)' CONNS='$(CONNS)' FOLLOW=1 tests/net/soak/run
 
 .PHONY: hostile
 hostile: ## ATTACKERS=10000 connections of attackers against all that listens, with sanitizers
 	$(Q)tools/setup
 	$(submake) SAN=1 hostile-build
-	$(Q)XIW_BUILD=$(abspath $(BUILD)/san) ATTACKERS='$(ATTACKERS)' SEED='$(SEED)' tests/net/hostile
+	$(Q)XIW_BUILD=$(abspath $(BUILD)/san) ATTACKERS='$(ATTACKERS)' SEED='$(SEED)' tests/net/soak/hostile
 
 .PHONY: hostile-build
-hostile-build: $(ALL) $(B)/tests/net/hostile_peer
+hostile-build: $(ALL) $(B)/tests/net/soak/hostile_peer
 
 model: ## search the model of the hand-off to the end, and find the error in each mutation
 	$(Q)tools/setup spin
@@ -182,13 +185,13 @@ tsan: ## what threads and CPUs share, under ThreadSanitizer
 
 .PHONY: tsan
 
-FAULTS_BIN := $(addprefix $(B)/tests/net/,relay faults_recv faults_send)
+FAULTS_BIN := $(addprefix $(B)/tests/net/,lib/relay matrix/matrix_recv matrix/matrix_send)
 
 .PHONY: faults
 faults: ## the fault matrix: every impairment on every path, write build/faults/report.json
 	$(Q)tools/setup
 	$(submake) all $(FAULTS_BIN)
-	$(Q)XIW_BUILD=$(abspath $(B)) tests/net/matrix $(if $(QUICK),--quick)
+	$(Q)XIW_BUILD=$(abspath $(B)) tests/net/matrix/run $(if $(QUICK),--quick)
 
 bench: ## measure the paths against each other, write build/bench/report.json
 	$(Q)tools/setup
@@ -252,6 +255,7 @@ quote = '$(subst ','\'',$1)'
 $(eval $(call stamp,flags,$$(CC) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(LDFLAGS_ALL)))
 $(eval $(call stamp,bpfflags,$$(CLANG) $$(BPF_CFLAGS)))
 $(eval $(call stamp,members,$$(LIB_SRC)))
+$(eval $(call stamp,netparts,$$(NET_PART_SRC)))
 
 $(B)/obj/%.o: %.c $(B)/flags.stamp
 	@mkdir -p $(@D)
@@ -297,7 +301,8 @@ $(NET_BPF): $(B)/%.bpf.o: %.bpf.c $(B)/bpfflags.stamp
 	$(say) BPF $<
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
 
-link = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIB_A)
+link = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) \
+	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 
 $(TOOL): $(call obj,$(TOOL_SRC)) $(LIB_A)
 	$(say) LD $@
@@ -330,9 +335,18 @@ $(TSAN_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(FUZZ_COMMON_SRC)) $(L
 	$(say) LD $@
 	$(link) -Wl,-z,muldefs $(TOOL_LIBS)
 
-$(filter %/relay %/relaycheck,$(NET_BIN)): $(call obj,$(RELAY_SRC))
-$(filter %/conduct,$(NET_BIN)): $(call obj,$(CONDUCT_SRC))
-$(NET_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(LIB_A)
+define net_room
+$(B)/tests/net/$1/room.a: $(call obj,$(filter tests/net/$1/%,$(NET_PART_SRC)))
+$(filter $(B)/tests/net/$1/%,$(NET_BIN)): $(B)/tests/net/$1/room.a
+endef
+$(foreach r,$(NET_ROOMS),$(eval $(call net_room,$r)))
+
+$(NET_ROOMS:%=$(B)/tests/net/%/room.a): $(B)/netparts.stamp
+	@mkdir -p $(@D)
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+
+$(NET_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/tests/net/lib/room.a $(LIB_A)
 	$(say) LD $@
 	$(link) $(TOOL_LIBS)
 
@@ -355,4 +369,5 @@ $(B)/compile_commands.json: FORCE
 			"$(CURDIR)" "$$s" '$(CLANG) $(BPF_CFLAGS) -c'" $$s"; sep=,; done; \
 	printf '\n]\n'; } > $@
 
--include $(patsubst %.o,%.d,$(call obj,$(C_SRC) $(SIW_SRC))) $(wildcard $(B)/bpf/*.d $(B)/tests/*/*.d)
+-include $(patsubst %.o,%.d,$(call obj,$(C_SRC) $(SIW_SRC))) \
+	$(wildcard $(B)/bpf/*.d $(B)/tests/*/*.d $(B)/tests/net/*/*.d)

@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Sourced first by tests/run, and by tests/net/lib.sh for scripts that run alone: what a test inherits is the same for
-# everybody who calls it. No open file above standard error, the usual umask, the C locale, and limits that are known.
-# Ignored signals a shell cannot take back: whoever starts a program uses env --default-signal.
+# tests/run sources this first, and so does tests/net/lib/lib.sh for a script that runs alone. A test inherits the same
+# from every caller: no open file above standard error, the usual umask, the C locale, and known limits. A shell cannot
+# undo ignored signals: a script starts programs with env --default-signal.
 
 umask 022
 export LC_ALL=C

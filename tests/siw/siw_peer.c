@@ -31,7 +31,7 @@
 
 #include <rdma/rdma_cma.h>
 
-#include "tests/net/octets.h"
+#include "tests/net/lib/octets.h"
 
 #define DEPTH 64
 #define RECVS 4

@@ -202,7 +202,7 @@ int xiw_resolve(const char *text, bool passive, struct addrinfo **list);
 
 /*
  * What the commands need, in one table: --help, the man page and the README have it from here, and
- * tests/net/test_privilege.sh holds the commands to it.
+ * tests/net/admin/test_privilege.sh holds the commands to it.
  */
 struct xiw_caps_row {
 	const char *cmd;

@@ -56,7 +56,7 @@ static void flow_options(struct json_object *o, uint32_t flags)
 				       json_object_new_boolean(flags & options[i].flag));
 }
 
-/* Every counter of struct xiw_flow is here: tests/net/test_status.sh sees to it. */
+/* Every counter of struct xiw_flow is here: tests/net/admin/test_status.sh sees to it. */
 static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 {
 	struct json_object *o = json_object_new_object(), *drops = json_object_new_object();

@@ -3,7 +3,7 @@
 # netem on the receiver's own veth wire: loss, reordering, duplication, as the kernel makes them. limit: 400
 guest() {
 	modprobe sch_netem || return
-	. tests/net/lib.sh
+	. tests/net/lib/lib.sh
 	. vmtest/file.sh
 	json=$TMP/reports
 	wire_up plain 1500

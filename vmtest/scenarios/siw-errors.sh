@@ -2,11 +2,11 @@
 #
 # An error on each side of a connection between siw and ours: a wrong STag, a place out of bounds, a damaged octet.
 # The one that finds it says so in a Terminate, and the report of each names it. siw's application is
-# tests/siw/siw_peer.c, ours `xiwarp rping`, `xiwarp sink` and tests/net/siw_end.c; what went over the wire is in
+# tests/siw/siw_peer.c, ours `xiwarp rping`, `xiwarp sink` and tests/net/peer/siw_end.c; what went over the wire is in
 # $RESULTS/errors.pcap. limit: 900, siw: 1
 . vmtest/siw.sh
 peer=$BUILD/tests/siw/siw_peer
-end=$BUILD/tests/net/siw_end
+end=$BUILD/tests/net/peer/siw_end
 
 # says NAME FILE PATTERN: the report in it has that.
 says() {
@@ -139,7 +139,7 @@ guest() {
 	ours_errs our-read-stag '0.1.*-siw .*' read=stag
 	ours_errs our-read-bounds '0.1.*-siw .*' read=bounds
 
-	expect damage-load bpftool prog load "$BUILD/tests/net/hold.bpf.o" /sys/fs/bpf/damage-prog type classifier \
+	expect damage-load bpftool prog load "$BUILD/tests/net/lib/hold.bpf.o" /sys/fs/bpf/damage-prog type classifier \
 		pinmaps /sys/fs/bpf/damage
 	expect clsact tc qdisc add dev sw0 clsact
 	damage ingress 1

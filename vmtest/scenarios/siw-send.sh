@@ -27,7 +27,7 @@ our_client() {
 	shift 3
 	siw_server "$@"
 	# shellcheck disable=SC2086
-	in_ours "$BUILD/tests/net/siw_end" connect "$theirs" 7471 $options >"$RESULTS/$name-our-client" 2>&1
+	in_ours "$BUILD/tests/net/peer/siw_end" connect "$theirs" 7471 $options >"$RESULTS/$name-our-client" 2>&1
 	expect "$name-our-client" [ $? = 0 ]
 	ended "$pid"
 	expect "$name-siw-server" [ $? = 0 ]
@@ -40,7 +40,7 @@ our_server() {
 	local name=$1 ours=$2 options=$3 pid
 	shift 3
 	# shellcheck disable=SC2086
-	in_ours "$BUILD/tests/net/siw_end" listen "$ours" 7471 $options >"$RESULTS/$name-our-server" 2>&1 &
+	in_ours "$BUILD/tests/net/peer/siw_end" listen "$ours" 7471 $options >"$RESULTS/$name-our-server" 2>&1 &
 	pid=$!
 	listening 7471 in_ours
 	patiently 30 "$@" >"$RESULTS/$name-siw-client" 2>&1
@@ -55,7 +55,7 @@ server_first() {
 	local pid out=$RESULTS/$1-our-client
 	siw_server ucmatose -C 50 -S 5000
 	# shellcheck disable=SC2086
-	in_ours "$BUILD/tests/net/siw_end" connect 10.88.0.1 7471 sends=50 len=5000 reply=1 $2 >"$out" 2>&1
+	in_ours "$BUILD/tests/net/peer/siw_end" connect 10.88.0.1 7471 sends=50 len=5000 reply=1 $2 >"$out" 2>&1
 	if grep -q 'status=-71 .* mpa=4 ' "$out"; then
 		pass "$1-frame-refused"
 	else

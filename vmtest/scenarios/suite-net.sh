@@ -4,5 +4,5 @@
 # teardown. Those that want most octets on the direct path, or peers scripted to the millisecond, want a machine of its
 # own speed; the other scenarios move the data. limit: 2400 memory: 3072
 guest() {
-	ONLY='net/test_load net/test_rings net/test_teardown' tests/run
+	ONLY='net/admin/test_load net/conn/test_rings net/conn/test_teardown' tests/run
 }

@@ -1,0 +1,247 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# xiwarp load, unload, status on real interfaces: what is attached, what is pinned, and that every refusal
+# has its exit code, one line, and leaves nothing behind. timeout: 120
+. "${0%/*}/../lib/lib.sh"
+
+xiwarp=$BUILD/xiwarp
+pins=/sys/fs/bpf/xiwarp/$IF_RCV
+
+xdp_of() { in_ns rcv ip -d link show dev "$1" | sed -n 's/.*prog\/xdp id \([0-9]*\).*/\1/p'; }
+tc_of() { in_ns rcv tc filter show dev "$1" egress | grep -c 'xiw_egress.*direct-action'; }
+
+attached() {
+	[[ -n $(xdp_of "$IF_RCV") && $(tc_of "$IF_RCV") == 1 ]]
+}
+
+bare() {
+	[[ -z $(xdp_of "$IF_RCV") && $(tc_of "$IF_RCV") == 0 && ! -e $pins ]]
+}
+
+pinned() {
+	local name
+	for name in xiw_ingress xiw_egress xiw_flows xiw_flow_index xiw_queues xiw_xsks xiw_stats; do
+		[[ -e $pins/$name ]] || return
+	done
+	[[ $(stat -c %a "$pins") == 700 ]]
+}
+
+load() { in_ns rcv "$xiwarp" load "$@"; }
+unload() { in_ns rcv "$xiwarp" unload "$@"; }
+json() { in_ns rcv "$xiwarp" status --json "$@" 2>"$TMP/err"; }
+mode_is() { json "$IF_RCV" | grep -q "\"mode\":\"$1\""; }
+
+# Another XDP program, as someone else's would be there.
+other_xdp() {
+	in_ns rcv bpftool prog load "$BUILD/tests/net/lib/wire.bpf.o" "$TMP_PIN" type xdp &&
+		in_ns rcv bpftool net attach "$1" pinned "$TMP_PIN" dev "$IF_RCV"
+}
+other_stays() { [[ $(xdp_of "$IF_RCV") == "$other" ]]; }
+
+ping_through() { in_ns snd ping -q -c 2 -i 0.1 -W 2 "$1"; }
+
+wire_up plain
+TMP_PIN=/sys/fs/bpf/xiw-wire-$$
+
+# ---- the ordinary way
+expect load load "$IF_RCV"
+expect load-attached attached
+expect load-pinned pinned
+expect load-native mode_is native
+expect load-passes-v4 ping_through $V4_RCV
+expect load-passes-v6 ping_through $V6_RCV
+json "$IF_RCV" >"$TMP/status"
+expect status-counts grep -Eq '"other":[1-9]' "$TMP/status"
+expect status-no-flows grep -q '"flows":\[\]' "$TMP/status"
+expect status-all sh -c "nsenter --net=/run/netns/$(_ns rcv) '$xiwarp' status | grep -q '^$IF_RCV: XDP native'"
+refused load-twice 5 "loaded on $IF_RCV already" "$xiwarp" load "$IF_RCV"
+expect load-twice-harmless attached
+expect unload unload "$IF_RCV"
+expect unload-bare bare
+refused unload-twice 4 "not loaded on $IF_RCV" "$xiwarp" unload "$IF_RCV"
+refused status-not-loaded 4 "xiwarp load $IF_RCV" "$xiwarp" status "$IF_RCV"
+
+# ---- interrupted: all of it is there or nothing; strace sends the signal with the N-th message to the kernel
+whole() { { attached && pinned; } || bare; }
+interrupted() { # COMMAND N
+	in_ns rcv "${traced[@]}" -o /dev/null -e trace=sendto \
+		-e "inject=sendto:signal=INT:when=$2" "$xiwarp" "$1" "$IF_RCV" >"$TMP/out" 2>&1
+	expect "interrupted-$1-$2" whole
+}
+for n in 2 3 4; do
+	interrupted load "$n"
+	interrupted unload "$n"
+	bare || unload "$IF_RCV" >"$TMP/out" 2>&1
+done
+
+# ---- modes and MTU
+expect generic load "$IF_RCV" --mode generic
+expect generic-mode mode_is generic
+expect generic-passes ping_through $V4_RCV
+expect generic-unload unload "$IF_RCV"
+expect generic-bare bare
+refused native-refused 6 "--mode generic" "$xiwarp" load lo --mode native
+expect auto-falls-back load lo
+expect auto-unload unload lo
+in_ns rcv ip link set "$IF_RCV" mtu 9000
+in_ns snd ip link set "$IF_SND" mtu 9000
+expect mtu-9000 load "$IF_RCV" --mode native
+expect mtu-9000-unload unload "$IF_RCV"
+in_ns rcv ip link set "$IF_RCV" mtu 1500
+in_ns snd ip link set "$IF_SND" mtu 1500
+
+# ---- refusals
+refused no-interface 4 "no interface nosuch0" "$xiwarp" load nosuch0
+refused no-privilege 3 "CAP_NET_ADMIN" setpriv --reuid=65534 --regid=65534 --clear-groups \
+	"$xiwarp" load "$IF_RCV"
+refused only-net-admin 3 "CAP_BPF" setpriv --bounding-set=-all,+net_admin,+dac_override \
+	--inh-caps=-all,+net_admin,+dac_override "$xiwarp" load "$IF_RCV"
+refused not-bpffs 6 "BPF file system" "$xiwarp" load "$IF_RCV" --pin-dir "$TMP/pins"
+expect refusals-bare bare
+printf -v long '/%0600d' 0
+refused load-long-pin-dir 2 "too long" "$xiwarp" load "$IF_RCV" --pin-dir "$long"
+refused unload-long-pin-dir 2 "too long" "$xiwarp" unload "$IF_RCV" --pin-dir "$long"
+mkdir "$TMP/in"
+refused serve-long-pin-dir 2 "too long" "$xiwarp" serve --pin-dir "$long" "$TMP/in"
+# The longest that load takes is the longest that a receiver finds.
+printf -v long '/sys/fs/bpf/xiw-%d/%0100d' $$ 0
+printf -v long '%s/%0200d/%0*d' "$long" 0 $((432 - ${#long} - 202)) 0
+serves() { in_ns rcv timeout --preserve-status -s TERM 1 "$xiwarp" serve --path direct --pin-dir "$1" "$TMP/in"; (($? == 143)); }
+expect longest-pin-dir load "$IF_RCV" --pin-dir "$long"
+expect longest-pin-dir-found serves "$long"
+expect longest-pin-dir-unload unload "$IF_RCV" --pin-dir "$long"
+refused longer-pin-dir 2 "too long" "$xiwarp" load "$IF_RCV" --pin-dir "${long}x"
+refused serve-longer-pin-dir 2 "too long" "$xiwarp" serve --pin-dir "${long}x" "$TMP/in"
+rmdir -p "${long%/*}" 2>/dev/null
+mkdir -m 700 "$TMP/other-names" "$TMP/other-names/no-interface-has-this-name"
+expect status-other-names json --pin-dir "$TMP/other-names"
+mkdir -p "$pins"
+refused stale-pins 5 "unload $IF_RCV" "$xiwarp" load "$IF_RCV"
+expect stale-unload unload "$IF_RCV"
+expect stale-bare bare
+
+refused direct-not-loaded 4 "xiwarp load IF" "$xiwarp" serve --path direct --pin-dir "/sys/fs/bpf/xiw-none-$$" \
+	"$TMP/in"
+
+# ---- attached with stock tools, as README has it; and where tc itself would have put xiw_egress
+stock() { # OPTION...: of the filter
+	in_ns rcv bpftool prog loadall "$BUILD/bpf/xiwarp.bpf.o" "$pins" pinmaps "$pins" &&
+		in_ns rcv bpftool net attach xdpdrv pinned "$pins/xiw_ingress" dev "$IF_RCV" &&
+		in_ns rcv tc filter add dev "$IF_RCV" egress "$@" bpf direct-action pinned "$pins/xiw_egress"
+}
+has_both() { in_ns rcv "$xiwarp" status | grep -q "^$IF_RCV: XDP native mode, MTU"; }
+mkdir -m 700 -p "$pins"
+expect stock stock prio 10 handle 1
+expect stock-status has_both
+expect stock-unload unload "$IF_RCV"
+expect stock-bare bare
+mkdir -m 700 -p "$pins"
+expect elsewhere stock
+expect elsewhere-status has_both
+refused elsewhere-busy 5 "xiw_egress where xiwarp did not put it" "$xiwarp" unload "$IF_RCV"
+expect elsewhere-stays attached
+in_ns rcv tc filter del dev "$IF_RCV" egress
+expect elsewhere-unload unload "$IF_RCV"
+expect elsewhere-bare bare
+
+# ---- another program
+expect other-attach other_xdp xdpdrv
+other=$(xdp_of "$IF_RCV")
+refused other-busy 5 "id $other" "$xiwarp" load "$IF_RCV"
+expect other-stays other_stays
+refused other-unload 4 "not loaded" "$xiwarp" unload "$IF_RCV"
+expect other-still other_stays
+expect other-replace load "$IF_RCV" --replace
+expect other-replaced attached
+# Someone takes our place: unload must leave him there.
+in_ns rcv bpftool net detach xdpdrv dev "$IF_RCV"
+in_ns rcv bpftool net attach xdpdrv pinned "$TMP_PIN" dev "$IF_RCV"
+expect foreign-unload unload "$IF_RCV"
+expect foreign-stays other_stays
+expect foreign-pins-gone test ! -e "$pins"
+
+# A failure behind the XDP attachment must bring the other program back. Qdisc ingress takes filters for
+# egress, and runs them on ingress.
+in_ns rcv tc qdisc del dev "$IF_RCV" clsact
+in_ns rcv tc qdisc add dev "$IF_RCV" ingress
+refused rollback 5 "qdisc ingress" "$xiwarp" load "$IF_RCV" --replace
+expect rollback-other-back other_stays
+expect rollback-pins-gone test ! -e "$pins"
+in_ns rcv bpftool net detach xdpdrv dev "$IF_RCV"
+in_ns rcv tc qdisc del dev "$IF_RCV" ingress
+rm -f "$TMP_PIN"
+expect end-bare bare
+
+# ---- with connections
+# transfer NAME: a large file is on its way over the direct path.
+transfer() {
+	mkdir -p "$TMP/in"
+	spawn server rcv serve.log "$xiwarp" serve --path direct --force --listen $V4_RCV "$TMP/in"
+	wait_listen rcv 15044
+	spawn sender snd put.log "$xiwarp" put "$TMP/sparse" $V4_RCV
+	if wait_until 10 direct; then
+		pass "$1"
+	else
+		fail "$1" "$(cat "$TMP"/*.log)"
+	fi
+}
+direct() { json "$IF_RCV" | grep -Eq '"path":"direct","epoch":[1-9][0-9]*,"rcv_nxt":[0-9]+,"skew":[1-9]'; }
+# A lost segment can take a connection off the direct path for a moment, so this is asked repeatedly as well.
+table_direct() { in_ns rcv "$xiwarp" status "$IF_RCV" | grep -q '^ *path  *direct, epoch'; }
+no_flow() { json "$IF_RCV" | grep -q '"flows":\[\]'; }
+ended() { # NAME PID CODE [CODE]
+	local rc
+	reap "$2" 60
+	rc=$?
+	if ((rc == $3 || rc == ${4:-$3})); then
+		pass "$1"
+	else
+		fail "$1" "exit code $rc, not $3: $(cat "$TMP"/*.log)"
+	fi
+}
+
+server= sender=
+truncate -s 1G "$TMP/sparse"
+expect flows-load load "$IF_RCV" || finish
+transfer flows-direct
+# However long the commands take: the file must not have arrived before they are done. A loss may just then have
+# taken the connection off the direct path.
+held() {
+	kill -STOP "$sender"
+	sleep 0.1
+	direct || { kill -CONT "$sender"; return 1; }
+}
+expect flows-held wait_until 10 held
+json "$IF_RCV" >"$TMP/status"
+expect flows-addresses grep -Eq "\"local\":\"$V4_RCV:15044\",\"remote\":\"$V4_SND:[0-9]+\",\"pid\":$server," "$TMP/status"
+expect flows-octets grep -Eq '"octets_direct":[1-9]' "$TMP/status"
+expect flows-table wait_until 10 table_direct
+refused flows-busy 5 "1 connection on $IF_RCV needs" "$xiwarp" unload "$IF_RCV"
+expect flows-busy-stays attached
+kill -CONT "$sender"
+ended flows-arrive "$sender" 0
+expect flows-octets-equal cmp "$TMP/sparse" "$TMP/in/sparse"
+expect flows-none wait_until 5 no_flow
+expect flows-unload unload "$IF_RCV"
+stop "$server"
+expect flows-bare bare
+
+# Forced: that connection breaks, and nothing else.
+expect force-load load "$IF_RCV"
+transfer force-direct
+expect force-unload unload "$IF_RCV" --force
+expect force-bare bare
+expect force-server-lives kill -0 "$server"
+kill -TERM "$sender" "$server"
+ended force-sender "$sender" 143 7
+ended force-server "$server" 143
+
+# A receiver that was killed keeps nobody from unloading, and its peer learns of it.
+expect killed-load load "$IF_RCV"
+transfer killed-direct
+stop "$server" KILL
+ended killed-peer-told "$sender" 7
+expect killed-unload unload "$IF_RCV"
+expect killed-bare bare
+finish

@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# put and serve over the direct path: many small files, so that each end has an answer of its own on the way when
+# the other's next message comes, which the direct path may bring before io_uring tells of the answer.
+# timeout: 60
+. "${0%/*}/../lib/lib.sh"
+
+xiwarp=$BUILD/xiwarp
+FILES=1500
+
+wire_up plain 1500
+mkdir "$TMP/many" "$TMP/in"
+for ((i = 0; i < FILES; i++)); do
+	echo "$i" >"$TMP/many/f$i"
+done
+# One with octets enough to go direct whatever else does.
+random_file "$TMP/many/large" 1
+: >"$TMP/many/empty"
+
+in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+spawn server rcv serve.log sh -c 'exec "$@" >"$0"' "$TMP/serve.json" "$xiwarp" serve --json "$TMP/in"
+wait_listen rcv 15044 5
+spawn put snd put.log "$xiwarp" put "$TMP"/many/* "$V4_RCV"
+reap "$put" 30
+rc=$?
+((rc == 124)) && stop "$put"
+if ((rc)); then
+	fail many-files-put "exit code $rc: $(tail -n 2 "$TMP/put.log" "$TMP/serve.log"), $(wc -l <"$TMP/serve.json") files"
+else
+	pass many-files-put
+fi
+# shellcheck disable=SC2317
+equal() { diff -r "$TMP/many" "$TMP/in" >"$TMP/diff" || { head -n 3 "$TMP/diff"; return 1; }; }
+expect many-files-equal equal
+stop "$server" INT
+expect many-files-direct [ "$(grep -c '"octets_direct":[1-9]' "$TMP/serve.json")" -gt $((FILES / 2)) ]
+expect many-files-quiet [ "$(grep -vc "serving" "$TMP/serve.log")" = 0 ]
+in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
+finish

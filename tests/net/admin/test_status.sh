@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# `xiwarp status` against what is counted. Every field of a flow's slot and of a queue is either a state, listed here, or a
+# counter that --json shows; and what it shows of a connection is what that has counted itself, on every path.
+# timeout: 60
+. "${0%/*}/../lib/lib.sh"
+
+xiwarp=$BUILD/xiwarp
+pins=/sys/fs/bpf/xiwarp/$IF_RCV
+
+# The hand-off's own, and what else is not a number of events.
+STATES="owner kernel_nxt flags marker_origin rcv_wscale window ts_recent direct_edge run_needed ece kernel_high beyond
+	run_end run_len snd_nxt kernel_edge egress_floor out_class out_hops acked pid ifindex engine barred try_ns try_nxt try_looked looked beat_ns drained_ns last_ns wait_ns"
+
+# A state that is no field any more, or has become a counter, is not listed for long.
+fields_shown() {
+	local name value missing= known=
+	in_ns rcv "$BUILD/tests/net/admin/status" fill "$BUILD/bpf/xiwarp.bpf.o" "$pins" "$xiwarp" "$IF_RCV" \
+		>"$TMP/fields" 2>"$TMP/json" || { cat "$TMP/json"; return 1; }
+	while read -r name value; do
+		[[ ${name%[*} == reserved* ]] && continue
+		known+=" $name "
+		[[ " ${STATES//[$'\n\t']/ } " == *" $name "* ]] && continue
+		grep -q ":$value[,}]" "$TMP/json" || missing+=" $name"
+	done <"$TMP/fields"
+	for name in $STATES; do
+		[[ $known == *" $name "* ]] || missing+=" $name(no-such-field)"
+	done
+	[[ -z $missing ]] && (($(wc -l <"$TMP/fields") > 40)) && return
+	echo "not in status:$missing"
+	cat "$TMP/json"
+	return 1
+}
+
+# Verdicts of single packets: each has a name.
+stats_shown() {
+	local n
+	n=$(sed -n '/^enum xiw_stat {/,/XIW_STAT__COUNT/p' "$ROOT/include/xiwarp/abi.h" | grep -c '^	XIW_STAT_[A-Z]')
+	((n > 8 && $(grep -o '"packets":{[^}]*}' "$TMP/json" | grep -o '":' | wc -l) == n + 1))
+}
+
+one_run() { # NAME HOW
+	local recv send rc sent direct kernel
+	spawn recv rcv recv "$BUILD/tests/net/admin/status" recv "$xiwarp" "$IF_RCV"
+	wait_listen rcv 15046 5
+	spawn send snd send "$BUILD/tests/net/admin/status" send "$V4_RCV" 8 "$2"
+	reap "$send" 20 || stop "$send"
+	reap "$recv" 10
+	rc=$?
+	((rc == 124)) && stop "$recv"
+	sent=$(field sent "$TMP/send") direct=$(field stream_direct "$TMP/recv") kernel=$(field stream_kernel "$TMP/recv")
+	if ((rc)); then
+		fail "$1" "exit code $rc: $(cat "$TMP/recv" "$TMP/send")"
+	elif ((!sent || direct + kernel != sent)); then
+		fail "$1" "octets: $(cat "$TMP/recv" "$TMP/send")"
+	elif [[ $2 == aligned ]] && ((direct * 10 < sent * 9)); then
+		fail "$1" "hardly direct: $(cat "$TMP/recv")"
+	elif [[ $2 == misaligned ]] && ((direct)); then
+		fail "$1" "direct: $(cat "$TMP/recv")"
+	elif [[ $2 == mixed ]] && ((direct < 1 << 20 || kernel < 1 << 20)); then
+		fail "$1" "not mixed: $(cat "$TMP/recv")"
+	else
+		pass "$1"
+	fi
+}
+
+wire_up plain
+wire_clamp 262144
+in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || exit 1
+expect every-counter fields_shown
+expect every-verdict stats_shown
+one_run by-the-kernel misaligned
+one_run direct aligned
+one_run mixed mixed
+in_ns rcv "$xiwarp" unload "$IF_RCV" --force >/dev/null
+finish

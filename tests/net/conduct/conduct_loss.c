@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Segments that this machine lost, and no script: a peer that sends nothing again would wait for ever. */
+#include <inttypes.h>
+#include <linux/if_xdp.h>
+#include <stdio.h>
+#include <sys/socket.h>
+
+#include "core/internal.h"
+#include "tests/net/conduct/conduct_loss.h"
+
+/* For want of a frame, or of room in a ring. */
+uint64_t loss_of_rings(const struct xiw_engine *engine)
+{
+	struct xdp_statistics x;
+	uint64_t count = 0;
+	socklen_t len;
+
+	for (const struct xiw_port *p = engine->ports; p; p = p->next)
+		for (uint32_t i = 0; i < p->nqueues; i++) {
+			len = sizeof(x);
+			if (!getsockopt(p->queues[i].xsk.fd, SOL_XDP, XDP_STATISTICS, &x, &len))
+				count += x.rx_dropped + x.rx_ring_full + x.rx_fill_ring_empty_descs;
+		}
+	return count;
+}
+
+/* A CPU's queue of received packets was full. Who else uses it is not told. */
+uint64_t loss_of_backlogs(void)
+{
+	FILE *f = fopen("/proc/net/softnet_stat", "re");
+	uint64_t count = 0;
+	uint32_t dropped;
+
+	while (f && fscanf(f, "%*x %" SCNx32 "%*[^\n]", &dropped) == 1)
+		count += dropped;
+	if (f)
+		fclose(f);
+	return count;
+}

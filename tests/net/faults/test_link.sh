@@ -1,0 +1,89 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# The interface goes down and up, and its MTU changes both ways, under connections on either path: every octet is
+# compared at the end. timeout: 240
+. "${0%/*}/../lib/lib.sh"
+. "${0%/*}/trouble.sh"
+
+link() { in_ns "$1" ip link set "$(_if "$1")" "${@:2}"; }
+is_direct() { _on_path "$1" "$2" direct; }
+left_because() { grep -Eq "\"id\":$2,.*\"$3\":[1-9]" "$TMP/$1.state"; }
+fell_back_for() { wait_until "$LONG" left_because "$@"; }
+
+wire_up plain
+wire_clamp 262144
+load || fail load "exit code $?"
+receive A
+receive B -P 15047 -k
+transmit 1 -r 40
+under_way A 1 direct
+transmit 2 -r 20 -m
+under_way A 2 kernel
+transmit 3 -r 20 -P 15047
+under_way B 3 kernel
+
+# ---- down and up
+# Promised: what is on its way is lost and TCP repairs it, after some retransmission time-outs. Programs, AF_XDP
+# sockets and the direct path outlast it.
+for side in rcv snd; do
+	link $side down
+	sleep 1.3
+	link $side up
+	for c in "A 1" "A 2" "B 3"; do
+		# shellcheck disable=SC2086
+		expect "down-$side-connection-${c#* }-goes-on" moves $c
+	done
+	expect "down-$side-direct-again" wait_until "$LONG" is_direct A 1
+done
+
+# ---- a larger MTU
+# Promised: connections that exist go on as they were. New ones would send segments that the AF_XDP sockets have no
+# room for: they take the kernel's path and are told why, until all others have ended; then sockets are made anew.
+link snd mtu 9000
+link rcv mtu 9000
+for c in "A 1" "A 2" "B 3"; do
+	# shellcheck disable=SC2086
+	expect "mtu-9000-connection-${c#* }-goes-on" moves $c
+done
+expect mtu-9000-stays-direct wait_until "$LONG" is_direct A 1
+transmit 4 -r 40
+under_way A 4 kernel
+expect mtu-9000-new-is-told told A 4 "has grown beyond 1500"
+finishes mtu-9000-direct-complete A 1
+finishes mtu-9000-misaligned-complete A 2
+finishes mtu-9000-new-complete A 4
+sleep 1.5 # an engine looks once a second whether it may make the sockets anew
+transmit 5 -r 40
+under_way A 5 direct
+expect mtu-9000-large-segments sh -c "nsenter --net=/run/netns/$(_ns snd) ss -tin 'dport = :15046' | grep -q 'mss:89'"
+
+# ---- a smaller one
+# Promised: FPDUs that were cut for larger segments no longer fit one: the kernel's path takes these, and as soon as
+# the sender cuts by the new size the connection is direct again.
+link snd mtu 1500
+link rcv mtu 1500
+expect mtu-1500-falls-back fell_back_for A 5 "(misaligned|FPDU larger than a segment)"
+expect mtu-1500-goes-on moves A 5
+expect mtu-1500-direct-again wait_until "$LONG" is_direct A 5
+finishes mtu-1500-complete A 5
+finishes other-process-complete B 3
+no_trace no-trace
+
+# ---- gone for good
+# Promised: whoever used it is told at once, and has let go of it; the peer hears nothing any more, and gives up when
+# TCP does. What is pinned of it can be removed.
+fds=$(find "/proc/$RECV_A/fd" -mindepth 1 | wc -l)
+transmit 6 -r 40 -t 2000
+under_way A 6 direct
+in_ns rcv ip link del "$IF_RCV"
+ended_with gone-application-told A 6 "Protocol driver not attached"
+expect gone-application-told-why told A 6 "was taken off $IF_RCV"
+breaks gone-peer-told 6 "Connection timed out|No route to host|Network is unreachable"
+expect gone-descriptors-freed wait_until "$LONG" fds_at_most "$RECV_A" "$fds"
+expect gone-status sh -c "nsenter --net=/run/netns/$(_ns rcv) '$xiwarp' status $IF_RCV | grep -q 'the interface is gone'"
+expect gone-unload unload
+expect gone-no-pins test ! -e "$pins"
+quit receiver-ends A
+quit other-process-ends B
+finish

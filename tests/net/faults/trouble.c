@@ -1,0 +1,435 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * trouble - the receiving end of tests under fault: takes any number of trouble_send's connections on one engine,
+ * compares every octet, and misbehaves when told to.
+ *
+ *   trouble [-P PORT] [-f FRAMES] [-w WINDOW-KiB] [-u MICROSECONDS] [-s SECONDS] [-a N] [-o FILE] [-F] [-k|-d]
+ *
+ *   SIGUSR1  sits in its handler of a completion for -s seconds
+ *   SIGUSR2  runs the engine but takes no completions for -s seconds
+ *   SIGHUP   has no file descriptor left, or again
+ *   SIGTERM  ends, and with it all connections
+ *
+ * -u: so long for each message. -a: the Nth allocation behind the start fails, and only that; when it ends it
+ * says how many there were. -o: FILE always has one line of JSON per connection, the newest state of each ID.
+ * -F: after a MiB it makes a child that does nothing, and says which.
+ * Every event is a line on standard output as well. Exit codes: 0; 1 a wrong octet or an engine that failed.
+ */
+#include <getopt.h>
+#include <malloc.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <xiwarp/xiwarp.h>
+
+#include "tests/net/faults/trouble.h"
+
+#define RING (TROUBLE_MSG * TROUBLE_SLOTS)
+#define STATE_EVERY 0.05
+#define MAX_FDS 128 /* enough for 64 queues */
+
+static struct {
+	unsigned int port, frames, window, pause_us, stall_s;
+	long fail_at;
+	bool fork;
+	const char *state;
+	enum xiw_use_path path;
+} opt = { .port = 15046, .stall_s = 2, .path = XIW_USE_AUTO };
+
+struct stream {
+	unsigned int id;
+	struct xiw_conn *conn; /* NULL: has ended */
+	struct xiw_region *region;
+	uint8_t *ring;
+	uint64_t octets;
+	struct xiw_conn_info info; /* as of the end */
+	int status;
+	bool used, eof;
+};
+
+static struct stream streams[TROUBLE_IDS];
+static struct xiw_engine *engine;
+static volatile sig_atomic_t stall, ignore, few_fds, stop;
+static int spare[MAX_FDS]; /* descriptors that nobody else is to have */
+static unsigned int nspare;
+
+/* ---- allocations that fail ----------------------------------------------------------------------- */
+
+static long allocations;
+static bool counting;
+
+#ifdef __SANITIZE_ADDRESS__
+static const bool injects = false; /* the sanitizer has an allocator of its own */
+#else
+static const bool injects = true;
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t size);
+void *__libc_memalign(size_t align, size_t size);
+
+static bool denied(void)
+{
+	if (!counting || ++allocations != opt.fail_at)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	return denied() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t n, size_t size)
+{
+	return denied() ? NULL : __libc_calloc(n, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+	return denied() ? NULL : __libc_realloc(p, size);
+}
+
+void *aligned_alloc(size_t align, size_t size)
+{
+	return denied() ? NULL : __libc_memalign(align, size);
+}
+#endif
+
+/* ---- reports ------------------------------------------------------------------------------------- */
+
+static void __attribute__((noreturn, format(printf, 1, 2))) fatal(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	printf("FATAL ");
+	vprintf(fmt, ap);
+	printf("\n");
+	fflush(stdout);
+	va_end(ap);
+	_exit(1);
+}
+
+static void print_stream(FILE *out, const struct stream *s)
+{
+	static const char *const paths[] = { "none", "kernel", "armed", "direct" };
+	struct xiw_conn_info i = s->info;
+
+	if (s->conn)
+		xiw_conn_info(s->conn, &i, sizeof(i));
+	fprintf(out,
+		"{\"id\":%u,\"state\":\"%s\",\"octets\":%llu,\"path\":\"%s\","
+		"\"octets_direct\":%llu,\"octets_kernel\":%llu,\"went_direct\":%llu,\"went_"
+		"kernel\":%llu,\"status\":%d,"
+		"\"error\":\"%s\",\"mpa_error\":%d,\"no_direct\":\"%s\"",
+		s->id, s->conn ? "open" : "closed", (unsigned long long)s->octets,
+		paths[i.path & 3], (unsigned long long)i.octets_direct,
+		(unsigned long long)i.octets_kernel, (unsigned long long)i.went_direct,
+		(unsigned long long)i.went_kernel, s->status, i.error ? strerror(i.error) : "",
+		i.mpa_error, i.no_direct);
+	for (unsigned int w = 1; w < XIW_WHY__COUNT; w++)
+		if (i.why[w])
+			fprintf(out, ",\"%s\":%u", xiw_reason_name(w), i.why[w]);
+	fprintf(out, "}\n");
+}
+
+static void write_state(void)
+{
+	static double last;
+	char temp[512];
+	FILE *f;
+
+	if (!opt.state || now_s() - last < STATE_EVERY)
+		return;
+	last = now_s();
+	counting = false;
+	snprintf(temp, sizeof(temp), "%s.new", opt.state);
+	if (nspare)
+		close(spare[nspare - 1]);
+	f = fopen(temp, "w");
+	for (unsigned int n = 0; f && n < TROUBLE_IDS; n++)
+		if (streams[n].used)
+			print_stream(f, &streams[n]);
+	if (f && !fclose(f))
+		rename(temp, opt.state);
+	if (nspare)
+		spare[nspare - 1] = dup(0);
+	counting = true;
+}
+
+/* ---- the stream ---------------------------------------------------------------------------------- */
+
+static void drop(struct stream *s)
+{
+	xiw_region_free(s->region);
+	if (s->ring)
+		munmap(s->ring, RING);
+	s->region = NULL;
+	s->ring = NULL;
+	s->conn = NULL;
+}
+
+static void on_request(const struct xiw_completion *c)
+{
+	size_t len;
+	const uint8_t *pd = xiw_conn_private_data(c->conn, &len);
+	unsigned int id = len == 1 ? *pd % TROUBLE_IDS : 0;
+	struct stream *s = &streams[id];
+	uint32_t stag = TROUBLE_STAG + id;
+	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
+	int err;
+
+	if (s->conn)
+		fatal("ID %u is in use", id);
+	*s = (struct stream){ .id = id, .conn = c->conn, .used = true };
+	s->ring = mmap(NULL, RING, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (s->ring == MAP_FAILED) {
+		s->ring = NULL;
+		err = -ENOMEM;
+	} else {
+		err = xiw_region_register(engine, s->ring, RING, &ro, &s->region);
+	}
+	if (!err)
+		err = xiw_conn_accept(c->conn, NULL, 0);
+	if (!err)
+		return;
+	printf("request %u refused: %s\n", id, strerror(-err));
+	xiw_conn_abort(c->conn);
+}
+
+/* A child that does nothing, and lives on. The engine is not its own. */
+static void make_child(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		fatal("fork: %s", strerror(errno));
+	if (pid) {
+		printf("child %d\n", pid);
+		return;
+	}
+	if (xiw_engine_run(engine, 0) != -EEXIST || xiw_engine_destroy(engine) != -EEXIST)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static void check(const struct stream *s, const uint8_t *got, size_t len)
+{
+	int64_t at = stream_wrong(trouble_stream(s->id), s->octets, got, len);
+
+	if (at >= 0)
+		fatal("connection %u: wrong octet %02x at %llu", s->id, got[at],
+		      (unsigned long long)s->octets + (unsigned long long)at);
+}
+
+static void on_written(struct stream *s, const struct xiw_completion *c)
+{
+	if (c->stag != TROUBLE_STAG + s->id || c->to != s->octets % RING ||
+	    c->length != TROUBLE_MSG)
+		fatal("connection %u: STag %#x, TO %llu, length %llu after %llu octets", s->id,
+		      c->stag, (unsigned long long)c->to, (unsigned long long)c->length,
+		      (unsigned long long)s->octets);
+	check(s, s->ring + c->to, c->length);
+	s->octets += c->length;
+	if (opt.fork && s->octets > 1 << 20) {
+		opt.fork = false;
+		make_child();
+	}
+	/* A second delivery, or a late stray write, would not find what it should overwrite. */
+	memset(s->ring + c->to, 0xee, c->length);
+	if (opt.pause_us)
+		usleep(opt.pause_us);
+}
+
+static void on_closed(struct stream *s, const struct xiw_completion *c)
+{
+	if (s) {
+		xiw_conn_info(c->conn, &s->info, sizeof(s->info));
+		s->status = c->status;
+		drop(s);
+		printf("closed ");
+		print_stream(stdout, s);
+	} else {
+		printf("closed before a request: %s\n", strerror(-c->status));
+	}
+	xiw_conn_free(c->conn);
+}
+
+static void on_completion(const struct xiw_completion *c)
+{
+	struct stream *s = NULL;
+
+	if (c->event == XIW_EV_NOT_ACCEPTED) {
+		printf("not accepted: %s\n", strerror(-c->status));
+		return;
+	}
+	for (unsigned int n = 0; n < TROUBLE_IDS && !s; n++)
+		if (streams[n].conn == c->conn)
+			s = &streams[n];
+	if (c->event == XIW_EV_REQUEST)
+		on_request(c);
+	else if (c->event == XIW_EV_CLOSED)
+		on_closed(s, c);
+	else if (s && c->event == XIW_EV_WRITTEN)
+		on_written(s, c);
+	else if (s && c->event == XIW_EV_ERROR)
+		xiw_conn_abort(c->conn);
+	else if (s && c->event == XIW_EV_EOF)
+		xiw_conn_close(c->conn);
+}
+
+/* ---- the faults ---------------------------------------------------------------------------------- */
+
+static void on_signal(int number)
+{
+	if (number == SIGUSR1)
+		stall = 1;
+	else if (number == SIGUSR2)
+		ignore = 1;
+	else if (number == SIGHUP)
+		few_fds = 1;
+	else
+		stop = 1;
+}
+
+static void take_fds(void)
+{
+	few_fds = 0;
+	if (nspare) {
+		while (nspare)
+			close(spare[--nspare]);
+		printf("file descriptors again\n");
+		return;
+	}
+	while (nspare < MAX_FDS && (spare[nspare] = dup(0)) >= 0)
+		nspare++;
+	printf("no more file descriptors\n");
+}
+
+/* At most a bounded part of what is in the queue, so that signals are seen in the middle of a stream. */
+static void take_completions(void)
+{
+	static double ignore_until;
+	struct xiw_completion c;
+
+	if (ignore) {
+		ignore = 0;
+		ignore_until = now_s() + opt.stall_s;
+		printf("taking nothing\n");
+	}
+	if (now_s() < ignore_until)
+		return;
+	for (int i = 0; i < 256 && xiw_engine_next(engine, &c); i++) {
+		on_completion(&c);
+		if (stall) {
+			stall = 0;
+			printf("stalling\n");
+			sleep(opt.stall_s);
+			printf("going on\n");
+		}
+	}
+}
+
+static int receive(void)
+{
+	struct xiw_engine_opts eo = {
+		.size = sizeof(eo),
+		.app_ring_fd = -1,
+		.path = opt.path,
+		.cq_entries = 4096,
+		.frames = opt.frames,
+		.window = opt.window,
+	};
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6,
+				    .sin6_port = htons((uint16_t)opt.port) };
+	struct xiw_conn_opts co = { .size = sizeof(co) };
+	struct xiw_listener *l;
+	int err;
+
+	if ((err = xiw_engine_create(&eo, &engine)) ||
+	    (err = xiw_listen(engine, (struct sockaddr *)&any, sizeof(any), &co, &l)))
+		fatal("cannot start: %s", strerror(-err));
+	printf("ready%s\n", injects ? "" : ", without failing allocations");
+	counting = true;
+	while (!stop) {
+		err = xiw_engine_run(engine, 50);
+		if (err < 0 && err != -EINTR)
+			fatal("engine: %s", strerror(-err));
+		take_completions();
+		write_state();
+		if (few_fds)
+			take_fds();
+	}
+	counting = false;
+	for (unsigned int n = 0; n < TROUBLE_IDS; n++) {
+		struct stream *s = &streams[n];
+
+		if (!s->conn)
+			continue;
+		printf("open ");
+		print_stream(stdout, s);
+		xiw_conn_free(s->conn);
+		drop(s);
+	}
+	xiw_engine_destroy(engine);
+	printf("end, %ld allocations\n", allocations);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction sa = { .sa_handler = on_signal };
+	struct rlimit files = { MAX_FDS, MAX_FDS };
+	int o;
+
+	while ((o = getopt(argc, argv, "P:f:w:u:s:a:o:kdF")) != -1) {
+		unsigned long v = optarg ? strtoul(optarg, NULL, 0) : 0;
+
+		switch (o) {
+		case 'P':
+			opt.port = (unsigned int)v;
+			break;
+		case 'f':
+			opt.frames = (unsigned int)v;
+			break;
+		case 'w':
+			opt.window = (unsigned int)v << 10;
+			break;
+		case 'u':
+			opt.pause_us = (unsigned int)v;
+			break;
+		case 's':
+			opt.stall_s = (unsigned int)v;
+			break;
+		case 'a':
+			opt.fail_at = (long)v;
+			break;
+		case 'o':
+			opt.state = optarg;
+			break;
+		case 'k':
+			opt.path = XIW_USE_KERNEL;
+			break;
+		case 'F':
+			opt.fork = true;
+			break;
+		case 'd':
+			opt.path = XIW_USE_DIRECT;
+			break;
+		default:
+			return 2;
+		}
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	setrlimit(RLIMIT_NOFILE, &files);
+	sigaction(SIGUSR1, &sa, NULL);
+	sigaction(SIGUSR2, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	return receive();
+}

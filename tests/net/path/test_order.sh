@@ -1,0 +1,251 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# timeout: 120
+#
+# Segments out of order on the direct path (RFC 5044 section 6, RFC 5041 section 5.3): one segment is held
+# back on the wire. With markers, what comes behind it is in the buffer before the gap closes; without, it
+# is not. Either way the message is delivered once, in its turn, and right.
+# What else is not as it should be on the wire: segments that come twice, damaged, or only when sent again.
+
+. "${0%/*}/../lib/lib.sh"
+
+# Messages of a segment each, or the sender's kernel would show TC several in one.
+LEN=$((64 << 10))
+pins=/sys/fs/bpf/xiw-hold-$$
+report=$TMP/out acts=0
+
+# wire [NTH DAMAGE DOUBLED LOSS UNTIL]: what befalls the sender's data segments from now on (hold.bpf.c). While one is
+# held, TCP takes nothing for lost because it is late.
+wire() {
+	in_ns snd ip route change 10.77.0.0/24 dev "$IF_SND" src $V4_SND rto_min $((${1:-0} ? 1000 : 200))ms
+	# shellcheck disable=SC2046
+	bpftool map update pinned "$pins/hold" key 0 0 0 0 value $(_u32 "${1:-0}") $(_u32 "${2:-0}") \
+		$(_u32 "${3:-0}") $(_u32 "${4:-0}") 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 $(_u32 "${5:-0}")
+}
+
+# Let go of what is held; how many segments were acted upon stays in $acts.
+let_go() {
+	acts=$(acted)
+	wire
+}
+
+# How many segments were held, damaged, doubled or lost.
+acted() {
+	bpftool -j map dump pinned "$pins/hold" | sed 's/.*"acted":\([0-9]*\).*/\1/'
+}
+
+# What was sent behind the gap has come: the sender's TCP has it acknowledged by SACK.
+came_behind() {
+	in_ns snd ss -Htin "dport = :15046" | grep -q 'sacked:[1-9]'
+}
+
+# one_run NAME during|after OPTION...: lets go when something has come behind the gap, or when all is done.
+one_run() {
+	local name=$1 when=$2 recv send rc
+	shift 2
+	spawn recv rcv log sh -c "exec '$BUILD/tests/net/path/order' $* $LEN >'$TMP/out' 2>'$TMP/content'"
+	wait_listen rcv 15046 5
+	spawn send snd send "$BUILD/tests/net/lib/sendto" -t $LEN -l 1024-1024 -o "$TMP/want" "$V4_RCV" 15046
+	if [[ $when == during ]]; then
+		wait_until 20 came_behind
+		sleep 0.2 # for what should not be placed
+		cp "$TMP/out" "$TMP/during"
+		let_go
+	fi
+	reap "$send" 30
+	rc=$?
+	reap "$recv" 20 || rc=1
+	[[ $when == during ]] || let_go
+	if ((rc)) || ! cmp -s "$TMP/want" "$TMP/content"; then
+		fail "$name" "exit code $rc, or wrong content: $(cat "$TMP/send" "$TMP/log" "$TMP/out" | head -c 600)"
+		return 1
+	fi
+	if (($(field messages) != LEN / 1024 || $(field mpa_error))); then
+		fail "$name" "$(cat "$TMP/out")"
+		return 1
+	fi
+}
+
+wire_up plain 1500 || exit 1
+in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || exit 1
+mkdir "$pins" && trap 'rm -rf "$pins"; _cleanup' EXIT
+# TCP hands down single segments: what happens to one here happens to no other.
+bpftool prog loadall "$BUILD/tests/net/lib/hold.bpf.o" "$pins" pinmaps "$pins" &&
+	in_ns snd ip link set "$IF_SND" gso_max_segs 1 &&
+	in_ns snd tc qdisc add dev "$IF_SND" clsact &&
+	in_ns snd tc filter add dev "$IF_SND" egress bpf da pinned "$pins/hold_back" &&
+	in_ns snd tc filter add dev "$IF_SND" ingress bpf da pinned "$pins/hold_acks" || exit 1
+
+name="with markers, placed before the gap closes, delivered in order"
+wire 4 0 0 0 9
+if one_run "$name" during -m; then
+	if grep -q '^early .*holes' "$TMP/during" && (($(field fpdus_early) >= 3)); then
+		pass "$name ($(field fpdus_early) FPDUs early)"
+	else
+		fail "$name" "nothing early: $(cat "$TMP/during" "$TMP/out")"
+	fi
+fi
+name="without markers, nothing is placed early"
+wire 4 0 0 0 9
+if one_run "$name" during; then
+	if [[ ! -s $TMP/during ]] && (($(field fpdus_early) == 0 && $(field early) == 0)); then
+		pass "$name"
+	else
+		fail "$name" "$(cat "$TMP/during" "$TMP/out")"
+	fi
+fi
+# RFC 5041 section 3: TCP passes no octet twice.
+name=duplicates
+wire 0 0 1
+if one_run "$name" after; then
+	if ((acts >= LEN / 2048 && $(field octets_direct) >= LEN / 2)); then
+		pass "$name ($acts segments came twice)"
+	else
+		fail "$name" "$acts segments doubled: $(cat "$TMP/out")"
+	fi
+fi
+
+# RFC 5044 section 7.1.5: TCP recovers, whichever side has it.
+loss_at_the_hand_off() {
+	local name=loss-at-the-hand-off recv send rc got=$TMP/got
+	wire 0 0 0 $((0x100000000 / 200))
+	spawn recv rcv got "$BUILD/tests/net/path/alt" -b 64 -t 40 -d recv
+	wait_listen rcv 15045 5
+	spawn send snd sent "$BUILD/tests/net/path/alt" -b 64 -t 40 send "$V4_RCV"
+	reap "$send" 40
+	rc=$?
+	reap "$recv" 10 || rc=1
+	let_go
+	report=$got
+	if ((rc)); then
+		stop "$send"
+		stop "$recv"
+		fail "$name" "exit code $rc: $(cat "$TMP/sent" "$got" | head -c 900)"
+	elif (($(field octets) != 64 << 20 || $(field went_direct) < 15 || $(field went_kernel) < 15 || acts < 50)); then
+		fail "$name" "$acts segments lost: $(cat "$got")"
+	else
+		pass "$name ($acts segments lost, $(field went_direct) to direct, $(field went_kernel) to kernel)"
+	fi
+	report=$TMP/out
+}
+loss_at_the_hand_off
+
+# small NAME during|after SEGMENTS RECEIVER-OPTIONS SENDER-OPTION...: six small FPDUs in each segment, see order.c
+small() {
+	local name=$1 when=$2 size=$(($3 * 6 * 192)) segments=$3 options=$4 recv send
+	shift 4
+	# shellcheck disable=SC2086,SC2016
+	spawn recv rcv log sh -c 'exec "$0" "$@" 2>"$CONTENT"' "$BUILD/tests/net/path/order" $options "$size"
+	wait_listen rcv 15046 5
+	spawn send snd send "$BUILD/tests/net/path/order" -n "$segments" "$@" -o "$TMP/want" send "$V4_RCV"
+	if [[ $when == during ]]; then
+		wait_until 20 map_is_right "$report"
+		sleep 0.2 # for what should not be placed
+		cp "$report" "$TMP/during"
+		if [[ -n ${again:-} ]]; then
+			kill -USR1 "$recv"
+			wait_until 10 grep -q '^again' "$report"
+		fi
+		let_go
+	fi
+	reap "$send" 30
+	rc_send=$?
+	reap "$recv" 20
+	rc_recv=$?
+	[[ $when == during ]] || let_go
+	((rc_send == 0 && rc_recv == 0)) && return
+	stop "$send"
+	stop "$recv"
+	fail "$name" "exit codes $rc_send, $rc_recv: $(cat "$TMP/send" "$report" | head -c 900)"
+	return 1
+}
+
+# What lay in place while the segment was held is what RFC 5044 section 6 allows, no less and no more.
+map_is_right() { # [FILE]
+	local want
+	want=$(grep '^map' "$TMP/send") && [[ $(grep '^map' "${1:-$TMP/during}" | tail -n 1) == "$want" ]]
+}
+
+content_is_right() { # MESSAGES
+	cmp -s "$TMP/want" "$TMP/content" && (($(field messages) == $1 && $(field mpa_error) == 0))
+}
+
+told() {
+	cat "$TMP/during" "$TMP/send" "$report" | head -c 1200
+}
+
+export CONTENT=$TMP/content
+report=$TMP/log
+
+name=several-behind-a-marker
+wire 5 0 0 0 12
+if small "$name" during 12 -m -H 5; then
+	read -r _ marked _ behind < <(grep '^marked' "$TMP/send" | tr -d ,)
+	if map_is_right && content_is_right 72 && ((behind >= 14 && $(field fpdus_early) == marked + behind)); then
+		pass "$name ($marked with a Marker, $behind by length)"
+	else
+		fail "$name" "$(told)"
+	fi
+fi
+
+# The application takes the STag back, and gives it to other memory, while the gap is open: what lies in the old one
+# is delivered in the new one.
+name=early-and-registered-again again=yes
+wire 5 0 0 0 12
+if small "$name" during 12 -m -H 5; then
+	if map_is_right && content_is_right 72; then
+		pass "$name"
+	else
+		fail "$name" "$(told)"
+	fi
+fi
+again=
+
+name=early-bad-crc
+wire 5 8 0 0 12
+if small "$name" during 12 -m -H 5 -D 8; then
+	if map_is_right && content_is_right 72 && (($(field crc_errors) == 1)); then
+		pass "$name"
+	else
+		fail "$name" "$(told)"
+	fi
+fi
+
+# Where the number wraps moves through the eighth segment: behind an FPDU's start, before its Marker, ...
+marker_behind_the_wrap() {
+	local name=marker-behind-the-wrap at
+	for at in 100 400 700 1000; do
+		wire 5 0 0 0 12
+		small "$name" during 12 -m -H 5 -i $((0x100000000 - 21 - 7 * 1284 - at)) || return
+		if ! map_is_right || ! content_is_right 72; then
+			fail "$name" "$at: $(told)"
+			return
+		fi
+	done
+	pass "$name"
+}
+marker_behind_the_wrap
+
+name=marker-disagrees-when-the-gap-closes
+wire 5 0 0 0 12
+if small "$name" during 12 -m -H 5 -W 8; then
+	if map_is_right && (($(field mpa_error) == 3 && $(field messages) == 7 * 6)); then
+		pass "$name"
+	else
+		fail "$name" "$(told)"
+	fi
+fi
+
+# One segment of 25 is lost, and comes when it is sent again, behind others.
+name=delivered-in-order-mixed
+wire 0 0 0 $((0x100000000 / 25))
+if small "$name" after 400 "-m -x" -x; then
+	if content_is_right 2400 && (($(field fpdus_early) > 20 && $(field octets_direct) > 300000)); then
+		pass "$name ($acts segments lost, $(field fpdus_early) of 2400 FPDUs early)"
+	else
+		fail "$name" "$acts lost: $(told)"
+	fi
+fi
+
+in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" --force >/dev/null
+finish
