@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include "maps.h"
 #include "parse.h"
-#include "flow.h"
+#include "handoff.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -8,8 +8,8 @@
 #include <bpf/bpf_helpers.h>
 #include "maps.h"
 #include "parse.h"
-#include "fpdu.h"
-#include "flow.h"
+#include "classify.h"
+#include "handoff.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -15,7 +15,7 @@
 #include <bpf/bpf_helpers.h>
 #include "maps.h"
 #include "parse.h"
-#include "flow.h"
+#include "handoff.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 

@@ -6,7 +6,7 @@
  *
  * What is modelled, and where it is in the code
  *
- *   xiw_ingress    bpf/xiw_ingress.bpf.c: xiw_segment() and what it calls; bpf/flow.h
+ *   xiw_ingress    bpf/xiw_ingress.bpf.c: xiw_segment() and what it calls; bpf/handoff.h
  *     segment        xiw_read_owner()            go_direct    xiw_armed_data(), xiw_go_direct()
  *     to_kernel      xiw_to_kernel()             kernel_data  xiw_kernel_data(), xiw_raise_high()
  *     STUCK          xiw_dead_end(), xiw_stuck() try_begin    xiw_try_begin()

@@ -3,8 +3,8 @@
  * The hand-off as the BPF programs see it: reading the owner word, changing it, and the two
  * fields that say what the kernel socket has been given.
  */
-#ifndef XIW_BPF_FLOW_H
-#define XIW_BPF_FLOW_H
+#ifndef XIW_BPF_HANDOFF_H
+#define XIW_BPF_HANDOFF_H
 
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -264,4 +264,4 @@ static __always_inline bool xiw_stuck(struct xiw_flow *flow, __u32 rcv_nxt, __u6
 	return (__s64)(now - flow->try_ns) > (__s64)limit;
 }
 
-#endif /* XIW_BPF_FLOW_H */
+#endif /* XIW_BPF_HANDOFF_H */

@@ -12,8 +12,8 @@
  * FPDUs and markers keep to multiples of 4 from the origin, so that a marker never splits a
  * ULPDU_Length field, and a segment that begins elsewhere cannot begin with an FPDU.
  */
-#ifndef XIW_BPF_FPDU_H
-#define XIW_BPF_FPDU_H
+#ifndef XIW_BPF_CLASSIFY_H
+#define XIW_BPF_CLASSIFY_H
 
 #include <linux/bpf.h>
 #include <bpf/bpf_endian.h>
@@ -149,4 +149,4 @@ static __always_inline __u32 xiw_classify(struct xdp_md *ctx, const struct xiw_f
 	return w.fpdus << 8 | (w.verdict & 0xff);
 }
 
-#endif /* XIW_BPF_FPDU_H */
+#endif /* XIW_BPF_CLASSIFY_H */
