@@ -2,15 +2,15 @@
 /*
  * The classifier: does a segment's payload consist of whole FPDUs (RFC 5044 section 4)?
  *
- * It walks in stream order and stops at the first thing that is wrong:
- *  - an FPDU is ULPDU_Length (2 octets), ULPDU, pad to a multiple of 4, CRC (4; section 4.1: present
- *    even when CRCs are off). ULPDU_Length counts neither pad, CRC nor markers;
- *  - with markers, 4 octets at every 512th octet from the marker origin are a marker, not FPDU.
- *    Inside an FPDU its FPDUPTR is the distance back to the ULPDU_Length field, earlier markers
- *    counted; between FPDUs it is 0 and belongs to the FPDU behind it (section 4.3). The two low
- *    bits of FPDUPTR are ignored (section 4.2).
- * FPDUs and markers keep to multiples of 4 from the origin, so that a marker never splits a
- * ULPDU_Length field, and a segment that begins elsewhere cannot begin with an FPDU.
+ * It walks the payload in stream order and stops at the first error:
+ *  - An FPDU is ULPDU_Length (2 octets), ULPDU, padding to a multiple of 4, and CRC (4 octets, which are present even
+ *    if CRCs are off: section 4.1). ULPDU_Length counts neither padding, CRC nor markers.
+ *  - If markers are in use, the 4 octets at every 512th octet from the marker origin are a marker. Inside an FPDU the
+ *    marker's FPDUPTR is the distance back to the ULPDU_Length field, with earlier markers counted. Between two FPDUs
+ *    FPDUPTR is 0 and the marker belongs to the second one (section 4.3). The two low bits of FPDUPTR are ignored
+ *    (section 4.2).
+ * FPDUs and markers begin at multiples of 4 from the marker origin. So a marker never splits a ULPDU_Length field, and
+ * a segment that begins at another octet cannot begin with an FPDU.
  */
 #ifndef XIW_BPF_CLASSIFY_H
 #define XIW_BPF_CLASSIFY_H
@@ -19,24 +19,24 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <xiwarp/abi.h>
-#include "parse.h"
+#include "base.h"
 
 #define XIW_MARKER_INTERVAL 512
 #define XIW_MARKER_LEN 4
 #define XIW_MARKER_PTR_MASK 0xfffc
 #define XIW_FPDU_HDR_LEN 2
 #define XIW_FPDU_CRC_LEN 4
-/* A step ends at an FPDU's end or at a marker; an IP packet has at most 128 markers. */
+/* A step ends at the end of an FPDU or at a marker. An IP packet has at most 128 markers. */
 #define XIW_WALK_STEPS (XIW_MAX_WALK + 130)
 
 #define XIW_NO_MARKERS 0x40000000
 
 struct xiw_walk {
-	__u32 pos;	 /* next octet to look at, from the packet's first */
-	__u32 end;	 /* of the payload */
-	__u32 start;	 /* of the FPDU under way: its ULPDU_Length field */
-	__u32 left;	 /* octets of it still to come, markers not counted; 0: between FPDUs */
-	__u32 to_marker; /* octets before the next marker; XIW_NO_MARKERS: further than any packet */
+	__u32 pos;   /* next octet to look at, counted from the packet's first */
+	__u32 end;   /* of the payload */
+	__u32 start; /* ULPDU_Length field of the current FPDU */
+	__u32 left;  /* octets of it that are still to come, without markers; 0: between FPDUs */
+	__u32 to_marker; /* octets before the next marker; XIW_NO_MARKERS is beyond any packet */
 	__u32 fpdus;
 	__u32 verdict;
 };
@@ -46,13 +46,13 @@ struct xiw_walk_arg {
 	struct xiw_walk *walk;
 };
 
-/* `len` (2 or 4) octets at `pos`: directly from the linear part, by a copy from beyond. */
+/* Read `len` (2 or 4) octets at `pos`: directly in the linear part of the packet, by a helper beyond it. */
 static __always_inline bool xiw_walk_read(struct xdp_md *ctx, __u32 pos, void *to, __u32 len)
 {
 	void *data = (void *)(long)ctx->data;
 	void *data_end = (void *)(long)ctx->data_end;
 
-	/* The verifier follows packet offsets up to 0xffff only. */
+	/* The verifier accepts packet offsets up to 0xffff only. */
 	if (pos < 0xff00 && data + pos + len <= data_end) {
 		__builtin_memcpy(to, data + pos, len);
 		return true;
@@ -111,9 +111,9 @@ static long xiw_walk_step(__u32 i, void *p)
 /*
  * Walk until the verdict is known.
  *
- * A global function, as the verifier then looks at it once and not once for each way that leads
- * here; and it takes *w for memory of which it knows nothing. In a struct on its own stack it would
- * follow the walk from step to step, up to its limit of a million instructions (seen on 6.18).
+ * This is a global function for the verifier's sake. It checks a global function once, not once per path to the call,
+ * and it assumes nothing about the values in *w. If it knew them, it would follow the walk step by step, up to its
+ * limit of a million instructions (seen on Linux 6.18).
  */
 __noinline int xiw_walk_payload(struct xdp_md *ctx, struct xiw_walk *w)
 {
@@ -126,8 +126,8 @@ __noinline int xiw_walk_payload(struct xdp_md *ctx, struct xiw_walk *w)
 }
 
 /*
- * Classify `len` octets of payload at `off`, at wire sequence `seq` of `flow`. Returns the verdict,
- * and above its low 8 bits the number of whole FPDUs.
+ * Classify `len` octets of payload at offset `off`, which begin at wire sequence number `seq` of `flow`. Returns the
+ * verdict in the low 8 bits and the number of whole FPDUs above them.
  */
 static __always_inline __u32 xiw_classify(struct xdp_md *ctx, const struct xiw_flow *flow,
 					  __u32 seq, __u32 off, __u32 len)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Maps, shared by both programs. They are weak so that each object defines them all and
- * `bpftool gen object` folds the definitions into one.
+ * The maps. They are weak, so that each program's object can define all of them; `bpftool gen object` merges the
+ * definitions.
  */
 #ifndef XIW_BPF_MAPS_H
 #define XIW_BPF_MAPS_H
@@ -33,7 +33,7 @@ struct {
 	__type(value, struct xiw_queue);
 } xiw_queues SEC(".maps") __weak;
 
-/* An XSKMAP takes no BTF for key and value. */
+/* The kernel accepts no BTF for the key and value of an XSKMAP. */
 struct {
 	__uint(type, BPF_MAP_TYPE_XSKMAP);
 	__uint(max_entries, XIW_MAX_QUEUES);
@@ -54,6 +54,17 @@ static __always_inline void xiw_count(__u32 stat)
 
 	if (n)
 		(*n)++;
+}
+
+/* The flow that has this key, or NULL. Its fields may be half written as long as its path is XIW_PATH_NONE. */
+static __always_inline struct xiw_flow *xiw_flow_find(const struct xiw_flow_key *key, __u32 *index)
+{
+	__u32 *at = bpf_map_lookup_elem(&xiw_flow_index, key);
+
+	if (!at)
+		return NULL;
+	*index = *at;
+	return bpf_map_lookup_elem(&xiw_flows, index);
 }
 
 #endif /* XIW_BPF_MAPS_H */

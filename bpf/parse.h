@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * From the first octet of a packet to its TCP header, and the TCP options.
+ * From the first octet of a packet to its TCP header: Ethernet, VLAN tags, IPv4, IPv6 with extension headers.
  *
- * Every step checks its bounds before it reads. Offsets count from the packet's first octet and
- * are in host order; addresses and ports stay in network order.
+ * Every step checks its bounds before it reads. Offsets count from the packet's first octet and are in host byte
+ * order; addresses and ports stay in network byte order.
  */
 #ifndef XIW_BPF_PARSE_H
 #define XIW_BPF_PARSE_H
@@ -19,24 +19,16 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 #include <xiwarp/abi.h>
+#include "base.h"
 
 #define XIW_MAX_VLANS 2
 #define XIW_MAX_EXT_HEADERS 6
-/* No chain that xiw_parse follows reaches further: 22 + 40 + 6 * 2048. */
+/* No chain of headers that xiw_parse() follows is longer: 22 + 40 + 6 * 2048. */
 #define XIW_MAX_L4_OFF 0x3fff
-
-/* Ethernet, two VLAN tags, IPv4 with all its options (or IPv6 with some extension headers), TCP with all of its. */
-#define XIW_HEADERS_MAX (14 + 8 + 60 + 60)
 
 #define XIW_IP4_MF 0x2000
 #define XIW_IP4_OFFSET 0x1fff
 #define XIW_IP6_OFFSET 0xfff8
-
-/*
- * Keeps the compiler from dropping a bound that it has proved but the verifier has forgotten; and, between two
- * comparisons, from making one of both: 6.1's verifier learns nothing from x - low <= high - low.
- */
-#define xiw_opaque(x) asm volatile("" : "+r"(x))
 
 struct xiw_vlan_hdr {
 	__be16 tci;
@@ -45,7 +37,7 @@ struct xiw_vlan_hdr {
 
 struct xiw_ext_hdr { /* hop-by-hop, routing, destination options (RFC 8200 section 4) */
 	__u8 next;
-	__u8 len; /* in units of 8 octets, the first 8 not counted */
+	__u8 len; /* in units of 8 octets, without the first 8 octets */
 	__u8 data[6];
 };
 
@@ -60,8 +52,8 @@ struct xiw_pkt {
 	struct xiw_flow_key key; /* without the ports */
 	__u32 l3_off;
 	__u32 l4_off;
-	__u32 ip_end;	/* end of the IP packet by its own header; link padding lies behind it */
-	__u32 fragment; /* the first fragment of a packet; later ones are not recognised at all */
+	__u32 ip_end;	/* end of the IP packet, by its own header; Ethernet padding may follow */
+	__u32 fragment; /* 1: the first fragment of an IP packet; later ones are not recognised */
 };
 
 static __always_inline bool xiw_parse_ip4(void *data, void *data_end, __u32 off,
@@ -102,8 +94,8 @@ static __always_inline bool xiw_parse_ip6(void *data, void *data_end, __u32 off,
 	int i;
 
 	/*
-	 * In the key a mapped address is IPv4's, but no IPv4 flow's segment comes in an IPv6 packet. The kernel drops
-	 * what has such a source.
+	 * A key holds IPv4 addresses as mapped addresses, but an IPv6 packet never belongs to an IPv4 flow. The kernel
+	 * drops packets from a mapped address.
 	 */
 	if (nh > data_end || ip->version != 6 || xiw_is_mapped(&ip->saddr))
 		return false;
@@ -135,8 +127,10 @@ static __always_inline bool xiw_parse_ip6(void *data, void *data_end, __u32 off,
 	if (next != IPPROTO_TCP)
 		return false;
 	pkt->l3_off = off;
-	/* A difference of pointers, as the verifier knows nothing of it: all ways through the chain
-	 * look the same from here on. */
+	/*
+	 * The verifier knows nothing about a difference of pointers, so all paths through the chain look the same to
+	 * it from here on.
+	 */
 	pkt->l4_off = nh - data;
 	pkt->ip_end = off + sizeof(*ip) + bpf_ntohs(ip->payload_len);
 	__builtin_memcpy(pkt->key.remote_addr, egress ? &ip->daddr : &ip->saddr, 16);
@@ -145,9 +139,9 @@ static __always_inline bool xiw_parse_ip6(void *data, void *data_end, __u32 off,
 }
 
 /*
- * Find the TCP header of an Ethernet frame. False: not TCP, a later fragment, or headers that end
- * outside the linear part; no flow can be told then. `pkt` must be zeroed. Ports are the caller's
- * to read: they may lie beyond the linear part.
+ * Find the TCP header of an Ethernet frame. Returns false if there is none (not TCP, or a later fragment), or if the
+ * headers do not end in the linear part; the packet's flow cannot be found then. `pkt` must be zeroed. The caller
+ * reads the ports, which may lie beyond the linear part.
  */
 static __always_inline bool xiw_parse(void *data, void *data_end, struct xiw_pkt *pkt, bool egress)
 {
@@ -177,71 +171,12 @@ static __always_inline bool xiw_parse(void *data, void *data_end, struct xiw_pkt
 	return false;
 }
 
-/* The ports lie side by side, sender's first. */
+/* `ports` are as in the TCP header: source, then destination. */
 static __always_inline void xiw_set_ports(struct xiw_flow_key *key, const __be16 ports[2],
 					  bool egress)
 {
 	key->remote_port = ports[egress];
 	key->local_port = ports[!egress];
-}
-
-/* ---- TCP options --------------------------------------------------------------------------------- */
-
-#define XIW_TCP_MAX_HDR 60
-#define XIW_TCP_PLAIN_HDR 32 /* with no option but a timestamp, or none */
-#define XIW_TCPOPT_EOL 0
-#define XIW_TCPOPT_NOP 1
-#define XIW_TCPOPT_SACK 5
-#define XIW_TCPOPT_TIMESTAMP 8
-#define XIW_TCPOLEN_TIMESTAMP 10
-
-struct xiw_opts {
-	__u8 hdr[XIW_TCP_MAX_HDR + 4] __attribute__((aligned(8))); /* copy of the header */
-	__u32 len;						   /* of the header */
-	__u32 pos;
-	__u32 ts;   /* offset of the timestamp option, or 0 */
-	__u32 sack; /* offset of the SACK option, or 0 */
-	__u32 sack_len;
-};
-
-static long xiw_opts_step(__u32 i, void *arg)
-{
-	struct xiw_opts *o = arg;
-	__u32 pos = o->pos, len;
-	__u8 kind;
-
-	(void)i;
-	xiw_opaque(pos);
-	if (pos >= XIW_TCP_MAX_HDR || pos >= o->len)
-		return 1;
-	kind = o->hdr[pos];
-	if (kind == XIW_TCPOPT_EOL)
-		return 1;
-	if (kind == XIW_TCPOPT_NOP) {
-		o->pos = pos + 1;
-		return 0;
-	}
-	len = o->hdr[pos + 1];
-	if (len < 2 || pos + len > o->len)
-		return 1;
-	if (kind == XIW_TCPOPT_TIMESTAMP && len == XIW_TCPOLEN_TIMESTAMP) {
-		o->ts = pos;
-	} else if (kind == XIW_TCPOPT_SACK) {
-		o->sack = pos;
-		o->sack_len = len;
-	}
-	o->pos = pos + len;
-	return 0;
-}
-
-/*
- * Find the timestamp and SACK options. As in Linux the last of a kind counts, and the first
- * malformed one ends the list.
- */
-static __always_inline void xiw_opts_walk(struct xiw_opts *o)
-{
-	o->pos = sizeof(struct tcphdr);
-	bpf_loop(XIW_TCP_MAX_HDR - sizeof(struct tcphdr), xiw_opts_step, o, 0);
 }
 
 #endif /* XIW_BPF_PARSE_H */

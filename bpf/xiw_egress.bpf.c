@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * xiw_egress - what the kernel socket sends, as the peer must see it: acknowledgement, window and
- * SACK blocks are in kernel numbers and become wire numbers. Our own sequence numbers are the same
- * on both sides. Also kept: how far the kernel has sent, and the window it has promised.
+ * xiw_egress - translates what the kernel socket sends: acknowledgement, window and SACK blocks are in kernel numbers
+ * and become wire numbers. Our own sequence numbers are the same on both sides. It also records how far the kernel
+ * has sent, and the window that it advertised.
  */
 #include <linux/bpf.h>
 #include <linux/pkt_cls.h>
 #include <bpf/bpf_helpers.h>
 #include <stddef.h>
+#include "base.h"
 #include "maps.h"
 #include "parse.h"
+#include "options.h"
 #include "handoff.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
@@ -17,12 +19,12 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define XIW_OWNER_TRIES 4
 #define XIW_MAX_WINDOW 0xffffu
 #define XIW_MAX_WSCALE 14	   /* RFC 7323 section 2.3 */
-#define XIW_MAX_OFFERED (1u << 30) /* no window is larger: RFC 7323 section 2.3 */
+#define XIW_MAX_OFFERED (1u << 30) /* the largest window (RFC 7323 section 2.3) */
 #define XIW_MAX_SACK_EDGES 8
 
 struct xiw_out {
-	struct xiw_opts old; /* header as the kernel built it, with its options found */
-	__u8 hdr[XIW_TCP_MAX_HDR + 4] __attribute__((aligned(8))); /* as it goes out */
+	struct xiw_opts old; /* the header as the kernel built it */
+	__u8 hdr[XIW_TCP_MAX_HDR + 4] __attribute__((aligned(8))); /* the header as it goes out */
 };
 
 static __always_inline void xiw_out_put32(struct xiw_out *o, __u32 at, __u32 v)
@@ -42,7 +44,7 @@ static __always_inline bool xiw_load_owner(struct xiw_flow *flow, __u64 *owner, 
 	return false;
 }
 
-/* SACK blocks (RFC 2018 section 3), D-SACK (RFC 2883) included, name received octets: all shift. */
+/* Translate all SACK blocks (RFC 2018 section 3), D-SACK (RFC 2883) included: they name received octets. */
 static __always_inline void xiw_shift_sack(struct xiw_out *o, __u32 skew)
 {
 	__u32 i, at = o->old.sack + 2, edges = (o->old.sack_len - 2) / 4;
@@ -60,7 +62,7 @@ static __always_inline void xiw_shift_sack(struct xiw_out *o, __u32 skew)
 	}
 }
 
-/* The engine may have seen a newer TSval than the kernel has; before it took over, an older one. */
+/* Echo the newer of two TSvals. The engine's is newer than the kernel's, except where a stretch has just begun. */
 static __always_inline void xiw_newer_tsecr(struct xiw_out *o, __u32 ts_recent)
 {
 	__u32 at = o->old.ts + 6, tsecr;
@@ -73,20 +75,21 @@ static __always_inline void xiw_newer_tsecr(struct xiw_out *o, __u32 ts_recent)
 		xiw_out_put32(o, at, ts_recent);
 }
 
-/* The further of two right edges. More than any window ahead of `ack` is a number from long ago. */
+/* The further of two right edges. If `other` is further ahead of `ack` than any window, it is stale. */
 static __always_inline __u32 xiw_further(__u32 ack, __u32 edge, __u32 other)
 {
 	return other - ack <= XIW_MAX_OFFERED && !xiw_seq_leq(other, edge) ? other : edge;
 }
 
 /*
- * The window field. The right edge must not move back (RFC 9293 section 3.8.6), whoever promised it: the
- * engine's promises hold under the kernel and the kernel's under the engine. The field is rounded up, as an
- * edge that is not a multiple of the unit would move back otherwise.
+ * The window field. The right edge must not move back (RFC 9293 section 3.8.6), so an edge that the engine advertised
+ * holds while the kernel owns the stream, and the other way round. The field is rounded up: an edge that is not a
+ * multiple of its unit would otherwise move back.
  *
- * Also notes what is promised: while the kernel has the stream, the edge that it allows itself; while DIRECT,
- * and wherever it is more than that, the edge that goes out. The engine reads it before it takes segments that the
- * peer may have sent for it, and before it says itself how far it is; after a watchdog it is not there to do so.
+ * This also records the edges. kernel_edge is what the kernel itself allows while it owns the stream. direct_edge is
+ * what goes out, in DIRECT or if it exceeds what the kernel allows. The engine reads direct_edge before it accepts
+ * segments and before it advertises a window itself. This program raises it, because an engine that the watchdog found
+ * dead cannot.
  */
 static __always_inline __u32 xiw_window(struct xiw_flow *flow, __u64 owner, __u32 ack, __u32 window,
 					__u32 wscale)
@@ -112,7 +115,7 @@ static __always_inline __u32 xiw_window(struct xiw_flow *flow, __u64 owner, __u3
 	return window;
 }
 
-/* Build o->hdr. False: nothing changes. */
+/* Build o->hdr. Returns false if the segment can leave as it is. */
 static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *flow, __u64 owner,
 					  __u64 kernel_nxt)
 {
@@ -122,17 +125,20 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
 	__u32 wscale = flow->rcv_wscale & 31, window = bpf_ntohs(old->window), ack;
 	bool ece = old->ece;
 
-	/* A new connection under the addresses of an old one, which nobody has registered yet. */
+	/* A new connection has the addresses of a registered one, and is not registered yet. */
 	if (old->syn)
 		flow->flags |= XIW_FLOW_ANOTHER;
 	if (!old->ack)
 		return false;
 	if (wscale > XIW_MAX_WSCALE)
 		wscale = XIW_MAX_WSCALE;
-	/* While DIRECT the socket stands at K, or still behind it: then that is all that may be acknowledged. */
+	/*
+	 * In DIRECT the socket stands at K, which gives rcv_nxt, or it is still behind K. Then no more than it has
+	 * may be acknowledged.
+	 */
 	ack = bpf_ntohl(old->ack_seq) + skew;
 	XIW_WRITE_ONCE(flow->acked, ack);
-	/* A SYN's window is not scaled (RFC 7323 section 2.2), and a reset's means nothing. */
+	/* The window of a SYN is not scaled (RFC 7323 section 2.2), and that of an RST has no meaning. */
 	if (!old->syn && !old->rst && !(flow->flags & XIW_FLOW_ANOTHER))
 		window = xiw_window(flow, owner, ack, window, wscale);
 	if ((flow->flags & (XIW_FLOW_ECN | XIW_FLOW_ANOTHER)) == XIW_FLOW_ECN && flow->ece &&
@@ -157,8 +163,8 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
 }
 
 /*
- * Store the new header. bpf_l4_csum_replace() leaves a CHECKSUM_PARTIAL sum alone: it covers the
- * pseudo header only, which does not change. 0, or negative.
+ * Store the new header. bpf_l4_csum_replace() does not touch a CHECKSUM_PARTIAL sum, which covers the pseudo header
+ * only; that does not change. Returns 0 or a negative number.
  */
 static __always_inline int xiw_store(struct __sk_buff *skb, struct xiw_out *o, __u32 l4_off)
 {
@@ -200,7 +206,7 @@ static __always_inline void xiw_note_sent(struct xiw_flow *flow, const struct tc
 		XIW_WRITE_ONCE(flow->resent, flow->resent + 1);
 }
 
-/* How the kernel marks the connection's packets, for those that the engine builds. */
+/* Record traffic class, flow label and hop limit of the connection, for the packets that the engine builds. */
 static __always_inline void xiw_note_class(const struct __sk_buff *skb, struct xiw_flow *flow,
 					   __u32 l3_off)
 {
@@ -230,7 +236,7 @@ static __always_inline int xiw_out_segment(struct __sk_buff *skb, struct xiw_flo
 	if (bpf_skb_load_bytes(skb, l4_off, out.old.hdr, sizeof(*th)))
 		return TC_ACT_UNSPEC;
 	len = th->doff * 4;
-	/* Our own kernel built it; this only bounds the copy. */
+	/* Our own kernel built this header: the check only bounds the copy for the verifier. */
 	if (len < sizeof(*th) || l4_off + len > skb->len)
 		return TC_ACT_UNSPEC;
 	out.old.len = len;
@@ -242,16 +248,16 @@ static __always_inline int xiw_out_segment(struct __sk_buff *skb, struct xiw_flo
 
 	if (!xiw_load_owner(flow, &owner, &kernel_nxt))
 		goto moved;
-	/* The length by the skb: a GSO packet's IP header may not be able to say it. */
+	/* Take the length from the skb: the length field of an IP header may be too small for a GSO packet. */
 	xiw_note_sent(flow, th, skb->len - l4_off - out.old.len);
 	changed = xiw_translate(&out, flow, owner, kernel_nxt) && xiw_changed(&out);
 	xiw_note_class(skb, flow, l3_off);
-	XIW_WRITE_ONCE(flow->egress_segs, flow->egress_segs + 1); /* the engine looks */
+	XIW_WRITE_ONCE(flow->egress_segs, flow->egress_segs + 1); /* the engine reads it */
 	xiw_count(XIW_STAT_EGRESS);
 	if (!changed)
 		return TC_ACT_UNSPEC;
 	if (xiw_store(skb, &out, l4_off))
-		goto moved; /* untranslated it must not leave either */
+		goto moved; /* it must not leave untranslated */
 	flow->egress_rewritten++;
 	xiw_count(XIW_STAT_EGRESS_REWRITTEN);
 	return TC_ACT_UNSPEC;
@@ -268,7 +274,7 @@ int xiw_egress(struct __sk_buff *skb)
 	__be16 ports[2];
 	__u32 index;
 
-	/* A first fragment has the whole TCP header and is translated like the rest. */
+	/* A first IP fragment has the whole TCP header, and is translated like any other packet. */
 	if (!xiw_parse((void *)(long)skb->data, (void *)(long)skb->data_end, &pkt, true) ||
 	    bpf_skb_load_bytes(skb, pkt.l4_off, ports, sizeof(ports)))
 		return TC_ACT_UNSPEC;

@@ -1,30 +1,31 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * xiw_socket - the filter on a connection's socket: what reached it without passing xiw_ingress.
+ * xiw_socket - the filter on a connection's socket, for segments that reach it without having passed xiw_ingress.
  *
  * A peer's segments may come by another interface than the one that has the address: two interfaces in one subnet,
- * asymmetric routes, a route that changed. While the kernel's sequence numbers are the wire's they are as good there
- * as anywhere, and plain TCP takes them: so does the socket, and what it is given counts as in xiw_ingress, so that no
- * stretch of the direct path begins elsewhere than at the end of it. Once the numbers differ they must not be taken
- * for data: they are dropped and counted, and the library finds out whether the connection can go on.
+ * asymmetric routes, a route that changed. As long as kernel numbers equal wire numbers (skew 0), the socket accepts
+ * such segments like plain TCP, and they raise kernel_high as in xiw_ingress, so that a stretch begins behind them.
+ * Once the numbers differ, the segments must not be taken for data: they are dropped and counted, and the library
+ * finds out whether the connection can go on.
  */
 #include <linux/bpf.h>
 #include <linux/tcp.h>
 #include <stdbool.h>
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
+#include "base.h"
 #include "maps.h"
-#include "parse.h"
 #include "handoff.h"
+#include "window.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define XIW_AF_INET 2
-#define XIW_LOOPBACK 1 /* the ifindex of lo, in every network namespace */
+#define XIW_LOOPBACK 1 /* ifindex of lo in every network namespace */
 #define XIW_DROP 0
 #define XIW_KEEP (-1) /* all octets */
 
-/* Loads one field after the other: of a socket's address the verifier takes no arithmetic. */
+/* Load one field at a time: the verifier allows no arithmetic on a pointer to a socket. */
 #define XIW_SK(field)                                                                              \
 	({                                                                                         \
 		__u32 _v = sk->field;                                                              \
@@ -32,7 +33,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 		_v;                                                                                \
 	})
 
-/* The socket knows its addresses, IPv4's in the form ::ffff:a.b.c.d where it is one of IPv6. */
+/* The flow's key, from the socket. An IPv6 socket holds IPv4 addresses as ::ffff:a.b.c.d already. */
 static __always_inline bool xiw_socket_key(struct __sk_buff *skb, struct xiw_flow_key *key)
 {
 	struct bpf_sock *sk = skb->sk;
@@ -59,8 +60,9 @@ static __always_inline bool xiw_socket_key(struct __sk_buff *skb, struct xiw_flo
 }
 
 /*
- * Numbers differ. Only what begins exactly where the peer would go on says that its segments come this way: one who
- * can guess that could end the connection by a reset as well (RFC 5961 section 3.2).
+ * Drop a segment whose kernel and wire numbers differ. It counts as the peer's only if it begins exactly where the
+ * peer would go on. An attacker who can guess that number could also end the connection with an RST (RFC 5961
+ * section 3.2).
  */
 static __always_inline int xiw_astray(struct xiw_flow *flow, __u64 owner, __u32 seq)
 {
@@ -72,7 +74,7 @@ static __always_inline int xiw_astray(struct xiw_flow *flow, __u64 owner, __u32 
 	return XIW_DROP;
 }
 
-/* Not by the flow's interface. `len`: octets of the segment, its header included. */
+/* A segment that came by another interface than the flow's. `len` is its length, with the TCP header. */
 static __always_inline int xiw_elsewhere(struct xiw_flow *flow, const struct tcphdr *th, __u32 len)
 {
 	__u32 seq = bpf_ntohl(th->seq), hdr_len = th->doff * 4, end;
@@ -85,7 +87,7 @@ static __always_inline int xiw_elsewhere(struct xiw_flow *flow, const struct tcp
 	end = seq + (len > hdr_len ? len - hdr_len : 0) + th->fin;
 	if (end != seq && xiw_within_window(flow, seq) && !xiw_raise_high(flow, owner, end))
 		return XIW_DROP;
-	/* A stretch may have begun meanwhile. */
+	/* DIRECT may have begun meanwhile. */
 	if (XIW_READ_ONCE(flow->owner) != owner)
 		return XIW_DROP;
 	if (xiw_acceptable(flow, seq, end))
@@ -94,8 +96,8 @@ static __always_inline int xiw_elsewhere(struct xiw_flow *flow, const struct tcp
 }
 
 /*
- * No SYN is taken from lo: it is the one segment that any local user can send in the peer's name (IPV6_FREEBIND takes
- * no privilege), since the answers, which go to the peer, never let his socket get beyond it.
+ * A SYN from lo is dropped. Any local user can send one in the peer's name, because IPV6_FREEBIND needs no privilege.
+ * Other segments they cannot send: the answer to the SYN goes to the peer, so their socket never gets beyond it.
  */
 SEC("socket")
 int xiw_socket(struct __sk_buff *skb)
@@ -113,11 +115,11 @@ int xiw_socket(struct __sk_buff *skb)
 		return XIW_DROP;
 	flow = xiw_flow_find(&key, &index);
 	if (skb->ifindex == XIW_LOOPBACK) {
-		if (flow) /* the engine wants to know that what it injects arrives */
+		if (flow) /* tells the engine that its injections arrive */
 			__sync_fetch_and_add(&flow->lo_segs, 1);
 		return XIW_KEEP;
 	}
-	/* Not published, or forgotten by now: nobody translates for it, and nothing is direct. */
+	/* The flow is not published, or not any more: its numbers are not translated, and it is not in DIRECT. */
 	if (!flow || xiw_owner_path(XIW_READ_ONCE(flow->owner)) == XIW_PATH_NONE ||
 	    flow->ifindex == skb->ifindex)
 		return XIW_KEEP;

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The direct path: which data segments go to AF_XDP.
+ *
+ *   xiw_armed_data()   ARMED: does DIRECT begin with this segment?
+ *   xiw_direct_data()  DIRECT: can the engine take this segment, or does DIRECT end here?
+ *
+ * Each returns the segment's enum xiw_stat; XIW_STAT_DIRECT sends it to AF_XDP, with a struct xiw_meta in front.
+ */
+#ifndef XIW_BPF_DIRECT_H
+#define XIW_BPF_DIRECT_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_helpers.h>
+#include <xiwarp/abi.h>
+#include "base.h"
+#include "classify.h"
+#include "handoff.h"
+#include "maps.h"
+#include "pass.h"
+#include "segment.h"
+#include "watchdog.h"
+#include "window.h"
+
+#define XIW_TCP_PLAIN_HDR 32 /* a TCP header without options or with a timestamp */
+
+/* May a frame go to the ring of its queue? Returns XIW_WHY_NONE, or the reason why not. */
+static __always_inline __u32 xiw_ring_check(struct xdp_md *ctx)
+{
+	__u32 q = ctx->rx_queue_index;
+	struct xiw_queue *queue;
+
+	/* This also sets the target of the redirect, which takes effect only if XDP_REDIRECT is returned. */
+	if (bpf_redirect_map(&xiw_xsks, q, XDP_DROP) != XDP_REDIRECT)
+		return XIW_WHY_NO_XSK;
+	queue = bpf_map_lookup_elem(&xiw_queues, &q);
+	if (!queue)
+		return XIW_WHY_NO_XSK;
+	return xiw_watchdog_feed(queue, xiw_watchdog_ns) ? XIW_WHY_NONE : XIW_WHY_WATCHDOG;
+}
+
+static __always_inline __u32 xiw_classify_seg(const struct xiw_seg *s)
+{
+	return xiw_classify(s->ctx, s->flow, s->seq, s->l4_off + s->hdr_len, s->len);
+}
+
+/*
+ * Put the metadata in front of the packet. It becomes part of the frame, because not every driver has room for what
+ * XDP calls metadata, and nobody but the engine gets the frame. `found` is the result of xiw_classify(). Packet
+ * pointers are invalid afterwards.
+ */
+static __always_inline bool xiw_put_meta(const struct xiw_seg *s, __u32 found, __u32 epoch)
+{
+	struct xiw_meta *meta;
+
+	if (bpf_xdp_adjust_head(s->ctx, -(int)sizeof(*meta)))
+		return false;
+	meta = (void *)(long)s->ctx->data;
+	if ((void *)(meta + 1) > (void *)(long)s->ctx->data_end)
+		return false;
+	meta->flow = s->index;
+	meta->epoch = epoch & XIW_EPOCH_MASK;
+	meta->l3_off = s->l3_off;
+	meta->l4_off = s->l4_off;
+	meta->payload_off = s->l4_off + s->hdr_len;
+	meta->payload_len = s->len;
+	meta->fpdus = found >> 8;
+	meta->verdict = found & 0xff;
+	meta->version = XIW_ABI_VERSION;
+	return true;
+}
+
+static __always_inline __u32 xiw_redirected(const struct xiw_seg *s)
+{
+	s->flow->direct_segs++;
+	s->flow->direct_octets += s->len;
+	return XIW_STAT_DIRECT;
+}
+
+/*
+ * Can a connection go direct on this interface? Only if xiw_egress has seen its packets since it was registered, as
+ * it must translate our acknowledgements, and if none of the peer's segments came by another interface, as the socket
+ * would miss them. Otherwise the connection stays with the kernel.
+ */
+static __always_inline bool xiw_passes_here(const struct xiw_flow *flow)
+{
+	return XIW_READ_ONCE(flow->egress_segs) >= flow->egress_floor &&
+	       !XIW_READ_ONCE(flow->elsewhere_segs);
+}
+
+/*
+ * How many aligned segments came in a row, with this one? Each of them began where all that the kernel was given
+ * ended.
+ *
+ * A segment with more options than a timestamp does not count: the engine could neither check the authentication of
+ * RFC 2385 or RFC 5925 nor sign its answers.
+ */
+static __always_inline __u32 xiw_run(const struct xiw_seg *s, const struct xiw_flow *flow,
+				     __u32 found)
+{
+	__u32 run = flow->run_end == s->seq ? flow->run_len + 1 : 1;
+
+	if ((found & 0xff) != XIW_V_ALIGNED || s->hdr_len > XIW_TCP_PLAIN_HDR)
+		return 0;
+	return run;
+}
+
+/*
+ * Data in ARMED: this decides whether a segment goes direct. It does if it begins at S, the end of all that the
+ * kernel was given, if enough aligned segments came in a row, and if nothing is wrong with interface, queue or engine.
+ *
+ * "Aligned" is what a segment looks like. Whether it really begins with an FPDU depends on the stream before it, which
+ * is in the kernel's socket. The engine finds out when it has read that, and gives the stream back if not.
+ */
+static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
+{
+	struct xiw_flow *flow = s->flow;
+	__u32 found, run;
+
+	if (s->seq != XIW_READ_ONCE(flow->kernel_high) || s->fin || s->urg)
+		return xiw_kernel_data(s, end);
+	found = xiw_classify_seg(s);
+	run = xiw_run(s, flow, found);
+	if (run && run >= flow->run_needed && xiw_passes_here(flow) && !xiw_ring_check(s->ctx)) {
+		if (xiw_put_meta(s, found, xiw_owner_epoch(s->owner) + 1)) {
+			xiw_try_begin(flow, s->seq, bpf_ktime_get_coarse_ns());
+			if (!xiw_go_direct(flow, s->owner, s->kernel_nxt, s->seq))
+				return XIW_STAT_DROP_EPOCH;
+			flow->went_direct++;
+			return xiw_redirected(s);
+		}
+		/* The driver will never leave room. The library reads this and arms no more. */
+		XIW_WRITE_ONCE(flow->barred, XIW_WHY_HEADROOM);
+		s->owner = xiw_disarm(flow, s->owner, XIW_WHY_HEADROOM);
+		if (!s->owner)
+			return XIW_STAT_DROP_EPOCH;
+	}
+	flow->run_end = end;
+	flow->run_len = run;
+	return xiw_kernel_data(s, end);
+}
+
+/*
+ * Does this segment show that the stream does not go on? Only octets that the peer must send again can show it: those
+ * at rcv_nxt, or earlier ones, if the acknowledgement was lost or the kernel dropped them after they were passed.
+ */
+static __always_inline bool xiw_dead_end(const struct xiw_seg *s)
+{
+	__u32 rcv_nxt = xiw_owner_value(s->owner);
+
+	return xiw_seq_leq(s->seq, rcv_nxt) && xiw_stuck(s->flow, rcv_nxt, xiw_stuck_ns);
+}
+
+/*
+ * Data or FIN in DIRECT: to AF_XDP, whatever the classifier finds, as the engine owns the stream and falls back
+ * itself. XDP ends DIRECT only if frames cannot reach the engine or the engine does not act on them.
+ */
+static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
+{
+	__u32 found = XIW_V_CONTROL, why, stat;
+
+	xiw_refresh_kernel(s->flow, xiw_owner_value(s->owner));
+	why = xiw_ring_check(s->ctx);
+	if (!why && xiw_dead_end(s))
+		why = XIW_WHY_UNSEEN;
+	if (!why) {
+		if (!s->fin && !s->urg)
+			found = xiw_classify_seg(s);
+		if (xiw_put_meta(s, found, xiw_owner_epoch(s->owner)))
+			return xiw_redirected(s);
+		why = XIW_WHY_HEADROOM;
+	}
+	if (why == XIW_WHY_HEADROOM)
+		XIW_WRITE_ONCE(s->flow->barred, why);
+	/* The skew of DIRECT, rcv_nxt - K, is the one that KERNEL starts with. */
+	s->owner = xiw_to_kernel(s->flow, s->owner, s->skew, why);
+	if (!s->owner)
+		return XIW_STAT_DROP_EPOCH;
+	stat = xiw_kernel_data(s, end);
+	if (stat == XIW_STAT_PASS_DATA && (why == XIW_WHY_WATCHDOG || why == XIW_WHY_UNSEEN))
+		return XIW_STAT_WATCHDOG;
+	return stat;
+}
+
+#endif /* XIW_BPF_DIRECT_H */

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Segments that go to the kernel's TCP: which sequence number each of them gets, and what is noted of it.
+ *
+ * Wire numbers minus skew are kernel numbers. Each function returns the segment's enum xiw_stat.
+ */
+#ifndef XIW_BPF_PASS_H
+#define XIW_BPF_PASS_H
+
+#include <linux/bpf.h>
+#include <stdbool.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <xiwarp/abi.h>
+#include "base.h"
+#include "handoff.h"
+#include "segment.h"
+#include "window.h"
+
+/* RFC 1624, equation 3, for a 32-bit field. */
+static __always_inline void xiw_csum_replace4(__u16 *check, __be32 from, __be32 to)
+{
+	__u32 sum = (__u16) ~*check;
+
+	sum += (~from & 0xffff) + (~from >> 16);
+	sum += (to & 0xffff) + (to >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	sum = (sum & 0xffff) + (sum >> 16);
+	*check = ~sum;
+}
+
+/* Give the segment to the kernel with the sequence number `seq`. */
+static __always_inline void xiw_pass(const struct xiw_seg *s, __u32 seq)
+{
+	struct tcphdr *th;
+
+	if (seq == s->seq)
+		return;
+	th = xiw_tcp_header(s->ctx, s->l4_off);
+	if (th) {
+		xiw_csum_replace4(&th->check, th->seq, bpf_htonl(seq));
+		th->seq = bpf_htonl(seq);
+	}
+}
+
+/* Does the IP header say CE, both bits of the ECN field (RFC 3168 section 5)? */
+static __always_inline bool xiw_congestion_experienced(const struct xiw_seg *s)
+{
+	__u32 l3_off = s->l3_off;
+	__u8 *ip;
+
+	xiw_opaque(l3_off);
+	if (l3_off > XIW_MAX_L4_OFF)
+		return false;
+	ip = (void *)(long)s->ctx->data + l3_off;
+	if ((void *)(ip + 2) > (void *)(long)s->ctx->data_end)
+		return false;
+	return ((ip[0] >> 4 == 6 ? ip[1] >> 4 : ip[1]) & 3) == 3;
+}
+
+/* RFC 3168 section 6.1.3. If a packet has both CE and CWR, CE wins: it is newer than what CWR answers. */
+static __always_inline void xiw_note_ecn(const struct xiw_seg *s)
+{
+	if (xiw_congestion_experienced(s))
+		XIW_WRITE_ONCE(s->flow->ece, XIW_ECE_ON);
+	else if (s->cwr)
+		XIW_WRITE_ONCE(s->flow->ece, XIW_ECE_OFF);
+}
+
+/*
+ * Pass data that the kernel owns, under s->owner. `end` is the sequence number behind the last octet or FIN.
+ */
+static __always_inline __u32 xiw_kernel_data(const struct xiw_seg *s, __u32 end)
+{
+	struct xiw_flow *flow = s->flow;
+
+	if (xiw_within_window(flow, s->seq) && !xiw_raise_high(flow, s->owner, end))
+		return XIW_STAT_DROP_EPOCH;
+	if (flow->flags & XIW_FLOW_ECN && xiw_acceptable(flow, s->seq, end))
+		xiw_note_ecn(s);
+	xiw_pass(s, s->seq - s->skew);
+	flow->kernel_segs++;
+	flow->kernel_octets += s->len;
+	return XIW_STAT_PASS_DATA;
+}
+
+/*
+ * The kernel number, in DIRECT, for a segment without data from rcv_nxt or beyond: K + 1.
+ *
+ * At a fall-back the engine injects the data from rcv_nxt on before it changes the owner word, and raises
+ * kernel_high to the end of it. From then on the number is the segment's own, or one beyond the injected data.
+ */
+static __always_inline __u32 xiw_kernel_place(const struct xiw_seg *s)
+{
+	__u32 high = XIW_READ_ONCE(s->flow->kernel_high);
+
+	if (xiw_seq_leq(high, xiw_owner_value(s->owner)))
+		return xiw_owner_value(s->owner) + 1 - s->skew;
+	if (xiw_seq_leq(s->seq, high))
+		return s->seq - s->skew;
+	XIW_WRITE_ONCE(s->flow->beyond, high + 1 - s->skew);
+	return high + 1 - s->skew;
+}
+
+/*
+ * Did an earlier segment without data get the number `place` + 1, from xiw_kernel_place() or from the engine's
+ * injection? Until the stream moves on, a segment at `place` would be below SND.WL1, and the kernel would ignore its
+ * window update (RFC 9293 section 3.10.7.4, fifth check). If the peer's window was closed, nobody would send again.
+ */
+static __always_inline bool xiw_stood_beyond(const struct xiw_seg *s, __u32 place)
+{
+	return place == (__u32)(s->kernel_nxt >> 32) || place + 1 == XIW_READ_ONCE(s->flow->beyond);
+}
+
+/*
+ * Pass a segment without data, a SYN or an RST: the kernel always answers these.
+ *
+ * In DIRECT a segment without data from rcv_nxt or beyond gets K + 1. Its own number would be outside the window that
+ * the kernel knows, which is not the one that the engine offers.
+ *  - K + 1 is possible because the segment carries no octets.
+ *  - K + 1 is beyond the socket's rcv_nxt, as the segment was, so its TSval does not become TS.Recent (RFC 7323
+ *    section 4.3). It may have overtaken data that will be injected later, and the socket would take that data for
+ *    old duplicates.
+ *  - A segment from rcv_nxt itself gets K + 1 too. At K it would be below SND.WL1 after another one at K + 1, and the
+ *    kernel would ignore its window update (RFC 9293 section 3.10.7.4, fifth check).
+ *  - Only segments within an advertised window are moved. A blind guess must fail as it does without this program
+ *    (RFC 9293 section 3.10.7.4).
+ */
+static __always_inline __u32 xiw_control(const struct xiw_seg *s)
+{
+	__u32 seq = s->seq - s->skew;
+
+	if (xiw_owner_path(s->owner) == XIW_PATH_DIRECT && !s->syn && !s->rst &&
+	    xiw_seq_leq(xiw_owner_value(s->owner), s->seq) && xiw_within_window(s->flow, s->seq))
+		seq = xiw_kernel_place(s);
+	else if (xiw_owner_path(s->owner) != XIW_PATH_DIRECT && !s->syn && !s->rst &&
+		 xiw_stood_beyond(s, seq))
+		seq++;
+	xiw_pass(s, seq);
+	s->flow->control_segs++;
+	return XIW_STAT_PASS_CONTROL;
+}
+
+/*
+ * Pass the first IP fragment of a segment, which holds all of the TCP header.
+ *
+ * Reassembly happens behind XDP, so all fragments must go to the kernel. The sequence number is translated as usual,
+ * because an incremental checksum update needs nothing but the field. The segment's length is not known yet, so
+ * kernel_high is raised by the longest that it can be. No stretch begins before the stream has passed that point;
+ * whenever reassembly ends, either the skew is still that of the first fragment, or the octets are old.
+ *
+ * A peer whose segments are fragmented would resend them to the direct path for ever, which cannot take them. So
+ * a fragment ends DIRECT, unless it is outside the window.
+ */
+static __always_inline __u32 xiw_fragment(struct xiw_seg *s)
+{
+	if (xiw_owner_path(s->owner) == XIW_PATH_DIRECT) {
+		if (!xiw_within_window(s->flow, s->seq) ||
+		    !xiw_seq_leq(xiw_owner_value(s->owner), s->seq + 0xffff))
+			return XIW_STAT_DROP_FRAGMENT;
+		s->owner = xiw_to_kernel(s->flow, s->owner, s->skew, XIW_WHY_FRAGMENT);
+		if (!s->owner)
+			return XIW_STAT_DROP_EPOCH;
+	}
+	return xiw_kernel_data(s, s->seq + 0xffff);
+}
+
+#endif /* XIW_BPF_PASS_H */

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * One incoming TCP segment of a known flow: making its headers reachable, checking them, reading their fields.
+ */
+#ifndef XIW_BPF_SEGMENT_H
+#define XIW_BPF_SEGMENT_H
+
+#include <linux/bpf.h>
+#include <linux/tcp.h>
+#include <stdbool.h>
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <xiwarp/abi.h>
+#include "base.h"
+#include "parse.h"
+
+/* Ethernet, two VLAN tags, IPv4 with all options (or IPv6 with some extension headers), TCP with all options. */
+#define XIW_HEADERS_MAX (14 + 8 + 60 + 60)
+
+/* In Linux 6.18 and later. */
+extern int bpf_xdp_pull_data(struct xdp_md *ctx, __u32 len) __ksym __weak;
+
+struct xiw_seg {
+	struct xdp_md *ctx;
+	struct xiw_flow *flow;
+	__u64 owner;
+	__u64 kernel_nxt;
+	__u32 skew;
+	__u32 index; /* of the flow */
+	__u32 seq;
+	__u32 len; /* of the payload */
+	__u32 l3_off;
+	__u32 l4_off;
+	__u32 hdr_len; /* of the TCP header */
+	__u32 syn, rst, fin, urg, cwr;
+};
+
+/*
+ * Some drivers leave the linear part of a packet in several buffers empty. Bring the headers there. Where the kernel
+ * cannot do that, such a packet belongs to no known flow, and its connection never goes direct.
+ */
+static __always_inline void xiw_reach_headers(struct xdp_md *ctx)
+{
+	__u32 linear = ctx->data_end - ctx->data, len;
+
+	if (linear >= XIW_HEADERS_MAX || !bpf_xdp_pull_data)
+		return;
+	len = bpf_xdp_get_buff_len(ctx);
+	if (len > linear)
+		bpf_xdp_pull_data(ctx, len < XIW_HEADERS_MAX ? len : XIW_HEADERS_MAX);
+}
+
+/* Read the ports, even if a driver cut the packet in front of them. */
+static __always_inline bool xiw_read_ports(struct xdp_md *ctx, __u32 l4_off, __be16 ports[2])
+{
+	void *data = (void *)(long)ctx->data;
+
+	xiw_opaque(l4_off);
+	if (l4_off > XIW_MAX_L4_OFF)
+		return false;
+	if (data + l4_off + 4 <= (void *)(long)ctx->data_end) {
+		__builtin_memcpy(ports, data + l4_off, 4);
+		return true;
+	}
+	return !bpf_xdp_load_bytes(ctx, l4_off, ports, 4);
+}
+
+/*
+ * Is the frame addressed to another host? A NIC in promiscuous mode or behind a switch that floods receives such
+ * frames, and the kernel's IP ignores them, so they must not change a flow. They are dropped, not passed: if the
+ * interface's address changed and flow->mac is out of date, the kernel would take a passed frame for data, but with
+ * wire numbers.
+ */
+static __always_inline bool xiw_foreign(const struct xdp_md *ctx, const struct xiw_flow *flow)
+{
+	const __u8 *dst = (void *)(long)ctx->data, *mac = flow->mac;
+
+	if (!*(const __u32 *)mac && !*(const __u16 *)(mac + 4))
+		return false;
+	if ((void *)(dst + 6) > (void *)(long)ctx->data_end)
+		return true;
+	return *(const __u32 *)dst != *(const __u32 *)mac ||
+	       *(const __u16 *)(dst + 4) != *(const __u16 *)(mac + 4);
+}
+
+/* The TCP header, or NULL. Checks the bounds again, because the verifier forgets them at every helper and call. */
+static __always_inline struct tcphdr *xiw_tcp_header(struct xdp_md *ctx, __u32 l4_off)
+{
+	void *data = (void *)(long)ctx->data;
+	struct tcphdr *th;
+
+	xiw_opaque(l4_off);
+	if (l4_off > XIW_MAX_L4_OFF)
+		return NULL;
+	th = data + l4_off;
+	if ((void *)(th + 1) > (void *)(long)ctx->data_end)
+		return NULL;
+	return th;
+}
+
+/* Read the segment's fields. Returns false if the headers disagree with each other or with the packet's length. */
+static __always_inline bool xiw_read_segment(struct xiw_seg *s, const struct xiw_pkt *pkt)
+{
+	struct xdp_md *ctx = s->ctx;
+	struct tcphdr *th = xiw_tcp_header(ctx, pkt->l4_off);
+	__u32 linear = ctx->data_end - ctx->data;
+
+	/* The headers are in the linear part: most drivers put them there, xiw_reach_headers() did for the others. */
+	if (!th || th->doff < 5 || pkt->l4_off + th->doff * 4 > linear)
+		return false;
+	if (pkt->l4_off + th->doff * 4 > pkt->ip_end)
+		return false;
+	s->hdr_len = th->doff * 4;
+	s->len = pkt->ip_end - pkt->l4_off - s->hdr_len;
+	s->l3_off = pkt->l3_off;
+	s->l4_off = pkt->l4_off;
+	s->seq = bpf_ntohl(th->seq);
+	s->syn = th->syn;
+	s->rst = th->rst;
+	s->fin = th->fin;
+	s->urg = th->urg;
+	s->cwr = th->cwr;
+	return pkt->ip_end <= linear || pkt->ip_end <= bpf_xdp_get_buff_len(ctx);
+}
+
+#endif /* XIW_BPF_SEGMENT_H */
