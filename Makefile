@@ -116,9 +116,11 @@ SIW_BIN := $(patsubst %.c,$(B)/%,$(SIW_SRC))
 
 # With ONLY, no more is built than the chosen tests use; a script may use everything.
 SCRIPTS := $(sort $(wildcard tests/api/test_*.sh tests/bpf/test_*.sh tests/net/*/test_*.sh))
+STRUCTURE := $(wildcard tests/structure/test_*.sh)
 chosen = $(if $(ONLY),$(sort $(foreach w,$(ONLY),$(foreach t,$1,$(if $(findstring $w,$t),$t)))),$1)
 CHECK_BIN := $(call chosen,$(UNIT_BIN) $(FUZZ_BIN) $(TSAN_BIN) $(BPFTEST_BIN))
-CHECK_ALL := $(CHECK_BIN) $(if $(call chosen,$(SCRIPTS)),$(ALL) $(NET_BIN) $(NET_BPF))
+CHECK_ALL := $(CHECK_BIN) $(if $(call chosen,$(SCRIPTS)),$(ALL) $(NET_BIN) $(NET_BPF)) \
+	$(if $(call chosen,$(STRUCTURE)),$(call obj,$(LIB_SRC)))
 
 # As many jobs as cores, unless the caller has said how many.
 jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
