@@ -6,6 +6,7 @@
 # not so yet, one line or pattern each; a pattern that matches nothing any more has to go.
 . "${0%/*}/../report.sh"
 cd "${0%/*}/../.." || exit
+export LC_ALL=C
 
 BUILD=$(realpath "${XIW_BUILD:-build}")
 here=$PWD/tests/structure
