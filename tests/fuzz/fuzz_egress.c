@@ -6,6 +6,7 @@
 #include <linux/pkt_cls.h>
 
 #include "tcp/csum.h"
+#include "base/seq.h"
 #include "tcp/wire.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/xdp.h"
@@ -44,18 +45,18 @@ static uint32_t make_options(struct fuzz_in *in, uint8_t *th, uint32_t ack)
 	uint32_t at = 20, n;
 
 	if (fuzz_u8(in) & 1) {
-		xiw_wire_put32(th + at, 0x0101080a);
-		xiw_wire_put32(th + at + 4, fuzz_u32(in));
-		xiw_wire_put32(th + at + 8, fuzz_u16(in));
+		xiw_put_be32(th + at, 0x0101080a);
+		xiw_put_be32(th + at + 4, fuzz_u32(in));
+		xiw_put_be32(th + at + 8, fuzz_u16(in));
 		at += 12;
 	}
 	n = fuzz_below(in, at > 20 ? 4 : 5);
 	if (n) {
-		xiw_wire_put32(th + at, 0x01010500 | (2 + 8 * n));
+		xiw_put_be32(th + at, 0x01010500 | (2 + 8 * n));
 		at += 4;
 		for (; n; n--, at += 8) {
-			xiw_wire_put32(th + at, ack + fuzz_u16(in));
-			xiw_wire_put32(th + at + 4, ack + fuzz_u16(in));
+			xiw_put_be32(th + at, ack + fuzz_u16(in));
+			xiw_put_be32(th + at + 4, ack + fuzz_u16(in));
 		}
 	}
 	th[12] = (uint8_t)(at / 4 << 4);
@@ -93,29 +94,29 @@ static void segment(struct fuzz_in *in, struct xiw_flow *f, uint32_t wire_ack)
 		window = 0xffff;
 
 	memset(pkt, 0, sizeof(pkt));
-	xiw_wire_put16(pkt + 12, 0x0800);
+	xiw_put_be16(pkt + 12, 0x0800);
 	pkt[ETH] = 0x45;
 	pkt[ETH + 9] = 6;
 	pkt[ETH + 12] = 2; /* ours */
 	pkt[ETH + 16] = 1;
-	xiw_wire_put16(th, 0x0400);
-	xiw_wire_put16(th + 2, 0x0300);
-	xiw_wire_put32(th + 4, f->snd_nxt + (uint32_t)(int32_t)(int8_t)fuzz_u8(in));
-	xiw_wire_put32(th + 8, ack);
+	xiw_put_be16(th, 0x0400);
+	xiw_put_be16(th + 2, 0x0300);
+	xiw_put_be32(th + 4, f->snd_nxt + (uint32_t)(int32_t)(int8_t)fuzz_u8(in));
+	xiw_put_be32(th + 8, ack);
 	th[13] = flags & 0x10 ? flags & 0x1d : 0x10;
-	xiw_wire_put16(th + 14, (uint16_t)window);
+	xiw_put_be16(th + 14, (uint16_t)window);
 	hlen = make_options(in, th, ack);
 	len = hlen + fuzz_u8(in) % 64;
-	xiw_wire_put16(pkt + ETH + 2, (uint16_t)(IP + len));
+	xiw_put_be16(pkt + ETH + 2, (uint16_t)(IP + len));
 	xiw_tcp_csum_fill4(th, len, pkt + ETH + 12, pkt + ETH + 16);
 	p.len = ETH + IP + len;
 	p.linear = fuzz_u8(in) & 1 ? p.len : ETH + IP;
 	memcpy(old, pkt, sizeof(old));
-	end = xiw_seq_max(f->snd_nxt, xiw_wire_get32(th + 4) + len - hlen + (th[13] & 1));
+	end = xiw_seq_max(f->snd_nxt, xiw_get_be32(th + 4) + len - hlen + (th[13] & 1));
 
 	CHECK(xdp_egress(&p, 0) == TC_ACT_UNSPEC);
 	CHECK(good(pkt, len), "checksum");
-	CHECK(xiw_wire_get32(th + 8) == wire_ack);
+	CHECK(xiw_get_be32(th + 8) == wire_ack);
 	check_options(f, direct, skew, hlen);
 	if (!(th[13] & XIW_TCP_RST))
 		CHECK(f->snd_nxt == end);
@@ -127,7 +128,7 @@ static void segment(struct fuzz_in *in, struct xiw_flow *f, uint32_t wire_ack)
 	if (th[13] & XIW_TCP_RST)
 		return;
 	own_edge = xiw_seq_max(own_edge, ack + (window << scale));
-	now = wire_ack + ((uint32_t)xiw_wire_get16(th + 14) << scale);
+	now = wire_ack + ((uint32_t)xiw_get_be16(th + 14) << scale);
 	/*
 	 * An edge further off than the field can say cannot be told at all, and less than a unit of the window
 	 * is what scaling takes (RFC 7323 section 2.4).

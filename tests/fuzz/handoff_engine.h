@@ -133,7 +133,7 @@ void xiw_xsk_send(struct xiw_xsk *x, const uint8_t *packet, uint32_t len)
 /* The segment's true place: the frame still has its wire number. */
 int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
 {
-	inject_pos = xiw_wire_get32(what->ip + what->l4_off + XIW_TCP_OFF_SEQ) - isn;
+	inject_pos = xiw_get_be32(what->ip + what->l4_off + XIW_TCP_OFF_SEQ) - isn;
 	fiber_step();
 	return handoff_inject_built(in, what);
 }

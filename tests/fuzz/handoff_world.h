@@ -160,9 +160,9 @@ static void build(struct parcel *p)
 	uint32_t hlen = XIW_TCP_MIN + (timestamps ? XIW_TCPOPT_TS_ALIGNED : 0);
 	uint16_t sum;
 
-	xiw_wire_put16(p->octets + XIW_ETH_OFF_TYPE, XIW_ETH_TYPE_IP4);
+	xiw_put_be16(p->octets + XIW_ETH_OFF_TYPE, XIW_ETH_TYPE_IP4);
 	ip[0] = 0x45;
-	xiw_wire_put16(ip + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + hlen + p->len));
+	xiw_put_be16(ip + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + hlen + p->len));
 	ip[XIW_IP4_OFF_TTL] = 64;
 	ip[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
 	ip[XIW_IP4_OFF_SRC] = 1;
@@ -170,16 +170,16 @@ static void build(struct parcel *p)
 	memset(ip + XIW_IP4_OFF_CSUM, 0, sizeof(sum));
 	sum = (uint16_t)~xiw_csum_fold(xiw_csum_partial(ip, XIW_IP4_MIN));
 	memcpy(ip + XIW_IP4_OFF_CSUM, &sum, sizeof(sum));
-	xiw_wire_put16(tcp, 0x0300);
-	xiw_wire_put16(tcp + 2, 0x0400);
-	xiw_wire_put32(tcp + XIW_TCP_OFF_SEQ, isn + p->pos);
-	xiw_wire_put32(tcp + XIW_TCP_OFF_ACK, SND);
+	xiw_put_be16(tcp, 0x0300);
+	xiw_put_be16(tcp + 2, 0x0400);
+	xiw_put_be32(tcp + XIW_TCP_OFF_SEQ, isn + p->pos);
+	xiw_put_be32(tcp + XIW_TCP_OFF_ACK, SND);
 	tcp[XIW_TCP_OFF_DOFF] = (uint8_t)(hlen / 4 << 4);
 	tcp[XIW_TCP_OFF_FLAGS] = (uint8_t)(XIW_TCP_ACK | (p->fin ? XIW_TCP_FIN : 0));
-	xiw_wire_put16(tcp + XIW_TCP_OFF_WND, 1000);
+	xiw_put_be16(tcp + XIW_TCP_OFF_WND, 1000);
 	if (timestamps) {
-		xiw_wire_put32(tcp + 20, 0x0101080a);
-		xiw_wire_put32(tcp + 24, now_ms());
+		xiw_put_be32(tcp + 20, 0x0101080a);
+		xiw_put_be32(tcp + 24, now_ms());
 	}
 	memcpy(tcp + hlen, stream + p->pos, p->len);
 	xiw_tcp_csum_fill4(tcp, hlen + p->len, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST);
@@ -293,7 +293,7 @@ static void sock_receive(const uint8_t *ip, uint32_t len, const struct parcel *p
 	uint32_t at;
 	int hlen;
 
-	CHECK(xiw_wire_get16(ip + XIW_IP4_OFF_LEN) == len);
+	CHECK(xiw_get_be16(ip + XIW_IP4_OFF_LEN) == len);
 	len -= XIW_IP4_MIN;
 	xiw_csum_pseudo4(&sum, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, len);
 	xiw_csum_add(&sum, tcp, len);
@@ -340,22 +340,22 @@ static struct parcel *sock_ack(void)
 	sock_open(sock.rcv_nxt - sock.read < KERNEL_WINDOW
 			  ? KERNEL_WINDOW - (sock.rcv_nxt - sock.read)
 			  : 0);
-	xiw_wire_put16(p->octets + XIW_ETH_OFF_TYPE, XIW_ETH_TYPE_IP4);
+	xiw_put_be16(p->octets + XIW_ETH_OFF_TYPE, XIW_ETH_TYPE_IP4);
 	ip[0] = 0x45;
 	ip[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
 	ip[XIW_IP4_OFF_SRC] = 2;
 	ip[XIW_IP4_OFF_DST] = 1;
-	xiw_wire_put16(tcp, 0x0400);
-	xiw_wire_put16(tcp + 2, 0x0300);
-	xiw_wire_put32(tcp + XIW_TCP_OFF_SEQ, SND);
-	xiw_wire_put32(tcp + XIW_TCP_OFF_ACK, isn + sock.rcv_nxt + sock.fin);
-	xiw_wire_put16(tcp + XIW_TCP_OFF_WND,
-		       (uint16_t)((sock.edge - sock.rcv_nxt + (1u << SCALE) - 1) >> SCALE));
+	xiw_put_be16(tcp, 0x0400);
+	xiw_put_be16(tcp + 2, 0x0300);
+	xiw_put_be32(tcp + XIW_TCP_OFF_SEQ, SND);
+	xiw_put_be32(tcp + XIW_TCP_OFF_ACK, isn + sock.rcv_nxt + sock.fin);
+	xiw_put_be16(tcp + XIW_TCP_OFF_WND,
+		     (uint16_t)((sock.edge - sock.rcv_nxt + (1u << SCALE) - 1) >> SCALE));
 	tcp[XIW_TCP_OFF_FLAGS] = XIW_TCP_ACK;
 	if (timestamps) {
-		xiw_wire_put32(opt, 0x0101080a);
-		xiw_wire_put32(opt + 4, now_ms());
-		xiw_wire_put32(opt + 8, sock.ts_recent);
+		xiw_put_be32(opt, 0x0101080a);
+		xiw_put_be32(opt + 4, now_ms());
+		xiw_put_be32(opt + 8, sock.ts_recent);
 		opt += XIW_TCPOPT_TS_ALIGNED;
 	}
 	for (start = sock.rcv_nxt; start < STREAM_MAX && start < limit && !sock.has[start];)
@@ -363,14 +363,14 @@ static struct parcel *sock_ack(void)
 	if (start < STREAM_MAX && start < limit) {
 		for (end = start; end < STREAM_MAX && sock.has[end];)
 			end++;
-		xiw_wire_put32(opt, 0x0101050a);
-		xiw_wire_put32(opt + 4, isn + start);
-		xiw_wire_put32(opt + 8, isn + end);
+		xiw_put_be32(opt, 0x0101050a);
+		xiw_put_be32(opt + 4, isn + start);
+		xiw_put_be32(opt + 8, isn + end);
 		opt += 12;
 	}
 	hlen = (uint32_t)(opt - tcp);
 	tcp[XIW_TCP_OFF_DOFF] = (uint8_t)(hlen / 4 << 4);
-	xiw_wire_put16(ip + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + hlen));
+	xiw_put_be16(ip + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + hlen));
 	xiw_tcp_csum_fill4(tcp, hlen, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST);
 	p->octets_len = ETH + XIW_IP4_MIN + hlen;
 	return p;

@@ -60,7 +60,7 @@ static void comes(uint32_t seq, uint32_t len)
 	memset(frame, 0, sizeof(frame));
 	ip[0] = 0x45;
 	tcp[XIW_TCP_OFF_DOFF] = XIW_TCP_MIN / 4 << 4;
-	xiw_wire_put32(tcp + XIW_TCP_OFF_SEQ, seq);
+	xiw_put_be32(tcp + XIW_TCP_OFF_SEQ, seq);
 	meta = (struct xiw_meta){ .l3_off = XIW_ETH_LEN,
 				  .l4_off = XIW_ETH_LEN + XIW_IP4_MIN,
 				  .payload_off = XIW_ETH_LEN + XIW_IP4_MIN + XIW_TCP_MIN,

@@ -85,7 +85,7 @@ static inline enum xiw_rdmap_verdict in_untagged(uint8_t control, uint32_t qn, c
 	};
 	uint32_t none;
 
-	xiw_ddp_put32(rsvdulp + 1, inv);
+	xiw_put_be32(rsvdulp + 1, inv);
 	header[0] = 0x41;
 	memcpy(header + 1, rsvdulp, 5);
 	return xiw_rdmap_received(&s, &m, invalidated ? invalidated : &none);

@@ -146,7 +146,7 @@ Test(rdmap_stream, passed_on)
 		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 		cr_expect(!out.tagged && out.qn == 0 && out.len == 3 && !out.from_region);
 		cr_expect_eq(out.rsvdulp[0], controls[flags]);
-		cr_expect_eq(xiw_ddp_get32(out.rsvdulp + 1), flags & 2 ? 0x01020304 : 0);
+		cr_expect_eq(xiw_get_be32(out.rsvdulp + 1), flags & 2 ? 0x01020304 : 0);
 		xiw_rdmap_sent(&s, out.id, true);
 		cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == flags && !op.failed);
 	}

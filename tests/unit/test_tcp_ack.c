@@ -425,15 +425,15 @@ Test(tcp_ack, header)
 	memset(r.ack, 0xff, sizeof(r.ack));
 	len = xiw_tcp_rx_build_ack(&r.rx, 0x01020304, r.ack, 44);
 	cr_assert_eq(len, 44);
-	cr_assert_eq(xiw_wire_get16(r.ack + XIW_TCP_OFF_SPORT), 0x1111);
-	cr_assert_eq(xiw_wire_get16(r.ack + XIW_TCP_OFF_DPORT), 0x2222);
-	cr_assert_eq(xiw_wire_get32(r.ack + XIW_TCP_OFF_SEQ), r.rx.snd_nxt);
-	cr_assert_eq(xiw_wire_get32(r.ack + XIW_TCP_OFF_ACK), r.base + 100);
+	cr_assert_eq(xiw_get_be16(r.ack + XIW_TCP_OFF_SPORT), 0x1111);
+	cr_assert_eq(xiw_get_be16(r.ack + XIW_TCP_OFF_DPORT), 0x2222);
+	cr_assert_eq(xiw_get_be32(r.ack + XIW_TCP_OFF_SEQ), r.rx.snd_nxt);
+	cr_assert_eq(xiw_get_be32(r.ack + XIW_TCP_OFF_ACK), r.base + 100);
 	cr_assert_eq(r.ack[XIW_TCP_OFF_DOFF], 11 << 4);
 	cr_assert_eq(r.ack[XIW_TCP_OFF_FLAGS], XIW_TCP_ACK);
-	cr_assert_eq(xiw_wire_get16(r.ack + XIW_TCP_OFF_CSUM), 0);
-	cr_assert_eq(xiw_wire_get16(r.ack + XIW_TCP_OFF_URG), 0);
-	cr_assert_eq(xiw_wire_get32(r.ack + 20), 0x0101080a);
-	cr_assert_eq(xiw_wire_get32(r.ack + 24), 0x01020304);
-	cr_assert_eq(xiw_wire_get32(r.ack + 32), 0x0101050a);
+	cr_assert_eq(xiw_get_be16(r.ack + XIW_TCP_OFF_CSUM), 0);
+	cr_assert_eq(xiw_get_be16(r.ack + XIW_TCP_OFF_URG), 0);
+	cr_assert_eq(xiw_get_be32(r.ack + 20), 0x0101080a);
+	cr_assert_eq(xiw_get_be32(r.ack + 24), 0x01020304);
+	cr_assert_eq(xiw_get_be32(r.ack + 32), 0x0101050a);
 }

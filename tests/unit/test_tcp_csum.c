@@ -39,7 +39,7 @@ static uint16_t in_wire_order(uint16_t folded)
 	uint8_t b[2];
 
 	memcpy(b, &folded, 2);
-	return xiw_wire_get16(b);
+	return xiw_get_be16(b);
 }
 
 static void check_partial(const uint8_t *p, size_t len)
@@ -120,12 +120,12 @@ static uint16_t naive_tcp(const uint8_t *addr, size_t alen, const uint8_t *tcp, 
 	memcpy(all, addr, 2 * alen);
 	if (alen == 4) {
 		all[9] = XIW_IP_PROTO_TCP;
-		xiw_wire_put16(all + 10, (uint16_t)len);
+		xiw_put_be16(all + 10, (uint16_t)len);
 		memcpy(all + 12, tcp, len);
 		sum = naive(all, 12 + len);
 	} else {
 		/* RFC 8200 section 8.1 */
-		xiw_wire_put32(all + 32, (uint32_t)len);
+		xiw_put_be32(all + 32, (uint32_t)len);
 		all[39] = XIW_IP_PROTO_TCP;
 		memcpy(all + 40, tcp, len);
 		sum = naive(all, 40 + len);
@@ -159,14 +159,14 @@ Test(tcp_csum, segments)
 
 		fill();
 		memcpy(addr, buf + 3000, sizeof(addr));
-		xiw_wire_put16(buf + XIW_TCP_OFF_CSUM, 0);
+		xiw_put_be16(buf + XIW_TCP_OFF_CSUM, 0);
 		want = naive_tcp(addr, six ? 16 : 4, buf, len);
-		xiw_wire_put16(buf + XIW_TCP_OFF_CSUM, (uint16_t)rnd());
+		xiw_put_be16(buf + XIW_TCP_OFF_CSUM, (uint16_t)rnd());
 		if (six)
 			xiw_tcp_csum_fill6(buf, len, addr, addr + 16);
 		else
 			xiw_tcp_csum_fill4(buf, len, addr, addr + 4);
-		cr_assert_eq(xiw_wire_get16(buf + XIW_TCP_OFF_CSUM), want, "round %d", round);
+		cr_assert_eq(xiw_get_be16(buf + XIW_TCP_OFF_CSUM), want, "round %d", round);
 		cr_assert(verify(addr, six, buf, len), "round %d", round);
 		buf[rnd() % len] ^= (uint8_t)(1 << rnd() % 8);
 		cr_assert_not(verify(addr, six, buf, len), "round %d", round);
@@ -211,10 +211,10 @@ Test(tcp_csum, incremental_equals_recomputed)
 			/* Complementing 16 bits in 32 adds 0xffff0000, which is zero modulo 0xffff. */
 			xiw_csum_replace(tcp + XIW_TCP_OFF_CSUM, old, new);
 		}
-		uint16_t got = xiw_wire_get16(tcp + XIW_TCP_OFF_CSUM);
+		uint16_t got = xiw_get_be16(tcp + XIW_TCP_OFF_CSUM);
 
 		xiw_tcp_csum_fill4(tcp, sizeof(tcp), addr, addr + 4);
-		cr_assert_eq(got, xiw_wire_get16(tcp + XIW_TCP_OFF_CSUM), "round %d at %zu", round,
+		cr_assert_eq(got, xiw_get_be16(tcp + XIW_TCP_OFF_CSUM), "round %d at %zu", round,
 			     at);
 	}
 }

@@ -172,8 +172,4 @@ Test(tcp_wire, accessors)
 	cr_assert_eq(xiw_ip6_ecn(ip6), XIW_ECN_CE);
 	ip6[1] = 0xc5;
 	cr_assert_eq(xiw_ip6_ecn(ip6), XIW_ECN_NOT_ECT);
-	cr_assert(xiw_seq_before(0xffffffff, 0));
-	cr_assert(xiw_seq_after(5, 0xfffffff0));
-	cr_assert_eq(xiw_seq_max(5, 0xfffffff0), 5);
-	cr_assert_eq(xiw_seq_min(5, 0xfffffff0), 0xfffffff0);
 }

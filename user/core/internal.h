@@ -16,7 +16,7 @@
 #include "ddp/tx.h"
 #include "core/budget.h"
 #include "core/policy.h"
-#include "handoff/handoff.h"
+#include "handoff/owner.h"
 #include "handoff/inject.h"
 #include "handoff/sock.h"
 #include "handoff/table.h"

@@ -23,16 +23,16 @@ int xiw_ddp_hdr_decode(struct xiw_ddp_hdr *h, const uint8_t *buf, uint32_t buf_l
 	if (h->tagged) {
 		memset(h->rsvdulp, 0, sizeof(h->rsvdulp));
 		h->rsvdulp[0] = buf[XIW_DDP_OFF_RSVDULP];
-		h->stag = xiw_ddp_get32(buf + XIW_DDP_OFF_STAG);
-		h->to = xiw_ddp_get64(buf + XIW_DDP_OFF_TO);
+		h->stag = xiw_get_be32(buf + XIW_DDP_OFF_STAG);
+		h->to = xiw_get_be64(buf + XIW_DDP_OFF_TO);
 		h->qn = h->msn = h->mo = 0;
 	} else {
 		memcpy(h->rsvdulp, buf + XIW_DDP_OFF_RSVDULP, sizeof(h->rsvdulp));
 		h->stag = 0;
 		h->to = 0;
-		h->qn = xiw_ddp_get32(buf + XIW_DDP_OFF_QN);
-		h->msn = xiw_ddp_get32(buf + XIW_DDP_OFF_MSN);
-		h->mo = xiw_ddp_get32(buf + XIW_DDP_OFF_MO);
+		h->qn = xiw_get_be32(buf + XIW_DDP_OFF_QN);
+		h->msn = xiw_get_be32(buf + XIW_DDP_OFF_MSN);
+		h->mo = xiw_get_be32(buf + XIW_DDP_OFF_MO);
 	}
 	return 0;
 }
@@ -44,13 +44,13 @@ uint32_t xiw_ddp_hdr_encode(const struct xiw_ddp_hdr *h, uint8_t buf[XIW_DDP_HDR
 				   (h->dv & XIW_DDP_CONTROL_DV);
 	if (h->tagged) {
 		buf[XIW_DDP_OFF_RSVDULP] = h->rsvdulp[0];
-		xiw_ddp_put32(buf + XIW_DDP_OFF_STAG, h->stag);
-		xiw_ddp_put64(buf + XIW_DDP_OFF_TO, h->to);
+		xiw_put_be32(buf + XIW_DDP_OFF_STAG, h->stag);
+		xiw_put_be64(buf + XIW_DDP_OFF_TO, h->to);
 		return XIW_DDP_TAGGED_LEN;
 	}
 	memcpy(buf + XIW_DDP_OFF_RSVDULP, h->rsvdulp, sizeof(h->rsvdulp));
-	xiw_ddp_put32(buf + XIW_DDP_OFF_QN, h->qn);
-	xiw_ddp_put32(buf + XIW_DDP_OFF_MSN, h->msn);
-	xiw_ddp_put32(buf + XIW_DDP_OFF_MO, h->mo);
+	xiw_put_be32(buf + XIW_DDP_OFF_QN, h->qn);
+	xiw_put_be32(buf + XIW_DDP_OFF_MSN, h->msn);
+	xiw_put_be32(buf + XIW_DDP_OFF_MO, h->mo);
 	return XIW_DDP_UNTAGGED_LEN;
 }

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "base/be.h"
+
 #define XIW_DDP_VERSION 1
 
 /* Control octet, section 4.1: T, L, four reserved bits (0 when sent, not checked), DV. */
@@ -34,29 +36,5 @@
 #define XIW_DDP_UNTAGGED_LEN 18
 
 #define XIW_DDP_HDR_MAX XIW_DDP_UNTAGGED_LEN
-
-static inline uint32_t xiw_ddp_get32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static inline uint64_t xiw_ddp_get64(const uint8_t *p)
-{
-	return (uint64_t)xiw_ddp_get32(p) << 32 | xiw_ddp_get32(p + 4);
-}
-
-static inline void xiw_ddp_put32(uint8_t *p, uint32_t v)
-{
-	p[0] = v >> 24;
-	p[1] = v >> 16;
-	p[2] = v >> 8;
-	p[3] = v;
-}
-
-static inline void xiw_ddp_put64(uint8_t *p, uint64_t v)
-{
-	xiw_ddp_put32(p, v >> 32);
-	xiw_ddp_put32(p + 4, v);
-}
 
 #endif

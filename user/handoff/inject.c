@@ -105,14 +105,14 @@ static unsigned int build_ip(uint8_t *out, const uint8_t *ip, uint32_t tcp_len)
 	if (v4) {
 		memcpy(out, ip, XIW_IP4_MIN);
 		out[XIW_IP4_OFF_VER_IHL] = 0x45;
-		xiw_wire_put16(out + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + tcp_len));
-		xiw_wire_put16(out + XIW_IP4_OFF_FRAG, XIW_IP4_DF);
+		xiw_put_be16(out + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + tcp_len));
+		xiw_put_be16(out + XIW_IP4_OFF_FRAG, XIW_IP4_DF);
 		/* The kernel fills in the header's checksum (raw(7)). */
-		xiw_wire_put16(out + XIW_IP4_OFF_CSUM, 0);
+		xiw_put_be16(out + XIW_IP4_OFF_CSUM, 0);
 		return XIW_IP4_MIN;
 	}
 	memcpy(out, ip, XIW_IP6_LEN);
-	xiw_wire_put16(out + XIW_IP6_OFF_LEN, (uint16_t)tcp_len);
+	xiw_put_be16(out + XIW_IP6_OFF_LEN, (uint16_t)tcp_len);
 	out[XIW_IP6_OFF_NEXT] = XIW_IP_PROTO_TCP;
 	/* Where this host is a router, and the address has just gone, it is not to be forwarded. */
 	out[XIW_IP6_OFF_HOPS] = 1;
@@ -212,14 +212,14 @@ int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
 	ip_len = build_ip(head, what->ip, hlen + len);
 	tcp = head + ip_len;
 	memcpy(tcp, what->ip + what->l4_off, hlen);
-	xiw_wire_put32(tcp + XIW_TCP_OFF_SEQ, what->seq);
+	xiw_put_be32(tcp + XIW_TCP_OFF_SEQ, what->seq);
 	if (what->cut)
 		tcp[XIW_TCP_OFF_FLAGS] &= (uint8_t) ~(XIW_TCP_FIN | XIW_TCP_PSH);
 	ts = find_tsval(tcp, hlen);
 	if (ts && what->tsval) {
-		if (*what->tsval - xiw_wire_get32(tcp + ts) >= TSVAL_AHEAD)
-			*what->tsval = xiw_wire_get32(tcp + ts);
-		xiw_wire_put32(tcp + ts, *what->tsval);
+		if (*what->tsval - xiw_get_be32(tcp + ts) >= TSVAL_AHEAD)
+			*what->tsval = xiw_get_be32(tcp + ts);
+		xiw_put_be32(tcp + ts, *what->tsval);
 	}
 	fill_checksum(head, tcp, hlen, what->payload, what->pieces, hlen + len);
 	iov[0] = (struct iovec){ head, ip_len + hlen };

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/seq.h"
 #include "handoff/sock.h"
 
 /* <linux/tcp.h> has what <netinet/tcp.h> lacks, and not these. */
@@ -222,7 +223,7 @@ int xiw_sock_open_window(int fd, uint32_t window)
 	before = came(fd);
 	if (!err)
 		err = read_window(fd, &w);
-	if (!err && (int32_t)(rcv_nxt + window - (w.rcv_wup + w.rcv_wnd)) > 0) {
+	if (!err && xiw_seq_after(rcv_nxt + window, w.rcv_wup + w.rcv_wnd)) {
 		w.rcv_wnd = rcv_nxt + window - w.rcv_wup;
 		if (setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_WINDOW, &w, sizeof(w)))
 			err = -errno;

@@ -14,7 +14,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "handoff/handoff.h"
+#include "handoff/owner.h"
 #include "handoff/table.h"
 
 static const struct xiw_table no_table = {

@@ -21,8 +21,7 @@ static bool markers_agree(const struct xiw_fpdu *f, const struct xiw_vec *v, uns
 
 		if (!xiw_vec_copy_out(v, n, (size_t)f->start + at, marker, sizeof(marker)))
 			return false;
-		if ((xiw_mpa_get_be16(marker + XIW_MPA_FPDUPTR_OFF) & XIW_MPA_FPDUPTR_MASK) !=
-		    expected)
+		if ((xiw_get_be16(marker + XIW_MPA_FPDUPTR_OFF) & XIW_MPA_FPDUPTR_MASK) != expected)
 			return false;
 	}
 	return true;
@@ -41,7 +40,7 @@ static enum xiw_mpa_status parse_general(const struct xiw_mpa_rx *rx, const stru
 	f->wire_len = 0;
 	if (!xiw_vec_copy_out(v, n, (size_t)off + xiw_mpa_raw(lead, 0), field, sizeof(field)))
 		return XIW_MPA_MORE;
-	ulpdu_len = xiw_mpa_get_be16(field);
+	ulpdu_len = xiw_get_be16(field);
 	if (ulpdu_len > XIW_MPA_ULPDU_MAX)
 		return XIW_MPA_BAD_LENGTH;
 
@@ -64,7 +63,7 @@ enum xiw_mpa_status xiw_mpa_parse(const struct xiw_mpa_rx *rx, const struct xiw_
 {
 	if (!rx->markers && n && off < v->len && v->len - off >= XIW_MPA_LEN_SIZE) {
 		const uint8_t *p = v->base + off;
-		uint32_t ulpdu_len = xiw_mpa_get_be16(p);
+		uint32_t ulpdu_len = xiw_get_be16(p);
 		uint32_t wire_len = xiw_mpa_data_len(ulpdu_len);
 
 		if (wire_len <= v->len - off && ulpdu_len <= XIW_MPA_ULPDU_MAX) {

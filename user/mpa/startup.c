@@ -20,14 +20,14 @@ void xiw_mpa_enhanced_encode(const struct xiw_mpa_enhanced *e, uint8_t out[4])
 		ord |= XIW_MPA_ENH_C;
 	if (e->rtr_read)
 		ord |= XIW_MPA_ENH_D;
-	xiw_mpa_put_be16(out, ird);
-	xiw_mpa_put_be16(out + 2, ord);
+	xiw_put_be16(out, ird);
+	xiw_put_be16(out + 2, ord);
 }
 
 void xiw_mpa_enhanced_decode(struct xiw_mpa_enhanced *e, const uint8_t in[4])
 {
-	uint16_t ird = xiw_mpa_get_be16(in);
-	uint16_t ord = xiw_mpa_get_be16(in + 2);
+	uint16_t ird = xiw_get_be16(in);
+	uint16_t ord = xiw_get_be16(in + 2);
 
 	e->peer_to_peer = ird & XIW_MPA_ENH_A;
 	e->rtr_send = ird & XIW_MPA_ENH_B;
@@ -79,7 +79,7 @@ int xiw_mpa_frame_encode(const struct xiw_mpa_frame *frame, uint8_t *out, size_t
 	memcpy(out, frame->reply ? key_reply : key_request, XIW_MPA_KEY_SIZE);
 	out[XIW_MPA_FLAGS_OFF] = flags_of(frame);
 	out[XIW_MPA_REV_OFF] = frame->rev;
-	xiw_mpa_put_be16(out + XIW_MPA_PD_LENGTH_OFF, (uint16_t)pd_length);
+	xiw_put_be16(out + XIW_MPA_PD_LENGTH_OFF, (uint16_t)pd_length);
 	out += XIW_MPA_FRAME_HDR;
 	if (frame->has_enhanced)
 		xiw_mpa_enhanced_encode(&frame->enhanced, out);
@@ -115,7 +115,7 @@ static enum xiw_mpa_start check_header(const uint8_t *buf, size_t len, bool expe
 	if (len < XIW_MPA_FRAME_HDR)
 		return XIW_MPA_START_MORE;
 
-	pd_length = xiw_mpa_get_be16(buf + XIW_MPA_PD_LENGTH_OFF);
+	pd_length = xiw_get_be16(buf + XIW_MPA_PD_LENGTH_OFF);
 	if (pd_length > XIW_MPA_PD_MAX)
 		return XIW_MPA_START_BAD_PD_LENGTH;
 	if (buf[XIW_MPA_REV_OFF] == 2 && (buf[XIW_MPA_FLAGS_OFF] & XIW_MPA_FLAG_S) &&

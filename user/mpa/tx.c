@@ -30,7 +30,7 @@ static void put_marker(struct writer *w)
 	ptrdiff_t back = w->length_at ? w->out - w->length_at : 0;
 	uint8_t marker[XIW_MPA_MARKER_SIZE] = { 0 };
 
-	xiw_mpa_put_be16(marker + XIW_MPA_FPDUPTR_OFF, (uint16_t)back);
+	xiw_put_be16(marker + XIW_MPA_FPDUPTR_OFF, (uint16_t)back);
 	w->run = XIW_MPA_MARKER_INTERVAL;
 	put_octets(w, marker, sizeof(marker));
 }
@@ -75,7 +75,7 @@ uint32_t xiw_mpa_build(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uin
 	if (!w.run)
 		put_marker(&w);
 	w.length_at = w.out;
-	xiw_mpa_put_be16(length, (uint16_t)(hdr_len + payload_len));
+	xiw_put_be16(length, (uint16_t)(hdr_len + payload_len));
 	put(&w, length, sizeof(length));
 	put(&w, hdr, hdr_len);
 	put(&w, payload, payload_len);

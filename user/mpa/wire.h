@@ -11,6 +11,8 @@
 
 #include <xiwarp/error.h>
 
+#include "base/be.h"
+
 /*
  * FPDU: ULPDU_Length (16 bits), ULPDU, PAD to a multiple of 4 octets, CRC. The CRC32c is sent
  * as iSCSI sends its digests: the finalised value, least significant octet first (RFC 5044
@@ -56,17 +58,6 @@
 #define XIW_MPA_ENH_C 0x8000
 #define XIW_MPA_ENH_D 0x4000
 #define XIW_MPA_ENH_DEPTH_MASK 0x3fff
-
-static inline uint16_t xiw_mpa_get_be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static inline void xiw_mpa_put_be16(uint8_t *p, uint16_t v)
-{
-	p[0] = v >> 8;
-	p[1] = (uint8_t)v;
-}
 
 static inline uint32_t xiw_mpa_get_crc(const uint8_t *p)
 {

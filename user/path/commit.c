@@ -22,8 +22,8 @@ static uint8_t *ack_header4(const struct xiw_conn *c, uint8_t *out, uint32_t tcp
 	memset(out, 0, XIW_IP4_MIN);
 	out[XIW_IP4_OFF_VER_IHL] = 0x45;
 	out[XIW_IP4_OFF_TOS] = (uint8_t)(xiw_flow_get(&c->flow->out_class) >> 20);
-	xiw_wire_put16(out + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + tcp_len));
-	xiw_wire_put16(out + XIW_IP4_OFF_FRAG, XIW_IP4_DF);
+	xiw_put_be16(out + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + tcp_len));
+	xiw_put_be16(out + XIW_IP4_OFF_FRAG, XIW_IP4_DF);
 	out[XIW_IP4_OFF_TTL] = hops(c);
 	out[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
 	memcpy(out + XIW_IP4_OFF_SRC, c->local_ip, 4);
@@ -46,8 +46,8 @@ static uint8_t *ack_headers(const struct xiw_conn *c, uint8_t *out, uint32_t tcp
 	if (c->ip_version == 4)
 		return ack_header4(c, out, tcp_len);
 	memset(out, 0, XIW_IP6_LEN);
-	xiw_wire_put32(out, 6u << 28 | xiw_flow_get(&c->flow->out_class));
-	xiw_wire_put16(out + XIW_IP6_OFF_LEN, (uint16_t)tcp_len);
+	xiw_put_be32(out, 6u << 28 | xiw_flow_get(&c->flow->out_class));
+	xiw_put_be16(out + XIW_IP6_OFF_LEN, (uint16_t)tcp_len);
 	out[XIW_IP6_OFF_NEXT] = XIW_IP_PROTO_TCP;
 	out[XIW_IP6_OFF_HOPS] = hops(c);
 	memcpy(out + XIW_IP6_OFF_SRC, c->local_ip, 16);

@@ -38,8 +38,8 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 	struct xiw_flow *f = c->flow;
 	uint32_t snd_nxt = xiw_flow_get(&f->snd_nxt), right;
 	struct xiw_tcp_rx_conf conf = {
-		.sport = xiw_wire_get16(tcp + XIW_TCP_OFF_DPORT),
-		.dport = xiw_wire_get16(tcp + XIW_TCP_OFF_SPORT),
+		.sport = xiw_get_be16(tcp + XIW_TCP_OFF_DPORT),
+		.dport = xiw_get_be16(tcp + XIW_TCP_OFF_SPORT),
 		.rcv_nxt = c->committed,
 		.last_ack_sent = c->committed,
 		.window = c->window,
@@ -427,7 +427,7 @@ static bool link_good(const struct xiw_packet *p, const struct xiw_meta *meta)
 	if (frame[XIW_ETH_OFF_DST] & 1)
 		return false;
 	for (uint32_t tag = XIW_ETH_LEN; tag < meta->l3_off; tag += XIW_VLAN_LEN)
-		if (xiw_wire_get16(frame + tag) & XIW_VLAN_ID)
+		if (xiw_get_be16(frame + tag) & XIW_VLAN_ID)
 			return false;
 	return ip[0] >> 4 != 4 || xiw_csum_fold(xiw_csum_partial(ip, xiw_ip4_hlen(ip))) == 0xffff;
 }

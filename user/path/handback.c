@@ -33,7 +33,7 @@ unsigned int xiw_payload(const struct xiw_packet *p, const struct xiw_meta *meta
 
 uint32_t xiw_segment_seq(const struct xiw_packet *p, const struct xiw_meta *meta)
 {
-	return xiw_wire_get32(p->frag[0].base + meta->l4_off + XIW_TCP_OFF_SEQ);
+	return xiw_get_be32(p->frag[0].base + meta->l4_off + XIW_TCP_OFF_SEQ);
 }
 
 static uint32_t segment_end(const struct xiw_packet *p, const struct xiw_meta *meta)
@@ -256,8 +256,8 @@ static uint32_t put_sack(uint8_t *out, const struct xiw_tcp_sack *sack, unsigned
 	out[2] = XIW_TCPOPT_SACK;
 	out[3] = (uint8_t)(2 + n * XIW_TCPOPT_SACK_BLOCK);
 	for (unsigned int i = 0; i < n; i++) {
-		xiw_wire_put32(out + 4 + i * 8, sack[i].start);
-		xiw_wire_put32(out + 8 + i * 8, sack[i].end);
+		xiw_put_be32(out + 4 + i * 8, sack[i].start);
+		xiw_put_be32(out + 8 + i * 8, sack[i].end);
 	}
 	return 4 + n * XIW_TCPOPT_SACK_BLOCK;
 }
@@ -269,10 +269,10 @@ static uint32_t news_header(const struct xiw_conn *c, uint8_t *tcp)
 	uint32_t len = XIW_TCP_MIN;
 
 	memset(tcp, 0, XIW_TCP_MIN);
-	xiw_wire_put16(tcp + XIW_TCP_OFF_SPORT, c->tcp.dport);
-	xiw_wire_put16(tcp + XIW_TCP_OFF_DPORT, c->tcp.sport);
-	xiw_wire_put32(tcp + XIW_TCP_OFF_ACK, news->ack);
-	xiw_wire_put16(tcp + XIW_TCP_OFF_WND, news->wnd);
+	xiw_put_be16(tcp + XIW_TCP_OFF_SPORT, c->tcp.dport);
+	xiw_put_be16(tcp + XIW_TCP_OFF_DPORT, c->tcp.sport);
+	xiw_put_be32(tcp + XIW_TCP_OFF_ACK, news->ack);
+	xiw_put_be16(tcp + XIW_TCP_OFF_WND, news->wnd);
 	tcp[XIW_TCP_OFF_FLAGS] = XIW_TCP_ACK;
 	if (c->tcp.inject_needed & XIW_TCP_NEWS_ECE)
 		tcp[XIW_TCP_OFF_FLAGS] |= XIW_TCP_ECE;
@@ -280,8 +280,8 @@ static uint32_t news_header(const struct xiw_conn *c, uint8_t *tcp)
 		tcp[len] = tcp[len + 1] = XIW_TCPOPT_NOP;
 		tcp[len + 2] = XIW_TCPOPT_TS;
 		tcp[len + 3] = XIW_TCPOPT_TS_LEN;
-		xiw_wire_put32(tcp + len + 4, news->tsval);
-		xiw_wire_put32(tcp + len + 8, news->tsecr);
+		xiw_put_be32(tcp + len + 4, news->tsval);
+		xiw_put_be32(tcp + len + 8, news->tsecr);
 		len += XIW_TCPOPT_TS_ALIGNED;
 		if (nsack > 3)
 			nsack = 3; /* 40 octets of options: 12 + 4 + 3 * 8 */

@@ -20,7 +20,7 @@ static uint32_t proven_start(const struct xiw_conn *c, uint32_t seq, const struc
 	for (; at + XIW_MPA_MARKER_SIZE <= len; at += XIW_MPA_MARKER_INTERVAL) {
 		if (!xiw_vec_copy_out(v, n, at, marker, sizeof(marker)))
 			break;
-		back = xiw_mpa_get_be16(marker + XIW_MPA_FPDUPTR_OFF) & XIW_MPA_FPDUPTR_MASK;
+		back = xiw_get_be16(marker + XIW_MPA_FPDUPTR_OFF) & XIW_MPA_FPDUPTR_MASK;
 		/* An FPDU that starts just behind a marker has that marker in front of it. */
 		if ((back + XIW_MPA_MARKER_SIZE) % XIW_MPA_MARKER_INTERVAL == 0)
 			back += XIW_MPA_MARKER_SIZE;

@@ -17,20 +17,20 @@
 
 void xiw_rdmap_read_encode(const struct xiw_rdmap_read *r, uint8_t buf[XIW_RDMAP_READ_LEN])
 {
-	xiw_ddp_put32(buf + XIW_RDMAP_OFF_SINK_STAG, r->sink_stag);
-	xiw_ddp_put64(buf + XIW_RDMAP_OFF_SINK_TO, r->sink_to);
-	xiw_ddp_put32(buf + XIW_RDMAP_OFF_SIZE, r->size);
-	xiw_ddp_put32(buf + XIW_RDMAP_OFF_SRC_STAG, r->src_stag);
-	xiw_ddp_put64(buf + XIW_RDMAP_OFF_SRC_TO, r->src_to);
+	xiw_put_be32(buf + XIW_RDMAP_OFF_SINK_STAG, r->sink_stag);
+	xiw_put_be64(buf + XIW_RDMAP_OFF_SINK_TO, r->sink_to);
+	xiw_put_be32(buf + XIW_RDMAP_OFF_SIZE, r->size);
+	xiw_put_be32(buf + XIW_RDMAP_OFF_SRC_STAG, r->src_stag);
+	xiw_put_be64(buf + XIW_RDMAP_OFF_SRC_TO, r->src_to);
 }
 
 void xiw_rdmap_read_decode(struct xiw_rdmap_read *r, const uint8_t buf[XIW_RDMAP_READ_LEN])
 {
-	r->sink_stag = xiw_ddp_get32(buf + XIW_RDMAP_OFF_SINK_STAG);
-	r->sink_to = xiw_ddp_get64(buf + XIW_RDMAP_OFF_SINK_TO);
-	r->size = xiw_ddp_get32(buf + XIW_RDMAP_OFF_SIZE);
-	r->src_stag = xiw_ddp_get32(buf + XIW_RDMAP_OFF_SRC_STAG);
-	r->src_to = xiw_ddp_get64(buf + XIW_RDMAP_OFF_SRC_TO);
+	r->sink_stag = xiw_get_be32(buf + XIW_RDMAP_OFF_SINK_STAG);
+	r->sink_to = xiw_get_be64(buf + XIW_RDMAP_OFF_SINK_TO);
+	r->size = xiw_get_be32(buf + XIW_RDMAP_OFF_SIZE);
+	r->src_stag = xiw_get_be32(buf + XIW_RDMAP_OFF_SRC_STAG);
+	r->src_to = xiw_get_be64(buf + XIW_RDMAP_OFF_SRC_TO);
 }
 
 /* ---- Terminate ---------------------------------------------------------------------------- */
@@ -49,8 +49,8 @@ uint32_t xiw_rdmap_terminate_encode(struct xiw_rdma_terminate_info *t,
 	memcpy(t->control, buf, sizeof(t->control));
 	/* The length MUST be present when the D bit is set. */
 	if (t->has_segment_len || t->has_ddp_header) {
-		*p++ = (uint8_t)(t->segment_len >> 8);
-		*p++ = (uint8_t)t->segment_len;
+		xiw_put_be16(p, t->segment_len);
+		p += XIW_RDMAP_TERM_SEGLEN_LEN;
 	}
 	if (t->has_ddp_header) {
 		memcpy(p, t->ddp_header, t->ddp_header_len);
@@ -149,7 +149,7 @@ int xiw_rdmap_terminate_decode(struct xiw_rdma_terminate_info *t, const uint8_t 
 	if (t->has_segment_len || t->has_ddp_header) {
 		if (end - p < XIW_RDMAP_TERM_SEGLEN_LEN)
 			goto cut;
-		t->segment_len = (uint16_t)(p[0] << 8 | p[1]);
+		t->segment_len = xiw_get_be16(p);
 		p += XIW_RDMAP_TERM_SEGLEN_LEN;
 	}
 	if (t->has_ddp_header) {

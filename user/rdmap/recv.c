@@ -159,7 +159,7 @@ static enum xiw_rdmap_verdict send_message(struct xiw_rdmap_stream *s, const str
 	enum xiw_rdmap_error err = XIW_RDMAP_OK;
 
 	if (opcode == XIW_RDMAP_OP_SEND_INV || opcode == XIW_RDMAP_OP_SEND_SE_INV) {
-		*invalidated = xiw_ddp_get32(m->rsvdulp + XIW_RDMAP_OFF_INVALIDATE);
+		*invalidated = xiw_get_be32(m->rsvdulp + XIW_RDMAP_OFF_INVALIDATE);
 		err = invalidate(s, *invalidated);
 	}
 	if (err)

@@ -238,7 +238,7 @@ static void put_send(const struct xiw_rdma_op *op, struct xiw_rdmap_out *out)
 	out->rsvdulp[0] =
 		xiw_rdmap_control(opcodes[op->flags & (XIW_RDMA_SOLICITED | XIW_RDMA_INVALIDATE)]);
 	if (op->flags & XIW_RDMA_INVALIDATE)
-		xiw_ddp_put32(out->rsvdulp + XIW_RDMAP_OFF_INVALIDATE, op->invalidate);
+		xiw_put_be32(out->rsvdulp + XIW_RDMAP_OFF_INVALIDATE, op->invalidate);
 }
 
 static void put_op(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)

@@ -78,8 +78,8 @@ static uint8_t *put_ts(uint8_t *p, uint32_t tsval, uint32_t tsecr)
 	p[0] = p[1] = XIW_TCPOPT_NOP;
 	p[2] = XIW_TCPOPT_TS;
 	p[3] = XIW_TCPOPT_TS_LEN;
-	xiw_wire_put32(p + 4, tsval);
-	xiw_wire_put32(p + 8, tsecr);
+	xiw_put_be32(p + 4, tsval);
+	xiw_put_be32(p + 8, tsecr);
 	return p + XIW_TCPOPT_TS_ALIGNED;
 }
 
@@ -89,8 +89,8 @@ static uint8_t *put_sack(uint8_t *p, const struct xiw_tcp_sack *block, unsigned 
 	p[2] = XIW_TCPOPT_SACK;
 	p[3] = (uint8_t)(2 + n * XIW_TCPOPT_SACK_BLOCK);
 	for (p += 4; n; n--, block++, p += XIW_TCPOPT_SACK_BLOCK) {
-		xiw_wire_put32(p, block->start);
-		xiw_wire_put32(p + 4, block->end);
+		xiw_put_be32(p, block->start);
+		xiw_put_be32(p + 4, block->end);
 	}
 	return p;
 }
@@ -124,15 +124,15 @@ int xiw_tcp_rx_build_ack(struct xiw_tcp_rx *rx, uint32_t tsval, uint8_t *out, si
 		return -ENOSPC;
 
 	rx->right_edge = next_edge(rx);
-	xiw_wire_put16(out + XIW_TCP_OFF_SPORT, rx->sport);
-	xiw_wire_put16(out + XIW_TCP_OFF_DPORT, rx->dport);
-	xiw_wire_put32(out + XIW_TCP_OFF_SEQ, rx->snd_nxt);
-	xiw_wire_put32(out + XIW_TCP_OFF_ACK, rx->rcv_nxt);
+	xiw_put_be16(out + XIW_TCP_OFF_SPORT, rx->sport);
+	xiw_put_be16(out + XIW_TCP_OFF_DPORT, rx->dport);
+	xiw_put_be32(out + XIW_TCP_OFF_SEQ, rx->snd_nxt);
+	xiw_put_be32(out + XIW_TCP_OFF_ACK, rx->rcv_nxt);
 	out[XIW_TCP_OFF_DOFF] = (uint8_t)(len / 4 << 4);
 	out[XIW_TCP_OFF_FLAGS] = XIW_TCP_ACK | (rx->flags & XIW_TCP_RX_ECE ? XIW_TCP_ECE : 0);
-	xiw_wire_put16(out + XIW_TCP_OFF_WND, xiw_tcp_rx_window_field(rx));
-	xiw_wire_put16(out + XIW_TCP_OFF_CSUM, 0);
-	xiw_wire_put16(out + XIW_TCP_OFF_URG, 0);
+	xiw_put_be16(out + XIW_TCP_OFF_WND, xiw_tcp_rx_window_field(rx));
+	xiw_put_be16(out + XIW_TCP_OFF_CSUM, 0);
+	xiw_put_be16(out + XIW_TCP_OFF_URG, 0);
 	if (rx->flags & XIW_TCP_RX_TS)
 		p = put_ts(p, tsval, rx->ts_recent);
 	if (nblock)

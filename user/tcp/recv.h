@@ -30,6 +30,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/seq.h"
 #include "tcp/wire.h"
 
 #define XIW_TCP_NEVER UINT64_MAX

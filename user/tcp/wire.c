@@ -9,8 +9,8 @@
 static void take_ts(const uint8_t *p, struct xiw_tcp_seg *seg)
 {
 	seg->has_ts = true;
-	seg->tsval = xiw_wire_get32(p);
-	seg->tsecr = xiw_wire_get32(p + 4);
+	seg->tsval = xiw_get_be32(p);
+	seg->tsecr = xiw_get_be32(p + 4);
 }
 
 static int take_sack(const uint8_t *p, size_t len, struct xiw_tcp_seg *seg)
@@ -19,8 +19,8 @@ static int take_sack(const uint8_t *p, size_t len, struct xiw_tcp_seg *seg)
 		return -EBADMSG;
 	seg->nsack = 0;
 	for (; len; p += XIW_TCPOPT_SACK_BLOCK, len -= XIW_TCPOPT_SACK_BLOCK) {
-		seg->sack[seg->nsack].start = xiw_wire_get32(p);
-		seg->sack[seg->nsack].end = xiw_wire_get32(p + 4);
+		seg->sack[seg->nsack].start = xiw_get_be32(p);
+		seg->sack[seg->nsack].end = xiw_get_be32(p + 4);
 		seg->nsack++;
 	}
 	return 0;
@@ -61,7 +61,7 @@ int xiw_tcp_parse_options(const uint8_t *opt, size_t len, struct xiw_tcp_seg *se
 	seg->has_ts = false;
 	seg->tsval = seg->tsecr = 0;
 	seg->nsack = 0;
-	if (len >= XIW_TCPOPT_TS_ALIGNED && xiw_wire_get32(opt) == TS_ALIGNED_HEAD) {
+	if (len >= XIW_TCPOPT_TS_ALIGNED && xiw_get_be32(opt) == TS_ALIGNED_HEAD) {
 		take_ts(opt + 4, seg);
 		if (len == XIW_TCPOPT_TS_ALIGNED)
 			return 0;
@@ -79,10 +79,10 @@ int xiw_tcp_parse(const uint8_t *tcp, size_t avail, size_t tcp_len, struct xiw_t
 	hlen = xiw_tcp_hlen(tcp);
 	if (hlen < XIW_TCP_MIN || hlen > avail || hlen > tcp_len)
 		return -EBADMSG;
-	seg->seq = xiw_wire_get32(tcp + XIW_TCP_OFF_SEQ);
-	seg->ack = xiw_wire_get32(tcp + XIW_TCP_OFF_ACK);
+	seg->seq = xiw_get_be32(tcp + XIW_TCP_OFF_SEQ);
+	seg->ack = xiw_get_be32(tcp + XIW_TCP_OFF_ACK);
 	seg->len = (uint32_t)(tcp_len - hlen);
-	seg->wnd = xiw_wire_get16(tcp + XIW_TCP_OFF_WND);
+	seg->wnd = xiw_get_be16(tcp + XIW_TCP_OFF_WND);
 	seg->flags = tcp[XIW_TCP_OFF_FLAGS];
 	xiw_tcp_parse_options(tcp + XIW_TCP_MIN, hlen - XIW_TCP_MIN, seg);
 	return (int)hlen;

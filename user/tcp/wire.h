@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Ethernet, IPv4, IPv6 and TCP headers as octets: offsets in wire order, and accessors that
- * need no alignment. Values come and go in host byte order. No accessor checks bounds; the
- * parsers at the end do.
+ * Headers of Ethernet, IPv4, IPv6 and TCP: offsets and values in wire order, read with base/be.h, and the parser of
+ * TCP headers. Only the parser checks bounds.
  */
 #ifndef XIW_TCP_WIRE_H
 #define XIW_TCP_WIRE_H
@@ -11,27 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline uint16_t xiw_wire_get16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
-static inline uint32_t xiw_wire_get32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
-static inline void xiw_wire_put16(uint8_t *p, uint16_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static inline void xiw_wire_put32(uint8_t *p, uint32_t v)
-{
-	xiw_wire_put16(p, (uint16_t)(v >> 16));
-	xiw_wire_put16(p + 2, (uint16_t)v);
-}
+#include "base/be.h"
 
 /* Ethernet II */
 enum {
@@ -137,27 +116,6 @@ static inline uint8_t xiw_ip6_ecn(const uint8_t *ip)
 static inline unsigned int xiw_tcp_hlen(const uint8_t *tcp)
 {
 	return (tcp[XIW_TCP_OFF_DOFF] >> 4) * 4u;
-}
-
-/* Sequence arithmetic, modulo 2^32 (RFC 9293 section 3.4). */
-static inline bool xiw_seq_before(uint32_t a, uint32_t b)
-{
-	return (int32_t)(a - b) < 0;
-}
-
-static inline bool xiw_seq_after(uint32_t a, uint32_t b)
-{
-	return (int32_t)(a - b) > 0;
-}
-
-static inline uint32_t xiw_seq_max(uint32_t a, uint32_t b)
-{
-	return xiw_seq_after(a, b) ? a : b;
-}
-
-static inline uint32_t xiw_seq_min(uint32_t a, uint32_t b)
-{
-	return xiw_seq_before(a, b) ? a : b;
 }
 
 struct xiw_tcp_sack {

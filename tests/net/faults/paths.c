@@ -48,7 +48,7 @@ static unsigned int count(int fd, bool out)
 		len = recvfrom(fd, p, sizeof(p), MSG_DONTWAIT, (struct sockaddr *)&from, &size);
 		tcp = p[0] >> 4 == 4 ? XIW_IP4_MIN : XIW_IP6_LEN;
 		n += len >= tcp + XIW_TCP_MIN && (from.sll_pkttype == PACKET_OUTGOING) == out &&
-		     xiw_wire_get16(p + tcp + XIW_TCP_OFF_SPORT) == PORT;
+		     xiw_get_be16(p + tcp + XIW_TCP_OFF_SPORT) == PORT;
 	} while (len > 0);
 	return n;
 }
@@ -78,8 +78,8 @@ int main(int argc, char **argv)
 		head[XIW_IP6_OFF_HOPS] = 64;
 		what.ifindex = if_nametoindex(argv[1]);
 	}
-	xiw_wire_put16(head + what.l4_off + XIW_TCP_OFF_SPORT, PORT);
-	xiw_wire_put16(head + what.l4_off + XIW_TCP_OFF_DPORT, PORT);
+	xiw_put_be16(head + what.l4_off + XIW_TCP_OFF_SPORT, PORT);
+	xiw_put_be16(head + what.l4_off + XIW_TCP_OFF_DPORT, PORT);
 	head[what.l4_off + XIW_TCP_OFF_DOFF] = XIW_TCP_MIN / 4 << 4;
 	head[what.l4_off + XIW_TCP_OFF_FLAGS] = XIW_TCP_ACK;
 	wire = listen_on(argv[1]);

@@ -240,9 +240,9 @@ static uint32_t put_wrong(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int slot
 	n = head + put(&inner, out + head, slot, SLOTS);
 	if (lead < head || lead >= n || (n - lead) % XIW_MPA_MARKER_INTERVAL == 0)
 		die("no Marker where it should be");
-	xiw_mpa_put_be16(out, (uint16_t)(n - XIW_MPA_LEN_SIZE -
-					 XIW_MPA_MARKER_SIZE *
-						 (1 + (n - 1 - lead) / XIW_MPA_MARKER_INTERVAL)));
+	xiw_put_be16(out, (uint16_t)(n - XIW_MPA_LEN_SIZE -
+				     XIW_MPA_MARKER_SIZE *
+					     (1 + (n - 1 - lead) / XIW_MPA_MARKER_INTERVAL)));
 	xiw_mpa_put_crc(out + n, xiw_crc32c(0, out, n));
 	n += XIW_MPA_CRC_SIZE;
 	tx->phase = (tx->phase + n) % XIW_MPA_MARKER_INTERVAL;

@@ -9,13 +9,15 @@
  *   A commit is a swap in the same epoch; only after it succeeds is anything acknowledged.
  *   Every other change moves to a new epoch, so that frames and decisions of the old one are known.
  */
-#ifndef XIW_HANDOFF_HANDOFF_H
-#define XIW_HANDOFF_HANDOFF_H
+#ifndef XIW_HANDOFF_OWNER_H
+#define XIW_HANDOFF_OWNER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include <xiwarp/abi.h>
+
+#include "base/seq.h"
 
 static inline uint64_t xiw_flow_owner(const struct xiw_flow *flow)
 {
@@ -39,7 +41,7 @@ static inline void xiw_flow_raise(__u32 *field, uint32_t to)
 {
 	__u32 seen = __atomic_load_n(field, __ATOMIC_RELAXED);
 
-	while ((int32_t)(to - seen) > 0 &&
+	while (xiw_seq_after(to, seen) &&
 	       !__atomic_compare_exchange_n(field, &seen, to, false, __ATOMIC_ACQ_REL,
 					    __ATOMIC_RELAXED))
 		;
@@ -48,15 +50,14 @@ static inline void xiw_flow_raise(__u32 *field, uint32_t to)
 /* May the socket keep octets that begin at @seq? As XDP has it: only within a window that was advertised. */
 static inline bool xiw_flow_within_window(const struct xiw_flow *flow, uint32_t seq)
 {
-	return (int32_t)(seq - xiw_flow_get(&flow->kernel_edge)) <= 0 ||
-	       (int32_t)(seq - xiw_flow_get(&flow->direct_edge)) <= 0;
+	return !xiw_seq_after(seq, xiw_flow_get(&flow->kernel_edge)) ||
+	       !xiw_seq_after(seq, xiw_flow_get(&flow->direct_edge));
 }
 
 /* Would the socket find [@seq, @end) acceptable? What it would not may be anybody's, and says nothing of the peer. */
 static inline bool xiw_flow_acceptable(const struct xiw_flow *flow, uint32_t seq, uint32_t end)
 {
-	return xiw_flow_within_window(flow, seq) &&
-	       (int32_t)(xiw_flow_get(&flow->acked) - end) <= 0;
+	return xiw_flow_within_window(flow, seq) && !xiw_seq_after(xiw_flow_get(&flow->acked), end);
 }
 
 /* RFC 3168 section 6.1.3: CE was seen and CWR not yet, or not. Seldom news, and the line is read for each segment. */
