@@ -38,6 +38,9 @@ struct xiw_seg {
 /*
  * Some drivers leave the linear part of a packet in several buffers empty. Bring the headers there. Where the kernel
  * cannot do that, such a packet belongs to no known flow, and its connection never goes direct.
+ *
+ * A pure ACK is shorter than XIW_HEADERS_MAX, so the helper is called for each one. That costs 1 ns of 38; comparing
+ * the linear part with the IP header's length instead saved nothing that could be measured.
  */
 static __always_inline void xiw_reach_headers(struct xdp_md *ctx)
 {
