@@ -155,82 +155,94 @@ enum xiw_reason {
  */
 struct xiw_flow {
 	/* Line 0: read for every segment. Written by the library; the first two words and ece also by XDP. */
-	__u64 owner;	     /* the owner word; compare-and-swap only */
-	__u64 kernel_nxt;    /* K and the epoch of its stretch; compare-and-swap only */
-	__u32 flags;	     /* enum xiw_flow_flags */
-	__u32 marker_origin; /* wire seq of the first octet after the peer's startup frame */
-	__u32 rcv_wscale;    /* shift of the windows that we send */
-	__u32 window;	     /* octets offered beyond rcv_nxt in DIRECT */
-	__u32 ts_recent;     /* the engine's TS.Recent in DIRECT; xiw_egress echoes it */
-	__u32 direct_edge; /* highest right edge (wire) not advertised by the kernel itself; xiw_egress raises it too */
-	__u32 run_needed; /* aligned segments in a row that it takes to go direct */
-	__u32 ece;	  /* enum xiw_ece; the owner of the stream writes it when it changes */
-	__u8 mac[6]; /* of the interface. Frames to another address are dropped. 0: accept any address */
-	__u16 reserved0a;
-	__u32 barred; /* enum xiw_reason why the library arms no more, or XIW_WHY_NONE. XDP writes it too */
-	__u32 reserved0[1];
+	__extension__ struct {
+		__u64 owner;	     /* the owner word; compare-and-swap only */
+		__u64 kernel_nxt;    /* K and the epoch of its stretch; compare-and-swap only */
+		__u32 flags;	     /* enum xiw_flow_flags */
+		__u32 marker_origin; /* wire seq of the first octet after the peer's startup frame */
+		__u32 rcv_wscale;    /* shift of the windows that we send */
+		__u32 window;	     /* octets offered beyond rcv_nxt in DIRECT */
+		__u32 ts_recent;     /* the engine's TS.Recent in DIRECT; xiw_egress echoes it */
+		__u32 direct_edge; /* highest right edge (wire) not of the kernel; xiw_egress raises it too */
+		__u32 run_needed; /* aligned segments in a row that it takes to go direct */
+		__u32 ece; /* enum xiw_ece; the owner of the stream writes it when it changes */
+		__u8 mac[6]; /* of the interface. Frames to another address are dropped. 0: accept any address */
+		__u16 reserved0a;
+		__u32 barred; /* enum xiw_reason why the library arms no more, or XIW_WHY_NONE. XDP writes it too */
+		__u32 reserved0[1];
+	};
 
 	/* Line 1: written by xiw_ingress. The library raises kernel_high too. */
-	__u32 kernel_high; /* highest wire seq ever given to the kernel socket: the end of data or FIN */
-	__u32 beyond; /* kernel seq of the last segment without data that was put beyond injected data */
-	__u32 run_end;	     /* end of the last aligned segment passed while ARMED */
-	__u32 run_len;	     /* aligned segments in a row up to there */
-	__u32 went_direct;   /* transitions ARMED -> DIRECT */
-	__u32 dropped;	     /* the flow's segments that XDP dropped, for any XIW_STAT_DROP_ */
-	__u64 kernel_segs;   /* data segments passed */
-	__u64 kernel_octets; /* their payload */
-	__u64 direct_segs;   /* data segments sent to AF_XDP */
-	__u64 direct_octets; /* their payload */
-	__u64 control_segs;  /* segments without data passed, on any path */
+	__extension__ struct {
+		__u32 kernel_high; /* highest wire seq ever given to the kernel socket: the end of data or FIN */
+		__u32 beyond; /* kernel seq of the last segment without data that was put beyond injected data */
+		__u32 run_end;	   /* end of the last aligned segment passed while ARMED */
+		__u32 run_len;	   /* aligned segments in a row up to there */
+		__u32 went_direct; /* transitions ARMED -> DIRECT */
+		__u32 dropped; /* the flow's segments that XDP dropped, for any XIW_STAT_DROP_ */
+		__u64 kernel_segs;   /* data segments passed */
+		__u64 kernel_octets; /* their payload */
+		__u64 direct_segs;   /* data segments sent to AF_XDP */
+		__u64 direct_octets; /* their payload */
+		__u64 control_segs;  /* segments without data passed, on any path */
+	};
 
 	/* Line 2: written by xiw_egress, except where a field names another writer. */
-	__u32 snd_nxt; /* highest wire seq sent by the kernel socket */
-	/*
-	 * Highest right edge (wire) that the kernel socket advertised. The library raises it when it opens the socket's
-	 * window; xiw_ingress raises it in long stretches.
-	 */
-	__u32 kernel_edge;
-	__u64 egress_segs;	/* segments seen */
-	__u64 egress_rewritten; /* of these, how many had ack, window, SACK or ECE changed */
-	__u32 acked;		/* last acknowledgement (wire) that the kernel socket sent */
-	__u32 resent;		/* segments with data that the kernel socket sent again */
-	__u64 egress_floor;	/* library: no stretch begins before egress_segs reaches this */
-	__u64 elsewhere_segs;	/* xiw_socket: the peer's segments that came by another interface */
-	__u32 out_class; /* traffic class (without ECN) and flow label of the socket's packets, as in an IPv6 header */
-	__u32 out_hops; /* their hop limit or time to live; 0: no packet seen yet */
-	__u32 lo_segs;	/* xiw_socket: segments that came by lo: the engine's injections */
-	__u32 reserved2[1];
+	__extension__ struct {
+		__u32 snd_nxt; /* highest wire seq sent by the kernel socket */
+		/*
+		 * Highest right edge (wire) that the kernel socket advertised. The library raises it when it opens the
+		 * socket's window; xiw_ingress raises it in long stretches.
+		 */
+		__u32 kernel_edge;
+		__u64 egress_segs;	/* segments seen */
+		__u64 egress_rewritten; /* of these, how many had ack, window, SACK or ECE changed */
+		__u32 acked;	    /* last acknowledgement (wire) that the kernel socket sent */
+		__u32 resent;	    /* segments with data that the kernel socket sent again */
+		__u64 egress_floor; /* library: no stretch begins before egress_segs reaches this */
+		__u64 elsewhere_segs; /* xiw_socket: the peer's segments that came by another interface */
+		__u32 out_class; /* traffic class without ECN and flow label of the socket's packets, as in IPv6 */
+		__u32 out_hops; /* their hop limit or time to live; 0: no packet seen yet */
+		__u32 lo_segs;	/* xiw_socket: segments that came by lo: the engine's injections */
+		__u32 reserved2[1];
+	};
 
 	/* Line 3: written by the engine, once per turn of its loop. */
-	__u64 placed_direct; /* stream octets placed from the direct path */
-	__u64 placed_kernel; /* stream octets placed from the kernel's socket */
-	__u64 fpdus;	     /* FPDUs accepted */
-	__u64 crc_errors;
-	__u64 injected;	 /* segments given to the kernel socket */
-	__u64 acks_sent; /* by the engine, over AF_XDP */
-	__u64 armed;	 /* transitions KERNEL -> ARMED */
-	__u64 segs_dropped; /* by the engine: damaged, refused by its TCP receiver, or too late */
+	__extension__ struct {
+		__u64 placed_direct; /* stream octets placed from the direct path */
+		__u64 placed_kernel; /* stream octets placed from the kernel's socket */
+		__u64 fpdus;	     /* FPDUs accepted */
+		__u64 crc_errors;
+		__u64 injected;	 /* segments given to the kernel socket */
+		__u64 acks_sent; /* by the engine, over AF_XDP */
+		__u64 armed;	 /* transitions KERNEL -> ARMED */
+		__u64 segs_dropped; /* by the engine: damaged, refused by its TCP receiver, or too late */
+	};
 
 	/* Lines 4 and 5: how often the direct path ended, or was not entered, by enum xiw_reason. */
 	__u32 why[XIW_WHY_MAX]; /* XDP and the engine both add, atomically; these events are rare */
 
 	/* Line 6: the identity. The library writes it once, before it publishes the flow. */
-	struct xiw_flow_key key;
-	__u32 pid; /* of the process that has the slot, in its own PID namespace; only to be shown */
-	__u32 claim_seq; /* how often the slot has been claimed */
-	__u32 ifindex;
-	__u32 engine; /* number of the engine that has the slot; claimed by compare-and-swap from 0 */
-	__u32 reserved6[3];
+	__extension__ struct {
+		struct xiw_flow_key key;
+		__u32 pid; /* of the process that has the slot, in its own PID namespace; only to be shown */
+		__u32 claim_seq; /* how often the slot has been claimed */
+		__u32 ifindex;
+		__u32 engine; /* number of the engine that has the slot; claimed by compare-and-swap from 0 */
+		__u32 reserved6[3];
+	};
 
 	/*
 	 * Line 7: does the stream move on? Written by xiw_ingress each time rcv_nxt has moved, except `looked`, which
 	 * the engine changes only if rcv_nxt has not moved.
 	 */
-	__u64 try_ns;	  /* when a segment from try_nxt or before it was first redirected */
-	__u32 try_nxt;	  /* rcv_nxt of the owner word at that time */
-	__u32 try_looked; /* `looked` at that time */
-	__u32 looked;	  /* changes when the engine looked at frames and committed nothing */
-	__u32 reserved7[11];
+	__extension__ struct {
+		__u64 try_ns;  /* when a segment from try_nxt or before it was first redirected */
+		__u32 try_nxt; /* rcv_nxt of the owner word at that time */
+		__u32 try_looked; /* `looked` at that time */
+		__u32 looked; /* changes when the engine looked at frames and committed nothing */
+		__u32 reserved7[11];
+	};
 };
 
 /* ---- queues -------------------------------------------------------------------------------------- */
@@ -311,7 +323,14 @@ XIW_ABI_ASSERT((int)XIW_WHY__COUNT <= XIW_WHY_MAX && !(XIW_WHY_MAX & (XIW_WHY_MA
 	       "ABI: every reason has its counter");
 XIW_ABI_ASSERT(sizeof(struct xiw_flow_key) == 36, "ABI");
 XIW_ABI_ASSERT(sizeof(struct xiw_flow) == 512, "ABI");
+XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, kernel_high) == 64, "ABI: line 1");
+XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, snd_nxt) == 2 * 64, "ABI: line 2");
+XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, placed_direct) == 3 * 64, "ABI: line 3");
+XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, why) == 4 * 64, "ABI: line 4");
+XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, key) == 6 * 64, "ABI: line 6");
+XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, try_ns) == 7 * 64, "ABI: line 7");
 XIW_ABI_ASSERT(sizeof(struct xiw_queue) == 128, "ABI");
+XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_queue, last_ns) == 64, "ABI: line 1");
 XIW_ABI_ASSERT(sizeof(struct xiw_meta) == 20, "ABI");
 
 #endif /* XIWARP_ABI_H */
