@@ -3,4 +3,4 @@
 # timeout: 400
 #
 # A part of the fault matrix; `make faults` runs all of it.
-exec bash "${0%/*}/matrix" --quick
+exec bash "${0%/*}/run" --quick

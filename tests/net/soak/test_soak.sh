@@ -4,4 +4,4 @@
 #
 # The soak in small: a short while with some connections. `make soak` runs it at length.
 
-CONNS=200 SECS=15 WARM=8 STALL=4 exec bash "${0%/*}/soak"
+CONNS=200 SECS=15 WARM=8 STALL=4 exec bash "${0%/*}/run"
