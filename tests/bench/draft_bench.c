@@ -31,7 +31,7 @@
 
 #include <xiwarp/xiwarp.h>
 
-#include "core/internal.h"
+#include "core/engine.h"
 
 #define STAG 0x1234
 #define ROUNDS_MAX 101

@@ -33,13 +33,20 @@ static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_
 #undef sendmsg
 #undef xiw_inject
 
-#include "core/internal.h"
+#include "core/agenda.h"
+#include "core/cq.h"
+#include "core/ring.h"
+#include "core/timer.h"
+#include "path/arm.h"
+#include "path/stream.h"
 
 #define BIDS 4
 #define CQ 4096u
 
 /* Sources that other threads of control can be seen from. Their static names do not meet. */
 #include "user/path/direct.c"
+#include "user/path/packet.c"
+#include "user/path/inject.c"
 #include "user/path/handback.c"
 #include "user/path/commit.c"
 
@@ -196,39 +203,6 @@ void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
 	e->bufs_out--;
 }
 
-void xiw_wake_at(struct xiw_engine *e, uint64_t ms)
-{
-	if (ms < e->next_scan_ms)
-		e->next_scan_ms = ms;
-}
-
-void xiw_dirty(struct xiw_conn *c)
-{
-	if (c->dirty)
-		return;
-	c->dirty = true;
-	c->next_dirty = c->engine->dirty;
-	c->engine->dirty = c;
-}
-
-/* The peer is right, the wire's damage is seen by checksums: no stream ends by an error. */
-void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_ddp_error ddp)
-{
-	(void)c;
-	CHECK(false, "the stream ends: MPA %d, DDP %x, FPDU %u", mpa, ddp, next_fpdu);
-}
-
-void xiw_conn_end(struct xiw_conn *c, int error)
-{
-	(void)c;
-	CHECK(false, "the connection ends: %d", error);
-}
-
-void xiw_conn_maybe_end(struct xiw_conn *c)
-{
-	CHECK(c->eof);
-}
-
 /* ---- the application ----------------------------------------------------------------------------- */
 
 /* Every message once, in order, whole. */
@@ -269,6 +243,9 @@ static void turn_settle(void)
 			xiw_try_arm(c, fuzz_pattern(c->fpdus) & 1 ? XIW_RUN : 2);
 		}
 		xiw_account(c);
+		/* The peer is right, the wire's damage is seen by checksums: no stream ends by an error. */
+		CHECK(!c->rx_dead && !c->ending, "the stream ends: MPA %d, DDP %x, FPDU %u",
+		      c->mpa_error, c->ddp_error, next_fpdu);
 	}
 }
 
@@ -328,6 +305,21 @@ static void turn_submit(void)
 	WORLD_UNLOCK();
 }
 
+static void turn_timers(void)
+{
+	struct xiw_conn *c;
+
+	while ((c = xiw_timer_due(engine))) {
+		if (c->stuck.due_ms <= engine->now_ms)
+			xiw_progress_due(c);
+		if (c->ack_ms <= engine->now_ms) {
+			xiw_direct_settle(c);
+			xiw_dirty(c);
+		}
+		xiw_timer(c);
+	}
+}
+
 static void engine_turn(void *arg)
 {
 	(void)arg;
@@ -336,7 +328,7 @@ static void engine_turn(void *arg)
 	xiw_cq_drain(engine);
 	turn_poll();
 	turn_reap();
-	xiw_timers_run(engine);
+	turn_timers();
 	turn_settle();
 	for (int i = 0; engine->leaving && i < 8; i++)
 		if (!turn_poll())

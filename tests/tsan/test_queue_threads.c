@@ -7,7 +7,7 @@
 #include <sched.h>
 
 #include "crc32c/crc32c.h"
-#include "core/internal.h"
+#include "core/cq.h"
 #include "tcp/csum.h"
 #include "tests/fuzz/fuzz.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/region.h"
 
 #define N 4096
 #define BITS 1024

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/cq.h"
 
 #define ENTRIES 4096u
 #define MANY 200000u

@@ -12,7 +12,7 @@
 
 #include <xiwarp/xiwarp.h>
 
-#include "core/internal.h"
+#include "core/engine.h"
 
 #define MESSAGE (1u << 20)
 #define REQUEST 20 /* octets of an MPA Request without Private Data, and of the Reply */

@@ -3,7 +3,9 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "path/arm.h"
 #include "path/direct.c"
+#include "path/stream.h"
 
 #define AT 1000u
 #define LEN 100u

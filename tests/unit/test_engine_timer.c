@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "core/internal.h"
+#include "core/timer.h"
 
 #define SEED 0x7431u
 #define CONNS 300
@@ -46,8 +46,22 @@ TestSuite(engine_timer, .init = setup, .fini = teardown);
 
 static void run_at(uint64_t ms)
 {
+	struct xiw_conn *c;
+
 	e->now_ms = ms;
-	xiw_timers_run(e);
+	while ((c = xiw_timer_due(e))) {
+		if (c->deadline_ms <= ms)
+			c->deadline_ms = XIW_NEVER;
+		xiw_timer(c);
+	}
+	e->next_scan_ms = XIW_NEVER;
+	xiw_timer_wake(e);
+}
+
+static void set_deadline(struct xiw_conn *c, uint64_t at_ms)
+{
+	c->deadline_ms = at_ms;
+	xiw_timer(c);
 }
 
 Test(engine_timer, a_deadline_is_kept_to_the_millisecond)
@@ -55,7 +69,7 @@ Test(engine_timer, a_deadline_is_kept_to_the_millisecond)
 	for (uint32_t wait = 1; wait < 3 * XIW_WHEEL; wait += 37) {
 		uint64_t due = e->now_ms + wait;
 
-		xiw_conn_deadline_at(conns[0], XIW_LIMIT_STARTUP, due);
+		set_deadline(conns[0], due);
 		while (e->next_scan_ms < due) {
 			cr_assert_gt(e->next_scan_ms, e->now_ms);
 			run_at(e->next_scan_ms);
@@ -72,7 +86,7 @@ Test(engine_timer, a_deadline_is_kept_to_the_millisecond)
 Test(engine_timer, an_engine_that_was_not_run_for_long_catches_up)
 {
 	for (unsigned int i = 0; i < CONNS; i++) {
-		xiw_conn_deadline_at(conns[i], XIW_LIMIT_STARTUP, e->now_ms + 1 + i * 7);
+		set_deadline(conns[i], e->now_ms + 1 + i * 7);
 	}
 	run_at(e->now_ms + 1000000);
 	for (unsigned int i = 0; i < CONNS; i++)
@@ -89,14 +103,13 @@ Test(engine_timer, many_at_random)
 
 		switch (rnd(4)) {
 		case 0:
-			xiw_conn_deadline_at(c, XIW_LIMIT_STARTUP,
-					     e->now_ms + 1 + rnd(rnd(4) ? 60 : 12000));
+			set_deadline(c, e->now_ms + 1 + rnd(rnd(4) ? 60 : 12000));
 			break;
 		case 1: /* as at a connection's end: it stays on the wheel */
-			xiw_conn_deadline_at(c, XIW_LIMIT_NONE, 0);
+			set_deadline(c, XIW_NEVER);
 			break;
 		case 2: /* as when it is freed */
-			xiw_conn_deadline_at(c, XIW_LIMIT_NONE, 0);
+			set_deadline(c, XIW_NEVER);
 			xiw_timer_stop(c);
 			cr_assert_null(c->timer_at);
 			break;

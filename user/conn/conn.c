@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A connection's life and its report; regions, which are as small as this. */
+/* A connection's life: made, equipped for a stream, ended, freed. */
+#include "conn/conn.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +9,21 @@
 #include <unistd.h>
 
 #include "base/opts.h"
-#include "core/internal.h"
+#include "conn/limits.h"
+#include "conn/opts.h"
+#include "conn/register.h"
+#include "conn/send.h"
+#include "conn/sockopts.h"
+#include "conn/stage.h"
+#include "conn/unstarted.h"
+#include "core/agenda.h"
+#include "core/budget.h"
+#include "core/cq.h"
+#include "core/orphan.h"
+#include "core/ring.h"
+#include "core/timer.h"
+#include "path/handback.h"
+#include "path/stream.h"
 
 /* RFC 6581: Rev 2 where it is needed, and only there (section 10). */
 static void take_terms(struct xiw_conn *c)
@@ -93,15 +109,6 @@ static void destroy(struct xiw_conn *c)
 	xiw_cq_forget_conn(c);
 	leave_engine(c);
 	release(c);
-}
-
-/* What the connection has until it is freed. */
-bool xiw_conn_charge(struct xiw_conn *c, size_t n)
-{
-	if (!xiw_budget_take(&c->engine->budget, n))
-		return false;
-	c->memory += n;
-	return true;
 }
 
 /* What it needs for a stream: not before the peer has said that it wants one. */
@@ -210,21 +217,6 @@ int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len,
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-/*
- * The incoming stream is in error: it ends here, is reported once, and nothing of it is passed up any more.
- * The rest, xiw_conn_failed(), waits for the end of the batch, since this is called from the middle of one.
- */
-void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_ddp_error ddp)
-{
-	if (c->rx_dead)
-		return;
-	c->rx_dead = true;
-	c->failing = true;
-	c->mpa_error = mpa;
-	c->ddp_error = ddp;
-	xiw_dirty(c);
-}
-
 /* The socket takes what still comes, to be thrown away; our own half goes on until the application closes. */
 void xiw_conn_failed(struct xiw_conn *c)
 {
@@ -249,7 +241,10 @@ static void flush(struct xiw_conn *c)
 
 	while (c->ddp && xiw_ddp_rx_flush(c->ddp, &done.qn, &buf)) {
 		done.user_data = buf.user_data;
-		xiw_complete(c->engine, &done);
+		if (!c->ulp)
+			xiw_complete(c->engine, &done);
+		else if (!xiw_conn_silent(c))
+			c->ulp->returned(c, done.qn, buf.user_data);
 	}
 	xiw_send_flush(c);
 	while (c->held_n) {
@@ -257,6 +252,7 @@ static void flush(struct xiw_conn *c)
 		c->held_head = (uint16_t)((c->held_head + 1) % XIW_BUFS);
 		c->held_n--;
 	}
+	xiw_stage_forget(c);
 	xiw_stream_forget(c);
 }
 
@@ -289,6 +285,8 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 		error = c->local_error;
 	else if (c->rx_dead)
 		error = EPROTO; /* the first cause, whatever came of it */
+	else if (c->at_once)
+		error = c->end_error;
 	c->error = error;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_unstarted_leave(c);
@@ -306,10 +304,11 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 			connect(c->fd, &nowhere, sizeof(nowhere));
 	}
 	if (c->ops) {
+		cancel(c, XIW_OP_CONNECT);
+		cancel(c, XIW_OP_STARTUP_RECV);
+		cancel(c, XIW_OP_STARTUP_SEND);
 		cancel(c, XIW_OP_RECV);
 		cancel(c, XIW_OP_SEND);
-		cancel(c, XIW_OP_CONNECT);
-		cancel(c, XIW_OP_STARTUP);
 	} else {
 		close_socket(c);
 	}
@@ -445,72 +444,4 @@ void xiw_conns_detach(struct xiw_engine *e)
 		c->fd = -1;
 		xiw_orphan_join(&c->orphan);
 	}
-}
-
-_Static_assert(XIW_TCP_DROP_MAX <= XIW_DROPS_MAX, "every reason has its counter");
-_Static_assert(sizeof(((struct xiw_flow *)0)->why) <= sizeof(((struct xiw_conn_info *)0)->why),
-	       "and room in the report");
-
-/* ---- report -------------------------------------------------------------------------------------- */
-
-static void flow_info(struct xiw_conn_info *i, const struct xiw_flow *f, uint32_t index)
-{
-	i->path = xiw_owner_path(xiw_flow_owner(f));
-	i->flow = index;
-	i->segments_direct = f->direct_segs;
-	i->segments_kernel = f->kernel_segs;
-	memcpy(i->why, f->why, sizeof(f->why));
-}
-
-void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t size)
-{
-	struct xiw_conn_info i = {
-		.local = c->local,
-		.remote = c->remote,
-		.markers_in = c->opts.markers,
-		.markers_out = c->mpa_tx.markers,
-		.crc = c->crc,
-		.zero_copy = c->zero_copy,
-		.rejected = c->rejected,
-		.revision = c->startup_len > XIW_MPA_REV_OFF ? c->startup[XIW_MPA_REV_OFF] : 0,
-		.enhanced = c->peer.has_enhanced,
-		.peer_to_peer = c->terms.peer_to_peer,
-		.rtr = c->terms.rtr,
-		.ird = c->terms.ird,
-		.ord = c->terms.ord,
-		.peer_ird = c->peer.enhanced.ird,
-		.peer_ord = c->peer.enhanced.ord,
-		.emss = c->emss,
-		.octets_direct = c->placed_direct,
-		.octets_kernel = c->placed_kernel,
-		.stream_direct = c->stream_direct,
-		.stream_kernel = c->stream_kernel,
-		.fpdus = c->fpdus,
-		.fpdus_early = c->fpdus_early,
-		.messages = c->messages,
-		.octets_sent = c->octets_sent,
-		.crc_errors = c->crc_errors,
-		.went_direct = c->went_direct,
-		.went_kernel = c->went_kernel,
-		.acks_sent = c->acks_sent,
-		.injected = c->injections,
-		.mpa_error = c->mpa_error,
-		.ddp_error = c->ddp_error,
-		.error_header_len = c->error_header_len,
-		.error_segment_len = c->error_segment_len,
-		.error = c->error,
-		.armed = c->armed,
-		.segments_dropped = c->segs_dropped,
-		.challenges_withheld = c->challenges_withheld + c->tcp.challenges_withheld,
-	};
-
-	memcpy(i.no_direct, c->no_direct, sizeof(i.no_direct));
-	memcpy(i.error_header, c->error_header, sizeof(i.error_header));
-	for (unsigned int d = 0; d < XIW_TCP_DROP_MAX; d++)
-		i.drops[d] = c->drops[d] + c->tcp.drops[d];
-	if (c->flow)
-		flow_info(&i, c->flow, c->flow_index);
-	else
-		flow_info(&i, &c->last, c->flow_index);
-	xiw_opts_give(info, size, &i, sizeof(i));
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A connection's options, as an application gives them for one, or for all that a listener will accept. */
+#include "conn/opts.h"
+
 #include <errno.h>
 #include <string.h>
 
 #include "base/opts.h"
-#include "core/internal.h"
 
 /* Of the first release. */
 #define CONN_OPTS_FIRST 80

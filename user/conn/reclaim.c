@@ -4,9 +4,11 @@
  * has begun an FPDU and does not go on, or does not read what it has asked for, holds memory for as long as it likes;
  * the one that has done so for the longest time is ended. If there is none, those that ask are.
  */
+#include "conn/reclaim.h"
+
 #include <errno.h>
 
-#include "core/internal.h"
+#include "core/agenda.h"
 
 #define STALE_MS 2000
 #define LOOK_MS 50

@@ -1,15 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * A connection is registered with XDP: its interface, its slot in the flow table, and what the slot says at first.
+ * A connection that finds the table full takes the kernel's path until a slot is free: first come, first served.
  */
+#include "conn/register.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "core/internal.h"
+#include "core/agenda.h"
+#include "core/port.h"
+#include "core/timer.h"
 #include "handoff/ecn.h"
+#include "path/commit.h"
+#include "path/handback.h"
+#include "path/progress.h"
+#include "path/route.h"
+
+#define RETRIES 16	/* in one look */
+#define COLLECT_MOST 64 /* questions to the kernel in one look, of some 3 microseconds each */
+
+/* ---- connections that wait for a slot --------------------------------------------------------------- */
+
+static void wait_for_slot(struct xiw_conn *c)
+{
+	struct xiw_engine *e = c->engine;
+
+	if (c->slotless_at)
+		return;
+	c->next_slotless = NULL;
+	c->slotless_at = e->slotless_end;
+	*e->slotless_end = c;
+	e->slotless_end = &c->next_slotless;
+	xiw_collect_soon(e);
+}
+
+static void wait_no_longer(struct xiw_conn *c)
+{
+	if (!c->slotless_at)
+		return;
+	*c->slotless_at = c->next_slotless;
+	if (c->next_slotless)
+		c->next_slotless->slotless_at = c->slotless_at;
+	else
+		c->engine->slotless_end = c->slotless_at;
+	c->slotless_at = NULL;
+}
+
+/* ---- registration ------------------------------------------------------------------------------------- */
 
 /* From here on the socket takes nothing that came by another interface under numbers that are not the wire's. */
 static int filter_socket(const struct xiw_conn *c)
@@ -97,7 +138,7 @@ static int no_slot(struct xiw_conn *c, int err)
 	c->port = NULL;
 	if (err == -ENOSPC && (c->placed || (!xiw_sock_read(c->fd, &c->sock) && !c->sock.ended))) {
 		note_place(c);
-		xiw_slot_wait(c);
+		wait_for_slot(c);
 	}
 	return err;
 }
@@ -207,7 +248,7 @@ void xiw_conn_unregister(struct xiw_conn *c)
 {
 	uint32_t skew;
 
-	xiw_slot_forget(c);
+	wait_no_longer(c);
 	if (!c->flow)
 		return;
 	xiw_fall_back(c, XIW_WHY_CLOSE, NULL);
@@ -224,4 +265,54 @@ void xiw_conn_unregister(struct xiw_conn *c)
 		xiw_table_retire(&c->port->table, c->flow_index);
 	c->flow = NULL;
 	xiw_collect_soon(c->engine);
+}
+
+/* ---- slots that become free ----------------------------------------------------------------------------- */
+
+/* What XDP is to know of the stream besides its numbers. */
+void xiw_slot_describe(struct xiw_conn *c)
+{
+	if (!c->flow)
+		return;
+	c->flow->marker_origin = c->marker_origin;
+	c->flow->flags |= (c->opts.markers ? XIW_FLOW_MARKERS : 0) | (c->crc ? XIW_FLOW_CRC : 0);
+}
+
+/* False: the table is still full. */
+static bool retry(struct xiw_conn *c)
+{
+	int err;
+
+	wait_no_longer(c);
+	if (c->state != XIW_OPEN || c->closing || c->eof || c->rx_dead)
+		return true;
+	err = xiw_conn_register(c);
+	if (err)
+		return err != -ENOSPC;
+	xiw_slot_describe(c);
+	c->want_arm = true;
+	xiw_dirty(c);
+	return true;
+}
+
+/* Those that try in vain stand at the end again: one of another interface may have more luck. */
+static void retry_all(struct xiw_engine *e)
+{
+	for (int i = 0; e->slotless && i < RETRIES; i++)
+		if (!retry(e->slotless))
+			break;
+}
+
+/* Abandoned slots whose sockets are gone; connections that wait for one may have it. */
+void xiw_slots_collect(struct xiw_engine *e)
+{
+	if (e->collect_ms > e->now_ms)
+		return;
+	e->collect_ms = XIW_NEVER;
+	for (struct xiw_port *p = e->ports; p; p = p->next)
+		if (xiw_table_collect_some(&p->table, COLLECT_MOST))
+			e->collect_ms = e->now_ms + XIW_COLLECT_MS;
+	retry_all(e);
+	if (e->slotless)
+		e->collect_ms = e->now_ms + XIW_COLLECT_MS;
 }

@@ -4,9 +4,14 @@
  * Initiator is ready to receive (section 9.2), and the Terminate message of one that cannot go on (section 8).
  * All other headers of RDMAP are the ULP's.
  */
+#include "conn/rtr.h"
+
 #include <errno.h>
 
-#include "core/internal.h"
+#include "conn/frames.h"
+#include "core/agenda.h"
+#include "core/cq.h"
+#include "core/timer.h"
 
 /* RFC 5040: version 1 and the opcode (section 4.1), without the reserved bits between them; the queues (section 4.2). */
 #define RDMAP_CONTROL 0xcf
@@ -27,17 +32,6 @@ static uint32_t first_msn(const struct xiw_conn *c)
 	return c->opts.first_msn ? c->opts.first_msn : 1;
 }
 
-/* Behind the frames, and in front of everything that the application sends. */
-static void send_fpdu(struct xiw_conn *c, const struct xiw_ddp_hdr *h, const uint8_t *payload,
-		      uint32_t len)
-{
-	uint8_t header[XIW_DDP_HDR_MAX];
-
-	c->reply_len += xiw_mpa_build(&c->mpa_tx, c->reply + c->reply_len, header,
-				      xiw_ddp_hdr_encode(h, header), payload, len);
-	xiw_startup_send(c);
-}
-
 void xiw_rtr_send(struct xiw_conn *c)
 {
 	static const uint8_t rsvdulp[XIW_DDP_UNTAGGED_RSVDULP_LEN] = { RDMAP_SEND };
@@ -51,12 +45,13 @@ void xiw_rtr_send(struct xiw_conn *c)
 	else
 		xiw_ddp_tx_untagged(&c->ddp_tx, &m, RDMAP_QN_SEND, 0, rsvdulp);
 	xiw_ddp_tx_next(&m, XIW_MPA_MULPDU_MIN, &seg);
-	send_fpdu(c, &seg.hdr, NULL, 0);
+	xiw_startup_fpdu(c, &seg.hdr, NULL, 0);
 }
 
 static void ready(struct xiw_conn *c)
 {
 	c->rtr_wait = false;
+	c->gate = NULL;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_conn_event(c, XIW_EV_CONNECTED, 0);
 	xiw_dirty(c); /* what was queued may leave */
@@ -98,6 +93,7 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 	if (!h->tagged && h->qn == RDMAP_QN_TERMINATE && control == RDMAP_TERMINATE)
 		return 0;
 	c->rtr_wait = false;
+	c->gate = NULL;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_conn_stream_error(c, XIW_MPA_ERR_RTR, 0);
 	return -EPROTO;
@@ -125,5 +121,5 @@ void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error)
 		.markers = c->peer.markers,
 		.crc = c->peer.crc || !c->opts.no_crc,
 	};
-	send_fpdu(c, &h, payload, sizeof(payload));
+	xiw_startup_fpdu(c, &h, payload, sizeof(payload));
 }

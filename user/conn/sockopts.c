@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Options of a connection's socket: as the library needs them, and as they were. */
+#include "conn/sockopts.h"
+
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
-
-#include "core/internal.h"
 
 #ifndef SO_BUF_LOCK
 #define SO_BUF_LOCK 72 /* since Linux 5.14 */

@@ -4,6 +4,8 @@
  * end and not further: a connection that is rejected goes on behind it, and no buffer is held while an
  * application decides.
  */
+#include "conn/startup.h"
+
 #include <errno.h>
 #include <linux/sockios.h>
 #include <poll.h>
@@ -12,27 +14,28 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "core/internal.h"
+#include "conn/conn.h"
+#include "conn/dial.h"
+#include "conn/frames.h"
+#include "conn/limits.h"
+#include "conn/listener.h"
+#include "conn/register.h"
+#include "conn/rtr.h"
+#include "conn/unstarted.h"
+#include "core/agenda.h"
+#include "core/cq.h"
+#include "core/ring.h"
+#include "core/timer.h"
+#include "path/arm.h"
+#include "path/stream.h"
 
 /* ---- sending ------------------------------------------------------------------------------------- */
 
-/* One thing after the other: sends on one socket may overtake each other. */
-void xiw_startup_send(struct xiw_conn *c)
-{
-	const uint8_t *from = c->streaming ? c->streaming : c->reply;
-	uint32_t len = (c->streaming ? c->streaming_len : c->reply_len) - c->startup_off;
-
-	if (c->sending || !len || c->state == XIW_DEAD)
-		return;
-	io_uring_prep_send(xiw_sqe(c->engine, c, XIW_OP_SEND), c->fd, from + c->startup_off, len,
-			   MSG_EOR | MSG_NOSIGNAL | MSG_WAITALL);
-	c->sending = c->startup_sending = true;
-	c->ops++;
-}
-
 void xiw_startup_sent(struct xiw_conn *c, int res)
 {
-	c->startup_sending = false;
+	c->sending = false;
+	if (c->state == XIW_DEAD)
+		return;
 	if (res < 0) {
 		if (c->state == XIW_OPEN) {
 			xiw_conn_broken(c, -res);
@@ -40,7 +43,7 @@ void xiw_startup_sent(struct xiw_conn *c, int res)
 		}
 		if (res == -ECONNRESET || res == -EPIPE || res == -ETIMEDOUT)
 			c->mpa_error = XIW_MPA_ERR_CLOSED;
-		xiw_conn_end(c, -res);
+		xiw_conn_ask_end(c, -res, true);
 		return;
 	}
 	c->startup_off += (uint32_t)res;
@@ -53,9 +56,9 @@ void xiw_startup_sent(struct xiw_conn *c, int res)
 	if (c->sending)
 		return;
 	if (c->refusing)
-		xiw_conn_end(c, c->refusing);
+		xiw_conn_ask_end(c, c->refusing, true);
 	else if (c->rejected)
-		xiw_conn_end(c, ECONNREFUSED);
+		xiw_conn_ask_end(c, ECONNREFUSED, true);
 	else if (c->limit == XIW_LIMIT_STARTUP && !c->rtr_wait && c->state == XIW_OPEN)
 		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0); /* all of it is out */
 	if (c->send_count || c->closing)
@@ -90,7 +93,7 @@ static void send_request(struct xiw_conn *c)
 static void invalid(struct xiw_conn *c, int error)
 {
 	c->mpa_error = XIW_MPA_ERR_STARTUP;
-	xiw_conn_end(c, error);
+	xiw_conn_ask_end(c, error, true);
 }
 
 /*
@@ -107,7 +110,7 @@ static bool has_surplus(const struct xiw_conn *c)
 
 static void arm(struct xiw_conn *c)
 {
-	struct io_uring_sqe *sqe = xiw_sqe(c->engine, c, XIW_OP_STARTUP);
+	struct io_uring_sqe *sqe = xiw_sqe(c->engine, c, XIW_OP_STARTUP_RECV);
 
 	/* While the application decides nothing is read, but that the peer leaves is noticed. */
 	if (c->state == XIW_DECIDING)
@@ -123,7 +126,7 @@ static void disarm(struct xiw_conn *c)
 {
 	if (c->startup_recv)
 		io_uring_prep_cancel64(xiw_sqe(c->engine, NULL, XIW_OP_NONE),
-				       (uintptr_t)c | XIW_OP_STARTUP, 0);
+				       (uintptr_t)c | XIW_OP_STARTUP_RECV, 0);
 }
 
 /*
@@ -134,7 +137,7 @@ static void disarm(struct xiw_conn *c)
 static void fail_locally(struct xiw_conn *c, int error)
 {
 	if (!c->peer.has_enhanced)
-		xiw_conn_end(c, error);
+		xiw_conn_ask_end(c, error, true);
 	else if (c->initiator)
 		xiw_terminate(c, XIW_MPA_ERR_LOCAL, error);
 	else
@@ -168,6 +171,7 @@ static void open_stream(struct xiw_conn *c)
 	xiw_slot_describe(c);
 	c->may_send = c->initiator; /* rule 4 */
 	c->rtr_wait = !c->initiator && (c->terms.peer_to_peer || c->local_error);
+	c->gate = c->rtr_wait ? xiw_rtr_take : NULL;
 	/* One that is only to be told of an error is none that has begun. */
 	if (!c->local_error)
 		xiw_unstarted_leave(c);
@@ -201,7 +205,7 @@ static void got_reply(struct xiw_conn *c)
 
 	if (c->peer.reject) {
 		c->rejected = true;
-		xiw_conn_end(c, ECONNREFUSED);
+		xiw_conn_ask_end(c, ECONNREFUSED, true);
 		return;
 	}
 	/* RFC 6581 section 10: enhanced is answered by enhanced, and the other by the other. */
@@ -273,25 +277,21 @@ static void advance(struct xiw_conn *c, uint32_t len)
 
 static bool receiving(const struct xiw_conn *c)
 {
-	return (c->state == XIW_LISTENING || c->state == XIW_REQUESTED) && !c->refusing;
+	return (c->state == XIW_LISTENING || c->state == XIW_REQUESTED) && !c->refusing &&
+	       !c->ending;
 }
 
 /* A receive or the poll has ended. */
-void xiw_startup_done(struct xiw_conn *c, int res)
+void xiw_startup_received(struct xiw_conn *c, int res)
 {
-	c->ops--;
 	c->startup_recv = false;
-	if (c->state == XIW_DEAD) {
-		xiw_conn_op_done(c);
-		return;
-	}
-	if (c->state == XIW_OPEN || res == -ECANCELED)
+	if (c->state == XIW_DEAD || c->state == XIW_OPEN || c->ending || res == -ECANCELED)
 		return;
 	if (c->state == XIW_REQUESTED && (!res || res == -ECONNRESET) && xiw_connect_again(c))
 		return;
 	if (res < 0) {
 		c->mpa_error = XIW_MPA_ERR_CLOSED;
-		xiw_conn_end(c, -res);
+		xiw_conn_ask_end(c, -res, true);
 	} else if (!res || c->state == XIW_DECIDING) {
 		c->eof = true;
 		xiw_dirty(c);
@@ -330,7 +330,7 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 		c->opts.path = c->engine->opts.path;
 	/* Said now rather than when the peer takes the connection for made; to one that asks it is said how he asks. */
 	if (c->initiator && c->opts.path == XIW_USE_DIRECT && xiw_conn_port(c, &port)) {
-		xiw_conn_end(c, ENOTSUP);
+		xiw_conn_ask_end(c, ENOTSUP, true);
 		return;
 	}
 	xiw_conn_watch_peer(c);
@@ -349,7 +349,7 @@ void xiw_startup_timeout(struct xiw_conn *c)
 {
 	if (c->state == XIW_REQUESTED || c->state == XIW_LISTENING || (c->rtr_wait && !c->rx_dead))
 		c->mpa_error = c->local_error ? XIW_MPA_ERR_LOCAL : XIW_MPA_ERR_STARTUP;
-	xiw_conn_end(c, ETIMEDOUT);
+	xiw_conn_ask_end(c, ETIMEDOUT, true);
 }
 
 /* ---- the application's answer -------------------------------------------------------------------- */
@@ -377,7 +377,7 @@ static int check_answer(const struct xiw_conn *c, const void *pd, size_t len)
 	size_t most = c->peer.has_enhanced ? XIW_PRIVATE_DATA_MAX - XIW_MPA_ENHANCED_SIZE
 					   : XIW_PRIVATE_DATA_MAX;
 
-	if (c->state != XIW_DECIDING || c->rejected || c->refusing)
+	if (c->state != XIW_DECIDING || c->rejected || c->refusing || c->ending)
 		return -ENOTCONN;
 	return (c->initiator ? len : len > most) || (len && !pd) ? -EINVAL : 0;
 }
@@ -408,7 +408,7 @@ int xiw_conn_reject(struct xiw_conn *c, const void *private_data, size_t len)
 		return err;
 	c->rejected = true;
 	if (c->initiator) {
-		xiw_conn_end(c, ECONNREFUSED);
+		xiw_conn_ask_end(c, ECONNREFUSED, true);
 		return 0;
 	}
 	disarm(c);

@@ -6,12 +6,14 @@
  * Initiator sends it at once, and needs no second place. One that waits for the application is never reset for
  * another's sake.
  */
+#include "conn/unstarted.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/resource.h>
 
-#include "core/internal.h"
+#include "core/agenda.h"
 
 #define MOST 4096u
 #define GRACE_MS 1000u
@@ -53,12 +55,6 @@ static struct xiw_conn **chain(struct xiw_engine *e, uint64_t key)
 
 _Static_assert(XIW_UNSTARTED_CHAINS == 1u << 8, "chain() takes eight bits");
 
-static void reset(struct xiw_conn *c)
-{
-	c->engine->unstarted.resets++;
-	xiw_conn_end(c, EUSERS);
-}
-
 /* The oldest without a Request, of the listener if one is given. */
 static struct xiw_conn *oldest(struct xiw_engine *e, const struct xiw_listener *l)
 {
@@ -84,43 +80,6 @@ static struct xiw_conn *of_peer(struct xiw_engine *e, const struct xiw_listener 
 			found = c;
 	}
 	return found;
-}
-
-static bool make_way(struct xiw_conn *c)
-{
-	if (!c)
-		return false;
-	reset(c);
-	return true;
-}
-
-int xiw_unstarted_admit(struct xiw_listener *l, const struct sockaddr_storage *peer)
-{
-	struct xiw_engine *e = l->engine;
-	struct xiw_conn *c;
-	bool full = false;
-	unsigned int n;
-
-	c = of_peer(e, l, peer_key(peer), &n);
-	if (n >= l->opts.max_unstarted_peer)
-		full = true;
-	else if (l->unstarted >= l->opts.max_unstarted)
-		full = true, c = oldest(e, l);
-	else if (e->unstarted.n >= e->opts.max_unstarted)
-		full = true, c = oldest(e, NULL);
-	if (!full)
-		return 0;
-	return make_way(c) ? -EUSERS : -EBUSY;
-}
-
-/* Not one that has hardly had the time to send its Request: for want of descriptors each would push out the last. */
-bool xiw_unstarted_make_way(struct xiw_engine *e)
-{
-	struct xiw_conn *c = oldest(e, NULL);
-
-	if (c && c->accepted_ms + GRACE_MS > e->now_ms)
-		return false;
-	return make_way(c);
 }
 
 void xiw_unstarted_join(struct xiw_conn *c, struct xiw_listener *l)
@@ -163,10 +122,54 @@ void xiw_unstarted_leave(struct xiw_conn *c)
 	c->listener = NULL;
 }
 
+static void reset(struct xiw_conn *c)
+{
+	c->engine->unstarted.resets++;
+	xiw_unstarted_leave(c);
+	xiw_conn_ask_end(c, EUSERS, true);
+}
+
 /* The listener goes; what it has accepted goes on. */
 void xiw_unstarted_orphan(struct xiw_listener *l)
 {
 	for (struct xiw_conn *c = l->engine->unstarted.first; c; c = c->unstarted_next)
 		if (c->listener == l)
 			c->listener = NULL;
+}
+
+static bool make_way(struct xiw_conn *c)
+{
+	if (!c)
+		return false;
+	reset(c);
+	return true;
+}
+
+int xiw_unstarted_admit(struct xiw_listener *l, const struct sockaddr_storage *peer)
+{
+	struct xiw_engine *e = l->engine;
+	struct xiw_conn *c;
+	bool full = false;
+	unsigned int n;
+
+	c = of_peer(e, l, peer_key(peer), &n);
+	if (n >= l->opts.max_unstarted_peer)
+		full = true;
+	else if (l->unstarted >= l->opts.max_unstarted)
+		full = true, c = oldest(e, l);
+	else if (e->unstarted.n >= e->opts.max_unstarted)
+		full = true, c = oldest(e, NULL);
+	if (!full)
+		return 0;
+	return make_way(c) ? -EUSERS : -EBUSY;
+}
+
+/* Not one that has hardly had the time to send its Request: for want of descriptors each would push out the last. */
+bool xiw_unstarted_make_way(struct xiw_engine *e)
+{
+	struct xiw_conn *c = oldest(e, NULL);
+
+	if (c && c->accepted_ms + GRACE_MS > e->now_ms)
+		return false;
+	return make_way(c);
 }

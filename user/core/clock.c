@@ -2,14 +2,14 @@
 /*
  * Time, of this process and of the BPF programs.
  */
+#include "core/clock.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-
-#include "core/internal.h"
 
 void xiw_look_at_clock(struct xiw_engine *e)
 {

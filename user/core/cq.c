@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Completions on their way to the application: the queue in memory, and CQEs in the application's ring. */
+#include "core/cq.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
-#include "core/internal.h"
+#include "core/budget.h"
+#include "core/ring.h"
 
 #define OVERFLOW_KEPT 256u /* events that it has room for while it is not needed */
 
@@ -43,23 +46,13 @@ static void enqueue(struct xiw_engine *e, const struct xiw_entry *entry)
  * XIW_EV_CLOSED is a connection's last event, and of one that is freed there is none: here, for all that there is to tell.
  * Who has something to tell after CLOSED has not looked at the state: builds for tests stop at that.
  */
-static bool silent(const struct xiw_conn *c)
+bool xiw_conn_silent(const struct xiw_conn *c)
 {
 #ifdef XIW_CHECKS
 	if (c->closed_told && !c->freed)
 		abort();
 #endif
 	return c->closed_told || c->freed;
-}
-
-void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
-{
-	const struct xiw_ulp *ulp = c->conn->ulp;
-
-	if (silent(c->conn))
-		return;
-	if (!ulp || !ulp->completion(c->conn, c))
-		xiw_complete_app(e, c);
 }
 
 /* The i-th of those that wait. */
@@ -109,11 +102,11 @@ static void tell(struct xiw_engine *e, const struct xiw_completion *c, const voi
 	*overflowed(e, e->overflow_n++) = entry;
 }
 
-void xiw_complete_app(struct xiw_engine *e, const struct xiw_completion *c)
+void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
 {
 	struct xiw_conn *conn = c->conn;
 
-	if (silent(conn))
+	if (xiw_conn_silent(conn))
 		return;
 	conn->closed_told = c->event == XIW_EV_CLOSED;
 	/* Nobody takes completions any more. */
@@ -184,7 +177,7 @@ void xiw_cq_drain(struct xiw_engine *e)
 		xiw_overflow_free(e);
 }
 
-void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status)
+void xiw_conn_tell(struct xiw_conn *c, enum xiw_event event, int status)
 {
 	struct xiw_completion done = {
 		.user_data = c->opts.user_data,
@@ -194,6 +187,14 @@ void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status)
 	};
 
 	xiw_complete(c->engine, &done);
+}
+
+void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status)
+{
+	if (!c->ulp)
+		xiw_conn_tell(c, event, status);
+	else if (!xiw_conn_silent(c))
+		c->ulp->event(c, event, status);
 }
 
 int xiw_engine_next(struct xiw_engine *e, struct xiw_completion *c)

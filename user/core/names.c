@@ -2,7 +2,7 @@
 /* Words for the numbers in reports. */
 #include <stddef.h>
 
-#include "core/internal.h"
+#include "core/engine.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -3,9 +3,9 @@
  * Connections, listeners and regions that have outlived their engine: still the application's, to ask and to free. Nothing
  * looks for them here but leak checkers, in an application that ends with its engine and does not free each.
  */
-#include <pthread.h>
+#include "core/orphan.h"
 
-#include "core/internal.h"
+#include <pthread.h>
 
 static struct xiw_orphan *orphans;
 /* Engines belong to a thread each; this list belongs to none. */

@@ -2,6 +2,8 @@
 /*
  * Interfaces: finding the one that has an address, its pinned maps and an AF_XDP socket for each of its queues.
  */
+#include "core/port.h"
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -18,10 +20,13 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "core/internal.h"
+#include "core/clock.h"
+#include "core/news.h"
+#include "core/queue.h"
+#include "core/timer.h"
 #include "netif/trust.h"
-#include "netif/pins.h"
 #include "netif/fit.h"
+#include "netif/pins.h"
 #include "netif/query.h"
 
 #define REFUSED_MS 1000
@@ -338,6 +343,28 @@ static int port_open(struct xiw_engine *e, struct xiw_port *p, char *why, size_t
 	return err;
 }
 
+void xiw_port_look_at_mtu(struct xiw_port *p)
+{
+	uint32_t mtu;
+
+	/* Larger frames than its sockets were made for never arrive there. */
+	if (p->mtu <= 1500 && !xiw_if_mtu(p->ifname, &mtu) && mtu > 1500)
+		p->outgrown = true;
+}
+
+/*
+ * May another connection use the port? Those that it has go on: what they agreed on with their peers at the
+ * start still fits. When the last has ended the port is opened anew.
+ */
+bool xiw_port_usable(struct xiw_port *p, char *why, size_t why_len)
+{
+	xiw_port_look_at_mtu(p);
+	if (p->outgrown)
+		snprintf(why, why_len,
+			 "the MTU of %s has grown beyond 1500 while connections use it", p->ifname);
+	return !p->outgrown;
+}
+
 int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **port, char *why,
 		     size_t len)
 {
@@ -372,9 +399,9 @@ int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **p
 	p->next = e->ports;
 	e->ports = p;
 	*port = p;
-	xiw_watch_begin(e);
+	xiw_news_begin(e);
 	for (uint32_t i = 0; i < p->nqueues; i++)
-		xiw_port_poll(e, &p->queues[i]);
+		xiw_queue_poll(e, &p->queues[i]);
 	return 0;
 }
 
@@ -392,51 +419,4 @@ void xiw_ports_free(struct xiw_engine *e)
 {
 	free_all(&e->ports);
 	free_all(&e->retired);
-}
-
-/* Asks to be woken when frames come. One shot: while the engine is busy it is not told of each. */
-void xiw_port_poll(struct xiw_engine *e, struct xiw_rxq *q)
-{
-	if (q->polled)
-		return;
-	io_uring_prep_poll_add(xiw_sqe(e, q, XIW_OP_POLL_XSK), q->xsk.fd, POLLIN);
-	q->polled = true;
-}
-
-/* Tells the kernel that packets wait in the TX ring. */
-void xiw_port_kick(struct xiw_engine *e, struct xiw_rxq *q)
-{
-	if (!q->xsk.kick || q->kicking)
-		return;
-	q->xsk.kick = false;
-	if (!xsk_ring_prod__needs_wakeup(&q->xsk.tx))
-		return;
-	io_uring_prep_send(xiw_sqe(e, q, XIW_OP_KICK_XSK), q->xsk.fd, NULL, 0, MSG_DONTWAIT);
-	q->kicking = true;
-}
-
-#define KICKS 8 /* each sends some 32 packets */
-
-/* True: some are still there, and the kernel is to be asked again. */
-static bool kick_now(struct xiw_xsk *x)
-{
-	if (!xsk_ring_prod__needs_wakeup(&x->tx))
-		return false;
-	return sendto(x->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 &&
-	       (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS);
-}
-
-/*
- * The ACKs in the TX rings leave now, in the order in which they were built, and before anything that the kernel's TCP
- * sends from here on. What the interface does not take now is left to the end of the turn.
- */
-void xiw_acks_out(struct xiw_engine *e)
-{
-	for (struct xiw_port *p = e->ports; p; p = p->next)
-		for (uint32_t i = 0; i < p->nqueues; i++) {
-			struct xiw_xsk *x = &p->queues[i].xsk;
-
-			for (int tries = 0; x->kick && tries < KICKS; tries++)
-				x->kick = kick_now(x);
-		}
 }

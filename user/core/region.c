@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "core/region.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/random.h>
 
 #include "base/opts.h"
-#include "core/internal.h"
+#include "core/orphan.h"
 
 /* Of the first release. */
 #define REGION_OPTS_FIRST 40

@@ -6,6 +6,8 @@
  * one that runs the engine first, whoever made it. A robust mutex, held by that thread from then on, tells whose the
  * ring is: also that its thread has ended, and that a child which fork() made is another.
  */
+#include "core/ring.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/internal.h"
+#include "core/budget.h"
 
 static int io_register(int fd, unsigned int what)
 {

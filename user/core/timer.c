@@ -8,10 +8,10 @@
  * A connection is on the wheel at or before the time it is wanted. Times move later far more often than
  * earlier: then it stays where it is, and finds when its time comes that there is nothing to do yet.
  */
-#include "core/internal.h"
+#include "core/timer.h"
 
-#define COLLECT_MS 100	/* between two looks for abandoned slots */
-#define COLLECT_MOST 64 /* questions to the kernel in one, of some 3 microseconds each */
+#include "core/agenda.h"
+#include "core/clock.h"
 
 static struct xiw_conn **slot_of(struct xiw_engine *e, uint64_t ms)
 {
@@ -27,21 +27,6 @@ void xiw_timer_stop(struct xiw_conn *c)
 		c->timer_next->timer_at = c->timer_at;
 	c->timer_at = NULL;
 	c->engine->timers--;
-}
-
-void xiw_conn_deadline_at(struct xiw_conn *c, enum xiw_limit limit, uint64_t at_ms)
-{
-	c->limit = limit;
-	c->deadline_ms = limit == XIW_LIMIT_NONE ? XIW_NEVER : at_ms;
-	xiw_timer(c);
-}
-
-void xiw_conn_deadline(struct xiw_conn *c, enum xiw_limit limit, unsigned int ms)
-{
-	/* The application may not have run the engine for long. */
-	if (limit != XIW_LIMIT_NONE)
-		xiw_look_at_clock(c->engine);
-	xiw_conn_deadline_at(c, limit, c->engine->now_ms + ms);
 }
 
 void xiw_timer(struct xiw_conn *c)
@@ -71,61 +56,48 @@ void xiw_timer(struct xiw_conn *c)
 	xiw_wake_at(e, at);
 }
 
-static void due(struct xiw_conn *c)
+void xiw_conn_deadline(struct xiw_conn *c, enum xiw_limit limit, unsigned int ms)
 {
-	if (c->deadline_ms <= c->engine->now_ms)
-		xiw_conn_limit(c);
-	if (c->stuck.due_ms <= c->engine->now_ms)
-		xiw_progress_due(c);
-	if (c->ack_ms <= c->engine->now_ms) {
-		xiw_direct_settle(c);
-		xiw_dirty(c); /* for what comes behind the ACK */
-	}
+	/* The application may not have run the engine for long. */
+	if (limit != XIW_LIMIT_NONE)
+		xiw_look_at_clock(c->engine);
+	c->limit = limit;
+	c->deadline_ms = limit == XIW_LIMIT_NONE ? XIW_NEVER : c->engine->now_ms + ms;
 	xiw_timer(c);
-}
-
-static void collect(struct xiw_engine *e)
-{
-	if (e->collect_ms > e->now_ms)
-		return;
-	e->collect_ms = XIW_NEVER;
-	for (struct xiw_port *p = e->ports; p; p = p->next)
-		if (xiw_table_collect_some(&p->table, COLLECT_MOST))
-			e->collect_ms = e->now_ms + COLLECT_MS;
-	xiw_slots_retry(e);
-	if (e->slotless)
-		e->collect_ms = e->now_ms + COLLECT_MS;
 }
 
 /* A connection has left its slot, which the kernel may need for a while yet. */
 void xiw_collect_soon(struct xiw_engine *e)
 {
 	if (e->collect_ms == XIW_NEVER)
-		e->collect_ms = e->now_ms + COLLECT_MS;
+		e->collect_ms = e->now_ms + XIW_COLLECT_MS;
 	xiw_wake_at(e, e->collect_ms);
 }
 
-void xiw_timers_run(struct xiw_engine *e)
+/* The next connection whose time has come, off the wheel; NULL: there is none. */
+struct xiw_conn *xiw_timer_due(struct xiw_engine *e)
 {
 	struct xiw_conn *c;
 
-	if (e->now_ms < e->next_scan_ms)
-		return;
 	if (e->now_ms - e->wheel_ms > XIW_WHEEL)
 		e->wheel_ms = e->now_ms - XIW_WHEEL;
-	while (e->timers && e->wheel_ms < e->now_ms) {
-		e->wheel_ms++;
-		while ((c = *slot_of(e, e->wheel_ms))) {
+	while (e->timers) {
+		c = *slot_of(e, e->wheel_ms);
+		if (c && e->wheel_ms <= e->now_ms) {
 			xiw_timer_stop(c);
-			due(c);
+			return c;
 		}
+		if (e->wheel_ms >= e->now_ms)
+			break;
+		e->wheel_ms++;
 	}
-	collect(e);
-	e->next_scan_ms = e->collect_ms;
-	for (uint64_t ms = e->wheel_ms + 1; e->timers && ms < e->next_scan_ms; ms++) {
+	return NULL;
+}
+
+/* The engine is to be woken when the next time on the wheel comes. */
+void xiw_timer_wake(struct xiw_engine *e)
+{
+	for (uint64_t ms = e->wheel_ms + 1; e->timers && ms < e->next_scan_ms; ms++)
 		if (*slot_of(e, ms))
 			xiw_wake_at(e, ms);
-	}
-	xiw_accept_again(e);
-	xiw_watch_scan(e);
 }

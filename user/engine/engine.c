@@ -9,254 +9,24 @@
 #include <unistd.h>
 
 #include "base/opts.h"
-#include "core/internal.h"
+#include "conn/conn.h"
+#include "conn/listener.h"
+#include "conn/stage.h"
+#include "conn/unstarted.h"
+#include "path/packet.h"
+#include "core/budget.h"
+#include "core/clock.h"
+#include "core/cq.h"
+#include "core/policy.h"
+#include "core/port.h"
+#include "core/region.h"
+#include "core/ring.h"
+#include "engine/fork.h"
+#include "engine/turn.h"
 
 #define XIW_ENGINE_FLAGS (XIW_ENGINE_TRUST_CHECKSUM | XIW_ENGINE_APP_RING)
 
-#define LEAVE_BATCHES 8
-
-void xiw_wake_at(struct xiw_engine *e, uint64_t ms)
-{
-	if (ms < e->next_scan_ms)
-		e->next_scan_ms = ms;
-}
-
-void xiw_dirty(struct xiw_conn *c)
-{
-	if (c->dirty)
-		return;
-	c->dirty = true;
-	c->next_dirty = c->engine->dirty;
-	c->engine->dirty = c;
-}
-
-/* ---- the turn ------------------------------------------------------------------------------------ */
-
-static void dispatch(const struct io_uring_cqe *cqe)
-{
-	void *object = (void *)(uintptr_t)(cqe->user_data & ~XIW_OP_MASK);
-	struct xiw_rxq *q = object;
-
-	switch ((enum xiw_op)(cqe->user_data & XIW_OP_MASK)) {
-	case XIW_OP_NONE:
-		break;
-	case XIW_OP_DOORBELL:
-		xiw_doorbell_failed(object, cqe->res);
-		break;
-	case XIW_OP_ACCEPT:
-		xiw_accept_done(object, cqe->res, cqe->flags);
-		break;
-	case XIW_OP_CONNECT:
-		xiw_connect_done(object, cqe->res);
-		break;
-	case XIW_OP_RECV:
-		xiw_recv_done(object, cqe->res, cqe->flags);
-		xiw_conn_op_done(object);
-		break;
-	case XIW_OP_SEND:
-		xiw_send_done(object, cqe->res);
-		break;
-	case XIW_OP_STARTUP:
-		xiw_startup_done(object, cqe->res);
-		break;
-	case XIW_OP_WATCH:
-		xiw_watch_event(object);
-		break;
-	case XIW_OP_POLL_XSK:
-		q->polled = false;
-		break;
-	case XIW_OP_KICK_XSK:
-		q->kicking = false;
-		/* The kernel sends a bounded number of packets per call. */
-		if (cqe->res == -EAGAIN || cqe->res == -EBUSY || cqe->res == -ENOBUFS)
-			q->xsk.kick = true;
-		break;
-	}
-}
-
-static unsigned int reap(struct xiw_engine *e)
-{
-	struct io_uring_cqe *cqe;
-	unsigned int head, n = 0;
-
-	e->news_read = false;
-	io_uring_for_each_cqe(&e->ring, head, cqe)
-	{
-		dispatch(cqe);
-		n++;
-	}
-	io_uring_cq_advance(&e->ring, n);
-	return n;
-}
-
-/*
- * The kernel's TCP sends at once what it is given or may send, also when it learns of an acknowledgement: by then the
- * engine's ACKs have left, or they would arrive behind newer segments, where a peer drops them with all that they say.
- */
-static void settle_sending(struct xiw_conn *c)
-{
-	if (c->failing)
-		xiw_conn_failed(c);
-	if (c->want_arm) {
-		c->want_arm = false;
-		xiw_try_arm(c, XIW_RUN);
-	}
-	xiw_direct_news(c);
-	if (c->send_count > c->send_sent)
-		xiw_send_pump(c);
-	if (c->eof || c->closing)
-		xiw_conn_maybe_end(c);
-	xiw_account(c);
-}
-
-/*
- * Everything that waited for the end of a batch: what is received first, of all connections, then what is sent; an
- * end that is due as well, as no delivery is under way here that somebody up the stack would go on with.
- */
-static void settle(struct xiw_engine *e)
-{
-	while (e->dirty) {
-		struct xiw_conn *c;
-
-		for (c = e->dirty; c; c = c->next_dirty) {
-			xiw_direct_drained(c);
-			xiw_direct_settle(c);
-		}
-		xiw_acks_out(e);
-		e->settling = e->dirty;
-		e->dirty = NULL;
-		while ((c = e->settling)) {
-			e->settling = c->next_dirty;
-			c->dirty = false;
-			settle_sending(c);
-		}
-	}
-}
-
-/* One batch from a queue. False: it was empty. */
-bool xiw_poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
-{
-	/* No beat: if this lasts, the watchdog moves the stream to where a window can close. */
-	if (xiw_cq_room(e) <= XIW_CQ_RESERVE)
-		return true;
-	__atomic_store_n(&q->shared->beat_ns, xiw_bpf_clock(e), __ATOMIC_RELAXED);
-	if (!xiw_direct_poll(e, q)) {
-		__atomic_store_n(&q->shared->drained_ns, xiw_bpf_clock(e), __ATOMIC_RELEASE);
-		return false;
-	}
-	settle(e);
-	return true;
-}
-
-static bool poll_queues(struct xiw_engine *e)
-{
-	bool busy = false;
-
-	for (struct xiw_port *p = e->ports; p; p = p->next)
-		for (uint32_t i = 0; i < p->nqueues; i++)
-			busy |= xiw_poll_queue(e, &p->queues[i]);
-	return busy;
-}
-
-/*
- * Connections that fall back swap the owner word when their frames have been taken: after what came in the
- * meantime, but not for ever.
- */
-static void leave(struct xiw_engine *e)
-{
-	for (int i = 0; e->leaving && i < LEAVE_BATCHES; i++)
-		if (!poll_queues(e))
-			break;
-	while (e->leaving)
-		xiw_leave(e->leaving);
-}
-
-/* Room for completions, or buffers, may be back. */
-static void resume(struct xiw_engine *e)
-{
-	uint32_t room;
-
-	for (struct xiw_conn *c = e->holders, *next; c; c = next) {
-		next = c->next_holder;
-		xiw_stream_resume(c);
-	}
-	/* As many as there are buffers, first come, first served; all at once would find none again. */
-	for (room = XIW_BUFS - e->bufs_out; e->starved && room; room--)
-		xiw_recv_arm(e->starved);
-	xiw_stage_retry(e);
-}
-
-static void prepare_to_wait(struct xiw_engine *e)
-{
-	for (struct xiw_port *p = e->ports; p; p = p->next)
-		for (uint32_t i = 0; i < p->nqueues; i++)
-			xiw_port_poll(e, &p->queues[i]);
-}
-
-/* What a turn leaves: the ring's news for the kernel, and the queue's account for other processes. */
-static void kick(struct xiw_engine *e)
-{
-	for (struct xiw_port *p = e->ports; p; p = p->next) {
-		for (uint32_t i = 0; i < p->nqueues; i++) {
-			struct xiw_rxq *q = &p->queues[i];
-
-			xiw_port_kick(e, q);
-			/* XDP reads the line for each frame. */
-			if (q->shared->too_long != q->xsk.too_long)
-				q->shared->too_long = q->xsk.too_long;
-			if (q->shared->tx_full != q->xsk.tx_full)
-				q->shared->tx_full = q->xsk.tx_full;
-		}
-	}
-}
-
-static bool turn(struct xiw_engine *e)
-{
-	bool busy;
-
-	xiw_look_at_clock(e);
-	xiw_cq_drain(e);
-	busy = poll_queues(e);
-	busy |= reap(e) > 0;
-	xiw_timers_run(e);
-	resume(e);
-	settle(e);
-	leave(e);
-	settle(e);
-	if (e->short_of_memory)
-		xiw_reclaim(e);
-	xiw_ends(e);
-	kick(e);
-	if (e->retired)
-		xiw_watch_sweep(e);
-	return busy;
-}
-
-static uint32_t completions(const struct xiw_engine *e)
-{
-	return e->cq_tail - __atomic_load_n(&e->cq_head, __ATOMIC_ACQUIRE);
-}
-
-static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
-{
-	uint64_t until = timeout_ms < 0 ? XIW_NEVER : e->now_ms + (uint64_t)timeout_ms;
-	struct __kernel_timespec ts;
-	int err;
-
-	if (e->next_scan_ms < until)
-		until = e->next_scan_ms;
-	/* Octets wait for room in the queue, which another thread may make without a word; or requests, for memory. */
-	if (e->bufs_out || e->starved || e->overflow_n || e->line_n || e->stageless)
-		until = e->now_ms + 1 < until ? e->now_ms + 1 : until;
-	if (until != XIW_NEVER) {
-		uint64_t ms = until > e->now_ms ? until - e->now_ms : 0;
-
-		ts.tv_sec = (long long)(ms / 1000);
-		ts.tv_nsec = (long long)(ms % 1000 * 1000000);
-	}
-	err = xiw_ring_submit_and_wait(e, until == XIW_NEVER ? NULL : &ts);
-	return err == -ETIME || err == -EAGAIN || err == -EBUSY ? 0 : err < 0 ? err : 0;
-}
+/* ---- report --------------------------------------------------------------------------------------- */
 
 void xiw_engine_info(const struct xiw_engine *e, struct xiw_engine_info *info, size_t size)
 {
@@ -273,40 +43,6 @@ void xiw_engine_info(const struct xiw_engine *e, struct xiw_engine_info *info, s
 	for (const struct xiw_conn *c = e->slotless; c; c = c->next_slotless)
 		i.slotless++;
 	xiw_opts_give(info, size, &i, sizeof(i));
-}
-
-/* What the application is to hear once of: a turn's doorbells that could not be rung. */
-static int result(struct xiw_engine *e)
-{
-	int err = e->doorbell_error;
-
-	e->doorbell_error = 0;
-	return err ? err : (int)completions(e);
-}
-
-int xiw_engine_run(struct xiw_engine *e, int timeout_ms)
-{
-	int err = xiw_ring_run(e);
-	bool busy;
-
-	if (err)
-		return err;
-	busy = turn(e);
-	if (e->lost_event)
-		return -ENOMEM;
-	if (busy || completions(e) || !timeout_ms) {
-		/* One system call for everything queued in this turn, and for the kernel's deferred work. */
-		if (io_uring_sq_ready(&e->ring) || e->line_n || !busy ||
-		    *e->ring.sq.kflags & IORING_SQ_TASKRUN)
-			err = xiw_ring_submit_and_get(e);
-		return err < 0 && err != -EBUSY && err != -EAGAIN ? err : result(e);
-	}
-	prepare_to_wait(e);
-	err = enter_and_wait(e, timeout_ms);
-	if (err)
-		return err;
-	turn(e);
-	return result(e);
 }
 
 /* ---- creation ------------------------------------------------------------------------------------ */
@@ -416,7 +152,7 @@ fail:
  */
 static void forget_requests(struct xiw_engine *e)
 {
-	reap(e);
+	xiw_turn_reap(e);
 	for (struct xiw_listener *l = e->listeners; l; l = l->next)
 		l->armed = false;
 	e->accepts = 0;

@@ -5,10 +5,10 @@
  * what is the engine's, and has none. The memory that the engine shares with the kernel is not given to it at all
  * (MADV_DONTFORK): mappings hold on to sockets and rings as descriptors do.
  */
+#include "engine/fork.h"
+
 #include <pthread.h>
 #include <unistd.h>
-
-#include "core/internal.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

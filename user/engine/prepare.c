@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/engine.h"
 
 static bool wildcard(const struct sockaddr *addr)
 {

@@ -3,29 +3,24 @@
  * The direct path: frames from AF_XDP through the fast-path TCP receiver to placement, then one commit
  * and at most a few acknowledgements per batch and connection.
  */
+#include "path/direct.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/agenda.h"
+#include "path/commit.h"
+#include "path/fpdu.h"
+#include "path/handback.h"
+#include "path/inject.h"
+#include "path/ooo.h"
+#include "path/packet.h"
+#include "path/progress.h"
 #include "tcp/csum.h"
 
 #define PAWS_SLACK (1u << 12) /* ticks of the peer's timestamp clock */
 #define PAWS_AGE (1u << 24)
 #define CRC_TRIES 8 /* bad CRCs at one place before it is no accident: MPA error 2 */
-
-/* Sanity of what XDP wrote: it is ours, but it is also an index and offsets. */
-static const struct xiw_meta *meta_of(const struct xiw_packet *p)
-{
-	const struct xiw_meta *meta = (const void *)(p->frag[0].base - sizeof(*meta));
-
-	if (meta->version != XIW_ABI_VERSION || meta->flow >= XIW_MAX_FLOWS ||
-	    meta->l3_off < XIW_ETH_LEN || meta->l3_off > sizeof(((struct xiw_conn *)0)->l2) ||
-	    meta->l4_off < meta->l3_off + XIW_IP4_MIN ||
-	    meta->payload_off < meta->l4_off + XIW_TCP_MIN || meta->payload_off > p->frag[0].len ||
-	    (uint32_t)meta->payload_off + meta->payload_len > p->len)
-		return NULL;
-	return meta;
-}
 
 /*
  * The socket has been read up to the start of the stretch: the fast-path receiver takes over. False if that
@@ -151,43 +146,6 @@ static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta
 	return true;
 }
 
-/*
- * Has the sender left the sum to hardware, which a virtual wire has not? Then the field holds the pseudo header's, and
- * the segment has never been outside of this host's memory.
- */
-static bool checksum_unfinished(const struct xiw_csum *pseudo, const uint8_t *tcp)
-{
-	uint16_t field, sum = xiw_csum_fold(pseudo->sum);
-
-	memcpy(&field, tcp + XIW_TCP_OFF_CSUM, sizeof(field));
-	return field == sum;
-}
-
-static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
-			  const struct xiw_meta *meta)
-{
-	uint32_t len = (uint32_t)meta->payload_off - meta->l4_off + meta->payload_len, run;
-	const uint8_t *ip = p->frag[0].base + meta->l3_off;
-	struct xiw_csum sum = {};
-
-	if (c->ip_version == 4)
-		xiw_csum_pseudo4(&sum, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, len);
-	else
-		xiw_csum_pseudo6(&sum, ip + XIW_IP6_OFF_SRC, ip + XIW_IP6_OFF_DST, len);
-	if (c->port->virtual_wire && checksum_unfinished(&sum, p->frag[0].base + meta->l4_off))
-		return true;
-	for (unsigned int i = 0; i < p->frags && len; i++) {
-		uint32_t off = i ? 0 : meta->l4_off;
-
-		run = (uint32_t)p->frag[i].len - off;
-		if (run > len)
-			run = len;
-		xiw_csum_add(&sum, p->frag[i].base + off, run);
-		len -= run;
-	}
-	return xiw_csum_good(&sum);
-}
-
 /* A wrong CRC: the segment is as good as lost, and TCP sends it again (RFC 5044 section 8). */
 static void bad_crc(struct xiw_conn *c)
 {
@@ -262,46 +220,6 @@ static void take(struct xiw_conn *c, const struct xiw_segment *s, const struct x
 		xiw_conn_stream_error(c, XIW_MPA_ERR_MARKER, 0);
 	else if (w.status == XIW_MPA_MORE && !c->rx_dead)
 		xiw_fall_back(c, w.need > c->tcp.mss ? XIW_WHY_TOO_LARGE : XIW_WHY_MISALIGNED, s);
-}
-
-/*
- * Half of the frames may be kept; the other half always goes round, so that what fills a gap finds one. Who has
- * as many as are left gets no more: alone a connection gets half of them, with n others each about one part in
- * n + 2, and there are always some for the next.
- */
-static struct xiw_kept *keep_packet(struct xiw_conn *c, const struct xiw_segment *s)
-{
-	struct xiw_engine *e = c->engine;
-	uint32_t left = e->opts.frames / 2 - e->kept_frames;
-	struct xiw_kept *k = e->kept_free;
-
-	if (!k || s->packet->frags > left || c->kept_frames >= left)
-		return NULL;
-	e->kept_free = k->next_free;
-	k->conn = c;
-	k->frames = s->packet->frags;
-	e->kept_frames += k->frames;
-	c->kept_frames += k->frames;
-	k->packet = *s->packet;
-	k->meta = *s->meta;
-	k->rxq = c->rxq;
-	return k;
-}
-
-/* Counted no longer: it is about to be taken, or kept anew. */
-static void uncount(struct xiw_kept *k)
-{
-	k->conn->engine->kept_frames -= k->frames;
-	k->conn->kept_frames -= k->frames;
-	k->frames = 0;
-}
-
-void xiw_kept_free(struct xiw_engine *e, struct xiw_kept *k)
-{
-	uncount(k);
-	xiw_xsk_release(&k->rxq->xsk, k->packet.addr, k->packet.frags);
-	k->next_free = e->kept_free;
-	e->kept_free = k;
 }
 
 /* What was kept may be in order now. */
@@ -384,7 +302,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		break;
 	case XIW_TCP_KEEP:
 		note_link(c, s);
-		k = keep_packet(c, s);
+		k = xiw_keep(c, s);
 		if (k && !xiw_early_place(c, k)) {
 			/* Not acknowledged selectively either, so that it is sent again. */
 			k->packet.frags = 0;
@@ -414,38 +332,6 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 	if (c->direct && xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, false))
 		xiw_direct_settle(c);
 	return kept;
-}
-
-/*
- * What the kernel's IP would have looked at: a link-layer group address (RFC 1122 section 4.2.3.10), a VLAN, which
- * is another link, and IPv4's checksum (section 3.2.1.2).
- */
-static bool link_good(const struct xiw_packet *p, const struct xiw_meta *meta)
-{
-	const uint8_t *frame = p->frag[0].base, *ip = frame + meta->l3_off;
-
-	if (frame[XIW_ETH_OFF_DST] & 1)
-		return false;
-	for (uint32_t tag = XIW_ETH_LEN; tag < meta->l3_off; tag += XIW_VLAN_LEN)
-		if (xiw_get_be16(frame + tag) & XIW_VLAN_ID)
-			return false;
-	return ip[0] >> 4 != 4 || xiw_csum_fold(xiw_csum_partial(ip, xiw_ip4_hlen(ip))) == 0xffff;
-}
-
-/* Headers and checksum. XIW_WHY_NONE, or why TCP does not look at the segment. */
-static enum xiw_reason read_segment(struct xiw_conn *c, const struct xiw_packet *p,
-				    const struct xiw_meta *meta, struct xiw_tcp_seg *seg)
-{
-	const uint8_t *ip = p->frag[0].base + meta->l3_off;
-	int hlen = xiw_tcp_parse(p->frag[0].base + meta->l4_off, p->frag[0].len - meta->l4_off,
-				 (size_t)meta->payload_off - meta->l4_off + meta->payload_len, seg);
-
-	if (hlen != meta->payload_off - meta->l4_off)
-		return XIW_WHY_REFUSED;
-	if (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta))
-		return XIW_WHY_CHECKSUM;
-	seg->ecn = c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
-	return XIW_WHY_NONE;
 }
 
 /* The socket may think better of its headers, and of its checksum if hardware has looked at that: next time. */
@@ -478,7 +364,7 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 	if (seg->seq == c->committed && xiw_waits_too_long(c, s))
 		return false;
 	/* Nobody was offered more than this. */
-	k = xiw_flow_within_window(c->flow, seg->seq) ? keep_packet(c, s) : NULL;
+	k = xiw_flow_within_window(c->flow, seg->seq) ? xiw_keep(c, s) : NULL;
 	if (!k) {
 		xiw_segment_dropped(c);
 		return false;
@@ -492,7 +378,7 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 /* Returns true if the packet's frames are kept. */
 static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 {
-	const struct xiw_meta *meta = meta_of(p);
+	const struct xiw_meta *meta = xiw_packet_meta(p);
 	struct xiw_conn *c = meta ? q->port->by_flow[meta->flow] : NULL;
 	struct xiw_segment s = { p, meta };
 	struct xiw_tcp_seg seg = {};
@@ -501,12 +387,12 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 	if (!c)
 		return false;
 	/* In error nothing more is placed or delivered; TCP sends it again, to the socket. */
-	if (!link_good(p, meta) || (c->rx_dead && !c->leaving)) {
+	if (!xiw_packet_link_good(p, meta) || (c->rx_dead && !c->leaving)) {
 		xiw_segment_dropped(c);
 		xiw_looked(c);
 		return false;
 	}
-	why = read_segment(c, p, meta, &seg);
+	why = xiw_packet_read(c, p, meta, &seg);
 	if (!current(c, q, meta)) {
 		xiw_looked(c);
 		if (why)
@@ -556,12 +442,12 @@ void xiw_direct_drained(struct xiw_conn *c)
 		struct xiw_segment s = { &k->packet, &k->meta };
 		struct xiw_tcp_seg seg = {};
 
-		read_segment(c, s.packet, s.meta, &seg);
+		xiw_packet_read(c, s.packet, s.meta, &seg);
 		if (c->draining && !enter(c, s.packet, s.meta, &seg))
 			return;
 		c->early = k->next_free;
 		c->rxq = k->rxq;
-		uncount(k);
+		xiw_kept_uncount(k);
 		/* If it is kept again, out of order, the frames have moved to another node. */
 		if (segment(c, &s, &seg))
 			k->packet.frags = 0;

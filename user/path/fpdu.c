@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "path/fpdu.h"
+
 #include <errno.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "core/agenda.h"
+#include "core/cq.h"
 
 /* What ended the stream, with the header that did it (RFC 5041 section 7.2 reports it to the ULP). */
-static void quote(struct xiw_conn *c, const struct xiw_fpdu *f, const uint8_t *header, uint32_t len)
+void xiw_conn_quote(struct xiw_conn *c, const struct xiw_header *h)
 {
-	c->error_segment_len = f->ulpdu_len;
-	memcpy(c->error_header, header, len);
-	c->error_header_len = len;
+	c->error_segment_len = h->segment_len;
+	memcpy(c->error_header, h->octets, h->len);
+	c->error_header_len = h->len;
 }
 
 static int refuse(struct xiw_conn *c, const struct xiw_fpdu *f, const uint8_t *header, uint32_t len,
 		  enum xiw_ddp_error err)
 {
-	quote(c, f, header, len);
+	const struct xiw_header h = { header, len, f->ulpdu_len };
+
+	xiw_conn_quote(c, &h);
 	xiw_conn_stream_error(c, 0, err);
 	return -EPROTO;
 }
@@ -70,7 +75,7 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 
 	if (c->crc && !xiw_mpa_verify(f, v, n))
 		return -EBADMSG;
-	if (c->rtr_wait)
+	if (c->gate)
 		return 0; /* the first FPDU may take an MSN without a buffer */
 	raw = header(f, v, n, got, copy);
 	if (!raw || xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len) ||
@@ -99,20 +104,16 @@ void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m)
 	};
 
 	memcpy(done.rsvdulp, m->rsvdulp, sizeof(done.rsvdulp));
-	xiw_complete_app(c->engine, &done);
+	xiw_complete(c->engine, &done);
 }
 
-/* A ULP that has something against the message quotes the last segment's header. */
-static void deliver(struct xiw_conn *c, const struct xiw_fpdu *f, const uint8_t *raw, uint32_t len,
-		    const struct xiw_ddp_msg *m)
+static void deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, const struct xiw_header *last)
 {
 	c->messages++;
-	if (!c->ulp) {
+	if (c->ulp)
+		c->ulp->message(c, m, last);
+	else
 		xiw_deliver(c, m);
-		return;
-	}
-	quote(c, f, raw, len);
-	c->ulp->message(c, m);
 }
 
 /* With the first one a Responder may send (RFC 5044 section 7.1.2 rule 4), what is queued first. */
@@ -146,9 +147,8 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		return refuse(c, f, raw, got, XIW_DDP_LOCAL_CATASTROPHIC);
 	}
 	payload = f->ulpdu_len - h.len;
-	if (c->rtr_wait) {
-		int took = c->crc && !xiw_mpa_verify(f, v, n) ? -EBADMSG
-							      : xiw_rtr_take(c, &h, payload);
+	if (c->gate) {
+		int took = c->crc && !xiw_mpa_verify(f, v, n) ? -EBADMSG : c->gate(c, &h, payload);
 
 		if (took > 0)
 			accepted(c);
@@ -164,8 +164,7 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 	if (!place(c, f, v, n, h.len, &p, how))
 		return -EBADMSG;
 	if (refused) {
-		quote(c, f, raw, h.len);
-		c->ulp->refuse(c, refused);
+		c->ulp->refuse(c, refused, &(struct xiw_header){ raw, h.len, f->ulpdu_len });
 		return -EPROTO;
 	}
 	if (!err)
@@ -181,6 +180,6 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		c->placed_kernel += payload;
 	if (!m.complete)
 		return 0;
-	deliver(c, f, raw, h.len, &m);
+	deliver(c, &m, &(struct xiw_header){ raw, h.len, f->ulpdu_len });
 	return c->rx_dead ? -EPROTO : 0;
 }

@@ -3,101 +3,14 @@
  * Between the paths: giving the stream back to the kernel's socket with the segments in hand, telling the
  * socket of acknowledgements it did not see, and arming the direct path again.
  */
+#include "path/handback.h"
+
 #include <string.h>
 
-#include "core/internal.h"
-
-/* The pieces of [off, off + len) of a packet's payload. The range has been checked against the packet. */
-unsigned int xiw_payload(const struct xiw_packet *p, const struct xiw_meta *meta, uint32_t off,
-			 uint32_t len, struct xiw_vec v[XIW_XSK_FRAGS_MAX])
-{
-	size_t skip = (size_t)meta->payload_off + off;
-	unsigned int n = 0;
-
-	for (unsigned int i = 0; i < p->frags && len; i++) {
-		size_t run = p->frag[i].len;
-
-		if (skip >= run) {
-			skip -= run;
-			continue;
-		}
-		run -= skip;
-		if (run > len)
-			run = len;
-		v[n++] = (struct xiw_vec){ p->frag[i].base + skip, run };
-		len -= (uint32_t)run;
-		skip = 0;
-	}
-	return n;
-}
-
-uint32_t xiw_segment_seq(const struct xiw_packet *p, const struct xiw_meta *meta)
-{
-	return xiw_get_be32(p->frag[0].base + meta->l4_off + XIW_TCP_OFF_SEQ);
-}
-
-static uint32_t segment_end(const struct xiw_packet *p, const struct xiw_meta *meta)
-{
-	const uint8_t *tcp = p->frag[0].base + meta->l4_off;
-
-	return xiw_segment_seq(p, meta) + meta->payload_len +
-	       !!(tcp[XIW_TCP_OFF_FLAGS] & XIW_TCP_FIN);
-}
-
-/*
- * kernel_high covers what is about to be injected, even if the socket will not get it: too high only waits. But not
- * what the socket would not keep: anybody can send it, and no stretch would begin for up to 2^31 octets.
- */
-static void raise_high(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta)
-{
-	if (xiw_flow_within_window(c->flow, xiw_segment_seq(p, meta)))
-		xiw_flow_raise(&c->flow->kernel_high, segment_end(p, meta));
-}
-
-/*
- * CE or CWR of a segment that the fast-path receiver never saw: the socket will see it, but what xiw_egress says
- * counts.
- */
-static void note_ecn(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta)
-{
-	const uint8_t *ip = p->frag[0].base + meta->l3_off, *tcp = p->frag[0].base + meta->l4_off;
-
-	if (!c->sock.ecn ||
-	    !xiw_flow_acceptable(c->flow, xiw_segment_seq(p, meta), segment_end(p, meta)))
-		return;
-	if ((c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip)) == XIW_ECN_CE)
-		xiw_flow_note_ece(c->flow, true);
-	else if (tcp[XIW_TCP_OFF_FLAGS] & XIW_TCP_CWR)
-		xiw_flow_note_ece(c->flow, false);
-}
-
-/* Gives `len` octets of a received segment to the socket; what the socket has of them already, it trims. */
-static void inject_segment(struct xiw_conn *c, const struct xiw_packet *p,
-			   const struct xiw_meta *meta, uint32_t len, uint32_t skew)
-{
-	struct xiw_vec v[XIW_XSK_FRAGS_MAX];
-	struct xiw_inject what = {
-		.ip = p->frag[0].base + meta->l3_off,
-		.l4_off = (uint32_t)meta->l4_off - meta->l3_off,
-		.seq = xiw_segment_seq(p, meta) - skew,
-		.tsval = c->sock.timestamps ? &c->injected_tsval : NULL,
-		.ifindex = c->port->ifindex,
-		.payload = v,
-		.pieces = xiw_payload(p, meta, 0, len, v),
-		.cut = len < meta->payload_len,
-	};
-
-	xiw_inject(&c->engine->injector, &what);
-	c->injections++;
-	xiw_dirty(c);
-}
-
-static void inject_whole(struct xiw_conn *c, const struct xiw_packet *p,
-			 const struct xiw_meta *meta, uint32_t skew)
-{
-	raise_high(c, p, meta);
-	inject_segment(c, p, meta, meta->payload_len, skew);
-}
+#include "core/agenda.h"
+#include "core/queue.h"
+#include "path/inject.h"
+#include "path/packet.h"
 
 /* Everything the engine holds: frames that waited for the socket, or were out of order. */
 static void inject_kept(struct xiw_conn *c, bool ours_to_give, uint32_t skew)
@@ -109,8 +22,8 @@ static void inject_kept(struct xiw_conn *c, bool ours_to_give, uint32_t skew)
 
 		c->early = k->next_free;
 		if (ours_to_give) {
-			note_ecn(c, &k->packet, &k->meta);
-			inject_whole(c, &k->packet, &k->meta, skew);
+			xiw_inject_note_ecn(c, &k->packet, &k->meta);
+			xiw_inject_whole(c, &k->packet, &k->meta, skew);
 		}
 		xiw_kept_free(c->engine, k);
 	}
@@ -121,7 +34,7 @@ static void inject_kept(struct xiw_conn *c, bool ours_to_give, uint32_t skew)
 
 		next = node->next;
 		if (ours_to_give)
-			inject_whole(c, &k->packet, &k->meta, skew);
+			xiw_inject_whole(c, &k->packet, &k->meta, skew);
 		xiw_kept_free(c->engine, k);
 	}
 }
@@ -169,15 +82,8 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason why, const struct xiw_seg
 	/* The socket acknowledges what it is given now, at once: not in front of the engine's own ACKs. */
 	xiw_acks_out(c->engine);
 	if (in_hand)
-		inject_whole(c, in_hand->packet, in_hand->meta, skew);
+		xiw_inject_whole(c, in_hand->packet, in_hand->meta, skew);
 	inject_kept(c, true, skew);
-}
-
-/* A frame that came between the decision to fall back and the swap. */
-void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s)
-{
-	note_ecn(c, s->packet, s->meta);
-	inject_whole(c, s->packet, s->meta, c->committed - xiw_flow_kernel_nxt(c->flow));
 }
 
 /* The swap. If it fails, XDP's watchdog was faster, at the same place and so with the same skew. */
@@ -226,148 +132,13 @@ void xiw_stale_segment(struct xiw_conn *c, const struct xiw_packet *p, const str
 
 	if (xiw_owner_path(owner) != XIW_PATH_KERNEL && xiw_owner_path(owner) != XIW_PATH_ARMED)
 		goto drop;
-	raise_high(c, p, meta);
+	xiw_inject_raise_high(c, p, meta);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (xiw_flow_owner(c->flow) != owner)
 		goto drop;
-	note_ecn(c, p, meta);
-	inject_segment(c, p, meta, meta->payload_len, xiw_owner_value(owner));
+	xiw_inject_note_ecn(c, p, meta);
+	xiw_inject_segment(c, p, meta, meta->payload_len, xiw_owner_value(owner));
 	return;
 drop:
 	xiw_segment_dropped(c);
-}
-
-/*
- * A segment from before the stretch that is draining: the socket's, under the skew it began with, but no
- * octet from the start of the stretch on, even if the peer has cut its segments differently this time.
- */
-void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s)
-{
-	uint32_t len = c->committed - xiw_segment_seq(s->packet, s->meta);
-
-	if (len > s->meta->payload_len)
-		len = s->meta->payload_len;
-	inject_segment(c, s->packet, s->meta, len, c->committed - xiw_flow_kernel_nxt(c->flow));
-}
-
-static uint32_t put_sack(uint8_t *out, const struct xiw_tcp_sack *sack, unsigned int n)
-{
-	out[0] = out[1] = XIW_TCPOPT_NOP;
-	out[2] = XIW_TCPOPT_SACK;
-	out[3] = (uint8_t)(2 + n * XIW_TCPOPT_SACK_BLOCK);
-	for (unsigned int i = 0; i < n; i++) {
-		xiw_put_be32(out + 4 + i * 8, sack[i].start);
-		xiw_put_be32(out + 8 + i * 8, sack[i].end);
-	}
-	return 4 + n * XIW_TCPOPT_SACK_BLOCK;
-}
-
-static uint32_t news_header(const struct xiw_conn *c, uint8_t *tcp)
-{
-	const struct xiw_tcp_news *news = &c->tcp.news;
-	unsigned int nsack = news->nsack;
-	uint32_t len = XIW_TCP_MIN;
-
-	memset(tcp, 0, XIW_TCP_MIN);
-	xiw_put_be16(tcp + XIW_TCP_OFF_SPORT, c->tcp.dport);
-	xiw_put_be16(tcp + XIW_TCP_OFF_DPORT, c->tcp.sport);
-	xiw_put_be32(tcp + XIW_TCP_OFF_ACK, news->ack);
-	xiw_put_be16(tcp + XIW_TCP_OFF_WND, news->wnd);
-	tcp[XIW_TCP_OFF_FLAGS] = XIW_TCP_ACK;
-	if (c->tcp.inject_needed & XIW_TCP_NEWS_ECE)
-		tcp[XIW_TCP_OFF_FLAGS] |= XIW_TCP_ECE;
-	if (news->has_ts) {
-		tcp[len] = tcp[len + 1] = XIW_TCPOPT_NOP;
-		tcp[len + 2] = XIW_TCPOPT_TS;
-		tcp[len + 3] = XIW_TCPOPT_TS_LEN;
-		xiw_put_be32(tcp + len + 4, news->tsval);
-		xiw_put_be32(tcp + len + 8, news->tsecr);
-		len += XIW_TCPOPT_TS_ALIGNED;
-		if (nsack > 3)
-			nsack = 3; /* 40 octets of options: 12 + 4 + 3 * 8 */
-	}
-	if (nsack)
-		len += put_sack(tcp + len, news->sack, nsack);
-	tcp[XIW_TCP_OFF_DOFF] = (uint8_t)(len / 4 << 4);
-	return len;
-}
-
-/* The peer's IP header, of a packet that is made here. Returns its length. */
-static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
-{
-	if (c->ip_version == 4) {
-		ip[XIW_IP4_OFF_VER_IHL] = 0x45;
-		ip[XIW_IP4_OFF_TTL] = 64;
-		ip[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
-		memcpy(ip + XIW_IP4_OFF_SRC, c->remote_ip, 4);
-		memcpy(ip + XIW_IP4_OFF_DST, c->local_ip, 4);
-		return XIW_IP4_MIN;
-	}
-	ip[0] = 0x60;
-	ip[XIW_IP6_OFF_HOPS] = 64;
-	memcpy(ip + XIW_IP6_OFF_SRC, c->remote_ip, 16);
-	memcpy(ip + XIW_IP6_OFF_DST, c->local_ip, 16);
-	return XIW_IP6_LEN;
-}
-
-/*
- * One header-only segment with what the peer said of our own data on segments that the socket never saw.
- * Its seq is K + 1, just beyond the socket's rcv_nxt, as xiw_control() in XDP has it, and for the same reason.
- */
-void xiw_inject_news(struct xiw_conn *c)
-{
-	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX] = {};
-	struct xiw_inject what = {
-		.ip = ip,
-		.l4_off = peer_header(c, ip),
-		.seq = xiw_flow_kernel_nxt(c->flow) + 1,
-		.tsval = c->sock.timestamps ? &c->injected_tsval : NULL,
-		.ifindex = c->port->ifindex,
-	};
-
-	news_header(c, ip + what.l4_off);
-	xiw_inject(&c->engine->injector, &what);
-	c->injections++;
-	xiw_tcp_rx_injected(&c->tcp);
-}
-
-/*
- * A segment that changes nothing, to see whether it arrives: without ACK it is dropped before anything of it counts
- * (RFC 9293 section 3.10.7.4). One that acknowledges what the socket knows already may be answered, and while that is
- * limited (RFC 5961 section 7) the peer's own questions would not be.
- */
-void xiw_inject_probe(struct xiw_conn *c)
-{
-	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX] = {}, *tcp;
-	const struct xiw_flow_key *key = &c->flow->key;
-	struct xiw_inject what = {
-		.ip = ip,
-		.l4_off = peer_header(c, ip),
-		.seq = c->stream_nxt - xiw_owner_value(xiw_flow_owner(c->flow)) + 1,
-		.ifindex = c->port->ifindex,
-	};
-
-	tcp = ip + what.l4_off;
-	memcpy(tcp + XIW_TCP_OFF_SPORT, &key->remote_port, 2);
-	memcpy(tcp + XIW_TCP_OFF_DPORT, &key->local_port, 2);
-	tcp[XIW_TCP_OFF_DOFF] = XIW_TCP_MIN / 4 << 4;
-	xiw_inject(&c->engine->injector, &what);
-	c->injections++;
-}
-
-/*
- * KERNEL -> ARMED, unless the connection is better off as it is. While octets wait for room, frames would wait behind
- * them, not acknowledged by anybody; the socket acknowledges, and closes its window.
- */
-void xiw_try_arm(struct xiw_conn *c, uint32_t run)
-{
-	if (!c->flow || c->rx_dead || c->eof || c->direct || c->state != XIW_OPEN || c->held_n ||
-	    c->starved_at || !xiw_conn_may_arm(c))
-		return;
-	if (xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_KERNEL || !xiw_progress_may_arm(c))
-		return;
-	if (xiw_flow_arm(c->flow, run)) {
-		c->armed++;
-		xiw_dirty(c);
-	}
 }

@@ -3,9 +3,12 @@
  * Placement before its turn (RFC 5044 section 6): a segment that came out of order may hold whole FPDUs, but
  * where the first one starts only a marker inside the segment can prove. Without markers its frame waits.
  */
+#include "path/ooo.h"
+
 #include <errno.h>
 
-#include "core/internal.h"
+#include "path/fpdu.h"
+#include "path/packet.h"
 
 /*
  * The raw offset, in `len` octets at wire `seq`, of the first FPDU whose start a marker proves; `len` if

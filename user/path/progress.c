@@ -6,9 +6,15 @@
  * connection is barred from the direct path. Frames that are lost before the engine sees them are xiw_ingress's to
  * notice, by xiw_stuck(); what is left to do here is to learn of it.
  */
+#include "path/progress.h"
+
 #include <stdio.h>
 
-#include "core/internal.h"
+#include "core/agenda.h"
+#include "core/timer.h"
+#include "path/handback.h"
+#include "path/inject.h"
+#include "path/packet.h"
 
 /* A repetition after so long shows that the stream stands still: less than any retransmission time-out. */
 #define AGAIN_MS 120

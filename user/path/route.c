@@ -7,13 +7,15 @@
  * interface, and the direct path is given up for good. A connection whose numbers differ needs the programs. What
  * goes around them is lost; if that lasts, the connection ends with a reset, so that both ends know.
  */
+#include "path/route.h"
+
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "core/internal.h"
+#include "path/progress.h"
 
 #define ASTRAY_MS 3000
 #define ASTRAY_SEGS 2
@@ -59,15 +61,6 @@ void xiw_paths_begin(struct xiw_conn *c)
 		.left = get(&f->egress_segs),
 	};
 	c->paths.sent_known = ask_socket(c, &c->paths.sent);
-}
-
-/* Is the connection to be armed? XDP asks the same again, at the segment that would begin a stretch. */
-bool xiw_conn_may_arm(struct xiw_conn *c)
-{
-	if (get(&c->flow->elsewhere_segs))
-		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
-	xiw_progress_say(c);
-	return !xiw_conn_barred(c);
 }
 
 /* For so long now, the peer's segments have come by another interface, and none by ours. */

@@ -2,11 +2,19 @@
 /*
  * The kernel path: octets that io_uring's multishot receive delivers in provided buffers.
  */
+#include "path/stream.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/internal.h"
+#include "conn/reclaim.h"
+#include "core/agenda.h"
+#include "core/budget.h"
+#include "core/ring.h"
+#include "path/fpdu.h"
+#include "path/handback.h"
+#include "path/watch.h"
 
 /* ---- who waits for what --------------------------------------------------------------------------- */
 
@@ -59,7 +67,6 @@ static void leave_holders(struct xiw_conn *c)
 
 void xiw_stream_forget(struct xiw_conn *c)
 {
-	xiw_stage_forget(c);
 	feed_again(c);
 	leave_holders(c);
 }

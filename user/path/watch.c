@@ -9,6 +9,8 @@
  *
  * The kernel tells of most changes by rtnetlink; what it does not tell of is found by looking.
  */
+#include "path/watch.h"
+
 #include <errno.h>
 #include <ifaddrs.h>
 #include <linux/rtnetlink.h>
@@ -17,45 +19,16 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "core/internal.h"
+#include "core/agenda.h"
+#include "core/news.h"
+#include "core/port.h"
+#include "core/ring.h"
 #include "netif/pins.h"
 #include "netif/query.h"
+#include "path/route.h"
 
-#define LOOK_MS 1000
 #define ADDRESS_MS                                                                                 \
 	1000 /* so long an address may be gone, as DHCP and people with scripts take it off and put it on */
-#define NEWS_ROOM (1 << 20) /* for a process that stands still while much happens elsewhere */
-
-static void poll_news(struct xiw_engine *e)
-{
-	if (e->watch_fd < 0 || e->watching)
-		return;
-	io_uring_prep_poll_add(xiw_sqe(e, e, XIW_OP_WATCH), e->watch_fd, POLLIN);
-	e->watching = true;
-}
-
-/* A port has been opened. Without the socket (no file descriptor left) looking has to do. */
-void xiw_watch_begin(struct xiw_engine *e)
-{
-	struct sockaddr_nl groups = {
-		.nl_family = AF_NETLINK,
-		.nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
-	};
-	int size = NEWS_ROOM;
-
-	e->watch_ms = e->now_ms + LOOK_MS;
-	xiw_wake_at(e, e->watch_ms);
-	if (e->watch_fd >= 0)
-		return;
-	e->watch_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
-	if (e->watch_fd >= 0 && bind(e->watch_fd, (struct sockaddr *)&groups, sizeof(groups))) {
-		close(e->watch_fd);
-		e->watch_fd = -1;
-	}
-	if (e->watch_fd >= 0)
-		setsockopt(e->watch_fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
-	poll_news(e);
-}
 
 static bool in_use(const struct xiw_engine *e, const struct xiw_port *p)
 {
@@ -94,7 +67,7 @@ void xiw_watch_sweep(struct xiw_engine *e)
 	for (struct xiw_port **at = &e->retired; *at;) {
 		struct xiw_port *p = *at;
 
-		if (!let_go(p)) {
+		if (!let_go(p) || in_use(e, p)) {
 			at = &p->next;
 			continue;
 		}
@@ -126,31 +99,9 @@ static void programs_gone(struct xiw_engine *e, struct xiw_port *p, const char *
 		snprintf(c->no_direct, sizeof(c->no_direct), "%s was taken off %s (xiwarp load %s)",
 			 program, p->ifname, p->ifname);
 		if (!release(c))
-			xiw_conn_end(c, EUNATCH);
+			xiw_conn_ask_end(c, EUNATCH, true);
 	}
 	retire(e, p);
-}
-
-static void look_at_mtu(struct xiw_port *p)
-{
-	uint32_t mtu;
-
-	/* Larger frames than its sockets were made for never arrive there. */
-	if (p->mtu <= 1500 && !xiw_if_mtu(p->ifname, &mtu) && mtu > 1500)
-		p->outgrown = true;
-}
-
-/*
- * May another connection use the port? Those that it has go on: what they agreed on with their peers at the
- * start still fits. When the last has ended the port is opened anew.
- */
-bool xiw_port_usable(struct xiw_port *p, char *why, size_t why_len)
-{
-	look_at_mtu(p);
-	if (p->outgrown)
-		snprintf(why, why_len,
-			 "the MTU of %s has grown beyond 1500 while connections use it", p->ifname);
-	return !p->outgrown;
 }
 
 /* Where the connections' packets go; and those that cannot go on end. */
@@ -159,7 +110,7 @@ static void look_at_paths(struct xiw_engine *e)
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
 		next = c->next;
 		if (c->flow && !xiw_paths_look(c))
-			xiw_conn_end(c, EUNATCH);
+			xiw_conn_ask_end(c, EUNATCH, true);
 	}
 }
 
@@ -179,7 +130,7 @@ static void look_at_addresses(struct xiw_engine *e)
 			continue;
 		snprintf(c->no_direct, sizeof(c->no_direct), "its local address is gone");
 		if (!release(c))
-			xiw_conn_end(c, EUNATCH);
+			xiw_conn_ask_end(c, EUNATCH, true);
 	}
 	freeifaddrs(all);
 }
@@ -189,7 +140,7 @@ static void look(struct xiw_engine *e)
 	e->look_now = false;
 	for (struct xiw_port *p = e->ports, *next; p; p = next) {
 		next = p->next;
-		look_at_mtu(p);
+		xiw_port_look_at_mtu(p);
 		xiw_port_refresh(p);
 		if (!xiw_query_xdp((int)p->ifindex, p->xdp_id))
 			programs_gone(e, p, "xiw_ingress");
@@ -200,7 +151,7 @@ static void look(struct xiw_engine *e)
 	}
 	look_at_addresses(e);
 	look_at_paths(e);
-	e->watch_ms = e->ports ? e->now_ms + LOOK_MS : XIW_NEVER;
+	e->watch_ms = e->ports ? e->now_ms + XIW_LOOK_MS : XIW_NEVER;
 	if (e->ports && e->addresses_ms && e->addresses_ms < e->watch_ms)
 		e->watch_ms = e->addresses_ms;
 }
@@ -290,14 +241,7 @@ void xiw_watch_event(struct xiw_engine *e)
 	xiw_watch_read(e);
 	if (e->look_now)
 		look(e);
-	poll_news(e);
-}
-
-/* Something is wrong: look in this turn. */
-void xiw_watch_soon(struct xiw_engine *e)
-{
-	e->watch_ms = e->now_ms;
-	xiw_wake_at(e, e->watch_ms);
+	xiw_news_poll(e);
 }
 
 void xiw_watch_scan(struct xiw_engine *e)

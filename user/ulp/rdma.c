@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The public objects: a stream's state machine between an engine's connection and the application. */
 #include <errno.h>
 #include <stdlib.h>
@@ -7,7 +7,12 @@
 #include <xiwarp/rdmap.h>
 
 #include "base/opts.h"
-#include "core/internal.h"
+#include "conn/conn.h"
+#include "conn/limits.h"
+#include "conn/send.h"
+#include "core/agenda.h"
+#include "core/cq.h"
+#include "path/fpdu.h"
 #include "rdmap/error.h"
 #include "rdmap/stream.h"
 
@@ -52,13 +57,8 @@ static void report_completed(struct xiw_rdma *r)
 		};
 
 		if (!o.internal)
-			xiw_complete_app(r->conn->engine, &done);
+			xiw_complete(r->conn->engine, &done);
 	}
-}
-
-static void pass_on(struct xiw_conn *c, const struct xiw_completion *done)
-{
-	xiw_complete_app(c->engine, done);
 }
 
 /* ---- to DDP ------------------------------------------------------------------------------------- */
@@ -142,7 +142,7 @@ static void end_stream(struct xiw_rdma *r)
 }
 
 /* The incoming stream has ended: an error of a layer below, or one that was found here and led to this. */
-static void on_error(struct xiw_rdma *r, const struct xiw_completion *done)
+static void on_error(struct xiw_rdma *r, int status)
 {
 	struct xiw_conn *c = r->conn;
 
@@ -150,16 +150,16 @@ static void on_error(struct xiw_rdma *r, const struct xiw_completion *done)
 			       c->error_header_len, c->error_segment_len);
 	/* Of a Terminate the application knows. */
 	if (r->s.state == XIW_RDMAP_FAILED)
-		pass_on(c, done);
+		xiw_conn_tell(c, XIW_EV_ERROR, status);
 	end_stream(r);
 }
 
-static void on_closed(struct xiw_rdma *r, const struct xiw_completion *done)
+static void on_closed(struct xiw_rdma *r, int status)
 {
 	r->ended = true;
 	xiw_rdmap_abandon(&r->s);
 	report_completed(r);
-	pass_on(r->conn, done);
+	xiw_conn_tell(r->conn, XIW_EV_CLOSED, status);
 }
 
 /* ---- from DDP ----------------------------------------------------------------------------------- */
@@ -198,12 +198,12 @@ static int check(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
 	return (int)xiw_rdmap_check_segment(&r->s, &g);
 }
 
-static void refuse(struct xiw_conn *c, int why)
+static void refuse(struct xiw_conn *c, int why, const struct xiw_header *h)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
 
-	xiw_rdmap_fail(&r->s, (enum xiw_rdmap_error)why, c->error_header, c->error_header_len,
-		       c->error_segment_len, NULL);
+	xiw_conn_quote(c, h);
+	xiw_rdmap_fail(&r->s, (enum xiw_rdmap_error)why, h->octets, h->len, h->segment_len, NULL);
 	xiw_conn_stream_error(c, 0, 0);
 }
 
@@ -222,7 +222,21 @@ static void look_at_answers(struct xiw_rdma *r)
 	}
 }
 
-static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m)
+/* The buffer of a Send is the application's, and its FLUSHED says that it is not used any more. */
+static void give_back(struct xiw_conn *c, uint64_t user_data)
+{
+	const struct xiw_completion done = {
+		.user_data = user_data,
+		.conn = c,
+		.event = XIW_EV_FLUSHED,
+		.status = -ECANCELED,
+	};
+
+	xiw_complete(c->engine, &done);
+}
+
+static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m,
+		       const struct xiw_header *last)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
 	const struct xiw_rdmap_in in = {
@@ -237,46 +251,30 @@ static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m)
 		.buf = m->tagged || m->qn == XIW_RDMAP_QN_SEND ? NULL
 		       : m->qn == XIW_RDMAP_QN_READ	       ? r->requests[m->buf.user_data]
 							       : r->term_in,
-		.header = c->error_header,
-		.header_len = c->error_header_len,
-		.segment_len = c->error_segment_len,
+		.header = last->octets,
+		.header_len = last->len,
+		.segment_len = last->segment_len,
 	};
 	uint32_t invalidated;
-	struct xiw_completion ended = { .user_data = c->opts.user_data,
-					.conn = c,
-					.event = XIW_EV_TERMINATED,
-					.status = -ECONNABORTED };
 
 	if (!m->tagged && m->qn == XIW_RDMAP_QN_READ)
 		look_at_answers(r);
 
-	const enum xiw_rdmap_verdict verdict = xiw_rdmap_received(&r->s, &in, &invalidated);
-
-	/* Only what is wrong stays quoted. */
-	if (verdict != XIW_RDMAP_ERROR)
-		c->error_header_len = c->error_segment_len = 0;
-	switch (verdict) {
+	switch (xiw_rdmap_received(&r->s, &in, &invalidated)) {
 	case XIW_RDMAP_HANDLED:
 		break;
 	case XIW_RDMAP_DELIVER:
 		pass_send(c, m, invalidated);
 		break;
 	case XIW_RDMAP_ENDED:
-		pass_on(c, &ended);
+		xiw_conn_tell(c, XIW_EV_TERMINATED, -ECONNABORTED);
 		xiw_conn_stream_error(c, 0, 0);
 		break;
 	case XIW_RDMAP_ERROR:
+		xiw_conn_quote(c, last);
 		/* A Send that is refused has used its buffer. */
-		if (!m->tagged && m->qn == XIW_RDMAP_QN_SEND) {
-			const struct xiw_completion flushed = {
-				.user_data = m->buf.user_data,
-				.conn = c,
-				.event = XIW_EV_FLUSHED,
-				.status = -ECANCELED,
-			};
-
-			pass_on(c, &flushed);
-		}
+		if (!m->tagged && m->qn == XIW_RDMAP_QN_SEND)
+			give_back(c, m->buf.user_data);
 		xiw_conn_stream_error(c, 0, 0);
 		break;
 	}
@@ -297,50 +295,48 @@ static void on_connected(struct xiw_rdma *r)
 		xiw_rdmap_post_ready(&r->s);
 }
 
-/* DDP is done with a message, or gives a posted buffer back: only messages have a control octet. */
-static void on_done(struct xiw_rdma *r, const struct xiw_completion *done)
-{
-	if (!done->rsvdulp[0]) {
-		if (done->qn == XIW_RDMAP_QN_SEND)
-			pass_on(r->conn, done);
-		return;
-	}
-	if (done->user_data == ID_TERMINATE)
-		return;
-	r->with_ddp--;
-	xiw_rdmap_sent(&r->s, done->user_data, done->event == XIW_EV_SENT);
-	pump(r);
-}
-
-static bool completion(struct xiw_conn *c, const struct xiw_completion *done)
+/* DDP has given a message to TCP, or will not. */
+static void on_sent(struct xiw_conn *c, uint64_t id, bool sent)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
 
-	switch (done->event) {
-	case XIW_EV_SENT:
-	case XIW_EV_FLUSHED:
-		on_done(r, done);
-		return true;
+	if (id == ID_TERMINATE)
+		return;
+	r->with_ddp--;
+	xiw_rdmap_sent(&r->s, id, sent);
+	pump(r);
+}
+
+static void on_returned(struct xiw_conn *c, uint32_t qn, uint64_t user_data)
+{
+	if (qn == XIW_RDMAP_QN_SEND)
+		give_back(c, user_data);
+}
+
+static void on_event(struct xiw_conn *c, enum xiw_event event, int status)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+
+	switch (event) {
 	case XIW_EV_CONNECTED:
 		on_connected(r);
-		pass_on(c, done);
-		pump(r);
-		return true;
+		break;
 	case XIW_EV_EOF:
 		xiw_rdmap_peer_gone(&r->s);
 		report_completed(r);
-		pass_on(c, done);
-		pump(r);
-		return true;
+		break;
 	case XIW_EV_ERROR:
-		on_error(r, done);
-		return true;
+		on_error(r, status);
+		return;
 	case XIW_EV_CLOSED:
-		on_closed(r, done);
-		return true;
+		on_closed(r, status);
+		return;
 	default:
-		return false;
+		xiw_conn_tell(c, event, status);
+		return;
 	}
+	xiw_conn_tell(c, event, status);
+	pump(r);
 }
 
 static bool readable(struct xiw_conn *c, uint64_t id, uint32_t off)
@@ -376,7 +372,9 @@ static int set_depths(struct xiw_conn *c, uint16_t ird)
 }
 
 static const struct xiw_ulp rdmap_ulp = {
-	.completion = completion,
+	.sent = on_sent,
+	.returned = on_returned,
+	.event = on_event,
 	.check = check,
 	.refuse = refuse,
 	.message = on_message,

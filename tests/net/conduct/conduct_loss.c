@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
-#include "core/internal.h"
+#include "core/engine.h"
 #include "tests/net/conduct/conduct_loss.h"
 
 /* For want of a frame, or of room in a ring. */

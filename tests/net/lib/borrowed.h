@@ -5,7 +5,8 @@
 
 #include <dirent.h>
 
-#include "core/internal.h"
+#include "core/engine.h"
+#include "path/packet.h"
 
 static inline uint64_t open_fds(void)
 {

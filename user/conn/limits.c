@@ -11,12 +11,16 @@
  * The kernel's timers end the socket, and io_uring tells. An end that is the peer's, or comes of a lack of memory,
  * is asked for, and the turn carries it out: see xiw_conn_ask_end().
  */
+#include "conn/limits.h"
+
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
-#include "core/internal.h"
+#include "conn/sockopts.h"
+#include "core/agenda.h"
+#include "core/timer.h"
 
 #define LOOK_MS 1000
 #define QUARTERS 4    /* of close_timeout_ms: so often is looked whether anything moves */
@@ -34,24 +38,6 @@ void xiw_conn_watch_peer(struct xiw_conn *c)
 	xiw_sock_limit(c->fd, &c->opts, &c->sock_was);
 	if (limited(c->opts.keepalive_ms))
 		c->vouch_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
-}
-
-/*
- * The socket does not see the octets of the direct path, and would take a peer that sends nothing but these for
- * idle. Its probes would be answered, by segments that XDP passes; but one lost answer counts for more than it
- * would on the kernel's path. So the socket is told now and then, by the acknowledgement that the peer's
- * segments carry.
- */
-void xiw_conn_vouch(struct xiw_conn *c)
-{
-	struct xiw_tcp_rx *rx = &c->tcp;
-
-	c->vouch_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
-	rx->news.ack = rx->snd_una;
-	rx->news.wnd = rx->snd_wnd;
-	rx->news.has_ts = rx->flags & XIW_TCP_RX_TS;
-	rx->news.tsval = rx->ts_recent;
-	rx->inject_needed |= XIW_TCP_NEWS_ACK;
 }
 
 /* ---- limits of our own --------------------------------------------------------------------------- */
@@ -130,7 +116,7 @@ static void closing(struct xiw_conn *c)
 	if (octets != c->moved || application_waits(c))
 		c->stalls = 0;
 	else if (++c->stalls == QUARTERS) {
-		xiw_conn_end(c, ETIMEDOUT);
+		xiw_conn_ask_end(c, ETIMEDOUT, true);
 		return;
 	}
 	c->moved = octets;
@@ -138,25 +124,19 @@ static void closing(struct xiw_conn *c)
 }
 
 /* A deadline has come. */
-void xiw_conn_limit(struct xiw_conn *c)
+void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit)
 {
-	const enum xiw_limit limit = c->limit;
 	uint64_t octets;
 
-	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
-	if (c->state == XIW_DEAD || c->ending)
-		return;
 	switch (limit) {
 	case XIW_LIMIT_NONE:
-		break;
 	case XIW_LIMIT_STARTUP:
-		xiw_startup_timeout(c);
 		break;
 	case XIW_LIMIT_CLOSE:
 		closing(c);
 		break;
 	case XIW_LIMIT_LAST:
-		xiw_conn_end(c, ETIMEDOUT);
+		xiw_conn_ask_end(c, ETIMEDOUT, true);
 		break;
 	case XIW_LIMIT_LOOK:
 		if (look(c, &octets))
@@ -167,36 +147,7 @@ void xiw_conn_limit(struct xiw_conn *c)
 	}
 }
 
-/* ---- ends that are asked for --------------------------------------------------------------------- */
-
-/*
- * From wherever that is found out, the middle of a delivery as well. The turn ends the connection when what has
- * arrived before was delivered: in the socket, in buffers that wait for room in the completion queue, and in
- * frames. The application's xiw_conn_abort() does not wait for that.
- */
-void xiw_conn_ask_end(struct xiw_conn *c, int error, bool at_once)
-{
-	if (c->state == XIW_DEAD)
-		return;
-	c->at_once |= at_once;
-	if (c->ending)
-		return;
-	c->ending = true;
-	c->end_error = error;
-	c->next_ending = c->engine->ending;
-	c->engine->ending = c;
-	/* The receive that is under way gives what there is, and then the end. */
-	if (!c->eof && c->fd >= 0)
-		shutdown(c->fd, SHUT_RD);
-}
-
-/* The connection was reset, or lost by a time-out (RFC 5044 section 8). */
-void xiw_conn_broken(struct xiw_conn *c, int error)
-{
-	if (!c->mpa_error && !c->ddp_error)
-		c->mpa_error = XIW_MPA_ERR_CLOSED;
-	xiw_conn_ask_end(c, error, false);
-}
+/* ---- a close that is asked for ------------------------------------------------------------------- */
 
 /* Likewise; what is queued is sent, and the peer's messages are delivered until he closes. */
 void xiw_conn_ask_close(struct xiw_conn *c)
@@ -209,57 +160,4 @@ void xiw_conn_ask_close(struct xiw_conn *c)
 	c->closing = true;
 	if (c->limit != XIW_LIMIT_CLOSE && c->limit != XIW_LIMIT_LAST)
 		xiw_conn_limit_close(c);
-}
-
-/* What came by the direct path before the socket ended is in the rings by now. */
-static bool frames_taken(struct xiw_conn *c)
-{
-	struct xiw_engine *e = c->engine;
-	struct xiw_port *p = c->port;
-
-	if (!c->flow || xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_DIRECT)
-		return true;
-	for (uint32_t i = 0; i < p->nqueues; i++) {
-		struct xiw_rxq *q = &p->queues[i];
-
-		/* No more than there can be now: others' frames may never end. */
-		for (uint32_t n = 0; n <= e->opts.frames; n += q->batch) {
-			if (xiw_cq_room(e) <= XIW_CQ_RESERVE)
-				return false;
-			if (!xiw_poll_queue(e, q))
-				break;
-		}
-	}
-	return true;
-}
-
-static bool delivered(struct xiw_conn *c)
-{
-	return c->at_once || c->rx_dead || (c->eof && !c->held_n && frames_taken(c));
-}
-
-void xiw_ends(struct xiw_engine *e)
-{
-	struct xiw_conn *c, *waiting = NULL;
-
-	while ((c = e->ending)) {
-		e->ending = c->next_ending;
-		if (c->state != XIW_DEAD && !delivered(c)) {
-			c->next_ending = waiting;
-			waiting = c;
-			continue;
-		}
-		xiw_conn_end(c, c->end_error);
-	}
-	e->ending = waiting;
-}
-
-void xiw_ends_forget(struct xiw_conn *c)
-{
-	struct xiw_conn **at = &c->engine->ending;
-
-	while (*at && *at != c)
-		at = &(*at)->next_ending;
-	if (*at)
-		*at = c->next_ending;
 }

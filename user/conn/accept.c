@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Connections that a listener accepts. */
+#include "conn/accept.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conn/conn.h"
+#include "conn/listener.h"
+#include "conn/sockopts.h"
+#include "conn/startup.h"
+#include "conn/unstarted.h"
+#include "core/agenda.h"
+
+#define RETRY_MS 100
+
+/* No file descriptor, or no memory: the connection waits in the backlog, and trying at once would spin. */
+static bool exhausted(int err)
+{
+	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS;
+}
+
+static int take(struct xiw_listener *l, int fd)
+{
+	struct sockaddr_storage peer = {};
+	socklen_t len = sizeof(peer);
+	struct xiw_conn *c;
+	int err;
+
+	if (l->closing)
+		return -ECANCELED;
+	getpeername(fd, (struct sockaddr *)&peer, &len);
+	err = xiw_unstarted_admit(l, &peer);
+	if (err)
+		xiw_listener_crowded(l);
+	if (err == -EBUSY)
+		return -EUSERS;
+	err = xiw_conn_new(l->engine, false, &l->opts, &c);
+	if (err)
+		return err;
+	l->told = 0;
+	c->fd = fd;
+	c->remote = peer;
+	c->state = XIW_LISTENING;
+	xiw_unstarted_join(c, l);
+	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL, &c->sock_was);
+	c->sock_was = l->sock_was; /* before that it had the listener's */
+	xiw_startup_begin(c, NULL);
+	return 0;
+}
+
+static void accepted(struct xiw_listener *l, int fd)
+{
+	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+	int err = take(l, fd);
+
+	if (!err)
+		return;
+	/* So that the peer does not wait for an answer. */
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(fd);
+	if (!l->closing && err != -EUSERS)
+		xiw_not_accepted(l, err);
+}
+
+void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
+{
+	if (!(flags & IORING_CQE_F_MORE)) {
+		l->armed = false;
+		l->engine->accepts--;
+	}
+	if (res >= 0)
+		accepted(l, res);
+	if (l->armed)
+		return;
+	if (l->closing) {
+		close(l->fd);
+		l->fd = -1;
+		if (l->freed)
+			xiw_listener_forget(l);
+	} else if (exhausted(res)) {
+		xiw_not_accepted(l, res);
+		/* What is reset closes its descriptor within this turn and the next. */
+		l->retry_ms =
+			l->engine->now_ms + (xiw_unstarted_make_way(l->engine) ? 1 : RETRY_MS);
+		xiw_wake_at(l->engine, l->retry_ms);
+	} else {
+		xiw_accept_arm(l);
+	}
+}

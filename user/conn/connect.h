@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef XIW_CONN_CONNECT_H
+#define XIW_CONN_CONNECT_H
+
+#include "core/engine.h"
+
+void xiw_connect_done(struct xiw_conn *c, int res);
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The TCP connection of an Initiator; and another one, where RFC 6581 has it try again. */
+#include "conn/dial.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conn/register.h"
+#include "conn/sockopts.h"
+#include "core/ring.h"
+
+int xiw_connect_start(struct xiw_conn *c)
+{
+	c->fd = socket(c->remote.ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (c->fd < 0)
+		return -errno;
+	xiw_sock_prepare(c->fd, c->engine, c->opts.path, &c->sock_was);
+	io_uring_prep_connect(xiw_sqe(c->engine, c, XIW_OP_CONNECT), c->fd,
+			      (struct sockaddr *)&c->remote, c->remote_len);
+	c->ops++;
+	return 0;
+}
+
+/*
+ * RFC 6581 section 10: the Responder may be one that knows no Rev 2, and closed for that. A new TCP connection,
+ * within the time of the first.
+ */
+bool xiw_connect_again(struct xiw_conn *c)
+{
+	if (!c->opts.fall_back || !c->opts.enhanced || c->upgraded || c->ops || c->startup_len)
+		return false;
+	xiw_conn_unregister(c);
+	close(c->fd);
+	c->opts.enhanced = false;
+	c->opts.revision = 1;
+	c->terms = (struct xiw_mpa_terms){ .ird = XIW_DEPTH_ULP, .ord = XIW_DEPTH_ULP };
+	c->reply_len = c->startup_off = 0;
+	c->no_direct[0] = '\0';
+	c->state = XIW_CONNECTING;
+	return !xiw_connect_start(c);
+}

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Filling segments: messages are cut into FPDUs so that every TCP segment begins with one (RFC 5044 section 5.1 and
+ * appendix A). See send.c for what makes the kernel's TCP keep to it.
+ */
+#include "conn/fill.h"
+
+#include <linux/sock_diag.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#define RUN_MAX 64000u /* octets: TCP's buffers are larger, but for a small window */
+#define SACK_ROOM 36 /* octets of the option with four blocks, and with three, beside timestamps */
+#define SACK_ROOM_TS 28
+#define SACK_MS 250 /* so long a gap is believed to be there still, if nothing tells */
+
+/* The EMSS as of now: options and path MTU may change it (section 4.5). */
+static uint16_t emss(struct xiw_conn *c)
+{
+	socklen_t len = sizeof(int);
+	int mss = 0;
+
+	if (!getsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &len) && mss > 0)
+		c->emss = (uint16_t)mss;
+	return c->emss ? c->emss : 536;
+}
+
+static void look_at_tcp(struct xiw_conn *c, struct tcp_info *info)
+{
+	socklen_t len = sizeof(*info);
+
+	*info = (struct tcp_info){ 0 };
+	getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, info, &len);
+	if (info->tcpi_snd_wnd > c->peer_window)
+		c->peer_window = info->tcpi_snd_wnd;
+	c->sack_room = !(info->tcpi_options & TCPI_OPT_SACK)	  ? 0
+		       : info->tcpi_options & TCPI_OPT_TIMESTAMPS ? SACK_ROOM_TS
+								  : SACK_ROOM;
+	if (info->tcpi_rcv_ooopack != c->ooo_seen) {
+		c->ooo_seen = info->tcpi_rcv_ooopack;
+		c->ooo_ms = c->engine->now_ms;
+	}
+}
+
+/*
+ * What SACK blocks may take of a segment now: nothing, if nothing out of order is with the socket. Its memory is that of
+ * octets to be read, of which there are none mostly, and of those. If there are both, the count of the latter tells.
+ */
+static uint16_t sack_room(struct xiw_conn *c)
+{
+	uint32_t mem[SK_MEMINFO_VARS] = { 0 };
+	struct tcp_info info;
+	socklen_t len = sizeof(mem);
+	int unread = 0;
+
+	if (c->peer_window && !c->sack_room)
+		return 0; /* not negotiated */
+	if (getsockopt(c->fd, SOL_SOCKET, SO_MEMINFO, mem, &len) || !mem[SK_MEMINFO_RMEM_ALLOC])
+		return 0;
+	look_at_tcp(c, &info);
+	if (!c->ooo_seen)
+		return 0;
+	if (ioctl(c->fd, SIOCINQ, &unread) || (unread && c->engine->now_ms - c->ooo_ms > SACK_MS))
+		return 0;
+	return c->sack_room;
+}
+
+/* What is left of a message, as one ULPDU. */
+static uint64_t ulpdu_left(const struct xiw_queued *q)
+{
+	return (uint64_t)q->cut.hdr.len + q->cut.len - q->cut.off;
+}
+
+static uint32_t run_start(const struct xiw_stage *s)
+{
+	return s->nends ? s->end[s->nends - 1] : 0;
+}
+
+/* TCP puts no more than half of the largest window it has seen in a buffer. */
+static uint32_t longest_run(struct xiw_conn *c)
+{
+	struct tcp_info info;
+
+	/* A window grows while a stream is under way; there is no need to look when it is large enough. */
+	if (!c->peer_window || (c->tx_runs && c->peer_window < 2 * RUN_MAX))
+		look_at_tcp(c, &info);
+	return c->peer_window < 2 * RUN_MAX ? c->peer_window / 2 : RUN_MAX;
+}
+
+static void end_run(struct xiw_conn *c)
+{
+	struct xiw_stage *s = c->stage;
+	uint32_t len = c->stage_len - run_start(s);
+
+	if (!len)
+		return;
+	s->end[s->nends++] = c->stage_len;
+	c->tx_runs |= len > c->emss;
+}
+
+/*
+ * All that is queued does not fill a segment, and segments go out in front of it: it waits one turn, for the
+ * completions of those make the application queue more. What has nothing in front of it never waits.
+ */
+static bool can_wait(struct xiw_conn *c, uint32_t mss)
+{
+	uint64_t octets = 0;
+
+	if (c->opts.no_pack || xiw_queued_at(c, c->send_sent)->cut.off)
+		return false;
+	for (uint32_t i = c->send_sent; i < c->send_count && octets < mss; i++)
+		octets += ulpdu_left(xiw_queued_at(c, i)) + XIW_MPA_OVERHEAD;
+	return octets < mss;
+}
+
+/* Room for the next FPDU behind those that are in the segment already; 0: it begins another one. */
+static uint32_t room_behind(struct xiw_conn *c, const struct xiw_queued *q, uint32_t left)
+{
+	uint32_t fit = xiw_mpa_ulpdu_fit(left, c->mpa_tx.markers, c->mpa_tx.phase);
+
+	if (c->opts.no_pack)
+		return 0;
+	/* Section 4.5: no MULPDU below 128, but what is small enough may still be packed. */
+	return fit >= XIW_MPA_MULPDU_MIN || ulpdu_left(q) <= fit ? fit : 0;
+}
+
+/* One FPDU of a message into the stage, its ULPDU at most mulpdu octets. */
+static void put_fpdu(struct xiw_conn *c, struct xiw_queued *q, uint32_t mulpdu)
+{
+	uint8_t header[XIW_DDP_HDR_MAX];
+	struct xiw_ddp_seg seg;
+	uint32_t hlen;
+
+	/* Never refused: mulpdu has room for the header and an octet, or for all that is left. */
+	if (xiw_ddp_tx_next(&q->cut, mulpdu, &seg) <= 0)
+		abort();
+	hlen = xiw_ddp_hdr_encode(&seg.hdr, header);
+	c->stage_len += xiw_mpa_build(&c->mpa_tx, c->stage->octets + c->stage_len, header, hlen,
+				      q->buf + seg.off, seg.len);
+	c->octets_sent += seg.len;
+	if (q->cut.done)
+		c->send_sent++;
+}
+
+/* Has the memory of a message from a region stayed the peer's to read? */
+static bool may_read(struct xiw_conn *c, struct xiw_queued *q)
+{
+	const uint64_t now = c->engine->regions.generation;
+
+	if (!q->generation || q->generation == now)
+		return true;
+	q->generation = now;
+	return c->ulp->readable(c, q->user_data, q->cut.off);
+}
+
+/* Fills the stage up to a place where a segment ends. */
+void xiw_stage_fill(struct xiw_conn *c)
+{
+	const uint16_t whole = emss(c), room = sack_room(c);
+	const uint16_t sacks = whole > 4 * room ? room : 0; /* hardly a segment else */
+	const uint32_t mss = whole - sacks;
+	/* An EMSS that does not hold the smallest MULPDU holds less than this. */
+	const uint32_t longest = mss > 2 * XIW_MPA_MULPDU_MIN ? mss : 2 * XIW_MPA_MULPDU_MIN;
+	struct xiw_stage *s = c->stage;
+	const uint32_t run_max = sacks ? 0 : longest_run(c);
+	uint32_t begin = 0; /* of the segment */
+
+	c->stage_len = c->stage_off = 0;
+	s->nends = 0;
+	c->tx_runs = s->full = false;
+	while (c->send_sent < c->send_count && s->nends < XIW_RUNS) {
+		struct xiw_queued *q = xiw_queued_at(c, c->send_sent);
+		uint32_t mulpdu;
+
+		if (!may_read(c, q))
+			break;
+		if (c->stage_len == begin) {
+			if (begin + longest > XIW_TX_STAGE || (begin && can_wait(c, mss)))
+				break;
+			mulpdu = xiw_mpa_mulpdu(mss, c->mpa_tx.markers, c->mpa_tx.phase);
+		} else {
+			mulpdu = room_behind(c, q, mss - (c->stage_len - begin));
+			if (!mulpdu) {
+				end_run(c);
+				begin = c->stage_len;
+				continue;
+			}
+		}
+		put_fpdu(c, q, mulpdu);
+		if (c->stage_len - begin >= mss)
+			begin = c->stage_len;
+		if (c->stage_len == begin && begin - run_start(s) + mss > run_max)
+			end_run(c);
+	}
+	if (s->nends < XIW_RUNS)
+		end_run(c);
+}

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Listeners: made, closed, and what they tell the application. */
+#include "conn/listener.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conn/accept.h"
+#include "conn/opts.h"
+#include "conn/sockopts.h"
+#include "conn/unstarted.h"
+#include "core/agenda.h"
+#include "core/cq.h"
+#include "core/orphan.h"
+#include "core/ring.h"
+
+void xiw_accept_arm(struct xiw_listener *l)
+{
+	io_uring_prep_multishot_accept(xiw_sqe(l->engine, l, XIW_OP_ACCEPT), l->fd, NULL, NULL,
+				       SOCK_CLOEXEC);
+	l->armed = true;
+	l->engine->accepts++;
+}
+
+int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
+	       const struct xiw_conn_opts *opts, struct xiw_listener **listener)
+{
+	struct xiw_listener *l;
+	int one = 1, err;
+
+	l = aligned_alloc(64, (sizeof(*l) + 63) & ~63ul);
+	if (!l)
+		return -ENOMEM;
+	memset(l, 0, sizeof(*l));
+	l->engine = e;
+	l->retry_ms = XIW_NEVER;
+	err = xiw_conn_opts_take(&l->opts, opts, false);
+	if (err) {
+		free(l);
+		return err;
+	}
+	if (!l->opts.max_unstarted)
+		l->opts.max_unstarted = e->opts.max_unstarted;
+	if (!l->opts.max_unstarted_peer)
+		l->opts.max_unstarted_peer = (l->opts.max_unstarted + 1) / 2;
+	l->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	if (l->fd < 0)
+		goto fail;
+	xiw_sock_prepare(l->fd, e, l->opts.path, &l->sock_was);
+	if (setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(l->fd, addr, len) || listen(l->fd, 1024))
+		goto fail;
+	l->next = e->listeners;
+	e->listeners = l;
+	/* Not before somebody runs the engine: one that is freed until then closes at once. */
+	if (e->ring_enabled) {
+		xiw_accept_arm(l);
+	} else {
+		l->retry_ms = 0;
+		xiw_wake_at(e, 0);
+	}
+	*listener = l;
+	return 0;
+fail:
+	err = -errno;
+	if (l->fd >= 0)
+		close(l->fd);
+	free(l);
+	return err;
+}
+
+int xiw_listener_addr(const struct xiw_listener *l, struct sockaddr_storage *addr, socklen_t *len)
+{
+	*len = sizeof(*addr);
+	return getsockname(l->fd, (struct sockaddr *)addr, len) ? -errno : 0;
+}
+
+static void close_listener(struct xiw_listener *l)
+{
+	struct xiw_listener **at;
+
+	for (at = &l->engine->listeners; *at && *at != l; at = &(*at)->next)
+		;
+	if (*at)
+		*at = l->next;
+	l->closing = true;
+	xiw_unstarted_orphan(l);
+	if (!l->armed) {
+		close(l->fd);
+		l->fd = -1;
+		return;
+	}
+	/* The pending accept ends, in xiw_accept_done(). */
+	io_uring_prep_cancel64(xiw_sqe(l->engine, NULL, XIW_OP_NONE), (uintptr_t)l | XIW_OP_ACCEPT,
+			       0);
+	xiw_ring_submit(l->engine);
+}
+
+void xiw_listener_free(struct xiw_listener *l)
+{
+	if (!l || l->freed)
+		return;
+	l->freed = true;
+	if (l->engine) {
+		close_listener(l);
+		xiw_cq_forget(l->engine, l);
+	} else {
+		xiw_orphan_leave(&l->orphan);
+	}
+	if (!l->armed) {
+		free(l);
+		return;
+	}
+	/* xiw_accept_done() frees it, or the engine's end does: the thread that would hear may have ended. */
+	l->next = l->engine->closed_listeners;
+	l->engine->closed_listeners = l;
+}
+
+/* They stay the application's to free. */
+void xiw_listeners_end(struct xiw_engine *e)
+{
+	struct xiw_listener *l;
+
+	while ((l = e->listeners)) {
+		close_listener(l);
+		l->next = e->closed_listeners;
+		e->closed_listeners = l;
+	}
+}
+
+void xiw_listeners_detach(struct xiw_engine *e)
+{
+	struct xiw_listener *l;
+
+	while ((l = e->closed_listeners)) {
+		e->closed_listeners = l->next;
+		if (l->fd >= 0)
+			close(l->fd);
+		l->fd = -1;
+		l->armed = false;
+		l->engine = NULL;
+		if (l->freed)
+			free(l);
+		else
+			xiw_orphan_join(&l->orphan);
+	}
+}
+
+void xiw_listener_forget(struct xiw_listener *l)
+{
+	struct xiw_listener **at = &l->engine->closed_listeners;
+
+	while (*at != l)
+		at = &(*at)->next;
+	*at = l->next;
+	free(l);
+}
+
+static void tell(struct xiw_listener *l, int err)
+{
+	struct xiw_completion done = {
+		.user_data = l->opts.user_data,
+		.event = XIW_EV_NOT_ACCEPTED,
+		.status = err,
+	};
+
+	xiw_complete_listener(l, &done);
+}
+
+/* Once for each cause, until a connection is taken. */
+void xiw_not_accepted(struct xiw_listener *l, int err)
+{
+	if (!l)
+		return;
+	if (l->told != err)
+		tell(l, err);
+	l->told = err;
+}
+
+/* Told once, and again when there has been room for as long as a startup may take. */
+void xiw_listener_crowded(struct xiw_listener *l)
+{
+	uint64_t now = l->engine->now_ms;
+
+	if (!l->crowded_ms || now - l->crowded_ms > l->opts.startup_timeout_ms)
+		tell(l, -EUSERS);
+	l->crowded_ms = now;
+}
+
+void xiw_accept_again(struct xiw_engine *e)
+{
+	for (struct xiw_listener *l = e->listeners; l; l = l->next) {
+		if (l->retry_ms <= e->now_ms) {
+			l->retry_ms = XIW_NEVER;
+			xiw_accept_arm(l);
+		} else {
+			xiw_wake_at(e, l->retry_ms);
+		}
+	}
+}

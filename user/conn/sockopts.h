@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef XIW_CONN_SOCKOPTS_H
+#define XIW_CONN_SOCKOPTS_H
+
+#include "core/engine.h"
+
+void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path,
+		      struct xiw_sock_was *was);
+void xiw_sock_limit(int fd, const struct xiw_conn_opts *o, struct xiw_sock_was *was);
+void xiw_sock_restore(int fd, const struct xiw_sock_was *was);
+
+#endif

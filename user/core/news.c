@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The kernel's messages about interfaces, programs and addresses: the socket that they come by. */
+#include "core/news.h"
+
+#include <linux/rtnetlink.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "core/agenda.h"
+#include "core/ring.h"
+
+#define NEWS_ROOM (1 << 20) /* for a process that stands still while much happens elsewhere */
+
+void xiw_news_poll(struct xiw_engine *e)
+{
+	if (e->watch_fd < 0 || e->watching)
+		return;
+	io_uring_prep_poll_add(xiw_sqe(e, e, XIW_OP_WATCH), e->watch_fd, POLLIN);
+	e->watching = true;
+}
+
+/* A port has been opened. Without the socket (no file descriptor left) looking has to do. */
+void xiw_news_begin(struct xiw_engine *e)
+{
+	struct sockaddr_nl groups = {
+		.nl_family = AF_NETLINK,
+		.nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
+	};
+	int size = NEWS_ROOM;
+
+	e->watch_ms = e->now_ms + XIW_LOOK_MS;
+	xiw_wake_at(e, e->watch_ms);
+	if (e->watch_fd >= 0)
+		return;
+	e->watch_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	if (e->watch_fd >= 0 && bind(e->watch_fd, (struct sockaddr *)&groups, sizeof(groups))) {
+		close(e->watch_fd);
+		e->watch_fd = -1;
+	}
+	if (e->watch_fd >= 0)
+		setsockopt(e->watch_fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	xiw_news_poll(e);
+}

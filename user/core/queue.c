@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The AF_XDP sockets of an interface's queues, as the engine waits for them and sends by them. */
+#include "core/queue.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "core/ring.h"
+
+#define KICKS 8 /* each sends some 32 packets */
+
+/* Asks to be woken when frames come. One shot: while the engine is busy it is not told of each. */
+void xiw_queue_poll(struct xiw_engine *e, struct xiw_rxq *q)
+{
+	if (q->polled)
+		return;
+	io_uring_prep_poll_add(xiw_sqe(e, q, XIW_OP_POLL_XSK), q->xsk.fd, POLLIN);
+	q->polled = true;
+}
+
+/* Tells the kernel that packets wait in the TX ring. */
+void xiw_queue_kick(struct xiw_engine *e, struct xiw_rxq *q)
+{
+	if (!q->xsk.kick || q->kicking)
+		return;
+	q->xsk.kick = false;
+	if (!xsk_ring_prod__needs_wakeup(&q->xsk.tx))
+		return;
+	io_uring_prep_send(xiw_sqe(e, q, XIW_OP_KICK_XSK), q->xsk.fd, NULL, 0, MSG_DONTWAIT);
+	q->kicking = true;
+}
+
+/* True: some are still there, and the kernel is to be asked again. */
+static bool kick_now(struct xiw_xsk *x)
+{
+	if (!xsk_ring_prod__needs_wakeup(&x->tx))
+		return false;
+	return sendto(x->fd, NULL, 0, MSG_DONTWAIT, NULL, 0) < 0 &&
+	       (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS);
+}
+
+/*
+ * The ACKs in the TX rings leave now, in the order in which they were built, and before anything that the kernel's TCP
+ * sends from here on. What the interface does not take now is left to the end of the turn.
+ */
+void xiw_acks_out(struct xiw_engine *e)
+{
+	for (struct xiw_port *p = e->ports; p; p = p->next)
+		for (uint32_t i = 0; i < p->nqueues; i++) {
+			struct xiw_xsk *x = &p->queues[i].xsk;
+
+			for (int tries = 0; x->kick && tries < KICKS; tries++)
+				x->kick = kick_now(x);
+		}
+}

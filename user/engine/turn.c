@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The turn: frames, completions of io_uring and what is due are taken, then everything that was put off is done, in the
+ * order in which it must leave. Ends of connections are carried out here and nowhere else, but for those that the
+ * application's own calls ask for.
+ */
+#include "engine/turn.h"
+
+#include <errno.h>
+
+#include "conn/accept.h"
+#include "conn/conn.h"
+#include "conn/connect.h"
+#include "conn/limits.h"
+#include "conn/listener.h"
+#include "conn/reclaim.h"
+#include "conn/register.h"
+#include "conn/send.h"
+#include "conn/stage.h"
+#include "conn/startup.h"
+#include "core/agenda.h"
+#include "core/clock.h"
+#include "core/cq.h"
+#include "core/queue.h"
+#include "core/ring.h"
+#include "core/timer.h"
+#include "path/arm.h"
+#include "path/commit.h"
+#include "path/direct.h"
+#include "path/handback.h"
+#include "path/progress.h"
+#include "path/stream.h"
+#include "path/watch.h"
+
+#define LEAVE_BATCHES 8
+
+static void conn_done(struct xiw_conn *c, enum xiw_op op, int res, uint32_t flags)
+{
+	if (op != XIW_OP_RECV)
+		c->ops--;
+	switch (op) {
+	case XIW_OP_CONNECT:
+		xiw_connect_done(c, res);
+		break;
+	case XIW_OP_STARTUP_RECV:
+		xiw_startup_received(c, res);
+		break;
+	case XIW_OP_STARTUP_SEND:
+		xiw_startup_sent(c, res);
+		break;
+	case XIW_OP_RECV:
+		xiw_recv_done(c, res, flags);
+		break;
+	case XIW_OP_SEND:
+		xiw_send_done(c, res);
+		break;
+	case XIW_OP_SEND_PAUSE:
+		xiw_send_paused(c);
+		break;
+	default:
+		break;
+	}
+	xiw_conn_op_done(c);
+}
+
+static void dispatch(const struct io_uring_cqe *cqe)
+{
+	enum xiw_op op = (enum xiw_op)(cqe->user_data & XIW_OP_MASK);
+	void *object = (void *)(uintptr_t)(cqe->user_data & ~XIW_OP_MASK);
+	struct xiw_rxq *q = object;
+
+	switch (op) {
+	case XIW_OP_NONE:
+		break;
+	case XIW_OP_DOORBELL:
+		xiw_doorbell_failed(object, cqe->res);
+		break;
+	case XIW_OP_ACCEPT:
+		xiw_accept_done(object, cqe->res, cqe->flags);
+		break;
+	case XIW_OP_CONNECT:
+	case XIW_OP_STARTUP_RECV:
+	case XIW_OP_STARTUP_SEND:
+	case XIW_OP_RECV:
+	case XIW_OP_SEND:
+	case XIW_OP_SEND_PAUSE:
+		conn_done(object, op, cqe->res, cqe->flags);
+		break;
+	case XIW_OP_WATCH:
+		xiw_watch_event(object);
+		break;
+	case XIW_OP_POLL_XSK:
+		q->polled = false;
+		break;
+	case XIW_OP_KICK_XSK:
+		q->kicking = false;
+		/* The kernel sends a bounded number of packets per call. */
+		if (cqe->res == -EAGAIN || cqe->res == -EBUSY || cqe->res == -ENOBUFS)
+			q->xsk.kick = true;
+		break;
+	}
+}
+
+unsigned int xiw_turn_reap(struct xiw_engine *e)
+{
+	struct io_uring_cqe *cqe;
+	unsigned int head, n = 0;
+
+	e->news_read = false;
+	io_uring_for_each_cqe(&e->ring, head, cqe)
+	{
+		dispatch(cqe);
+		n++;
+	}
+	io_uring_cq_advance(&e->ring, n);
+	return n;
+}
+
+/*
+ * The kernel's TCP sends at once what it is given or may send, also when it learns of an acknowledgement: by then the
+ * engine's ACKs have left, or they would arrive behind newer segments, where a peer drops them with all that they say.
+ */
+static void settle_sending(struct xiw_conn *c)
+{
+	if (c->failing)
+		xiw_conn_failed(c);
+	if (c->want_arm) {
+		c->want_arm = false;
+		xiw_try_arm(c, XIW_RUN);
+	}
+	xiw_direct_news(c);
+	if (c->send_count > c->send_sent)
+		xiw_send_pump(c);
+	if (c->eof || c->closing)
+		xiw_conn_maybe_end(c);
+	xiw_account(c);
+}
+
+/*
+ * Everything that waited for the end of a batch: what is received first, of all connections, then what is sent; an
+ * end that is due as well, as no delivery is under way here that somebody up the stack would go on with.
+ */
+static void settle(struct xiw_engine *e)
+{
+	while (e->dirty) {
+		struct xiw_conn *c;
+
+		for (c = e->dirty; c; c = c->next_dirty) {
+			xiw_direct_drained(c);
+			xiw_direct_settle(c);
+		}
+		xiw_acks_out(e);
+		e->settling = e->dirty;
+		e->dirty = NULL;
+		while ((c = e->settling)) {
+			e->settling = c->next_dirty;
+			c->dirty = false;
+			settle_sending(c);
+		}
+	}
+}
+
+/* One batch from a queue. False: it was empty. */
+static bool poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
+{
+	/* No beat: if this lasts, the watchdog moves the stream to where a window can close. */
+	if (xiw_cq_room(e) <= XIW_CQ_RESERVE)
+		return true;
+	__atomic_store_n(&q->shared->beat_ns, xiw_bpf_clock(e), __ATOMIC_RELAXED);
+	if (!xiw_direct_poll(e, q)) {
+		__atomic_store_n(&q->shared->drained_ns, xiw_bpf_clock(e), __ATOMIC_RELEASE);
+		return false;
+	}
+	settle(e);
+	return true;
+}
+
+static bool poll_queues(struct xiw_engine *e)
+{
+	bool busy = false;
+
+	for (struct xiw_port *p = e->ports; p; p = p->next)
+		for (uint32_t i = 0; i < p->nqueues; i++)
+			busy |= poll_queue(e, &p->queues[i]);
+	return busy;
+}
+
+/*
+ * Connections that fall back swap the owner word when their frames have been taken: after what came in the
+ * meantime, but not for ever.
+ */
+static void leave(struct xiw_engine *e)
+{
+	for (int i = 0; e->leaving && i < LEAVE_BATCHES; i++)
+		if (!poll_queues(e))
+			break;
+	while (e->leaving)
+		xiw_leave(e->leaving);
+}
+
+/* Room for completions, or buffers, may be back. */
+static void resume(struct xiw_engine *e)
+{
+	uint32_t room;
+
+	for (struct xiw_conn *c = e->holders, *next; c; c = next) {
+		next = c->next_holder;
+		xiw_stream_resume(c);
+	}
+	/* As many as there are buffers, first come, first served; all at once would find none again. */
+	for (room = XIW_BUFS - e->bufs_out; e->starved && room; room--)
+		xiw_recv_arm(e->starved);
+	xiw_stage_retry(e);
+}
+
+static void prepare_to_wait(struct xiw_engine *e)
+{
+	for (struct xiw_port *p = e->ports; p; p = p->next)
+		for (uint32_t i = 0; i < p->nqueues; i++)
+			xiw_queue_poll(e, &p->queues[i]);
+}
+
+/* What a turn leaves: the ring's news for the kernel, and the queue's account for other processes. */
+static void kick(struct xiw_engine *e)
+{
+	for (struct xiw_port *p = e->ports; p; p = p->next) {
+		for (uint32_t i = 0; i < p->nqueues; i++) {
+			struct xiw_rxq *q = &p->queues[i];
+
+			xiw_queue_kick(e, q);
+			/* XDP reads the line for each frame. */
+			if (q->shared->too_long != q->xsk.too_long)
+				q->shared->too_long = q->xsk.too_long;
+			if (q->shared->tx_full != q->xsk.tx_full)
+				q->shared->tx_full = q->xsk.tx_full;
+		}
+	}
+}
+
+/* ---- what is due ------------------------------------------------------------------------------------ */
+
+static void deadline(struct xiw_conn *c)
+{
+	const enum xiw_limit limit = c->limit;
+
+	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
+	if (c->state == XIW_DEAD || c->ending)
+		return;
+	if (limit == XIW_LIMIT_STARTUP)
+		xiw_startup_timeout(c);
+	else
+		xiw_conn_limit(c, limit);
+}
+
+static void due(struct xiw_conn *c)
+{
+	if (c->deadline_ms <= c->engine->now_ms)
+		deadline(c);
+	if (c->stuck.due_ms <= c->engine->now_ms)
+		xiw_progress_due(c);
+	if (c->ack_ms <= c->engine->now_ms) {
+		xiw_direct_settle(c);
+		xiw_dirty(c); /* for what comes behind the ACK */
+	}
+	xiw_timer(c);
+}
+
+static void run_timers(struct xiw_engine *e)
+{
+	struct xiw_conn *c;
+
+	if (e->now_ms < e->next_scan_ms)
+		return;
+	while ((c = xiw_timer_due(e)))
+		due(c);
+	xiw_slots_collect(e);
+	e->next_scan_ms = e->collect_ms;
+	xiw_timer_wake(e);
+	xiw_accept_again(e);
+	xiw_watch_scan(e);
+}
+
+/* ---- ends --------------------------------------------------------------------------------------------- */
+
+/* What came by the direct path before the socket ended is in the rings by now. */
+static bool frames_taken(struct xiw_conn *c)
+{
+	struct xiw_engine *e = c->engine;
+	struct xiw_port *p = c->port;
+
+	if (!c->flow || xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_DIRECT)
+		return true;
+	for (uint32_t i = 0; i < p->nqueues; i++) {
+		struct xiw_rxq *q = &p->queues[i];
+
+		/* No more than there can be now: others' frames may never end. */
+		for (uint32_t n = 0; n <= e->opts.frames; n += q->batch) {
+			if (xiw_cq_room(e) <= XIW_CQ_RESERVE)
+				return false;
+			if (!poll_queue(e, q))
+				break;
+		}
+	}
+	return true;
+}
+
+static bool delivered(struct xiw_conn *c)
+{
+	return c->at_once || c->rx_dead || (c->eof && !c->held_n && frames_taken(c));
+}
+
+static void carry_out_ends(struct xiw_engine *e)
+{
+	struct xiw_conn *c, *waiting = NULL;
+
+	while ((c = e->ending)) {
+		e->ending = c->next_ending;
+		if (c->state != XIW_DEAD && !delivered(c)) {
+			c->next_ending = waiting;
+			waiting = c;
+			continue;
+		}
+		xiw_conn_end(c, c->end_error);
+	}
+	e->ending = waiting;
+}
+
+/* ---- all of it ---------------------------------------------------------------------------------------- */
+
+static bool turn(struct xiw_engine *e)
+{
+	bool busy;
+
+	xiw_look_at_clock(e);
+	xiw_cq_drain(e);
+	busy = poll_queues(e);
+	busy |= xiw_turn_reap(e) > 0;
+	run_timers(e);
+	resume(e);
+	settle(e);
+	leave(e);
+	settle(e);
+	if (e->short_of_memory)
+		xiw_reclaim(e);
+	carry_out_ends(e);
+	kick(e);
+	if (e->retired)
+		xiw_watch_sweep(e);
+	return busy;
+}
+
+static uint32_t completions(const struct xiw_engine *e)
+{
+	return e->cq_tail - __atomic_load_n(&e->cq_head, __ATOMIC_ACQUIRE);
+}
+
+static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
+{
+	uint64_t until = timeout_ms < 0 ? XIW_NEVER : e->now_ms + (uint64_t)timeout_ms;
+	struct __kernel_timespec ts;
+	int err;
+
+	if (e->next_scan_ms < until)
+		until = e->next_scan_ms;
+	/* Octets wait for room in the queue, which another thread may make without a word; or requests, for memory. */
+	if (e->bufs_out || e->starved || e->overflow_n || e->line_n || e->stageless)
+		until = e->now_ms + 1 < until ? e->now_ms + 1 : until;
+	if (until != XIW_NEVER) {
+		uint64_t ms = until > e->now_ms ? until - e->now_ms : 0;
+
+		ts.tv_sec = (long long)(ms / 1000);
+		ts.tv_nsec = (long long)(ms % 1000 * 1000000);
+	}
+	err = xiw_ring_submit_and_wait(e, until == XIW_NEVER ? NULL : &ts);
+	return err == -ETIME || err == -EAGAIN || err == -EBUSY ? 0 : err < 0 ? err : 0;
+}
+
+/* What the application is to hear once of: a turn's doorbells that could not be rung. */
+static int result(struct xiw_engine *e)
+{
+	int err = e->doorbell_error;
+
+	e->doorbell_error = 0;
+	return err ? err : (int)completions(e);
+}
+
+int xiw_engine_run(struct xiw_engine *e, int timeout_ms)
+{
+	int err = xiw_ring_run(e);
+	bool busy;
+
+	if (err)
+		return err;
+	busy = turn(e);
+	if (e->lost_event)
+		return -ENOMEM;
+	if (busy || completions(e) || !timeout_ms) {
+		/* One system call for everything queued in this turn, and for the kernel's deferred work. */
+		if (io_uring_sq_ready(&e->ring) || e->line_n || !busy ||
+		    *e->ring.sq.kflags & IORING_SQ_TASKRUN)
+			err = xiw_ring_submit_and_get(e);
+		return err < 0 && err != -EBUSY && err != -EAGAIN ? err : result(e);
+	}
+	prepare_to_wait(e);
+	err = enter_and_wait(e, timeout_ms);
+	if (err)
+		return err;
+	turn(e);
+	return result(e);
+}

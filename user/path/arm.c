@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* KERNEL -> ARMED: may XDP begin a stretch? */
+#include "path/arm.h"
+
+#include "core/agenda.h"
+#include "path/progress.h"
+
+/* Is the connection to be armed? XDP asks the same again, at the segment that would begin a stretch. */
+static bool may_arm(struct xiw_conn *c)
+{
+	if (__atomic_load_n(&c->flow->elsewhere_segs, __ATOMIC_RELAXED))
+		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
+	xiw_progress_say(c);
+	return !xiw_conn_barred(c);
+}
+
+/*
+ * KERNEL -> ARMED, unless the connection is better off as it is. While octets wait for room, frames would wait behind
+ * them, not acknowledged by anybody; the socket acknowledges, and closes its window.
+ */
+void xiw_try_arm(struct xiw_conn *c, uint32_t run)
+{
+	if (!c->flow || c->rx_dead || c->eof || c->direct || c->state != XIW_OPEN || c->held_n ||
+	    c->starved_at || !may_arm(c))
+		return;
+	if (xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_KERNEL || !xiw_progress_may_arm(c))
+		return;
+	if (xiw_flow_arm(c->flow, run)) {
+		c->armed++;
+		xiw_dirty(c);
+	}
+}

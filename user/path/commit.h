@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef XIW_PATH_COMMIT_H
+#define XIW_PATH_COMMIT_H
+
+#include "core/engine.h"
+
+/* settle.c: once a turn, for each dirty connection */
+void xiw_account(const struct xiw_conn *c);
+void xiw_direct_settle(struct xiw_conn *c);
+void xiw_direct_news(struct xiw_conn *c);
+
+#endif

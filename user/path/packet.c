@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A packet as XDP redirected it: is it what its metadata say, where are its pieces, and which packets are kept for later?
+ */
+#include "path/packet.h"
+
+#include "tcp/csum.h"
+
+/* Sanity of what XDP wrote: it is ours, but it is also an index and offsets. */
+const struct xiw_meta *xiw_packet_meta(const struct xiw_packet *p)
+{
+	const struct xiw_meta *meta = (const void *)(p->frag[0].base - sizeof(*meta));
+
+	if (meta->version != XIW_ABI_VERSION || meta->flow >= XIW_MAX_FLOWS ||
+	    meta->l3_off < XIW_ETH_LEN || meta->l3_off > sizeof(((struct xiw_conn *)0)->l2) ||
+	    meta->l4_off < meta->l3_off + XIW_IP4_MIN ||
+	    meta->payload_off < meta->l4_off + XIW_TCP_MIN || meta->payload_off > p->frag[0].len ||
+	    (uint32_t)meta->payload_off + meta->payload_len > p->len)
+		return NULL;
+	return meta;
+}
+
+/* The pieces of [off, off + len) of a packet's payload. The range has been checked against the packet. */
+unsigned int xiw_payload(const struct xiw_packet *p, const struct xiw_meta *meta, uint32_t off,
+			 uint32_t len, struct xiw_vec v[XIW_XSK_FRAGS_MAX])
+{
+	size_t skip = (size_t)meta->payload_off + off;
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < p->frags && len; i++) {
+		size_t run = p->frag[i].len;
+
+		if (skip >= run) {
+			skip -= run;
+			continue;
+		}
+		run -= skip;
+		if (run > len)
+			run = len;
+		v[n++] = (struct xiw_vec){ p->frag[i].base + skip, run };
+		len -= (uint32_t)run;
+		skip = 0;
+	}
+	return n;
+}
+
+uint32_t xiw_segment_seq(const struct xiw_packet *p, const struct xiw_meta *meta)
+{
+	return xiw_get_be32(p->frag[0].base + meta->l4_off + XIW_TCP_OFF_SEQ);
+}
+
+/*
+ * Has the sender left the sum to hardware, which a virtual wire has not? Then the field holds the pseudo header's, and
+ * the segment has never been outside of this host's memory.
+ */
+static bool checksum_unfinished(const struct xiw_csum *pseudo, const uint8_t *tcp)
+{
+	uint16_t field, sum = xiw_csum_fold(pseudo->sum);
+
+	memcpy(&field, tcp + XIW_TCP_OFF_CSUM, sizeof(field));
+	return field == sum;
+}
+
+static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
+			  const struct xiw_meta *meta)
+{
+	uint32_t len = (uint32_t)meta->payload_off - meta->l4_off + meta->payload_len, run;
+	const uint8_t *ip = p->frag[0].base + meta->l3_off;
+	struct xiw_csum sum = {};
+
+	if (c->ip_version == 4)
+		xiw_csum_pseudo4(&sum, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, len);
+	else
+		xiw_csum_pseudo6(&sum, ip + XIW_IP6_OFF_SRC, ip + XIW_IP6_OFF_DST, len);
+	if (c->port->virtual_wire && checksum_unfinished(&sum, p->frag[0].base + meta->l4_off))
+		return true;
+	for (unsigned int i = 0; i < p->frags && len; i++) {
+		uint32_t off = i ? 0 : meta->l4_off;
+
+		run = (uint32_t)p->frag[i].len - off;
+		if (run > len)
+			run = len;
+		xiw_csum_add(&sum, p->frag[i].base + off, run);
+		len -= run;
+	}
+	return xiw_csum_good(&sum);
+}
+
+/*
+ * What the kernel's IP would have looked at: a link-layer group address (RFC 1122 section 4.2.3.10), a VLAN, which
+ * is another link, and IPv4's checksum (section 3.2.1.2).
+ */
+bool xiw_packet_link_good(const struct xiw_packet *p, const struct xiw_meta *meta)
+{
+	const uint8_t *frame = p->frag[0].base, *ip = frame + meta->l3_off;
+
+	if (frame[XIW_ETH_OFF_DST] & 1)
+		return false;
+	for (uint32_t tag = XIW_ETH_LEN; tag < meta->l3_off; tag += XIW_VLAN_LEN)
+		if (xiw_get_be16(frame + tag) & XIW_VLAN_ID)
+			return false;
+	return ip[0] >> 4 != 4 || xiw_csum_fold(xiw_csum_partial(ip, xiw_ip4_hlen(ip))) == 0xffff;
+}
+
+/* Headers and checksum. XIW_WHY_NONE, or why TCP does not look at the segment. */
+enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
+				const struct xiw_meta *meta, struct xiw_tcp_seg *seg)
+{
+	const uint8_t *ip = p->frag[0].base + meta->l3_off;
+	int hlen = xiw_tcp_parse(p->frag[0].base + meta->l4_off, p->frag[0].len - meta->l4_off,
+				 (size_t)meta->payload_off - meta->l4_off + meta->payload_len, seg);
+
+	if (hlen != meta->payload_off - meta->l4_off)
+		return XIW_WHY_REFUSED;
+	if (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta))
+		return XIW_WHY_CHECKSUM;
+	seg->ecn = c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
+	return XIW_WHY_NONE;
+}
+
+/* ---- packets that are kept ------------------------------------------------------------------------ */
+
+/*
+ * Half of the frames may be kept; the other half always goes round, so that what fills a gap finds one. Who has
+ * as many as are left gets no more: alone a connection gets half of them, with n others each about one part in
+ * n + 2, and there are always some for the next.
+ */
+struct xiw_kept *xiw_keep(struct xiw_conn *c, const struct xiw_segment *s)
+{
+	struct xiw_engine *e = c->engine;
+	uint32_t left = e->opts.frames / 2 - e->kept_frames;
+	struct xiw_kept *k = e->kept_free;
+
+	if (!k || s->packet->frags > left || c->kept_frames >= left)
+		return NULL;
+	e->kept_free = k->next_free;
+	k->conn = c;
+	k->frames = s->packet->frags;
+	e->kept_frames += k->frames;
+	c->kept_frames += k->frames;
+	k->packet = *s->packet;
+	k->meta = *s->meta;
+	k->rxq = c->rxq;
+	return k;
+}
+
+/* Counted no longer: it is about to be taken, or kept anew. */
+void xiw_kept_uncount(struct xiw_kept *k)
+{
+	k->conn->engine->kept_frames -= k->frames;
+	k->conn->kept_frames -= k->frames;
+	k->frames = 0;
+}
+
+void xiw_kept_free(struct xiw_engine *e, struct xiw_kept *k)
+{
+	xiw_kept_uncount(k);
+	xiw_xsk_release(&k->rxq->xsk, k->packet.addr, k->packet.frags);
+	k->next_free = e->kept_free;
+	e->kept_free = k;
+}

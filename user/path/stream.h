@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef XIW_PATH_STREAM_H
+#define XIW_PATH_STREAM_H
+
+#include "core/engine.h"
+
+void xiw_stream_forget(struct xiw_conn *c);
+void xiw_recv_arm(struct xiw_conn *c);
+void *xiw_stream_resize(void *ctx, void *p, size_t from, size_t to);
+void xiw_stream_resume(struct xiw_conn *c);
+void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags);
+
+#endif
