@@ -210,10 +210,15 @@ static __always_inline void xiw_note_sent(struct xiw_flow *flow, const struct tc
 static __always_inline void xiw_note_class(const struct __sk_buff *skb, struct xiw_flow *flow,
 					   __u32 l3_off)
 {
-	const __u8 *ip = (void *)(long)skb->data + l3_off;
 	__u32 class, hops;
+	const __u8 *ip;
 
-	if (l3_off > XIW_MAX_L4_OFF || (void *)(ip + 12) > (void *)(long)skb->data_end)
+	/* The verifier of Linux 6.1 forgets the bound of a value that is not in a register. */
+	xiw_opaque(l3_off);
+	if (l3_off > XIW_MAX_L4_OFF)
+		return;
+	ip = (void *)(long)skb->data + l3_off;
+	if ((void *)(ip + 12) > (void *)(long)skb->data_end)
 		return;
 	class = ip[0] >> 4 == 6 ? bpf_ntohl(*(const __be32 *)ip) & 0x0fcfffff
 				: (ip[1] & 0xfc) << 20;
