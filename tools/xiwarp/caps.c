@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Privilege. The library leaves that to the application; this is one.
- */
+#include "caps.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -11,7 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "exit.h"
+#include "text.h"
 
 #define BIT(cap) (1ull << (cap))
 #define RECEIVER (BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) | BIT(CAP_IPC_LOCK) | BIT(CAP_DAC_OVERRIDE))
@@ -32,25 +32,25 @@ const struct xiw_caps_row xiw_caps_rows[] = {
 };
 
 const char *const xiw_caps_notes[] = {
-	"CAP_DAC_OVERRIDE (to look only, CAP_DAC_READ_SEARCH) is for pins of another user, as "
-	"root's are "
-	"to everybody else: root, and the user whom an interface's pins were given to, do without.",
-	"CAP_IPC_LOCK stands for a memlock limit of 17 MiB per receive queue, 33 MiB where the MTU "
-	"is above "
-	"1500.",
-	"serve, sink and rping open everything at their start, for the interfaces that xiwarp is "
-	"loaded "
-	"on by then, "
-	"and go on with the capability in the last column: they read each connection's sequence "
-	"numbers with "
-	"TCP_REPAIR. They also keep CAP_DAC_OVERRIDE where files could not be written without, and "
-	"say so; "
-	"put keeps CAP_DAC_READ_SEARCH if it has that. The rest leaves the bounding set too, if "
-	"CAP_SETPCAP is "
-	"there to take it out, and no_new_privs is set.",
-	"Besides: load --replace takes CAP_SYS_ADMIN, to put the other program back if loading "
-	"fails, and so "
-	"does mounting the BPF file system; a port below 1024 takes CAP_NET_BIND_SERVICE.",
+	"CAP_DAC_OVERRIDE (to read only, CAP_DAC_READ_SEARCH) opens the pins of another user; "
+	"root's "
+	"pins are another user's to everybody else. Root, and the user whom an interface's pins "
+	"were "
+	"given to, do without it.",
+	"CAP_IPC_LOCK can be replaced by a memlock limit of 17 MiB per receive queue, or 33 MiB "
+	"where "
+	"the MTU is above 1500.",
+	"serve, sink and rping open everything when they start, for the interfaces that xiwarp is "
+	"loaded on by then, and go on with the capability that they keep: with it they read each "
+	"connection's sequence numbers (TCP_REPAIR). They also keep CAP_DAC_OVERRIDE if they could "
+	"not "
+	"write files without it, and say so; put keeps CAP_DAC_READ_SEARCH if it has that. The "
+	"other "
+	"capabilities leave the bounding set too, which takes CAP_SETPCAP, and no_new_privs is "
+	"set.",
+	"Some uses take more: load --replace takes CAP_SYS_ADMIN, to put the other program back if "
+	"loading fails; mounting the BPF file system takes CAP_SYS_ADMIN; a port below 1024 takes "
+	"CAP_NET_BIND_SERVICE.",
 	NULL,
 };
 
@@ -91,7 +91,7 @@ static int get_caps(uint64_t *permitted, uint64_t *effective)
 	return 0;
 }
 
-/* Inheritable ones are always given up. */
+/* Inheritable capabilities are always given up. */
 static int set_caps(uint64_t permitted, uint64_t effective)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -103,7 +103,7 @@ static int set_caps(uint64_t permitted, uint64_t effective)
 	return syscall(SYS_capset, &header, data) ? -errno : 0;
 }
 
-/* The bounding set is what an executed file could give back; taking from it takes CAP_SETPCAP. */
+/* The bounding set limits what an executed file could give back; removing from it takes CAP_SETPCAP. */
 static int shrink_bounding(uint64_t keep)
 {
 	for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
@@ -121,7 +121,7 @@ static uint64_t kept_by(const char *cmd, bool direct)
 	return 0;
 }
 
-/* Can files be made there only by overriding its permissions? Asked of the kernel, with and without. */
+/* Can files be made in `dir` only with CAP_DAC_OVERRIDE? The kernel is asked with it and without it. */
 static bool override_needed(const char *dir, uint64_t permitted, uint64_t effective)
 {
 	bool without, with;
@@ -150,8 +150,8 @@ static uint64_t kept_for_files(enum xiw_caps_files files, const char *dir, uint6
 }
 
 /*
- * Dumpable stays as it is: no process with fewer capabilities may look into one that keeps some
- * (ptrace(2)), and one that keeps none holds nothing that its user could not have.
+ * The dumpable attribute stays as it is: a process with fewer capabilities cannot look into one that keeps some
+ * (ptrace(2)), and a process that keeps none holds nothing that its user could not have.
  */
 int xiw_caps_drop(const char *cmd, bool direct, enum xiw_caps_files files, const char *dir)
 {

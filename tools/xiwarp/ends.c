@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * How connections end, in words.
- */
+#include "ends.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "cli.h"
+#include "address.h"
+#include "exit.h"
 
 const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256])
 {
@@ -26,12 +26,12 @@ const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256])
 	return n ? buf : NULL;
 }
 
-/* As xiw_end_text(), of a connection that never came into being. */
+/* The same for a connection that ended during MPA startup. */
 static const char *startup_text(const struct xiw_conn_info *info, char buf[256])
 {
 	if (info->error == ETIMEDOUT)
 		return info->mpa_error == XIW_MPA_ERR_STARTUP
-			       ? "nothing came that would complete MPA startup in time"
+			       ? "the peer did not complete MPA startup in time"
 			       : "the peer does not answer any more";
 	if (info->mpa_error == XIW_MPA_ERR_CLOSED)
 		return "closed before MPA startup was complete";
@@ -45,7 +45,7 @@ int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, con
 
 	if (info->rejected)
 		return xiw_fail(XIW_EXIT_PEER, "%s refuses the connection", target);
-	/* An address of our own: TCP's part was done. */
+	/* Without a local address, TCP has not connected. */
 	if (!info->local.ss_family)
 		return xiw_fail(XIW_EXIT_PEER, "cannot connect to %s: %s", target,
 				strerror(info->error ? info->error : ECONNREFUSED));
@@ -55,7 +55,7 @@ int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, con
 			why ? why : "closed before MPA startup was complete", command);
 }
 
-void xiw_startup_failed(struct xiw_conn *conn)
+static void startup_failed(struct xiw_conn *conn)
 {
 	struct xiw_conn_info info;
 	char text[256], name[80];
@@ -69,14 +69,14 @@ void xiw_startup_failed(struct xiw_conn *conn)
 	xiw_conn_free(conn);
 }
 
-bool xiw_unknown_ended(const struct xiw_completion *c)
+bool xiw_unaccepted_ended(const struct xiw_completion *c)
 {
 	if (c->event == XIW_EV_NOT_ACCEPTED)
-		xiw_fail(0, "a connection could not be taken: %s%s; others go on",
+		xiw_fail(0, "a connection could not be taken: %s%s; the others go on",
 			 strerror(-c->status),
 			 c->status == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
 	if (c->event != XIW_EV_CLOSED)
 		return false;
-	xiw_startup_failed(c->conn);
+	startup_failed(c->conn);
 	return true;
 }

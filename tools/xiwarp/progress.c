@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * What a terminal is shown: times and rates in units that fit, and a line of progress that stays one line.
- */
+#include "progress.h"
+
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,35 +8,11 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#include "cli.h"
+#include "text.h"
 
 #define BAR 24
 
-const char *xiw_seconds(double s, char buf[32])
-{
-	if (s >= 0.1)
-		snprintf(buf, 32, "%.2f s", s);
-	else if (s >= 1e-4)
-		snprintf(buf, 32, "%.2f ms", s * 1e3);
-	else
-		snprintf(buf, 32, "%.0f us", s * 1e6);
-	return buf;
-}
-
-const char *xiw_rate(uint64_t octets, double s, char buf[32])
-{
-	double bits = s > 0 ? (double)octets * 8 / s : 0;
-
-	if (bits >= 1e8)
-		snprintf(buf, 32, "%.2f Gbit/s", bits / 1e9);
-	else if (bits >= 1e5)
-		snprintf(buf, 32, "%.2f Mbit/s", bits / 1e6);
-	else
-		snprintf(buf, 32, "%.2f kbit/s", bits / 1e3);
-	return buf;
-}
-
-/* In whatever locale this runs: file names are shown as UTF-8. */
+/* The width of a UTF-8 character, whatever the locale is. */
 static int width_of(wchar_t c)
 {
 	static locale_t utf8;
@@ -54,7 +29,8 @@ static int width_of(wchar_t c)
 	return n < 0 ? 1 : n;
 }
 
-size_t xiw_columns(const char *s, unsigned int most, unsigned int *taken)
+/* How many octets of `s` fit into `most` columns of a terminal; `*taken` gets the columns that they take. */
+static size_t octets_in_columns(const char *s, unsigned int most, unsigned int *taken)
 {
 	unsigned int columns = 0;
 	size_t n = 0;
@@ -103,7 +79,7 @@ void xiw_progress(const char *name, uint64_t done, uint64_t total, double second
 	name_columns = columns > strlen(text) + strlen(bar)
 			       ? columns - (unsigned int)(strlen(text) + strlen(bar))
 			       : 0;
-	n = (int)xiw_columns(name, name_columns, &taken);
+	n = (int)octets_in_columns(name, name_columns, &taken);
 	taken += (unsigned int)strlen(bar);
 	fprintf(stderr, "\r%.*s%s%.*s\033[K%s", n, name, bar,
 		(int)(columns > taken ? columns - taken : 0), text, last ? "\n" : "");

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What `xiwarp rping` says of a connection at its end. */
+/* What `xiwarp rping` reports of a connection. */
+#include "rping.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include <xiwarp/rdmap.h>
-
-#include "rping.h"
+#include "exit.h"
+#include "report.h"
+#include "text.h"
 
 static void report_terminate(struct json_object *o, const char *key,
 			     const struct xiw_rdma_terminate_info *t)
 {
 	struct json_object *e;
-	char hex[2 * sizeof(t->ddp_header) + 1] = "";
 
 	if (!t->present) {
 		json_object_object_add(o, key, NULL);
@@ -23,12 +24,10 @@ static void report_terminate(struct json_object *o, const char *key,
 	xiw_json_u64(e, "type", t->etype);
 	xiw_json_u64(e, "code", t->code);
 	xiw_json_str(e, "name", xiw_rdma_terminate_name(t));
-	json_object_object_add(e, "reversed", json_object_new_boolean(t->reversed));
+	xiw_json_bool(e, "reversed", t->reversed);
 	if (t->has_segment_len)
 		xiw_json_u64(e, "segment_length", t->segment_len);
-	for (unsigned int i = 0; i < t->ddp_header_len; i++)
-		snprintf(hex + 2 * i, 3, "%02x", t->ddp_header[i]);
-	xiw_json_str(e, "ddp_header", hex);
+	xiw_json_hex(e, "ddp_header", t->ddp_header, t->ddp_header_len);
 	json_object_object_add(o, key, e);
 }
 
@@ -38,27 +37,17 @@ static void report_json(const struct xiw_rping *p, const struct xiw_conn_info *i
 	struct json_object *o = json_object_new_object();
 
 	xiw_json_str(o, "role", p->server ? "server" : "client");
-	xiw_json_str(o, "peer", p->name);
+	xiw_json_str(o, "peer", p->peer.name);
 	xiw_json_u64(o, "iterations", p->iterations);
 	xiw_json_u64(o, "octets", p->octets);
 	xiw_json_u64(o, "mismatches", p->mismatches);
 	xiw_json_f(o, "seconds", s, "%.9f");
-	xiw_json_f(o, "gbit_per_s", s > 0 ? (double)p->octets * 8 / s / 1e9 : 0, "%.4f");
+	xiw_json_f(o, "gbit_per_s", xiw_gbit_per_s(p->octets, s), "%.4f");
 	xiw_json_f(o, "iterations_per_s", s > 0 ? (double)p->iterations / s : 0, "%.1f");
-	xiw_json_u64(o, "octets_direct", i->octets_direct);
-	xiw_json_u64(o, "octets_kernel", i->octets_kernel);
-	xiw_json_f(o, "direct_share", xiw_share(i->octets_direct, i->octets_kernel), "%.6f");
-	xiw_json_str(o, "no_direct", i->no_direct);
-	json_object_object_add(o, "zero_copy", json_object_new_boolean(i->zero_copy));
-	xiw_json_u64(o, "went_direct", i->went_direct);
-	xiw_json_u64(o, "went_kernel", i->went_kernel);
-	xiw_json_reasons(o, "left_direct", i->why);
-	xiw_json_u64(o, "revision", i->revision);
-	json_object_object_add(o, "enhanced", json_object_new_boolean(i->enhanced));
-	json_object_object_add(o, "peer_to_peer", json_object_new_boolean(i->peer_to_peer));
-	json_object_object_add(o, "crc", json_object_new_boolean(i->crc));
-	json_object_object_add(o, "markers_in", json_object_new_boolean(i->markers_in));
-	json_object_object_add(o, "markers_out", json_object_new_boolean(i->markers_out));
+	xiw_json_octets(o, i->octets_direct, i->octets_kernel);
+	xiw_json_direct(o, i);
+	xiw_json_hand_offs(o, i);
+	xiw_json_startup(o, i);
 	xiw_json_u64(o, "ird", r->ird);
 	xiw_json_u64(o, "ord", r->ord);
 	xiw_json_u64(o, "sends_in", r->sends_in);
@@ -79,15 +68,15 @@ static void report_json(const struct xiw_rping *p, const struct xiw_conn_info *i
 
 static void report_text(const struct xiw_rping *p, const struct xiw_conn_info *i, double s)
 {
-	char octets[32];
+	char octets[32], why[128];
 
-	printf("%s %s: %" PRIu64 " iterations, %s", p->server ? "client" : "server", p->name,
+	printf("%s %s: %" PRIu64 " iterations, %s", p->server ? "client" : "server", p->peer.name,
 	       p->iterations, xiw_octets(p->octets, octets));
 	if (s > 0)
 		printf(" in %s", xiw_seconds(s, octets));
-	printf(", %.2f %% received direct, CRC %s%s%s\n",
+	printf(", %.2f %% received direct, CRC %s%s\n",
 	       100 * xiw_share(i->octets_direct, i->octets_kernel), i->crc ? "on" : "off",
-	       *i->no_direct ? "; no direct path: " : "", i->no_direct);
+	       xiw_no_direct_text(i, why));
 	fflush(stdout);
 	if (*p->why)
 		xiw_fail(0, "%s", p->why);
@@ -99,7 +88,7 @@ void xiw_rping_report(const struct xiw_rping *p)
 	struct xiw_conn_info info;
 	struct xiw_rdma_info rdma;
 
-	xiw_conn_info(p->conn, &info, sizeof(info));
+	xiw_conn_info(p->peer.conn, &info, sizeof(info));
 	xiw_rdma_info(p->rdma, &rdma, sizeof(rdma));
 	if (p->args->json)
 		report_json(p, &info, &rdma, s);

@@ -5,19 +5,27 @@
 #include <linux/capability.h>
 #include <net/if.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "cli.h"
+#include <xiwarp/load.h>
+
+#include "address.h"
+#include "args.h"
+#include "exit.h"
 #include "netif/pins.h"
 #include "netif/query.h"
+#include "report.h"
+#include "signals.h"
+#include "text.h"
 
 struct report {
 	const struct xiw_args *args;
 	struct json_object *interfaces; /* NULL: a table */
 	struct json_object *flows;
 	unsigned int shown;
-	int code; /* the first thing that went wrong */
+	int code; /* exit code of the first failure */
 };
 
 static void flow_addr(const __be32 addr[4], __be16 port, char buf[80])
@@ -31,35 +39,26 @@ static void flow_addr(const __be32 addr[4], __be16 port, char buf[80])
 	xiw_addr_name(&ss, buf);
 }
 
-static const char *drops_text(const struct xiw_flow *f, char *buf, size_t len)
+static const char *path_name(uint64_t owner)
 {
-	snprintf(buf, len, "xdp %" PRIu64 ", receiver %" PRIu64 ", crc %" PRIu64,
-		 (uint64_t)f->dropped, (uint64_t)f->segs_dropped, (uint64_t)f->crc_errors);
-	return buf;
+	static const char *const names[] = { "none", "kernel", "armed", "direct" };
+	const uint32_t path = xiw_owner_path(owner);
+
+	return path < sizeof(names) / sizeof(names[0]) ? names[path] : "?";
 }
 
 static void flow_options(struct json_object *o, uint32_t flags)
 {
-	static const struct {
-		const char *name;
-		uint32_t flag;
-	} options[] = {
-		{ "markers", XIW_FLOW_MARKERS },
-		{ "crc", XIW_FLOW_CRC },
-		{ "timestamps", XIW_FLOW_TIMESTAMPS },
-		{ "sack", XIW_FLOW_SACK },
-		{ "ecn", XIW_FLOW_ECN },
-	};
-
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
-		json_object_object_add(o, options[i].name,
-				       json_object_new_boolean(flags & options[i].flag));
+	xiw_json_bool(o, "markers", flags & XIW_FLOW_MARKERS);
+	xiw_json_bool(o, "crc", flags & XIW_FLOW_CRC);
+	xiw_json_bool(o, "timestamps", flags & XIW_FLOW_TIMESTAMPS);
+	xiw_json_bool(o, "sack", flags & XIW_FLOW_SACK);
+	xiw_json_bool(o, "ecn", flags & XIW_FLOW_ECN);
 }
 
-/* Every counter of struct xiw_flow is here: tests/net/admin/test_status.sh sees to it. */
-static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
+/* Who the flow belongs to, and which path owns its stream. */
+static void flow_state(struct json_object *o, uint32_t index, const struct xiw_flow *f)
 {
-	struct json_object *o = json_object_new_object(), *drops = json_object_new_object();
 	uint64_t owner = f->owner;
 	char addr[80];
 
@@ -71,11 +70,19 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 	xiw_json_u64(o, "pid", f->pid);
 	xiw_json_u64(o, "claims", f->claim_seq);
 	flow_options(o, f->flags);
-	xiw_json_str(o, "path", xiw_path_name(xiw_owner_path(owner)));
+	xiw_json_str(o, "path", path_name(owner));
 	xiw_json_u64(o, "epoch", xiw_owner_epoch(owner));
 	if (xiw_owner_path(owner) == XIW_PATH_DIRECT)
 		xiw_json_u64(o, "rcv_nxt", xiw_owner_value(owner));
 	xiw_json_u64(o, "skew", xiw_owner_skew(owner, f->kernel_nxt));
+}
+
+/* Every counter of struct xiw_flow is here, which tests/net/admin/test_status.sh checks. */
+static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
+{
+	struct json_object *o = json_object_new_object(), *drops = json_object_new_object();
+
+	flow_state(o, index, f);
 	xiw_json_u64(o, "octets_direct", f->placed_direct);
 	xiw_json_u64(o, "octets_kernel", f->placed_kernel);
 	xiw_json_u64(o, "segments_direct", f->direct_segs);
@@ -89,7 +96,7 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 	xiw_json_u64(o, "fpdus", f->fpdus);
 	xiw_json_u64(o, "armed", f->armed);
 	xiw_json_u64(o, "went_direct", f->went_direct);
-	xiw_json_reasons(o, "left_direct", f->why);
+	xiw_json_reasons(o, f->why);
 	if (f->barred) /* for good */
 		xiw_json_str(o, "no_direct", xiw_reason_name(f->barred));
 	xiw_json_u64(o, "segments_resent", f->resent);
@@ -106,15 +113,14 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 
 static int flow_table(uint32_t index, const struct xiw_flow *f, struct report *r)
 {
-	char local[80], remote[80], direct[32], kernel[32], drops[128];
+	char local[80], remote[80], direct[32], kernel[32];
 	uint64_t owner = f->owner;
 
 	(void)r;
 	flow_addr(f->key.local_addr, f->key.local_port, local);
 	flow_addr(f->key.remote_addr, f->key.remote_port, remote);
 	printf("  flow %u  %s <- %s  pid %u\n", index, local, remote, f->pid);
-	printf("    %-10s %s, epoch %u", "path", xiw_path_name(xiw_owner_path(owner)),
-	       xiw_owner_epoch(owner));
+	printf("    %-10s %s, epoch %u", "path", path_name(owner), xiw_owner_epoch(owner));
 	if (xiw_owner_path(owner) == XIW_PATH_DIRECT)
 		printf(", rcv_nxt %u", xiw_owner_value(owner));
 	printf(", skew %u\n", xiw_owner_skew(owner, f->kernel_nxt));
@@ -126,12 +132,11 @@ static int flow_table(uint32_t index, const struct xiw_flow *f, struct report *r
 	       (uint64_t)f->control_segs);
 	printf("    %-10s armed %" PRIu64 ", went direct %" PRIu64, "hand-offs", (uint64_t)f->armed,
 	       (uint64_t)f->went_direct);
-	for (unsigned int i = 1; i < XIW_WHY__COUNT; i++)
-		if (f->why[i])
-			printf(", %s %u", xiw_reason_name(i), f->why[i]);
+	xiw_print_reasons(f->why);
 	if (f->barred)
 		printf("; not direct any more: %s", xiw_reason_name(f->barred));
-	printf("\n    %-10s %s\n", "dropped", drops_text(f, drops, sizeof(drops)));
+	printf("\n    %-10s xdp %" PRIu64 ", receiver %" PRIu64 ", crc %" PRIu64 "\n", "dropped",
+	       (uint64_t)f->dropped, (uint64_t)f->segs_dropped, (uint64_t)f->crc_errors);
 	return 0;
 }
 
@@ -200,7 +205,7 @@ static void add_interface(const struct xiw_status *s, struct report *r)
 	json_object_array_add(r->interfaces, o);
 }
 
-/* No pins of that interface are to be seen: why may that be? */
+/* There are no pins of that interface: says why that may be. */
 static int not_loaded(const char *ifname, const char *dir)
 {
 	int ifindex = (int)if_nametoindex(ifname);
@@ -256,7 +261,7 @@ static int report_interface(struct report *r, const char *ifname)
 	struct xiw_status s;
 	int err = xiw_status_read(ifname, r->args->pin_dir, &s, sizeof(s));
 
-	/* Of all that are there: unloaded meanwhile. */
+	/* In a report on all interfaces: this one was unloaded meanwhile. */
 	if (err == -ENOENT && !r->args->nwords)
 		return 0;
 	if (err)
@@ -270,7 +275,7 @@ static int report_interface(struct report *r, const char *ifname)
 	return err && err != -ENOENT ? failed(ifname, r->args->pin_dir, err) : 0;
 }
 
-/* One of several: what is wrong with it is said, and keeps nobody from the others. */
+/* A failure of one interface is printed, and the others are still reported. */
 static int each_of_all(const char *ifname, void *ctx)
 {
 	struct report *r = ctx;
@@ -307,11 +312,11 @@ static int report_once(const struct xiw_args *args)
 
 static int run_status(const struct xiw_args *args)
 {
-	struct timespec pause = { .tv_sec = (time_t)args->watch };
+	struct timespec pause = { .tv_sec = (time_t)args->status.watch };
 	int code;
 
-	pause.tv_nsec = (long)((args->watch - (double)pause.tv_sec) * 1e9);
-	if (args->watch <= 0)
+	pause.tv_nsec = (long)((args->status.watch - (double)pause.tv_sec) * 1e9);
+	if (args->status.watch <= 0)
 		return report_once(args);
 	xiw_catch_signals();
 	do {
@@ -325,21 +330,32 @@ static int run_status(const struct xiw_args *args)
 	return xiw_exit_stopped(XIW_EXIT_OK);
 }
 
+static int set_watch(const struct xiw_opt *opt, const char *value, struct xiw_args *args)
+{
+	double *seconds = &args->status.watch;
+	char *end;
+
+	*seconds = strtod(value, &end);
+	if (end == value || *end || !(*seconds >= 0.1 && *seconds <= 86400))
+		return xiw_bad_value(opt, value, "a number of seconds from 0.1 to 86400");
+	return 0;
+}
+
 static const struct xiw_opt status_opts[] = {
-	{ XIW_OPT_WATCH, "watch", "SECONDS",
-	  "again and again, at this interval, until interrupted" },
-	{ 0, NULL, NULL, NULL },
+	{ "watch", .arg = "SECONDS",
+	  .help = "repeat at this interval until interrupted; 0.1 or more", .set = set_watch },
+	{},
 };
 
 const struct xiw_cmd xiw_cmd_status = {
 	.name = "status",
 	.synopsis = "[IF]",
-	.summary = "show what is loaded, and every connection's path",
-	.text = "For each interface: mode, queues and packets by what became of them. For each "
-		"connection: its "
-		"path, epoch, rcv_nxt and skew, octets of the stream as the engine placed them and "
-		"segments as XDP saw them, by path, hand-offs by reason and drops. "
-		"Only reads pins: needs the privilege to do that, disturbs nothing.",
+	.summary = "show what is loaded, and the path of every connection",
+	.text = "For each interface: mode, queues, and packets by what became of them. For each "
+		"connection: path, epoch, rcv_nxt and skew, octets of the stream as the engine "
+		"placed them and segments as XDP saw them, both by path, hand-offs by reason, and "
+		"drops. It only reads pins: it needs the privilege to do that, and disturbs "
+		"nothing.",
 	.examples = "sudo xiwarp status\n"
 		    "sudo xiwarp status eth0 --json\n"
 		    "sudo xiwarp status --watch 1\n",

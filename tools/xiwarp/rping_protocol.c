@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One end of `xiwarp rping`, moved on by its connection's completions. */
+/* The protocol: one end of `xiwarp rping`, driven by the completions of its connection. */
+#include "rping.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -8,11 +10,10 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <xiwarp/rdmap.h>
+#include "exit.h"
+#include "text.h"
 
-#include "rping.h"
-
-/* Not 0: what a peer adds to the wrong thing is then found. */
+/* Not 0, so that a peer that leaves the base out of its sums is found. */
 #define SOURCE_TO 0x100000000ull
 #define SINK_TO 0x200000000ull
 /* user_data of receive buffers is their index; of operations, one of these. */
@@ -54,7 +55,7 @@ static int open_region(struct xiw_rping *p, uint8_t **buf, uint64_t to, unsigned
 	struct xiw_region_opts opts = {
 		.size = sizeof(opts),
 		.base_to = to,
-		.conn = p->conn,
+		.conn = p->peer.conn,
 		.access = access,
 	};
 
@@ -76,7 +77,9 @@ void xiw_rping_free(struct xiw_rping *p)
 
 /* ---- the ping ------------------------------------------------------------------------------------ */
 
-/* "rdma-ping-N: ", then the letters and signs from 'A' to 'z', each ping beginning one further, and a NUL. */
+/*
+ * "rdma-ping-N: ", then the characters from 'A' to 'z' again and again, which begin one further on in each ping, and a NUL.
+ */
 static void fill_ping(uint8_t *buf, uint32_t size, uint64_t n)
 {
 	const unsigned int span = 'z' - 'A' + 1;
@@ -92,7 +95,7 @@ static void fill_ping(uint8_t *buf, uint32_t size, uint64_t n)
 	buf[size - 1] = 0;
 }
 
-/* The first octet that is not the ping's; size: none. */
+/* The index of the first octet that differs from the ping; `size` if none does. */
 static uint32_t first_wrong(const uint8_t *buf, uint32_t size, uint64_t n)
 {
 	uint8_t *want = malloc(size);
@@ -111,21 +114,21 @@ static void show(const struct xiw_rping *p, const uint8_t *buf, uint32_t size)
 {
 	uint32_t n = 0;
 
-	if (!p->args->verbose)
+	if (!p->args->rping.verbose)
 		return;
 	printf("%s: ", p->server ? "server ping data" : "ping data");
-	/* A peer's octets, on a terminal perhaps. */
+	/* A peer's octets must not control a terminal. */
 	for (; n < size && buf[n]; n++)
 		putchar(buf[n] < 0x20 || buf[n] > 0x7e ? '?' : buf[n]);
 	putchar('\n');
 }
 
-/* Compares what went all the way with the ping that this iteration has. */
+/* Compares what arrived with the ping of this iteration. */
 static bool validate(struct xiw_rping *p, const uint8_t *buf, uint32_t size)
 {
 	uint32_t wrong;
 
-	if (!p->args->validate)
+	if (!p->args->rping.validate)
 		return true;
 	wrong = first_wrong(buf, size, p->iterations);
 	if (wrong == size)
@@ -158,12 +161,12 @@ static void post(struct xiw_rping *p, const struct xiw_rdma_op *op)
 {
 	int err = xiw_rdma_post(p->rdma, op);
 
-	/* It closes already: an event will say so. */
+	/* The stream is closing already: an event will say so. */
 	if (err && err != -EPIPE)
 		failed_here(p, "cannot post an operation", err);
 }
 
-/* What a Send of the client's says of a buffer; the server's say nothing. */
+/* What the client's Sends say of a buffer. The content of the server's Sends means nothing. */
 static void describe(struct xiw_rping *p, bool sink, const struct xiw_region *region, uint64_t to)
 {
 	uint8_t *info = p->info[sink];
@@ -204,13 +207,13 @@ static void send_info(struct xiw_rping *p)
 
 static void next_ping(struct xiw_rping *p)
 {
-	if (p->iterations && p->iterations == p->args->count) {
+	if (p->iterations && p->iterations == p->args->rping.count) {
 		p->state = XIW_RPING_CLOSING;
 		xiw_rdma_close(p->rdma);
 		return;
 	}
 	fill_ping(p->source, p->size, p->iterations);
-	if (p->args->validate)
+	if (p->args->rping.validate)
 		memset(p->sink, 0, p->size);
 	p->state = XIW_RPING_SOURCE;
 	send_info(p);
@@ -233,9 +236,9 @@ static void client_go_ahead(struct xiw_rping *p)
 }
 
 /*
- * Linux's siw as a server leaves an FPDU in its socket that comes while it is busy answering, until the next one comes,
- * and each end waits for the other. A Write of no octets is such a one: for it no STag is looked at (RFC 5041 section
- * 5.2), and the other program does not notice it.
+ * Linux's siw as a server leaves an FPDU that comes during MPA startup in its socket until the next one comes, so that each
+ * end waits for the other. A Write of no octets serves as the next one: no STag is checked for it (RFC 5041 section 5.2),
+ * and the program at the other end does not notice it.
  */
 void xiw_rping_nudge(struct xiw_rping *p)
 {
@@ -296,7 +299,7 @@ static void server_sink(struct xiw_rping *p, uint64_t to, uint32_t stag, uint32_
 	p->writing = true;
 	post(p, &op);
 	p->state = XIW_RPING_SOURCE;
-	/* Delivered behind the Write, as it is posted behind it (RFC 5040 section 5.5 rule 10). */
+	/* Posted after the Write, so it is delivered after it (RFC 5040 section 5.5 rule 10). */
 	send_info(p);
 	p->iterations++;
 	p->octets += p->pinged + op.len;
@@ -329,9 +332,7 @@ static void on_received(struct xiw_rping *p, const struct xiw_completion *c)
 		return;
 	if (c->length != XIW_RPING_INFO || p->waiting ||
 	    (p->state != XIW_RPING_SOURCE && p->state != XIW_RPING_SINK)) {
-		xiw_rping_fail(p, XIW_EXIT_PEER,
-			       "a Send of %" PRIu64 " octets came that rping does "
-			       "not send here",
+		xiw_rping_fail(p, XIW_EXIT_PEER, "unexpected Send of %" PRIu64 " octets",
 			       c->length);
 		return;
 	}
@@ -355,7 +356,7 @@ static void on_sent(struct xiw_rping *p, const struct xiw_completion *c)
 
 static void on_eof(struct xiw_rping *p)
 {
-	/* A client leaves when it has what it wants. */
+	/* A client may close between two iterations. */
 	if (p->state < XIW_RPING_CLOSING && !(p->server && p->state == XIW_RPING_SOURCE)) {
 		xiw_rping_fail(p, XIW_EXIT_PEER, "the peer closed in the middle of an iteration");
 		return;
@@ -366,7 +367,7 @@ static void on_eof(struct xiw_rping *p)
 
 static void on_ended(struct xiw_rping *p, const char *who, const struct xiw_rdma_terminate_info *t)
 {
-	/* What went wrong here first, and made us say so, stays the reason. */
+	/* An error that this end found first stays the reason. */
 	if (p->code)
 		return;
 	p->code = XIW_EXIT_PEER;
@@ -378,13 +379,12 @@ static void on_ended(struct xiw_rping *p, const char *who, const struct xiw_rdma
 static void on_closed(struct xiw_rping *p, const struct xiw_completion *c)
 {
 	/*
-	 * A client that resets at the end of an iteration has ended it, if not nicely, unlike one that is gone, or whose
-	 * connection cannot go on here; and what the other end makes of our closing when all is done is its own affair.
+	 * A reset by the client between two iterations is an end, if not an orderly one; a client that vanished, or a
+	 * connection that cannot go on here, is a failure. After this end has closed, nothing is a failure any more.
 	 */
 	bool between = p->server && p->state == XIW_RPING_SOURCE && p->iterations &&
 		       (c->status == -ECONNRESET || c->status == -EPIPE);
 
-	p->status = c->status;
 	if (c->status && !p->code && !between && p->state < XIW_RPING_CLOSING) {
 		p->code = XIW_EXIT_PEER;
 		snprintf(p->why, sizeof(p->why), "the connection failed: %s", strerror(-c->status));

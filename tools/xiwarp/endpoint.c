@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "endpoint.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "caps.h"
+#include "core/policy.h"
+#include "exit.h"
+#include "text.h"
+
+static int engine_failed(int err)
+{
+	struct utsname uts;
+
+	if (err == -EPERM || err == -EACCES || err == -ENOSYS)
+		return xiw_fail(
+			err == -ENOSYS ? XIW_EXIT_UNSUPPORTED : XIW_EXIT_PRIVILEGE,
+			"io_uring, which both paths need, is forbidden here (%s): set sysctl "
+			"kernel.io_uring_disabled=0, and have the container's seccomp profile "
+			"allow io_uring_setup, io_uring_enter and io_uring_register",
+			strerror(-err));
+	if (err == -ENAMETOOLONG)
+		return xiw_fail(XIW_EXIT_USAGE, "the pin directory's name is too long");
+	/* The other options of the engine are fixed: what is invalid is a flag that this kernel does not have. */
+	if (err == -EINVAL && !uname(&uts))
+		return xiw_fail(XIW_EXIT_UNSUPPORTED,
+				"io_uring of kernel %s is too old: Linux 6.1 or newer is needed",
+				uts.release);
+	return xiw_fail(XIW_EXIT_FAILURE, "cannot start the engine: %s%s", strerror(-err),
+			err == -ENOMEM ? ": no memory, or the memlock limit (ulimit -l) is too low"
+			: err == -EMFILE ? ": raise the limit on open files (ulimit -n)"
+					 : "");
+}
+
+int xiw_endpoint_open(const struct xiw_args *args, enum xiw_use_path path,
+		      struct xiw_engine **engine)
+{
+	struct xiw_engine_opts opts = {
+		.size = sizeof(opts),
+		.app_ring_fd = -1,
+		.path = path,
+		.pin_dir = args->pin_dir,
+		.flags = args->receiver.trust_checksum ? XIW_ENGINE_TRUST_CHECKSUM : 0,
+	};
+	int err = xiw_engine_create(&opts, engine);
+
+	return err ? engine_failed(err) : 0;
+}
+
+/* The engine has read the same file when it was made. */
+static void report_crc_policy(const struct xiw_args *args)
+{
+	char why[256];
+	enum xiw_crc_policy policy = xiw_policy_crc(why, sizeof(why));
+
+	if (*why)
+		xiw_fail(0, "%s; CRC32c stays on", why);
+	else if (args->mpa.crc_off && policy == XIW_CRC_REQUIRED)
+		xiw_fail(0, "--crc off: the administrator has not allowed it, by 'crc optional' "
+			    "in " XIW_CONF_FILE "; CRC32c stays on");
+}
+
+int xiw_endpoint_prepare(const struct xiw_args *args, struct xiw_engine *engine,
+			 const struct sockaddr *addr, const char *output_dir)
+{
+	const enum xiw_use_path path = args->receiver.path;
+	char why[256], shown[256];
+	int err;
+
+	/* Checked before anything is received: at the end it would be lost. */
+	if (output_dir && faccessat(AT_FDCWD, output_dir, W_OK | X_OK, AT_EACCESS))
+		return xiw_fail(errno == EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE,
+				"cannot write to directory %s: %s",
+				xiw_printable(output_dir, shown, sizeof(shown)), strerror(errno));
+	report_crc_policy(args);
+	err = xiw_engine_prepare(engine, addr, why, sizeof(why));
+	if (err && path == XIW_USE_DIRECT)
+		return xiw_fail(xiw_exit_code(err), "--path direct: %s%s", why,
+				xiw_exit_code(err) == XIW_EXIT_PRIVILEGE ? ": run as root" : "");
+	if (*why && path != XIW_USE_KERNEL)
+		xiw_fail(0, "no direct path: %s", why);
+	return xiw_caps_drop(args->cmd->name, !err, output_dir ? XIW_CAPS_WRITE : XIW_CAPS_NO_FILES,
+			     output_dir);
+}
+
+void xiw_endpoint_limits(const struct xiw_args *args, struct xiw_conn_opts *opts)
+{
+	unsigned int ms = args->receiver.peer_timeout * 1000;
+
+	opts->keepalive_ms = ms / 2;
+	opts->user_timeout_ms = opts->close_timeout_ms = ms;
+}
+
+int xiw_endpoint_turn(struct xiw_engine *engine, int wait_ms)
+{
+	int n = xiw_engine_run(engine, wait_ms);
+
+	return n < 0 && n != -EINTR
+		       ? xiw_fail(XIW_EXIT_FAILURE, "the engine failed: %s", strerror(-n))
+		       : 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What serve, put, sink and rping share: their engine, and the privilege that it needs. */
+#ifndef XIW_TOOL_ENDPOINT_H
+#define XIW_TOOL_ENDPOINT_H
+
+#include <xiwarp/conn.h>
+#include <xiwarp/engine.h>
+
+#include "args.h"
+
+/* Makes an engine as the options say, for this path; on failure prints a line and returns an exit code. */
+int xiw_endpoint_open(const struct xiw_args *args, enum xiw_use_path path,
+		      struct xiw_engine **engine);
+/*
+ * Does everything that takes privilege, for connections of the local address `addr` or (NULL) any, and gives up the
+ * capabilities that the command does not keep. `output_dir` is where the command will make files; NULL: nowhere. Prints
+ * the reason if there is no direct path. Returns 0, or an exit code if the options do not allow to go on.
+ */
+int xiw_endpoint_prepare(const struct xiw_args *args, struct xiw_engine *engine,
+			 const struct sockaddr *addr, const char *output_dir);
+/* Sets the limits of a connection so that a peer that vanished is noticed within --peer-timeout. */
+void xiw_endpoint_limits(const struct xiw_args *args, struct xiw_conn_opts *opts);
+/* One turn of the engine, which waits up to `wait_ms`. On failure prints a line and returns an exit code. */
+int xiw_endpoint_turn(struct xiw_engine *engine, int wait_ms);
+
+#endif

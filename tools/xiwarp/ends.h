@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* How connections end, in words. */
+#ifndef XIW_TOOL_ENDS_H
+#define XIW_TOOL_ENDS_H
+
+#include <stdbool.h>
+
+#include <xiwarp/conn.h>
+
+/* The errors that a connection ended with, by the RFCs' numbers; NULL if it ended orderly. */
+const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256]);
+/* Says why a connection to `target`, where `command` should run, was not established; returns an exit code. */
+int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, const char *command);
+/*
+ * An event of a connection that no command has accepted, or of a listener. Says why a listener could not take a
+ * connection, or why one ended before its Request came: that one is freed, and the result is true.
+ */
+bool xiw_unaccepted_ended(const struct xiw_completion *c);
+
+#endif

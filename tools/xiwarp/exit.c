@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "exit.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int xiw_fail(int code, const char *fmt, ...)
+{
+	va_list args;
+
+	fputs("xiwarp: ", stderr);
+	va_start(args, fmt);
+	vfprintf(stderr, fmt, args);
+	va_end(args);
+	fputc('\n', stderr);
+	return code;
+}
+
+int xiw_exit_code(int err)
+{
+	switch (-err) {
+	case 0:
+		return XIW_EXIT_OK;
+	case EPERM:
+	case EACCES:
+	case ENOBUFS: /* the memlock limit */
+		return XIW_EXIT_PRIVILEGE;
+	case ENODEV:
+	case ENOENT:
+	case EUNATCH: /* one of the two programs is not attached */
+		return XIW_EXIT_NOT_FOUND;
+	case EBUSY:
+	case EALREADY:
+		return XIW_EXIT_BUSY;
+	case EOPNOTSUPP:
+	case ERANGE:
+	case ENOSYS:
+		return XIW_EXIT_UNSUPPORTED;
+	case EINVAL:
+		return XIW_EXIT_USAGE;
+	default:
+		return XIW_EXIT_FAILURE;
+	}
+}

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A file that comes: space is allocated and granted window by window, then the file is digested and named. */
+#include "serve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exit.h"
+#include "report.h"
+#include "text.h"
+
+/*
+ * Digested between two turns of the engine. At 0.5 GB/s this takes 2 ms, far less than the time after which XDP takes
+ * a connection away from an engine that does not run.
+ */
+#define DIGEST_SLICE (1u << 20)
+
+/*
+ * Octets that are allocated and granted at once. Each window is twice as large as the one before, so that a peer can make
+ * serve allocate at most three times what it has sent.
+ */
+#define WINDOW_FIRST (1u << 20)
+#define WINDOW_MOST (64u << 20)
+
+static struct xiw_serve *serve_of(struct xiw_serve_peer *p)
+{
+	return (struct xiw_serve *)p->peer.receiver;
+}
+
+static const struct xiw_args *args_of(const struct xiw_serve_peer *p)
+{
+	return p->peer.receiver->args;
+}
+
+static void free_regions(struct xiw_serve_peer *p)
+{
+	xiw_region_free(p->window.region);
+	xiw_region_free(p->window.older);
+	p->window.region = p->window.older = NULL;
+}
+
+void xiw_serve_drop(struct xiw_serve_peer *p)
+{
+	/* Before the mapping goes: nothing may be placed there any more. */
+	free_regions(p);
+	if (p->storing)
+		xiw_store_end(&p->store);
+	p->storing = false;
+	if (p->state == XIW_SERVE_DIGESTING)
+		serve_of(p)->digesting--;
+	p->state = XIW_SERVE_IDLE;
+}
+
+/* The peer is told the status; standard error also gets the cause. */
+static void not_taken(const struct xiw_serve_peer *p, const char *how, const char *name,
+		      enum xiw_xfer_status status)
+{
+	const int err = p->store.err;
+	char shown[XIW_XFER_NAME_MAX + 1];
+
+	xiw_fail(0, "%s: %s '%s': %s%s%s", p->peer.name, how,
+		 xiw_printable(name, shown, sizeof(shown)), xiw_xfer_status_name(status),
+		 err ? ": " : "", err ? strerror(err) : "");
+}
+
+/* ---- windows ------------------------------------------------------------------------------------- */
+
+/* Allocates the next octets of the file and lets the peer write them. */
+static enum xiw_xfer_status next_window(struct xiw_serve_peer *p, struct xiw_xfer *grant)
+{
+	struct xiw_region_opts opts = { .size = sizeof(opts), .conn = p->peer.conn };
+	uint64_t len = p->window.size ? 2 * p->window.size : WINDOW_FIRST;
+	enum xiw_xfer_status status;
+	struct xiw_region *region;
+
+	if (!p->store.map)
+		return XIW_XFER_OK;
+	if (len > WINDOW_MOST)
+		len = WINDOW_MOST;
+	if (len > p->store.size - p->window.granted)
+		len = p->store.size - p->window.granted;
+	status = xiw_store_extend(&p->store, len, args_of(p)->serve.keep_free);
+	if (status)
+		return status;
+	p->store.err = -xiw_region_register(p->peer.receiver->engine,
+					    p->store.map + p->window.granted, len, &opts, &region);
+	if (p->store.err)
+		return XIW_XFER_FAILED;
+	/* The window before the last one has come completely. */
+	xiw_region_free(p->window.older);
+	p->window.older = p->window.region;
+	p->window.region = region;
+	p->window.size = len;
+	p->window.granted += len;
+	grant->stag = xiw_region_stag(region);
+	grant->length = len;
+	return XIW_XFER_OK;
+}
+
+void xiw_serve_grant_more(struct xiw_serve_peer *p)
+{
+	struct xiw_message m = { .buf = p->window.message, .user_data = XIW_SERVE_GRANT };
+	struct xiw_xfer grant = { .type = XIW_XFER_GRANT };
+
+	if (p->state != XIW_SERVE_RECEIVING || p->window.sending ||
+	    p->window.granted == p->store.size ||
+	    p->window.received + p->window.size / 2 < p->window.granted)
+		return;
+	grant.status = next_window(p, &grant);
+	if (grant.status) {
+		not_taken(p, p->window.received ? "did not keep" : "refused", p->store.name,
+			  (enum xiw_xfer_status)grant.status);
+		xiw_receiver_fail(p->peer.receiver, XIW_EXIT_FAILURE);
+		p->state = XIW_SERVE_REFUSED;
+	}
+	m.len = xiw_xfer_encode(&grant, p->window.message);
+	if (xiw_conn_send(p->peer.conn, &m))
+		xiw_serve_end(p, "an answer to it could not be sent");
+	p->window.sending = true;
+}
+
+static enum xiw_xfer_status open_file(struct xiw_serve_peer *p, const struct xiw_xfer *offer,
+				      struct xiw_xfer *grant)
+{
+	const struct xiw_args *args = args_of(p);
+	enum xiw_xfer_status status;
+
+	p->store.err = 0;
+	if (args->serve.max_size && offer->size > args->serve.max_size)
+		return XIW_XFER_TOO_LARGE;
+	status = xiw_store_begin(&p->store, serve_of(p)->dir, args->force, offer);
+	p->storing = status == XIW_XFER_OK;
+	p->window.size = p->window.granted = p->window.received = 0;
+	return status ? status : next_window(p, grant);
+}
+
+void xiw_serve_offer(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfer *offer)
+{
+	struct xiw_xfer grant = { .type = XIW_XFER_GRANT };
+
+	xiw_serve_drop(p);
+	grant.status = open_file(p, offer, &grant);
+	if (grant.status) {
+		not_taken(p, "refused", offer->name, (enum xiw_xfer_status)grant.status);
+		xiw_serve_drop(p);
+	} else {
+		p->state = XIW_SERVE_RECEIVING;
+		p->first_ns = 0;
+		xiw_conn_info(p->peer.conn, &p->before, sizeof(p->before));
+	}
+	xiw_serve_reply(p, slot, &grant);
+}
+
+/* ---- the end of a file --------------------------------------------------------------------------- */
+
+void xiw_serve_done(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfer *done)
+{
+	p->done_slot = slot;
+	p->last_ns = xiw_now_ns();
+	if (!p->first_ns)
+		p->first_ns = p->last_ns;
+	xiw_conn_info(p->peer.conn, &p->after, sizeof(p->after));
+	memcpy(p->expected, done->sha256, sizeof(p->expected));
+	/* With an STag the peer could change what has been digested already. */
+	free_regions(p);
+	p->state = XIW_SERVE_DIGESTING;
+	serve_of(p)->digesting++;
+	p->digest_ns = 0;
+}
+
+struct report {
+	const char *name;
+	bool equal;
+	uint64_t direct, kernel, handoffs; /* of this file */
+	double seconds, digest_seconds;
+};
+
+static void report_text(const struct xiw_serve_peer *p, const struct report *r)
+{
+	char size[32], time[32], rate[32] = "", digest[32], why[128];
+
+	/* A file that came in one turn of the engine has no rate. */
+	if (r->seconds > 0)
+		xiw_rate(p->store.size, r->seconds, rate);
+	printf("%s from %s: %s in %s, %s%s%.2f %% direct, %" PRIu64
+	       " hand-off%s, SHA-256 %s (%s)%s\n",
+	       r->name, p->peer.name, xiw_octets(p->store.size, size),
+	       xiw_seconds(r->seconds, time), rate, *rate ? ", " : "",
+	       100 * xiw_share(r->direct, r->kernel), r->handoffs, r->handoffs == 1 ? "" : "s",
+	       r->equal ? "equal" : "DIFFERENT", xiw_seconds(r->digest_seconds, digest),
+	       xiw_no_direct_text(&p->after, why));
+	fflush(stdout);
+}
+
+static void report_json(const struct xiw_serve_peer *p, const struct report *r,
+			const uint8_t sha256[XIW_XFER_SHA256])
+{
+	struct json_object *o = json_object_new_object();
+
+	xiw_json_str(o, "file", r->name);
+	xiw_json_str(o, "peer", p->peer.name);
+	xiw_json_u64(o, "octets", p->store.size);
+	xiw_json_bool(o, "digest_equal", r->equal);
+	xiw_json_octets(o, r->direct, r->kernel);
+	xiw_json_f(o, "gbit_per_s", xiw_gbit_per_s(p->store.size, r->seconds), "%.4f");
+	xiw_json_u64(o, "hand_offs", r->handoffs);
+	xiw_json_hex(o, "sha256", sha256, XIW_XFER_SHA256);
+	xiw_json_f(o, "seconds", r->seconds, "%.9f");
+	xiw_json_f(o, "digest_seconds", r->digest_seconds, "%.9f");
+	xiw_json_reasons(o, p->after.why);
+	xiw_json_direct(o, &p->after);
+	xiw_json_print(o);
+}
+
+static void report(struct xiw_serve_peer *p, const uint8_t sha256[XIW_XFER_SHA256], bool equal)
+{
+	char shown[XIW_XFER_NAME_MAX + 1];
+	struct report r = {
+		.name = xiw_printable(p->store.name, shown, sizeof(shown)),
+		.equal = equal,
+		.direct = p->after.octets_direct - p->before.octets_direct,
+		.kernel = p->after.octets_kernel - p->before.octets_kernel,
+		.handoffs = p->after.went_direct + p->after.went_kernel - p->handoffs,
+		.seconds = (double)(p->last_ns - p->first_ns) / 1e9,
+		.digest_seconds = (double)p->digest_ns / 1e9,
+	};
+
+	p->handoffs += r.handoffs;
+	if (args_of(p)->json)
+		report_json(p, &r, sha256);
+	else
+		report_text(p, &r);
+}
+
+void xiw_serve_digest(struct xiw_serve_peer *p)
+{
+	struct xiw_xfer result = { .type = XIW_XFER_RESULT, .size = p->store.size };
+	uint8_t sha256[XIW_XFER_SHA256];
+	uint64_t start = xiw_now_ns();
+	int done = xiw_store_digest(&p->store, DIGEST_SLICE, sha256);
+	bool equal;
+
+	p->digest_ns += xiw_now_ns() - start;
+	if (!done)
+		return;
+	equal = done > 0 && !memcmp(sha256, p->expected, sizeof(sha256));
+	result.status = done < 0 ? XIW_XFER_FAILED
+			: equal	 ? xiw_store_commit(&p->store)
+				 : XIW_XFER_MISMATCH;
+	if (done > 0)
+		report(p, sha256, equal);
+	if (result.status) {
+		not_taken(p, "did not keep", p->store.name, (enum xiw_xfer_status)result.status);
+		xiw_receiver_fail(p->peer.receiver, equal ? XIW_EXIT_FAILURE : XIW_EXIT_VERIFY);
+	}
+	xiw_serve_drop(p);
+	xiw_serve_reply(p, p->done_slot, &result);
+}
