@@ -28,8 +28,9 @@ enum xiw_caps_files {
 	XIW_CAPS_WRITE,
 };
 /*
- * Gives up every capability except those that `cmd` keeps on this path, for good: programs that it might start cannot get
- * them back. With XIW_CAPS_WRITE, `dir` is where files will be made. On failure prints a line and returns an exit code.
+ * Gives up every capability except those that `cmd` keeps on this path, for good: programs that it might start cannot
+ * get them back. With XIW_CAPS_WRITE, `dir` is where files will be made. On failure prints a line and returns an exit
+ * code.
  */
 int xiw_caps_drop(const char *cmd, bool direct, enum xiw_caps_files files, const char *dir);
 

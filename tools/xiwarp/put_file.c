@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * One file on its way. Octets are read into a few chunks, digested there, and sent from there, so that the digest covers
- * exactly what was sent, even of a file that changes meanwhile.
+ * One file on its way. Octets are read into a few chunks, digested there, and sent from there, so that the digest
+ * covers exactly what was sent, even of a file that changes meanwhile.
  */
 #include "put.h"
 

@@ -29,8 +29,8 @@ struct xiw_peer {
 struct xiw_receiver_ops {
 	size_t peer_size; /* of the command's structure for a connection, which is zero at first */
 	/*
-	 * A Request came: accepts or rejects it. Negative errno: the connection is aborted, and the reason printed unless
-	 * the connection has ended by itself; -EBUSY: it is refused in silence.
+	 * A Request came: accepts or rejects it. Negative errno: the connection is aborted, and the reason printed
+	 * unless the connection has ended by itself; -EBUSY: it is refused in silence.
 	 */
 	int (*request)(struct xiw_peer *peer);
 	/* For each connection, after each turn of the engine and before its completions. May be NULL. */

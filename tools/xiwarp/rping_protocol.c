@@ -78,7 +78,8 @@ void xiw_rping_free(struct xiw_rping *p)
 /* ---- the ping ------------------------------------------------------------------------------------ */
 
 /*
- * "rdma-ping-N: ", then the characters from 'A' to 'z' again and again, which begin one further on in each ping, and a NUL.
+ * "rdma-ping-N: ", then the characters from 'A' to 'z' again and again, which begin one further on in each ping, and a
+ * NUL.
  */
 static void fill_ping(uint8_t *buf, uint32_t size, uint64_t n)
 {
@@ -236,9 +237,9 @@ static void client_go_ahead(struct xiw_rping *p)
 }
 
 /*
- * Linux's siw as a server leaves an FPDU that comes during MPA startup in its socket until the next one comes, so that each
- * end waits for the other. A Write of no octets serves as the next one: no STag is checked for it (RFC 5041 section 5.2),
- * and the program at the other end does not notice it.
+ * Linux's siw as a server leaves an FPDU that comes during MPA startup in its socket until the next one comes, so that
+ * each end waits for the other. A Write of no octets serves as the next one: no STag is checked for it (RFC 5041
+ * section 5.2), and the program at the other end does not notice it.
  */
 void xiw_rping_nudge(struct xiw_rping *p)
 {

@@ -17,8 +17,8 @@
 #define DIGEST_SLICE (1u << 20)
 
 /*
- * Octets that are allocated and granted at once. Each window is twice as large as the one before, so that a peer can make
- * serve allocate at most three times what it has sent.
+ * Octets that are allocated and granted at once. Each window is twice as large as the one before, so that a peer can
+ * make serve allocate at most three times what it has sent.
  */
 #define WINDOW_FIRST (1u << 20)
 #define WINDOW_MOST (64u << 20)
