@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Capabilities: what each command needs and keeps. --help and the man page are made from this table, and
- * test_privilege.sh holds the commands to it.
+ * tests/net/admin/test_privilege.sh holds the commands to it.
  */
 #ifndef XIW_TOOL_CAPS_H
 #define XIW_TOOL_CAPS_H
