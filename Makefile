@@ -99,7 +99,8 @@ PC := $(B)/xiwarp.pc
 BPF_OBJ := $(if $(BPF_SRC),$(B)/bpf/xiwarp.bpf.o)
 SKEL := $(if $(BPF_SRC),$(B)/bpf/xiwarp.skel.h)
 TOOL := $(if $(TOOL_SRC),$(B)/xiwarp)
-# The man page is made by tools/xiwarp/man from the tool's own help text.
+# The command's man page is made by tools/xiwarp/man from its help text; the other one lies beside it.
+MAN7 := $(wildcard tools/xiwarp/*.7)
 MAN := $(if $(TOOL_SRC),$(if $(wildcard tools/xiwarp/man),$(B)/xiwarp.1))
 EXAMPLES := $(patsubst tools/%.c,$(B)/%,$(EXAMPLE_SRC))
 UNIT_BIN := $(patsubst %.c,$(B)/%,$(UNIT_SRC))
@@ -229,6 +230,7 @@ install: $(ALL) ## install to DESTDIR PREFIX (/usr/local)
 	$(if $(TOOL),install -D -m 755 $(TOOL) '$(DESTDIR)$(PREFIX)/bin/xiwarp')
 	$(if $(BPF_OBJ),install -D -m 644 $(BPF_OBJ) '$(DESTDIR)$(LIBDIR)/bpf/xiwarp.bpf.o')
 	$(if $(MAN),install -D -m 644 $(MAN) '$(DESTDIR)$(PREFIX)/share/man/man1/xiwarp.1')
+	$(if $(MAN7),install -D -m 644 $(MAN7) '$(DESTDIR)$(PREFIX)/share/man/man7/xiwarp.7')
 
 FORMATTED = $(shell git ls-files -co --exclude-standard '*.c' '*.h')
 

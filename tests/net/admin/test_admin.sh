@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# An administrator's ordinary day: names with dots, namespaces of all kinds, interfaces that do not exist, README's recipe,
+# An administrator's ordinary day: names with dots, namespaces of all kinds, interfaces that do not exist, the manual's recipe,
 # what a command that was killed leaves behind, and a kernel that forbids io_uring. timeout: 180
 . "${0%/*}/../lib/lib.sh"
 
@@ -124,10 +124,10 @@ expect bridge-last run rcv unload "${IF_RCV}b"
 in_ns rcv ip link del "${IF_RCV}b"
 in_ns rcv ip link del "${IF_RCV}p"
 
-# ---- README's recipe, word for word, and again after an unload
+# ---- the recipe of xiwarp(7), word for word, and again after an unload
 recipe() {
-	sed -n "/^    d=.sys.fs.bpf/,/^    tc filter/s/^    //p" "$ROOT/README.md" |
-		sed "s/eth0/$IF_RCV/g; s|build/bpf|$BUILD/bpf|" >"$TMP/recipe"
+	sed -n '/^d=.sys.fs.bpf/,/^tc filter/p' "$ROOT/tools/xiwarp/xiwarp.7" |
+		sed "s/\\\\//g; s/eth0/$IF_RCV/g; s|/usr/local/lib/bpf|$BUILD/bpf|" >"$TMP/recipe"
 	[[ -s $TMP/recipe ]] && in_ns rcv sh -e "$TMP/recipe"
 }
 for i in 1 2; do

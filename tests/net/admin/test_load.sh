@@ -124,7 +124,7 @@ expect stale-bare bare
 refused direct-not-loaded 4 "xiwarp load IF" "$xiwarp" serve --path direct --pin-dir "/sys/fs/bpf/xiw-none-$$" \
 	"$TMP/in"
 
-# ---- attached with stock tools, as README has it; and where tc itself would have put xiw_egress
+# ---- attached with stock tools, as xiwarp(7) has it; and where tc itself would have put xiw_egress
 stock() { # OPTION...: of the filter
 	in_ns rcv bpftool prog loadall "$BUILD/bpf/xiwarp.bpf.o" "$pins" pinmaps "$pins" &&
 		in_ns rcv bpftool net attach xdpdrv pinned "$pins/xiw_ingress" dev "$IF_RCV" &&

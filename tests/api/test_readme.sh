@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# What README and the man pages show: the receiver compiles without a warning, has 40 lines at most, and receives; the
+# pages are free of errors.
+. "${0%/*}/../report.sh"
+cd "${0%/*}/../.." || exit
+
+BUILD=$(realpath "${XIW_BUILD:-build}")
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+libs=(-lxdp -lbpf -luring -pthread) sanitizers=()
+[[ $BUILD == */san ]] && sanitizers=(-fsanitize=address,undefined)
+
+sed -n '/^```c$/,/^```$/{/^```/!p}' README.md >"$tmp/receiver.c"
+
+# Root has a network namespace for it, where nobody else has the port.
+receives() {
+	# shellcheck disable=SC2016
+	unshare --net bash -c '
+		ip link set lo up || exit
+		stdbuf -o0 "$0/receiver" >"$0/out" &
+		for ((i = 0; i < 100; i++)); do
+			[[ -n $(ss -Hltn "sport = :15044") ]] && break
+			sleep 0.05
+		done
+		timeout 10 "$1/example_send" localhost 15044 "some text"
+		kill "$!"' "$tmp" "$BUILD"
+	cat "$tmp/out"
+	[[ $(<"$tmp/out") == "9 octets at 0" ]]
+}
+
+expect receiver-lines [ "$(wc -l <"$tmp/receiver.c")" -le 40 ]
+expect receiver-compiles gcc -std=c11 -Wall -Wextra -pedantic -Werror -Iinclude "${sanitizers[@]}" \
+	-o "$tmp/receiver" "$tmp/receiver.c" "$BUILD/libxiwarp.a" "${libs[@]}"
+if ((EUID)); then
+	skip receiver-receives "needs root, for a network namespace"
+else
+	expect receiver-receives receives
+fi
+
+page() {
+	local errors
+	errors=$(groff -man -Tutf8 -ww -z "$1" 2>&1)
+	echo "$errors"
+	[[ -z $errors ]]
+}
+if type groff >/dev/null 2>&1; then
+	expect man-1 page "$BUILD/xiwarp.1"
+	expect man-7 page tools/xiwarp/xiwarp.7
+else
+	skip man "groff is not installed"
+fi
+finish
