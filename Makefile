@@ -345,10 +345,12 @@ $(filter $(B)/tests/net/$1/%,$(NET_BIN)): $(B)/tests/net/$1/room.a
 endef
 $(foreach r,$(NET_ROOMS),$(eval $(call net_room,$r)))
 
+# Of a name that two parts of a room define, the linker would take either.
 $(NET_ROOMS:%=$(B)/tests/net/%/room.a): $(B)/netparts.stamp
 	@mkdir -p $(@D)
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+	$(Q)! nm -g --defined-only $@ | awk 'NF == 3 { print $$3 ": defined twice" }' | sort | uniq -d | grep .
 
 $(NET_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/tests/net/lib/room.a $(LIB_A)
 	$(say) LD $@

@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * ends - every connection ends: each state of a connection with each thing that a peer can do to it, as Initiator and
- * as Responder, DDP and RDMAP, all at once. XIW_EV_CLOSED comes once, as the last event, in the time that conn.h
- * gives, and not before what had arrived was delivered.
+ * ends - every connection ends: each state of a connection with each act of a peer, as Initiator and as Responder, DDP and
+ * RDMAP, all at once. XIW_EV_CLOSED comes once, as the last event, within the time that conn.h gives, and after everything
+ * that had arrived is delivered.
  *
  *   ends kernel|direct IF HERE THERE THERE-TOO NAMESPACE VANISH [CELL]
  *
- * IF is the interface, HERE our address, THERE the peers', which have sockets in NAMESPACE (a path); the command VANISH takes THERE-TOO
- * away. Prints PASS and FAIL lines.
+ * IF is the interface, HERE our address, THERE and THERE-TOO those of the peers, which have their sockets in NAMESPACE (a
+ * path). The command VANISH takes THERE-TOO away. Prints PASS and FAIL lines.
  */
 #include "tests/net/conn/ends.h"
-#include "tests/net/conn/ends_table.h"
 
 /* Options of all connections. */
-#define STARTUP_MS 4000u /* not to be taken for ONCE */
+#define STARTUP_MS 4000u /* clearly later than ONCE */
 #define CLOSE_MS 800u
 #define KEEPALIVE_MS 1000u
 #define USER_MS 1500u
 #define SLACK_MS 2500u
-/* An application that is in no hurry: by then a peer that is gone would have been found out. */
+/* An application closes after this time. A peer that is gone is detected earlier. */
 #define IDLE_MS 3500u
 
 #define SEND_LEN (1u << 20)
@@ -34,7 +33,7 @@ static struct xiw_listener *listeners[CELLS_MAX];
 static enum xiw_use_path path;
 static uint8_t *memory, *source;
 
-static uint16_t cell_port(const struct cell *c)
+uint16_t cell_port(const struct cell *c)
 {
 	return (uint16_t)(PORT + (c - cells));
 }
@@ -87,7 +86,7 @@ static void app_read(struct cell *c)
 		fprintf(stderr, "cell %d.%d cannot read\n", c->state, c->act);
 }
 
-/* All Writes are here: what the state asks of the application. */
+/* All Writes have come: the application does what the state demands. */
 static void app_ready(struct cell *c)
 {
 	c->ready = true;
@@ -120,7 +119,7 @@ static void on_request(struct cell *c)
 		app_close(c);
 }
 
-/* What only receives was on the direct path when the peer did what it did. */
+/* A connection that only receives was on the direct path at the peer's act. */
 static void note_path(struct cell *c)
 {
 	struct xiw_conn_info info;
@@ -137,7 +136,7 @@ static void handle(const struct xiw_completion *done)
 
 	while (c < cells + ncells && c->conn != done->conn)
 		c++;
-	/* A listener's: its first event may be its last. */
+	/* A new connection of a listener: its first event may be its last. */
 	if (c == cells + ncells) {
 		c = &cells[done->user_data];
 		c->conn = done->conn;
@@ -173,7 +172,7 @@ static void handle(const struct xiw_completion *done)
 	}
 }
 
-/* RDMAP tells the application of no Write. */
+/* RDMAP has no completion for the peer's Writes. */
 static void count_writes(struct cell *c)
 {
 	struct xiw_rdma_info info;
@@ -234,11 +233,11 @@ static void fill_cells(const char *only)
 	}
 }
 
-/* The library connects. CONNECTING: to a host that is not there, or to a port that nobody listens on. */
+/* The library connects. CONNECTING: to a host that does not exist, or to a port without a listener. */
 static void open_initiator(struct cell *c)
 {
 	struct xiw_conn_opts o = options(c);
-	struct sockaddr_in a = address(there[c->act == VANISH], cell_port(c));
+	struct sockaddr_in a = address(ends.there[c->act == VANISH], cell_port(c));
 	int err;
 
 	if (c->state == CONNECTING && c->act == SILENT)
@@ -271,7 +270,7 @@ static void open_responder(struct cell *c)
 		die("listen: %s", strerror(-err));
 }
 
-/* A connection that had another use before: its last message waits for room in front of the Reply. */
+/* An upgraded connection: its last streaming message waits for room in front of the Reply. */
 static void upgrade(struct cell *c)
 {
 	struct xiw_upgrade u = { .size = sizeof(u), .last = source, .last_len = LAST_LEN };
@@ -314,9 +313,9 @@ static const char *wrong(const struct cell *c)
 			 (int)took, c->status);
 		return why;
 	}
-	if (c->ended > c->acted + due_ms((enum bound)c->bound) + SLACK_MS) {
+	if (c->ended > c->acted + due_ms(c->bound) + SLACK_MS) {
 		snprintf(why, sizeof(why), "CLOSED after %d ms, not %u", (int)took,
-			 due_ms((enum bound)c->bound));
+			 due_ms(c->bound));
 		return why;
 	}
 	return NULL;
@@ -337,17 +336,17 @@ static void verdict(const struct cell *c)
 
 static void take_host_away(const char *command)
 {
-	for (unsigned int i = 0; i < ncells && !vanished; i++)
+	for (unsigned int i = 0; i < ncells && !ends.vanished; i++)
 		if (cells[i].act == VANISH && !cells[i].calm)
 			return;
-	if (vanished)
+	if (ends.vanished)
 		return;
 	if (system(command))
 		die("%s", command);
-	vanished = true;
+	ends.vanished = true;
 }
 
-/* True while there is a cell that is not over, or not late yet. */
+/* True while the cell is neither over nor late. */
 static bool step(struct cell *c, uint64_t start)
 {
 	count_writes(c);
@@ -360,7 +359,7 @@ static bool step(struct cell *c, uint64_t start)
 	if (c->bound == APPLICATION && !c->app_closed && !c->closed &&
 	    now_ms() - c->acted >= IDLE_MS)
 		app_close(c);
-	return !c->closed && now_ms() - c->acted < due_ms((enum bound)c->bound) + SLACK_MS;
+	return !c->closed && now_ms() - c->acted < due_ms(c->bound) + SLACK_MS;
 }
 
 static void run(const char *command)
@@ -390,7 +389,7 @@ static unsigned int descriptors(void)
 	return n;
 }
 
-/* The peers' own, and all objects: what is left then, somebody has lost. */
+/* Closes the peers' sockets and frees all objects. Descriptors that are left then have leaked. */
 static void clean_up(unsigned int before)
 {
 	struct xiw_completion done;
@@ -416,7 +415,7 @@ static void clean_up(unsigned int before)
 			xiw_conn_free(cells[i].conn);
 }
 
-/* A slot is the connection's; the kernel's socket may need it for a while, but then it is nobody's. */
+/* No slot of the flow table is owned. A kernel socket may need one for a while, but without an owner. */
 static void check_slots(const char *ifname)
 {
 	struct xiw_status status = {};
@@ -442,19 +441,20 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	path = strcmp(argv[1], "direct") ? XIW_USE_KERNEL : XIW_USE_DIRECT;
-	here = argv[3];
-	there[0] = argv[4];
-	there[1] = argv[5];
+	ends.here = argv[3];
+	ends.there[0] = argv[4];
+	ends.there[1] = argv[5];
 	peer.crc = true;
-	ns_here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
-	ns_there = open(argv[6], O_RDONLY | O_CLOEXEC);
+	ends.ns_here = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	ends.ns_there = open(argv[6], O_RDONLY | O_CLOEXEC);
 	memory = calloc(1, SOURCE_LEN);
 	source = calloc(1, SOURCE_LEN);
-	if (ns_here < 0 || ns_there < 0 || !memory || !source || xiw_engine_create(&eo, &engine) ||
+	if (ends.ns_here < 0 || ends.ns_there < 0 || !memory || !source ||
+	    xiw_engine_create(&eo, &engine) ||
 	    xiw_region_register(engine, memory, SOURCE_LEN, &ro, &region))
 		die("cannot begin");
 	if (path == XIW_USE_DIRECT) {
-		struct sockaddr_in a = address(here, 0);
+		struct sockaddr_in a = address(ends.here, 0);
 		char why[96];
 
 		if (xiw_engine_prepare(engine, (struct sockaddr *)&a, why, sizeof(why)))

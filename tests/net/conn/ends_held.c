@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * ends_held - what had arrived before a connection's end is delivered before it, although the application takes no
- * completion until then, and their queue is full. And a peer that lives is not taken for dead.
+ * ends_held - what has arrived before the end of a connection is delivered before the end, although the application takes
+ * no completion until then and the completion queue is full. And a living peer is not taken for a dead one.
  *
  *   ends_held kernel|direct HERE NAMESPACE
  *
  * As ends.c, with one peer at a time. Prints PASS and FAIL lines.
  */
 #include <fcntl.h>
+#include <linux/sockios.h>
 #include <sched.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <xiwarp/xiwarp.h>
 
-#include "tests/net/lib/startup.h"
+#include "tests/net/lib/mpa.h"
 
 #define MESSAGES 6001 /* more than the queue takes */
 #define CQ 4096
@@ -228,13 +230,13 @@ static const char *lives(int unused)
 	return NULL;
 }
 
-static const struct startup_case held_cases[] = {
+static const struct test_case held_cases[] = {
 	{ "held-close", closes, 0 },   { "held-close-rdmap", closes, 1 },
 	{ "held-reset", is_reset, 0 }, { "held-reset-sending", is_reset, 1 },
 	{ "alive", lives, 0 },
 };
 
-/* The kernel takes its time to let go of the queues of the engine before. */
+/* The kernel releases the queues of the previous engine with a delay. */
 static void prepare_direct(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET };

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Every connection ends, whatever state it is in and whatever its peer does or does not: ends_table.h. What had arrived
+# Every connection ends, whatever state it is in and whatever its peer does or does not: ends_table.c. What had arrived
 # before the end is delivered before it: ends_held.c. And the commands forget a peer that vanished. On both paths.
 # timeout: 120
 . "${0%/*}/../lib/lib.sh"

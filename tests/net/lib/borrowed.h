@@ -1,58 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a process and its engine have borrowed, and have to give back. */
+/* What a process and its engine have borrowed and must give back. */
 #ifndef XIW_TESTS_NET_BORROWED_H
 #define XIW_TESTS_NET_BORROWED_H
 
-#include <dirent.h>
-
 #include "core/engine.h"
-#include "path/packet.h"
 
-static inline uint64_t open_fds(void)
-{
-	DIR *d = opendir("/proc/self/fd");
-	uint64_t count = 0;
+uint64_t open_fds(void);
 
-	while (d && readdir(d))
-		count++;
-	if (d)
-		closedir(d);
-	return count;
-}
+/* Frames that are neither free, nor in the fill ring, nor in the receive ring. */
+int64_t frames_out(const struct xiw_engine *e);
 
-/* Frames that are neither free, nor lent to the kernel, nor on their way to us. */
-static inline int64_t frames_out(const struct xiw_engine *e)
-{
-	int64_t out = 0;
+/* Kept segments that are not free. */
+int64_t kept_out(const struct xiw_engine *e);
 
-	for (struct xiw_port *p = e->ports; p; p = p->next) {
-		for (uint32_t i = 0; i < p->nqueues; i++) {
-			struct xiw_xsk *x = &p->queues[i].xsk;
-			uint32_t lent = x->fill.size - xsk_prod_nb_free(&x->fill, x->fill.size);
-			uint32_t waiting = xsk_cons_nb_avail(&x->rx, x->rx.size);
-
-			out += (int64_t)x->frames - x->nfree - lent - waiting;
-		}
-	}
-	return out;
-}
-
-static inline int64_t kept_out(const struct xiw_engine *e)
-{
-	int64_t out = e->kept_total;
-
-	for (struct xiw_kept *k = e->kept_free; k; k = k->next_free)
-		out--;
-	return out;
-}
-
-static inline uint64_t slots_used(const struct xiw_table *t)
-{
-	uint64_t count = 0;
-
-	for (unsigned int i = 0; t->flows && i < XIW_MAX_FLOWS; i++)
-		count += t->flows[i].engine != 0;
-	return count;
-}
+/* Slots of the flow table that an engine owns. */
+uint64_t slots_used(const struct xiw_table *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What programs here have in common: ends, clocks, addresses, and streams of octets. Nothing is the library's. */
+/* What the programs here share: exits, clocks, addresses, and streams of octets. Nothing comes from the library. */
 #ifndef XIW_TESTS_NET_COMMON_H
 #define XIW_TESTS_NET_COMMON_H
 
@@ -16,116 +16,33 @@
 #include <sys/socket.h>
 #include <time.h>
 
-static inline void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...)
-{
-	va_list ap;
+/* Print why, and exit with 1. */
+void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...);
+void __attribute__((noreturn)) die_errno(const char *what);
 
-	fprintf(stderr, "%s: ", program_invocation_short_name);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	fprintf(stderr, "\n");
-	exit(1);
-}
+/* The monotonic clock. */
+uint64_t now_ms(void);
+double now_s(void);
 
-static inline void __attribute__((noreturn)) die_errno(const char *what)
-{
-	die("%s: %s", what, strerror(errno));
-}
+/* An IPv4 or IPv6 address. Returns its length, or 0 if `host` is none. */
+socklen_t address_of(const char *host, uint16_t port, struct sockaddr_storage *ss);
 
-static inline uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
-static inline double now_s(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
-}
-
-/* Of either family; 0: it is none. */
-static inline socklen_t address_of(const char *host, uint16_t port, struct sockaddr_storage *ss)
-{
-	struct sockaddr_in6 *a6 = (struct sockaddr_in6 *)ss;
-	struct sockaddr_in *a4 = (struct sockaddr_in *)ss;
-
-	memset(ss, 0, sizeof(*ss));
-	a4->sin_port = htons(port); /* where IPv6 has it, too */
-	if (inet_pton(AF_INET, host, &a4->sin_addr) == 1) {
-		a4->sin_family = AF_INET;
-		return sizeof(*a4);
-	}
-	a6->sin6_family = AF_INET6;
-	return inet_pton(AF_INET6, host, &a6->sin6_addr) == 1 ? sizeof(*a6) : 0;
-}
-
-/* IPv4, any address. */
-static inline int listen_on(uint16_t port)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(port) };
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
-
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&a, sizeof(a)) || listen(fd, 16))
-		die_errno("listen");
-	return fd;
-}
+/* A listening socket on any IPv4 address. */
+int listen_on(uint16_t port);
 
 /* ---- streams of octets, each a function of the stream and its offset alone ----------------------- */
 
-/* splitmix64's output function, and its increment. */
-static inline uint64_t mix(uint64_t z)
-{
-	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
-	z = (z ^ z >> 27) * 0x94d049bb133111ebull;
-	return z ^ z >> 31;
-}
-
+/* The output function of splitmix64, and its increment. */
 #define MIX_STEP 0x9e3779b97f4a7c15ull
+uint64_t mix(uint64_t z);
 
 /* The 8 octets at offset 8 * n. */
-static inline uint64_t stream_word(uint64_t stream, uint64_t n)
-{
-	return mix((stream + n) * MIX_STEP);
-}
+uint64_t stream_word(uint64_t stream, uint64_t n);
 
-static inline void stream_octets(uint64_t stream, uint64_t off, uint8_t *out, size_t len)
-{
-	uint64_t w;
+/* `len` octets from offset `off` on. */
+void stream_octets(uint64_t stream, uint64_t off, uint8_t *out, size_t len);
 
-	for (; len && off % 8; len--, off++) {
-		w = stream_word(stream, off / 8);
-		*out++ = ((uint8_t *)&w)[off % 8];
-	}
-	for (; len >= 8; len -= 8, off += 8, out += 8) {
-		w = stream_word(stream, off / 8);
-		memcpy(out, &w, 8);
-	}
-	w = stream_word(stream, off / 8);
-	memcpy(out, &w, len);
-}
-
-/* Where the first wrong octet is, or -1. */
-static inline int64_t stream_wrong(uint64_t stream, uint64_t off, const uint8_t *got, size_t len)
-{
-	uint8_t want[4096];
-
-	for (size_t at = 0, n; at < len; at += n) {
-		n = len - at < sizeof(want) ? len - at : sizeof(want);
-		stream_octets(stream, off + at, want, n);
-		if (!memcmp(got + at, want, n))
-			continue;
-		for (size_t i = 0; i < n; i++)
-			if (got[at + i] != want[i])
-				return (int64_t)(at + i);
-	}
-	return -1;
-}
+/* Index of the first octet of `got` that is wrong, or -1. */
+int64_t stream_wrong(uint64_t stream, uint64_t off, const uint8_t *got, size_t len);
 
 #endif

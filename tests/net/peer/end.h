@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the library's ends of tests have in common: what to do comes as lines of `key=value ...` over a control
- * connection, and the answer goes back there; and how RDMAP's events and Terminates are told.
+ * What the library's ends of these tests share: each reads lines of `key=value ...` from a control connection, which
+ * say what to do, and answers there. And how RDMAP's events and Terminates are written.
  */
 #ifndef XIW_TESTS_NET_END_H
 #define XIW_TESTS_NET_END_H
@@ -13,109 +13,27 @@
 #include "tests/net/lib/common.h"
 #include "tests/net/lib/octets.h"
 
-static int control;
+extern int control;
+extern char events[512]; /* a letter for each */
 
-static inline void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...)
-{
-	char line[4096];
-	va_list ap;
-	int n;
-
-	va_start(ap, fmt);
-	n = vsnprintf(line, sizeof(line) - 1, fmt, ap);
-	va_end(ap);
-	line[n++] = '\n';
-	if (write(control, line, (size_t)n) != n)
-		die_errno("control");
-}
-
-/* PROGRAM CONTROL-PORT kernel|direct: returns the path. */
-static inline enum xiw_use_path open_control(int argc, char **argv)
-{
-	int l;
-
-	if (argc != 3 || (strcmp(argv[2], "kernel") && strcmp(argv[2], "direct"))) {
-		fprintf(stderr, "usage: %s CONTROL-PORT kernel|direct\n",
-			program_invocation_short_name);
-		exit(2);
-	}
-	l = listen_on((uint16_t)atoi(argv[1]));
-	control = accept4(l, NULL, NULL, SOCK_CLOEXEC);
-	if (control < 0)
-		die_errno("accept");
-	close(l);
-	return strcmp(argv[2], "direct") ? XIW_USE_KERNEL : XIW_USE_DIRECT;
-}
+void __attribute__((format(printf, 1, 2))) say(const char *fmt, ...);
+/* Takes the arguments CONTROL-PORT kernel|direct, and waits for the peer. Returns the path. */
+enum xiw_use_path await_control(int argc, char **argv);
 
 struct number {
 	const char *key;
 	int *to;
 };
 
-/* The next line: numbers, and what is none of them to `other`, if there is one. False: the connection was closed. */
-static inline bool take_words(const struct number *numbers, size_t n,
-			      void (*other)(void *ctx, const char *key, const char *value),
-			      void *ctx)
-{
-	char text[1024], *word, *save, *value;
-	size_t len = 0, i;
+/* Reads the next line: numbers, and other words by `other`, which may be NULL. False: the connection was closed. */
+bool take_words(const struct number *numbers, size_t n,
+		void (*other)(void *ctx, const char *key, const char *value), void *ctx);
 
-	while (len + 1 < sizeof(text) && read(control, text + len, 1) == 1 && text[len] != '\n')
-		len++;
-	if (text[len] != '\n')
-		return false;
-	text[len] = '\0';
-	for (word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
-		value = strchr(word, '=');
-		if (!value)
-			continue;
-		*value++ = '\0';
-		for (i = 0; i < n && strcmp(word, numbers[i].key); i++)
-			;
-		if (i < n)
-			*numbers[i].to = (int)strtol(value, NULL, 0);
-		else if (other)
-			other(ctx, word, value);
-	}
-	return true;
-}
+/* ---- RDMAP ----------------------------------------------------------------------------------- */
 
-/* ---- RDMAP --------------------------------------------------------------------------------------- */
-
-static char events[512]; /* a letter for each */
-
-static inline void add_event(char letter)
-{
-	size_t n = strlen(events);
-
-	if (n + 1 < sizeof(events)) {
-		events[n] = letter;
-		events[n + 1] = '\0';
-	}
-}
-
-static inline void note_event(enum xiw_event e)
-{
-	static const char letters[] = {
-		[XIW_EV_CONNECTED] = 'C', [XIW_EV_RECEIVED] = 'r',   [XIW_EV_SENT] = 's',
-		[XIW_EV_READ] = 'd',	  [XIW_EV_FLUSHED] = 'f',    [XIW_EV_ERROR] = 'e',
-		[XIW_EV_EOF] = 'E',	  [XIW_EV_TERMINATED] = 't', [XIW_EV_REFUSED] = 'F',
-		[XIW_EV_CLOSED] = 'X',
-	};
-
-	if (e != XIW_EV_REQUEST)
-		add_event(e < sizeof(letters) && letters[e] ? letters[e] : '?');
-}
-
+void add_event(char letter);
+void note_event(enum xiw_event e);
 /* LAYER.TYPE.CODE and M, D, R for what is included; `-siw`: its bits are in siw's order. */
-static inline void terminate_text(char text[64], const struct xiw_rdma_terminate_info *t)
-{
-	if (t->present)
-		snprintf(text, 64, "%u.%u.%u%s%s%s%s", t->layer, t->etype, t->code,
-			 t->has_segment_len ? "M" : "", t->has_ddp_header ? "D" : "",
-			 t->has_read_request ? "R" : "", t->reversed ? "-siw" : "");
-	else
-		snprintf(text, 64, "none");
-}
+void terminate_text(char text[64], const struct xiw_rdma_terminate_info *t);
 
 #endif

@@ -25,7 +25,7 @@ static const char *combination(int ours)
 		TRY(push(f, good(f, LAST, 1 + i * 7 % 1300)));
 	for (uint32_t i = 1; i <= 3; i++, untagged_octets += 700)
 		TRY(push(f, untagged_segment(f, DV | LAST, i - 1, 1, 0, 700)));
-	TRY(end(323, 301, 3, untagged_octets));
+	TRY(end_all(323, 301, 3, untagged_octets));
 	CHECK(!strcmp(field("markers_in", got, sizeof(got)), peer.markers_out ? "true" : "false"));
 	CHECK(!strcmp(field("markers_out", got, sizeof(got)), peer.markers_in ? "true" : "false"));
 	CHECK(!strcmp(field("crc", got, sizeof(got)), peer.crc ? "true" : "false"));
@@ -37,7 +37,7 @@ static const char *any_stag(int unused)
 	(void)unused;
 	TRY(start(C));
 	TRY(prelude(20));
-	return end(20, 1, 0, 0);
+	return end_all(20, 1, 0, 0);
 }
 
 /* A ULPDU that has one octet of payload, and is as short as may be. */
@@ -51,7 +51,7 @@ static const char *smallest_payload(int unused)
 		TRY(push(f, good(f, LAST, 1)));
 	for (uint32_t msn = 1; msn <= 8; msn++)
 		TRY(push(f, untagged_segment(f, DV | LAST, 1, msn, 0, 1)));
-	return end(108, 100, 8, 8);
+	return end_all(108, 100, 8, 8);
 }
 
 static const char *largest_ulpdu(int unused)
@@ -143,7 +143,7 @@ static const char *zero_length(int unused)
 	TRY(push(f, untagged_segment(f, DV | LAST, 0, 1, 0, 0)));
 	TRY(push(f, untagged_segment(f, DV | LAST, 0, 2, 0, 9)));
 	TRY(prelude(1));
-	return end(8, 5, 2, 9);
+	return end_all(8, 5, 2, 9);
 }
 
 /* RFC 5044 section 4.1: the field contains anything. */
@@ -160,7 +160,7 @@ static const char *crc_off_any_value(int unused)
 		put(f + n - 4, values[i % 4] * (i + 1), 4);
 		TRY(push(f, n));
 	}
-	return end(200, 200, 0, 0);
+	return end_all(200, 200, 0, 0);
 }
 
 /* ---- errors -------------------------------------------------------------------------------------- */
@@ -268,7 +268,7 @@ static const char *msn_wraps(int unused)
 	for (uint32_t i = 0; i < 16; i++)
 		for (uint32_t qn = 0; qn < 3; qn++)
 			TRY(push(f, untagged_segment(f, DV | LAST, qn, NEAR_WRAP + i, 0, 100)));
-	TRY(end(3 + 48, 1, 48, 4800));
+	TRY(end_all(3 + 48, 1, 48, 4800));
 	return NULL;
 }
 

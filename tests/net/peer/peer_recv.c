@@ -309,7 +309,7 @@ int main(int argc, char **argv)
 					.window = 1 << 18 };
 	int patience_ms = 30000;
 
-	e.path = open_control(argc, argv);
+	e.path = await_control(argc, argv);
 	check("engine", xiw_engine_create(&opts, &e.engine));
 	/* It outlives a silence that a connection of the test does not. */
 	setsockopt(control, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));

@@ -7,7 +7,7 @@
  *
  * Prints PASS or FAIL for each case. Exit codes: 0 all passed, 1 not so, 2 usage.
  */
-#include "tests/net/lib/startup.h"
+#include "tests/net/lib/mpa.h"
 
 #define LAST_MESSAGE 3000
 #define OWN 0x5678

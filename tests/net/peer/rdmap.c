@@ -9,8 +9,6 @@
  */
 #include "tests/net/peer/rdmap.h"
 
-#include "tests/net/peer/rdmap_good.h"
-
 /* ---- one message that is wrong ------------------------------------------------------------------- */
 
 struct bad {
@@ -450,7 +448,7 @@ static const char *unread(int unused)
 
 /* ---- run ----------------------------------------------------------------------------------------- */
 
-static const struct startup_case cases[] = {
+static const struct test_case cases[] = {
 	{ "first-fpdu", first_bad, 0 },
 	{ "bad-reply", bad_reply, 0 },
 	{ "rtr-not-ready", not_ready, 0 },
@@ -478,21 +476,23 @@ static const struct startup_case cases[] = {
 	{ "first-segment-unasked", first_segment, 4 },
 	{ "answer-elsewhere", wrong_answer, 0 },
 	{ "answer-too-short", wrong_answer, 1 },
+	{},
 };
 
 /* What depends on our sending only takes time. */
-static const struct startup_case kernel_cases[] = {
+static const struct test_case kernel_cases[] = {
 	{ "terminate-unread", unread, 0 },
+	{},
 };
 
 int main(int argc, char **argv)
 {
 	open_control(argc, argv);
-	RUN_ALL(good_cases);
+	run_cases(good_cases);
 	for (int i = 0; i < NBAD; i++)
 		run_case(bad[i].name, one_bad, i);
-	RUN_ALL(cases);
+	run_cases(cases);
 	if (!peer.direct)
-		RUN_ALL(kernel_cases);
+		run_cases(kernel_cases);
 	return failures > 0;
 }

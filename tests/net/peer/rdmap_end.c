@@ -399,7 +399,7 @@ int main(int argc, char **argv)
 {
 	struct xiw_engine_opts o = { .size = sizeof(o), .app_ring_fd = -1 };
 
-	e.path = open_control(argc, argv);
+	e.path = await_control(argc, argv);
 	for (size_t i = 0; i < sizeof(e.out); i++)
 		e.out[i] = octet(i);
 	if (xiw_engine_create(&o, &e.engine))

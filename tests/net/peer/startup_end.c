@@ -421,7 +421,7 @@ int main(int argc, char **argv)
 	uint32_t stag = 0x1234;
 	int err;
 
-	e.path = open_control(argc, argv);
+	e.path = await_control(argc, argv);
 	e.buf = malloc(BUFFER);
 	ropts.stag = &stag;
 	err = xiw_engine_create(&eopts, &e.engine);

@@ -1,26 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What each state of a connection comes to with what its peer does: see conn.h for the limits. */
-#ifndef XIW_TESTS_NET_ENDS_TABLE_H
-#define XIW_TESTS_NET_ENDS_TABLE_H
-
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* When each state of a connection ends, for each act of its peer: xiwarp/conn.h has the limits. */
 #include "tests/net/conn/ends.h"
 
-/* When CLOSED is due, counted from what the peer did. */
-enum bound {
-	NEVER, /* no such cell, or no business of the library's */
-	ONCE,
-	STARTUP,
-	CLOSE,
-	USER,
-	KEEP,
-	APPLICATION, /* the connection lives: the application closes after IDLE_MS; then as CLOSE */
-};
-
-static const struct {
-	const char *name;
-	const char *roles; /* i, r: DDP; I, R: RDMAP */
-	enum bound bound[ACTS];
-} states[STATES] = {
+const struct state_row states[STATES] = {
 	/*					    SILENT       UNREAD       VANISH   HALFCLOSE RESET TERMINATE */
 	[CONNECTING] = { "connecting", "i", { STARTUP, NEVER, NEVER, NEVER, ONCE, NEVER } },
 	[REQUESTED] = { "requested", "iI", { STARTUP, NEVER, STARTUP, ONCE, ONCE, NEVER } },
@@ -43,9 +25,7 @@ static const struct {
 	[READING] = { "reading", "IR", { CLOSE, CLOSE, CLOSE, ONCE, ONCE, ONCE } },
 };
 
-static const char *const acts[ACTS] = {
+const char *const acts[ACTS] = {
 	[SILENT] = "silent",	    [UNREAD] = "unread", [VANISH] = "vanishes",
 	[HALFCLOSE] = "half-close", [RESET] = "reset",	 [TERMINATE_FIN] = "terminate-fin",
 };
-
-#endif

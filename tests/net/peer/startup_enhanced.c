@@ -1,9 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The cases of startup.c that are about RFC 6581: Rev 2 with depths and the RTR indication. */
-#ifndef XIW_TEST_NET_STARTUP_RFC6581_H
-#define XIW_TEST_NET_STARTUP_RFC6581_H
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Cases of startup.c about RFC 6581: depths of Reads, errors, and peers that know Rev 1 only. */
+#include "tests/net/peer/startup.h"
 
-#define ULP 0x3fff /* all ones: the ULPs see to it */
+#define ULP 0x3fff /* all ones: left to the ULPs */
 
 /* ---- IRD and ORD (section 9.1) ------------------------------------------------------------------- */
 
@@ -11,17 +10,17 @@ struct depths {
 	unsigned int own_ird, own_ord;	   /* of the library */
 	unsigned int peer_ird, peer_ord;   /* in our frame */
 	unsigned int reply_ird, reply_ord; /* the library's Reply */
-	unsigned int ird, ord;		   /* what it goes on with */
+	unsigned int ird, ord;		   /* what the library uses afterwards */
 };
 
 static const char *depths_responder(int i)
 {
 	static const struct depths all[] = {
-		{ 10, 4, 5, 7, 10, 4, 10, 4 },	      /* all are satisfied */
+		{ 10, 4, 5, 7, 10, 4, 10, 4 },	      /* both ends have enough */
 		{ 10, 9, 5, 7, 10, 5, 10, 5 },	      /* ORD at most the Initiator's IRD */
-		{ 3, 9, 0, 7, 3, 0, 3, 0 },	      /* our IRD is what it is */
-		{ 0, 0, 16, 16, 0, 0, 0, 0 },	      /* by default a DDP endpoint reads nothing */
-		{ 10, 4, ULP, ULP, ULP, ULP, 10, 4 }, /* not to be negotiated: unchanged */
+		{ 3, 9, 0, 7, 3, 0, 3, 0 },	      /* the Responder's own IRD stays */
+		{ 0, 0, 16, 16, 0, 0, 0, 0 },	      /* without Reads, the default */
+		{ 10, 4, ULP, ULP, ULP, ULP, 10, 4 }, /* left to the ULPs: unchanged */
 		{ 10, 4, 2, ULP, ULP, 2, 10, 2 },     { 10, 4, ULP, 2, 10, ULP, 10, 4 },
 	};
 	const struct depths *d = &all[i];
@@ -44,7 +43,7 @@ static const char *depths_initiator(int i)
 		{ 3, 5, ULP, 0, 0, 0, 3, 5 },
 		{ 3, 5, 5, ULP, 0, 0, 3, 5 },
 		{ ULP, ULP, ULP, ULP, 0, 0, ULP, ULP },
-		{ 0, 0, 9, 0, 0, 0, 0, 0 }, /* `enhanced` alone */
+		{ 0, 0, 9, 0, 0, 0, 0, 0 }, /* with the option `enhanced` alone */
 	};
 	const struct depths *d = &all[i];
 	uint8_t f[64];
@@ -60,7 +59,7 @@ static const char *depths_initiator(int i)
 	return clean_end(want);
 }
 
-/* The ULP wants more than the Initiator's IRD: the Reject says how much. */
+/* The ULP needs more than the Initiator's IRD: the rejection says how much. */
 static const char *depths_rejected_by_responder(int unused)
 {
 	(void)unused;
@@ -80,7 +79,7 @@ static const char *depths_rejected_by_peer(int unused)
 		       "taken=ping");
 }
 
-/* The last word: a Terminate message, layer LLP, type MPA (section 8; RFC 5040 section 4.8). */
+/* A Terminate with layer LLP and type MPA, and then the end (RFC 6581 section 8; RFC 5040 section 4.8). */
 static const char *expect_last_word(uint8_t code, uint8_t msn)
 {
 	const uint8_t header[18] = { 0x41, 0x47, [9] = 2, [13] = msn };
@@ -93,7 +92,7 @@ static const char *expect_last_word(uint8_t code, uint8_t msn)
 	return closed_orderly();
 }
 
-static const char *expect_terminate(uint8_t code, const char *status)
+const char *expect_terminate(uint8_t code, const char *status)
 {
 	char want[128];
 
@@ -111,7 +110,7 @@ static const char *insufficient_ird(int markers)
 	return expect_terminate(6, "-105");
 }
 
-/* The ULP's first MSN is that of the Terminate's queue, too. */
+/* The option for the first MSN applies to the Terminate's queue, too. */
 static const char *insufficient_ird_first_msn(int unused)
 {
 	(void)unused;
@@ -125,8 +124,8 @@ static const char *insufficient_ird_first_msn(int unused)
 /* ---- errors at the library's end (section 9.3) --------------------------------------------------- */
 
 /*
- * It was to be the direct path or none, and there is none: that is told, code 5, before the connection goes. A Responder has to
- * have had an FPDU (RFC 5044 section 7.1.2 rule 4), be it the indication or the first message.
+ * The application demands the direct path, and there is none: the library sends a Terminate with code 5 before it
+ * closes. A Responder may do so after the first FPDU (RFC 5044 section 7.1.2 rule 4), an RTR indication or a message.
  */
 static const char *local_error_responder(int peer_to_peer)
 {
@@ -143,7 +142,7 @@ static const char *local_error_responder(int peer_to_peer)
 	return result("events=REQUEST,CLOSED mpa=5 status=-95 tagged=0 fpdus=0");
 }
 
-/* A peer that says nothing behind its Request, or goes: it ends all the same, and for the same reason. */
+/* A peer that sends nothing behind its Request, or closes: the connection ends with the same status. */
 static const char *local_error_unheard(int leaves)
 {
 	TRY(begin("role=r must=1 drop=%d timeout=300", peer.direct));
@@ -155,7 +154,7 @@ static const char *local_error_unheard(int leaves)
 	return result("events=REQUEST,CLOSED status=-95");
 }
 
-/* Whom RFC 5044 alone binds is not told. */
+/* A peer that uses RFC 5044 alone gets no Terminate. */
 static const char *local_error_rev_1(int unused)
 {
 	(void)unused;
@@ -165,7 +164,7 @@ static const char *local_error_rev_1(int unused)
 	return result("events=REQUEST,CLOSED mpa=0 status=-95");
 }
 
-/* Found when the interface is open and the Reply is here; an Initiator may say so at once. */
+/* An Initiator finds the error when the Reply has come, and may send the Terminate at once. */
 static const char *local_error_initiator(int review)
 {
 	TRY(begin("role=i must=1 drop=1 ird=1 ord=1%s", review ? " review=accept" : ""));
@@ -176,158 +175,7 @@ static const char *local_error_initiator(int review)
 			     : "events=REFUSED,CLOSED mpa=5 status=-95");
 }
 
-/* ---- peer to peer (section 9.2) ------------------------------------------------------------------ */
-
-/* Send: its MSN is used, no buffer is; Write: neither; Read: the ULP's. `with`: an octet of payload. */
-static const char *rtr_responder(int kind)
-{
-	uint8_t f[128], sent[128];
-	uint32_t msn = 1;
-
-	TRY(begin("role=r send=50 rtr=%d", kind == RTR_READ ? 7 : 0));
-	TRY(send_frame(REQUEST, C | S, 2, enhanced(1, kind, 1, 1), 0));
-	TRY(expect_frame(REPLY, C | S, 2,
-			 enhanced(1, kind == RTR_READ ? 7 : RTR_SEND | RTR_WRITE, 0, 0), 0));
-	TRY(silent(30));
-	if (kind == RTR_SEND)
-		TRY(push(sent, untagged(sent, 0x43, 0, msn++, 0)));
-	else if (kind == RTR_WRITE)
-		TRY(push(sent, tagged(sent, 0, 0)));
-	else
-		TRY(push(sent, untagged(sent, 0x41, 1, 1, 28)));
-	/* It is ready, and says what it had to say. */
-	TRY(expect_message(1, 50));
-	TRY(push(f, untagged(f, 0x43, 0, msn, 64)));
-	if (kind == RTR_READ)
-		return clean_end("events=REQUEST,CONNECTED,CLOSED p2p=1 untagged=2 msn=1 fpdus=2");
-	return clean_end(kind == RTR_SEND
-				 ? "events=REQUEST,CONNECTED,CLOSED p2p=1 untagged=1 msn=2 fpdus=2"
-				 : "events=REQUEST,CONNECTED,CLOSED p2p=1 untagged=1 msn=1 "
-				   "fpdus=2");
-}
-
-/* A ULP whose queues do not begin with MSN 1: the indication is the first message of its queue. */
-static const char *rtr_first_msn(int unused)
-{
-	uint8_t f[128];
-
-	(void)unused;
-	TRY(begin("role=r first=7"));
-	TRY(send_frame(REQUEST, C | S, 2, enhanced(1, RTR_SEND, 1, 1), 0));
-	TRY(expect_frame(REPLY, C | S, 2, enhanced(1, RTR_SEND | RTR_WRITE, 0, 0), 0));
-	TRY(push(f, untagged(f, 0x43, 0, 7, 0)));
-	TRY(push(f, untagged(f, 0x43, 0, 8, 64)));
-	return clean_end("events=REQUEST,CONNECTED,CLOSED p2p=1 untagged=1 msn=8 fpdus=2");
-}
-
-/* The indication goes direct too, if it comes as a segment of its own. */
-static const char *rtr_then_stream(int unused)
-{
-	uint8_t f[64];
-
-	(void)unused;
-	TRY(begin("role=r markers=1"));
-	TRY(send_frame(REQUEST, C | S, 2, enhanced(1, 7, 1, 1), 0));
-	TRY(expect_frame(REPLY, C | M | S, 2, enhanced(1, RTR_SEND | RTR_WRITE, 0, 0), 0));
-	agree(C, C | M);
-	TRY(push(f, tagged(f, 0, 0)));
-	return stream_end("events=REQUEST,CONNECTED,CLOSED fpdus=21");
-}
-
-static const char *rtr_missing(int i)
-{
-	uint8_t f[64], u[64];
-
-	TRY(begin("role=r timeout=%d", i ? 0 : 400));
-	TRY(send_frame(REQUEST, C | S, 2, enhanced(1, 7, 1, 1), 0));
-	TRY(expect_frame(REPLY, C | S, 2, enhanced(1, RTR_SEND | RTR_WRITE, 0, 0), 0));
-	if (!i) {
-		TRY(closed());
-		return result("events=REQUEST,CLOSED mpa=4 status=-110");
-	}
-	/* Something else comes first: payload, another queue, another MSN, a kind not offered; and what RDMAP knows not. */
-	TRY(push(f, i == 1   ? tagged(f, 0, 1)
-		    : i == 2 ? untagged(f, 0x43, 0, 1, 1)
-		    : i == 3 ? untagged(f, 0x43, 0, 2, 0)
-		    : i == 4 ? untagged(f, 0x41, 1, 1, 28)
-		    : i == 5 ? untagged(f, 0x83, 0, 1, 0)
-		    : i == 6 ? untagged(f, 0x44, 0, 1, 0)
-		    : i == 7 ? untagged(f, 0x07, 2, 1, 4)
-			     : make_fpdu(f, u,
-					 make_tagged(u, LAST | DV, i == 8 ? 0x00 : 0x42, 0, 0, 0,
-						     0))));
-	TRY(closed());
-	return result("events=REQUEST,ERROR,CLOSED mpa=7 status=-71 tagged=0 untagged=0");
-}
-
-/* The Initiator has told why it goes: that is for the ULP. */
-static const char *rtr_terminate(int unused)
-{
-	uint8_t f[64];
-
-	(void)unused;
-	TRY(begin("role=r"));
-	TRY(send_frame(REQUEST, C | S, 2, enhanced(1, RTR_READ, 1, 1), 0));
-	TRY(expect_frame(REPLY, C | S, 2, enhanced(1, RTR_SEND | RTR_WRITE, 0, 0), 0));
-	TRY(push(f, untagged(f, 0x47, 2, 1, 4)));
-	return clean_end("events=REQUEST,CLOSED untagged=1");
-}
-
-static const char *rtr_initiator(int i)
-{
-	static const struct {
-		int own, peer, chosen;
-	} all[] = {
-		{ 3, 7, RTR_WRITE },
-		{ 3, 1, RTR_SEND },
-		{ 1, 7, RTR_SEND },
-		{ 7, 3, RTR_WRITE },
-	};
-	static const uint8_t send_header[18] = { 0x41, 0x43, [13] = 1 };
-	static const uint8_t write_header[14] = { 0xc1, 0x40 };
-	bool is_send = all[i].chosen == RTR_SEND;
-	char want[128];
-	struct fpdu f;
-
-	TRY(begin("role=i rtr=%d send=70 markers=%d", all[i].own, i & 1));
-	TRY(expect_frame(REQUEST, (uint8_t)(C | S | (i & 1 ? M : 0)), 2,
-			 enhanced(1, all[i].own, 0, 0), 0));
-	TRY(send_frame(REPLY, C | S | M, 2, enhanced(1, all[i].peer, 0, 0), 0));
-	agree(C | M, i & 1 ? C | M : C);
-	TRY(pull_fpdu(&f));
-	if (is_send)
-		CHECK(f.len == 18 && !memcmp(f.ulpdu, send_header, 18), "%u octets", f.len);
-	else
-		CHECK(f.len == 14 && !memcmp(f.ulpdu, write_header, 14), "%u octets", f.len);
-	TRY(expect_message(is_send ? 2 : 1, 70));
-	snprintf(want, sizeof(want), "events=CONNECTED,CLOSED p2p=1 rtr=%d", all[i].chosen);
-	return stream_end(want);
-}
-
-/* No kind in common, or another connection model than was asked for. */
-static const char *rtr_no_match(int i)
-{
-	TRY(begin("role=i rtr=%d ird=1", i == 2 ? 0 : 3));
-	TRY(expect_frame(REQUEST, C | S, 2, enhanced(i != 2, i == 2 ? 0 : 3, 1, 0), 0));
-	TRY(send_frame(REPLY, C | S, 2,
-		       i == 0	? enhanced(1, RTR_READ, 0, 0)
-		       : i == 1 ? enhanced(0, 0, 0, 0)
-				: enhanced(1, 7, 0, 0),
-		       0));
-	return expect_terminate(7, "-95");
-}
-
-/* Without A the others are not looked at. */
-static const char *rtr_without_a(int unused)
-{
-	(void)unused;
-	TRY(begin("role=r ird=2 ord=2"));
-	TRY(send_frame(REQUEST, C | S, 2, enhanced(0, 7, 2, 2), 0));
-	TRY(expect_frame(REPLY, C | S, 2, enhanced(0, 0, 2, 2), 0));
-	return stream_end("p2p=0 ird=2 ord=2");
-}
-
-/* ---- enhanced and not (section 10) --------------------------------------------------------------- */
+/* ---- peers with and without RFC 6581 (section 10) ----------------------------------------------------------- */
 
 static const char *enhanced_mismatch(int i)
 {
@@ -339,7 +187,7 @@ static const char *enhanced_mismatch(int i)
 	return result("events=REFUSED,CLOSED mpa=4 status=-71");
 }
 
-/* What has begun to answer knows what it was asked. */
+/* A peer that has begun to answer understood the Request: no second attempt with Rev 1. */
 static const char *falls_back_not(int unused)
 {
 	(void)unused;
@@ -351,7 +199,7 @@ static const char *falls_back_not(int unused)
 	return result("events=REFUSED,CLOSED mpa=1 status=-104");
 }
 
-/* Rev 2 without RFC 6581's data is Rev 1 in all but its number. */
+/* Rev 2 without RFC 6581's data is treated as Rev 1. */
 static const char *revision_2_reply_to_1(int unused)
 {
 	(void)unused;
@@ -362,7 +210,7 @@ static const char *revision_2_reply_to_1(int unused)
 	return stream_end("rev=2 enhanced=0 pd=5");
 }
 
-/* A Responder without RFC 6581 closes, in one way or the other; the Initiator comes again with Rev 1. */
+/* A Responder without RFC 6581 closes or resets; the Initiator connects again with Rev 1. */
 static const char *falls_back(int reset)
 {
 	const struct linger linger = { .l_onoff = reset };
@@ -419,7 +267,7 @@ static const char *enhanced_private_data_509(int unused)
 	return result("events=REQUEST,CLOSED answer=-22");
 }
 
-/* Refused by xiw_connect() and xiw_listen(): Rev 1 cannot say it; not 14 bits; no room; no such revision. */
+/* xiw_connect() and xiw_listen() refuse depths in Rev 1 or above 14 bits, too much Private Data, unknown numbers. */
 static const char *options_refused(int i)
 {
 	static const char *const lines[] = { "i rev=1 ird=1", "i ird=0x4000", "i ird=1 pd=509",
@@ -430,7 +278,7 @@ static const char *options_refused(int i)
 	return result("events= error=-22");
 }
 
-static const struct startup_case rfc6581_cases[] = {
+const struct test_case enhanced_cases[] = {
 	{ "depths-responder", depths_responder, 0 },
 	{ "depths-responder-ord-lowered", depths_responder, 1 },
 	{ "depths-responder-no-ord", depths_responder, 2 },
@@ -454,30 +302,6 @@ static const struct startup_case rfc6581_cases[] = {
 	{ "local-error-unheard", local_error_unheard, 0 },
 	{ "local-error-peer-left", local_error_unheard, 1 },
 	{ "local-error-rev-1", local_error_rev_1, 0 },
-	{ "rtr-send-responder", rtr_responder, RTR_SEND },
-	{ "rtr-write-responder", rtr_responder, RTR_WRITE },
-	{ "rtr-read-responder", rtr_responder, RTR_READ },
-	{ "rtr-first-msn", rtr_first_msn, 0 },
-	{ "rtr-then-stream", rtr_then_stream, 0 },
-	{ "rtr-timeout", rtr_missing, 0 },
-	{ "rtr-is-tagged-payload", rtr_missing, 1 },
-	{ "rtr-is-untagged-payload", rtr_missing, 2 },
-	{ "rtr-is-wrong-msn", rtr_missing, 3 },
-	{ "rtr-is-not-offered", rtr_missing, 4 },
-	{ "rtr-is-wrong-version", rtr_missing, 5 },
-	{ "rtr-is-wrong-send", rtr_missing, 6 },
-	{ "rtr-is-wrong-terminate", rtr_missing, 7 },
-	{ "rtr-is-wrong-version-tagged", rtr_missing, 8 },
-	{ "rtr-is-read-response", rtr_missing, 9 },
-	{ "rtr-is-terminate", rtr_terminate, 0 },
-	{ "rtr-write-initiator", rtr_initiator, 0 },
-	{ "rtr-send-initiator", rtr_initiator, 1 },
-	{ "rtr-send-only-initiator", rtr_initiator, 2 },
-	{ "rtr-all-initiator", rtr_initiator, 3 },
-	{ "rtr-none-in-common", rtr_no_match, 0 },
-	{ "rtr-not-peer-to-peer", rtr_no_match, 1 },
-	{ "rtr-not-asked-for", rtr_no_match, 2 },
-	{ "rtr-without-a", rtr_without_a, 0 },
 	{ "enhanced-unasked", enhanced_mismatch, 0 },
 	{ "enhanced-unanswered", enhanced_mismatch, 1 },
 	{ "enhanced-answered-by-1", enhanced_mismatch, 2 },
@@ -497,11 +321,11 @@ static const struct startup_case rfc6581_cases[] = {
 	{ "options-responder-rev-3", options_refused, 6 },
 	{ "options-responder-ord", options_refused, 7 },
 	{ "options-responder-rtr", options_refused, 8 },
+	{},
 };
 
-static const struct startup_case rfc6581_direct_cases[] = {
+const struct test_case enhanced_direct_cases[] = {
 	{ "local-error-initiator", local_error_initiator, 0 },
 	{ "local-error-initiator-review", local_error_initiator, 1 },
+	{},
 };
-
-#endif

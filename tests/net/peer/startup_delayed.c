@@ -1,11 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The cases of startup.c where a TCP connection outlives MPA's startup, or came before it. */
-#ifndef XIW_TEST_NET_STARTUP_DELAYED_H
-#define XIW_TEST_NET_STARTUP_DELAYED_H
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Cases of startup.c in which the TCP connection outlives MPA startup, or existed before it. */
+#include "tests/net/peer/startup.h"
 
-/* ---- rejection: MPA is left, the TCP connection is not (rules 2 and 3) --------------------------- */
+/* ---- rejection: MPA is left, the TCP connection is not (rules 2 and 3) ----------------------- */
 
-static const char *talk_on(const char *want)
+const char *talk_on(const char *want)
 {
 	char pong[4];
 
@@ -37,7 +36,7 @@ static const char *reject_initiator(int len)
 	return talk_on(want);
 }
 
-/* What follows a rejection at once is the application's, not MPA's. */
+/* Octets right behind a rejection are for the application, not for MPA. */
 static const char *reject_glued(int unused)
 {
 	uint8_t f[64];
@@ -53,7 +52,7 @@ static const char *reject_glued(int unused)
 	return result("events=REFUSED,CLOSED status=-111 mpa=0 pd=3 pdbad=0 taken=instead");
 }
 
-/* Private Data that does not please the Initiator, or does. */
+/* The Initiator's application looks at the Private Data, and accepts or rejects it. */
 static const char *review(int accept)
 {
 	TRY(begin("role=i review=%s hold=1 send=1 take=%d", accept ? "accept" : "reject", !accept));
@@ -85,8 +84,8 @@ static const char *expect_streaming(size_t len)
 }
 
 /*
- * bits 0, 1: what comes with the last streaming data: nothing, a part of the frame, all of it; bit 2: the
- * application reads all that has come and hands it in, else it is left in the socket.
+ * Bits 0 and 1 of `i` say how much of the frame comes with the last streaming data: nothing, a part, all. With bit 2 the
+ * application reads everything that has come and passes it on, else it leaves that in the socket.
  */
 static const char *upgrade_responder(int i)
 {
@@ -107,7 +106,7 @@ static const char *upgrade_responder(int i)
 	return stream_end("events=REQUEST,CONNECTED,CLOSED pd=100 pdbad=0");
 }
 
-/* The Initiator is the TCP server, and has a last word of its own. */
+/* The Initiator is the TCP server. With `last` it sends a last streaming message. */
 static const char *upgrade_initiator(int last)
 {
 	TRY(begin("role=i upgrade=1 stream=2000 last=%d pd=20 send=5000 markers=1", last));
@@ -116,7 +115,7 @@ static const char *upgrade_initiator(int last)
 			 "before it "
 			 "knows that it wants MPA",
 			 100));
-		pause_us(500);
+		wait_us(500);
 	}
 	TRY(expect_streaming((size_t)last));
 	TRY(expect_frame(REQUEST, C | M, 1, NULL, 20));
@@ -126,22 +125,22 @@ static const char *upgrade_initiator(int last)
 	return stream_end("events=CONNECTED,CLOSED");
 }
 
-/* Octets in hand that are not what MPA begins with. */
+/* The application passes on octets that no MPA frame begins with. */
 static const char *upgrade_prefix_wrong(int role)
 {
 	uint8_t f[64] = "hello";
 	size_t len = 5 + make_frame(f + 5, REQUEST, C, 1, NULL, 0);
 
-	f[5 + 3] ^= role == 'r' ? 1 : 0; /* to an Initiator a right Request is wrong */
+	f[5 + 3] ^= role == 'r' ? 1 : 0; /* for an Initiator even a correct Request is wrong */
 	TRY(begin("role=%c upgrade=1 stream=5 greedy=1", role));
 	TRY(push(f, len));
 	while (recv(peer.fd, f, sizeof(f), 0) > 0)
-		; /* the Request may be out */
+		; /* the library's Request may have come */
 	return result(role == 'r' ? "events=CLOSED mpa=4 status=-71"
 				  : "events=REFUSED,CLOSED mpa=4 status=-91");
 }
 
-/* An FPDU in hand behind the Request, where none may be. */
+/* The application passes on an FPDU behind the Request, where none is allowed. */
 static const char *upgrade_prefix_surplus(int unused)
 {
 	uint8_t f[256] = "hello";
@@ -165,7 +164,7 @@ static const char *upgrade_rejected(int unused)
 	return talk_on("events=REQUEST,CLOSED status=-111 mpa=0 taken=ping");
 }
 
-/* Rejected, and then asked again on the same TCP connection. */
+/* A second Request on the same TCP connection, after a rejection. */
 static const char *rejected_then_accepted(int unused)
 {
 	(void)unused;
@@ -177,7 +176,7 @@ static const char *rejected_then_accepted(int unused)
 	return stream_end("events=REQUEST,CLOSED,REQUEST,CONNECTED,CLOSED pd=2");
 }
 
-static const struct startup_case delayed_cases[] = {
+const struct test_case delayed_cases[] = {
 	{ "reject-0-responder", reject_responder, 0 },
 	{ "reject-512-responder", reject_responder, 512 },
 	{ "reject-0-initiator", reject_initiator, 0 },
@@ -198,6 +197,5 @@ static const struct startup_case delayed_cases[] = {
 	{ "upgrade-prefix-surplus", upgrade_prefix_surplus, 0 },
 	{ "upgrade-rejected", upgrade_rejected, 0 },
 	{ "rejected-then-accepted", rejected_then_accepted, 0 },
+	{},
 };
-
-#endif

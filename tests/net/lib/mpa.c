@@ -1,30 +1,10 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * What a peer made of plain sockets (cases.h) knows from the RFCs: startup frames as octets, and FPDUs with and
- * without Markers and CRCs both ways. Nothing here is the library's.
- */
-#ifndef XIW_TEST_NET_STARTUP_H
-#define XIW_TEST_NET_STARTUP_H
-
-#include "tests/net/lib/cases.h"
-
-enum { M = 0x80, C = 0x40, R = 0x20, S = 0x10 }; /* flags of a startup frame */
-enum { RTR_SEND = 1, RTR_WRITE = 2, RTR_READ = 4 };
-enum { REQUEST, REPLY };
-enum { TAGGED = 0x80, LAST = 0x40, DV = 1 };
-
-#define ROOM 70000 /* for the longest FPDU */
-
-struct fpdu {
-	uint8_t ulpdu[4096];
-	uint32_t len;
-};
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tests/net/lib/mpa.h"
 
 /* ---- startup frames ------------------------------------------------------------------------------ */
 
-/* Returns the length. `enhanced`: the 4 octets of RFC 6581, or NULL; `pd`: octets of Private Data behind them. */
-static inline size_t make_frame(uint8_t *f, int which, uint8_t flags, uint8_t rev,
-				const uint8_t *enhanced, size_t pd)
+size_t make_frame(uint8_t *f, int which, uint8_t flags, uint8_t rev, const uint8_t *enhanced,
+		  size_t pd)
 {
 	size_t at = 20;
 
@@ -41,17 +21,14 @@ static inline size_t make_frame(uint8_t *f, int which, uint8_t flags, uint8_t re
 	return at;
 }
 
-static inline const char *send_frame(int which, uint8_t flags, uint8_t rev, const uint8_t *enhanced,
-				     size_t pd)
+const char *send_frame(int which, uint8_t flags, uint8_t rev, const uint8_t *enhanced, size_t pd)
 {
 	uint8_t f[2048];
 
 	return push(f, make_frame(f, which, flags, rev, enhanced, pd));
 }
 
-/* The library's frame, octet for octet. */
-static inline const char *expect_frame(int which, uint8_t flags, uint8_t rev,
-				       const uint8_t *enhanced, size_t pd)
+const char *expect_frame(int which, uint8_t flags, uint8_t rev, const uint8_t *enhanced, size_t pd)
 {
 	uint8_t want[2048];
 	size_t len = make_frame(want, which, flags, rev, enhanced, pd);
@@ -63,8 +40,7 @@ static inline const char *expect_frame(int which, uint8_t flags, uint8_t rev,
 	return NULL;
 }
 
-/* A, B, IRD, C, D, ORD. */
-static inline const uint8_t *enhanced(int p2p, int rtr, unsigned int ird, unsigned int ord)
+const uint8_t *enhanced(int p2p, int rtr, unsigned int ird, unsigned int ord)
 {
 	static uint8_t e[2][4], which;
 	uint8_t *p = e[which ^= 1];
@@ -82,7 +58,7 @@ struct framing {
 	bool markers, begun;
 };
 
-static inline void put_octets(struct framing *f, const uint8_t *p, uint32_t len)
+static void put_octets(struct framing *f, const uint8_t *p, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++) {
 		if (f->markers && f->at % 512 == 0) {
@@ -99,8 +75,7 @@ static inline void put_octets(struct framing *f, const uint8_t *p, uint32_t len)
 	}
 }
 
-/* RFC 5044 section 4. Returns the length. */
-static inline uint32_t make_fpdu(uint8_t *to, const uint8_t *ulpdu, uint32_t len)
+uint32_t make_fpdu(uint8_t *to, const uint8_t *ulpdu, uint32_t len)
 {
 	struct framing f = { .to = to, .at = peer.out, .markers = peer.markers_out };
 	uint8_t length[2], zero[4] = {}, crc[4] = { 0xde, 0xad, 0xbe, 0xef };
@@ -124,12 +99,8 @@ static inline uint32_t make_fpdu(uint8_t *to, const uint8_t *ulpdu, uint32_t len
 	return f.n + 4;
 }
 
-/*
- * ULPDUs (RFC 5041 sections 4.2 and 4.3): the first octet as given, then RsvdULP, the payload from octet(first) or
- * octet(mo) on. Return the length.
- */
-static inline uint32_t make_tagged(uint8_t *u, uint8_t ddp, uint8_t rsvd, uint32_t stag,
-				   uint64_t to, uint64_t first, uint32_t len)
+uint32_t make_tagged(uint8_t *u, uint8_t ddp, uint8_t rsvd, uint32_t stag, uint64_t to,
+		     uint64_t first, uint32_t len)
 {
 	u[0] = TAGGED | ddp;
 	u[1] = rsvd;
@@ -140,8 +111,8 @@ static inline uint32_t make_tagged(uint8_t *u, uint8_t ddp, uint8_t rsvd, uint32
 	return 14 + len;
 }
 
-static inline uint32_t make_untagged(uint8_t *u, uint8_t ddp, uint64_t rsvd, uint32_t qn,
-				     uint32_t msn, uint32_t mo, uint32_t len)
+uint32_t make_untagged(uint8_t *u, uint8_t ddp, uint64_t rsvd, uint32_t qn, uint32_t msn,
+		       uint32_t mo, uint32_t len)
 {
 	u[0] = ddp;
 	put(u + 1, rsvd, 5);
@@ -153,24 +124,22 @@ static inline uint32_t make_untagged(uint8_t *u, uint8_t ddp, uint64_t rsvd, uin
 	return 18 + len;
 }
 
-static inline uint32_t tagged_segment(uint8_t *to, uint8_t control, uint32_t stag, uint64_t offset,
-				      uint32_t len)
+uint32_t tagged_segment(uint8_t *to, uint8_t control, uint32_t stag, uint64_t offset, uint32_t len)
 {
 	static uint8_t u[ROOM];
 
 	return make_fpdu(to, u, make_tagged(u, control, 0x5a, stag, offset, offset, len));
 }
 
-static inline uint32_t untagged_segment(uint8_t *to, uint8_t control, uint32_t qn, uint32_t msn,
-					uint32_t mo, uint32_t len)
+uint32_t untagged_segment(uint8_t *to, uint8_t control, uint32_t qn, uint32_t msn, uint32_t mo,
+			  uint32_t len)
 {
 	static uint8_t u[ROOM];
 
 	return make_fpdu(to, u, make_untagged(u, control, 0xa1a2a3a4a5, qn, msn, mo, len));
 }
 
-/* RDMAP's: a Write behind STag 0x1234, or of nothing; and any other of one segment. */
-static inline uint32_t tagged(uint8_t *to, uint64_t offset, uint32_t len)
+uint32_t tagged(uint8_t *to, uint64_t offset, uint32_t len)
 {
 	uint8_t u[2048];
 	uint32_t stag = len ? 0x1234 : 0;
@@ -178,8 +147,7 @@ static inline uint32_t tagged(uint8_t *to, uint64_t offset, uint32_t len)
 	return make_fpdu(to, u, make_tagged(u, LAST | DV, 0x40, stag, offset, offset, len));
 }
 
-static inline uint32_t untagged(uint8_t *to, uint8_t opcode, uint32_t qn, uint32_t msn,
-				uint32_t len)
+uint32_t untagged(uint8_t *to, uint8_t opcode, uint32_t qn, uint32_t msn, uint32_t len)
 {
 	uint8_t u[2048];
 	uint64_t rsvd = (uint64_t)opcode << 32;
@@ -188,7 +156,7 @@ static inline uint32_t untagged(uint8_t *to, uint8_t opcode, uint32_t qn, uint32
 }
 
 /* One octet of the library's stream behind a marker, if one is due. */
-static inline const char *next_octet(uint8_t *raw, uint32_t *n, uint32_t *length_at)
+static const char *next_octet(uint8_t *raw, uint32_t *n, uint32_t *length_at)
 {
 	if (peer.markers_in && peer.in % 512 == 0) {
 		TRY(pull(raw + *n, 4));
@@ -205,8 +173,7 @@ static inline const char *next_octet(uint8_t *raw, uint32_t *n, uint32_t *length
 	return NULL;
 }
 
-/* The library's next FPDU, Markers and CRC checked. */
-static inline const char *pull_fpdu(struct fpdu *f)
+const char *pull_fpdu(struct fpdu *f)
 {
 	static uint8_t raw[8192];
 	uint32_t n = 0, length_at = UINT32_MAX, pad, crc;
@@ -237,8 +204,7 @@ static inline const char *pull_fpdu(struct fpdu *f)
 	return NULL;
 }
 
-/* The library's message to our queue 0. */
-static inline const char *expect_message(uint32_t msn, uint32_t len)
+const char *expect_message(uint32_t msn, uint32_t len)
 {
 	uint32_t mo = 0;
 	struct fpdu f;
@@ -255,5 +221,3 @@ static inline const char *expect_message(uint32_t msn, uint32_t len)
 	CHECK(mo == len, "%u octets", mo);
 	return NULL;
 }
-
-#endif

@@ -1,13 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * rdmap.c: what goes well, and ends that are not this library's errors.
- */
-#ifndef XIW_TESTS_NET_RDMAP_GOOD_H
-#define XIW_TESTS_NET_RDMAP_GOOD_H
-
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Cases of rdmap.c without an error of the peer: messages in both directions, and ends that are no error. */
 #include "tests/net/peer/rdmap.h"
 
-/* ---- Sends and Writes of ours -------------------------------------------------------------------- */
+/* ---- Sends and Writes of ours ---------------------------------------------------------------- */
 
 static const char *sends(int unused)
 {
@@ -394,7 +389,7 @@ static const char *own_close(int unused)
 	return result("events=CrX status=0 sent=none");
 }
 
-static const struct startup_case good_cases[] = {
+const struct test_case good_cases[] = {
 	{ "sends", sends, 0 },
 	{ "invalidated", invalidated, 0 },
 	{ "invalidated-stag-again", invalidated_again, 0 },
@@ -423,6 +418,5 @@ static const struct startup_case good_cases[] = {
 	{ "terminate-received-siw-headers", terminate, 3 },
 	{ "own-terminate", own_terminate, 0 },
 	{ "own-close", own_close, 0 },
+	{},
 };
-
-#endif
