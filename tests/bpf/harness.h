@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the BPF tests share: a network namespace of their own, the loaded object with its flow
- * array mapped, and an AF_XDP socket for xiw_xsks.
+ * What the BPF tests share: a network namespace of their own, the loaded object with its flows mapped into memory, and
+ * an AF_XDP socket for xiw_xsks.
  */
 #ifndef XIW_TESTS_BPF_HARNESS_H
 #define XIW_TESTS_BPF_HARNESS_H
@@ -82,7 +82,7 @@ static inline void harness_load(struct harness *h)
 	h->queues = harness_map(h, "xiw_queues", sizeof(*h->queues) * XIW_MAX_QUEUES);
 }
 
-/* An AF_XDP socket in copy mode on one queue, never read from. Returns its fd. */
+/* Opens an AF_XDP socket in copy mode on one queue. Nobody reads from it. Returns its fd. */
 static inline int harness_xsk(const char *ifname, uint32_t queue)
 {
 	size_t size = 64 * 4096;
@@ -136,14 +136,14 @@ static inline uint32_t get32(const uint8_t *p)
 	return get16(p) << 16 | get16(p + 2);
 }
 
-/* The TCP checksum of a segment, its own field counted too: 0 when right (RFC 9293 3.1). */
+/* The TCP checksum over a segment with its checksum field: 0 if that is right (RFC 9293 section 3.1). */
 static inline uint16_t harness_tcp_sum(const struct xiw_flow_key *key, const uint8_t *th,
 				       uint32_t len)
 {
 	const uint8_t *addr = (const uint8_t *)key;
 	uint32_t i, sum = 6 + len;
 
-	/* The ::ffff of an IPv4 key adds 0xffff twice, which is nothing in one's complement. */
+	/* The ::ffff of an IPv4 key adds 0xffff twice, which changes nothing in one's complement. */
 	for (i = 0; i < 32; i += 2)
 		sum += get16(addr + i);
 	for (i = 0; i + 1 < len; i += 2)

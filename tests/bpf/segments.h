@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Flows, queues and segments at random for test_classify.c, mostly such as a flow may be in and a peer may send. */
+/* Random flows, queues and segments for test_classify.c. Most are states and segments that can occur. */
 #ifndef XIW_TESTS_BPF_SEGMENTS_H
 #define XIW_TESTS_BPF_SEGMENTS_H
 
@@ -14,17 +14,17 @@
 static struct ref_flow ref_flows[NFLOWS];
 static struct xiw_flow ref_state[NFLOWS];
 
-/* Runs asked for before going direct. */
+/* Values of run_needed. */
 static const uint32_t runs[] = { 0, 1, 8, 100 };
 
 /* One generated segment, and where it was put. */
 struct gen {
 	uint8_t pkt[MAX_PKT];
 	uint32_t len;
-	int which; /* flow: its addresses are IPv4's, IPv6's */
-	bool v6;   /* the packet */
+	int which; /* flow: 0 has IPv4 addresses, 1 IPv6 addresses */
+	bool v6;   /* the packet is IPv6 */
 	uint32_t l3, l4, hdr, ip_end;
-	bool sound; /* nothing in it was damaged */
+	bool sound; /* nothing was damaged */
 };
 
 /* ---- the state before ---------------------------------------------------------------------------- */
@@ -47,7 +47,7 @@ static void gen_flow(struct xiw_flow *f, uint64_t now)
 	uint32_t k = chance(20) ? base : chance(20) ? base - value : harness_random();
 
 	f->owner = xiw_owner_pack(value, epoch, path);
-	/* K of this stretch, of the one to come, of any one, or none yet. */
+	/* K of this stretch, of the next one, of any one, or none yet. */
 	f->kernel_nxt = chance(path == XIW_PATH_DIRECT ? 93 : 2) ? xiw_kernel_nxt_pack(k, epoch)
 			: chance(path == XIW_PATH_ARMED ? 15 : 50)
 				? xiw_kernel_nxt_pack(k, epoch + 1)
@@ -70,11 +70,11 @@ static void gen_flow(struct xiw_flow *f, uint64_t now)
 	f->egress_segs = rnd(3);
 	f->egress_floor = chance(80) ? 0 : rnd(4);
 	f->elsewhere_segs = chance(95) ? 0 : rnd(3);
-	/* As gen_l2() has it, or another in one place, or none. */
+	/* The address that gen_l2() uses, the same with one octet changed, or none. */
 	memset(f->mac, chance(50) ? 2 : 0, sizeof(f->mac));
 	if (chance(5))
 		f->mac[rnd(6)] = 3;
-	if (chance(10)) /* nothing was passed yet */
+	if (chance(10)) /* nothing has been passed yet */
 		f->kernel_segs = f->control_segs = 0;
 	f->looked = rnd(1000);
 	f->try_looked = f->looked - chance(30);
@@ -123,7 +123,7 @@ static void put_octet(struct stream *s, uint8_t v, bool inside)
 	s->at[s->len++] = v;
 }
 
-/* FPDUs (RFC 5044 section 4.1) until one does not fit; that one is taken back, or cut. */
+/* FPDUs (RFC 5044 section 4.1) until one does not fit. That one is removed, or cut. */
 static uint32_t gen_payload(uint8_t *at, uint32_t max, uint32_t seq, const struct xiw_flow *f)
 {
 	struct stream s = { .at = at,
@@ -143,7 +143,7 @@ static uint32_t gen_payload(uint8_t *at, uint32_t max, uint32_t seq, const struc
 		s.markers = chance(50);
 	for (n = 0; n < limit; n++) {
 		whole = s.len;
-		/* Often just what is left, so that full segments are common. */
+		/* Often exactly what fits, so that full segments are common. */
 		ulpdu = top == max && chance(60) && max > s.len + 8 + 4 * ((max >> 9) + 1)
 				? max - s.len - 8 - 4 * ((max >> 9) + 1)
 			: top > 1 ? rnd(top + 1)
@@ -199,7 +199,7 @@ static uint32_t gen_l2(uint8_t *p, int which)
 	return off + 2;
 }
 
-/* Returns the octets of header; the lengths come later. */
+/* Returns the length of the header. Its length fields are filled in later. */
 static uint32_t gen_ip4(uint8_t *ip, const struct xiw_flow_key *key)
 {
 	uint32_t hdr = 20 + (chance(80) ? 0 : 4 * rnd(11));
@@ -254,7 +254,7 @@ static uint32_t gen_options(uint8_t *o)
 	case 0:
 		return 0;
 	case 1:
-	case 2: /* the usual */
+	case 2: /* the usual timestamp */
 		put32(o, 0x0101080a);
 		put32(o + 4, harness_random());
 		put32(o + 8, harness_random());
@@ -305,7 +305,7 @@ static uint32_t gen_flags(void)
 	return chance(80) ? 0x10 : chance(80) ? some[rnd(8)] : rnd(256);
 }
 
-/* Header fields that lie, after the packet was built right. */
+/* Damages header fields of a packet that was built right. */
 static void damage_headers(struct gen *g)
 {
 	uint8_t *ip = g->pkt + g->l3, *th = g->pkt + g->l4, *total = ip + (g->v6 ? 4 : 2);
@@ -347,7 +347,7 @@ static void gen_packet(struct gen *g, uint32_t mtu)
 
 	g->sound = true;
 	g->which = rnd(NFLOWS);
-	/* Now and then an IPv6 packet with the IPv4 flow's addresses, mapped: it is not the flow's. */
+	/* Sometimes an IPv6 packet has the IPv4 flow's addresses, mapped: it does not belong to that flow. */
 	g->v6 = g->which || chance(3);
 	f = &ref_state[g->which];
 	key = &ref_flows[g->which].key;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* xiw_ingress against the reference in ref.c, over generated segments. */
+/* Compares xiw_ingress with the reference in ref.c, on generated segments. */
 #include <time.h>
 #include "harness.h"
 #include "segments.h"
@@ -10,11 +10,11 @@
 static struct harness h;
 static uint64_t ref_stats[XIW_STAT__COUNT];
 static uint32_t ifindex, max_linear;
-static bool can_split; /* the kernel lets a test say where the first buffer ends */
-static bool can_pull;  /* and a program move that (6.18) */
+static bool can_split; /* on this kernel a test can choose where the first buffer ends */
+static bool can_pull;  /* and a program can move that (Linux 6.18) */
 static uint32_t verdicts[XIW_V_CONTROL + 1], exits[REF__COUNT];
 
-/* How often one of `runs` was enough. */
+/* How often the flow went direct with each of `runs`. */
 static uint32_t ran[4];
 
 static uint64_t coarse_ns(void)
@@ -60,7 +60,7 @@ static bool same_queue(struct xiw_queue *want, const struct xiw_queue *got, uint
 {
 	struct xiw_queue w = *want;
 
-	/* The program read the clock a little later. */
+	/* The program read the clock a little later than this test. */
 	if (w.last_ns == now)
 		w.last_ns = got->last_ns >= now && got->last_ns <= coarse_ns() ? got->last_ns : 0;
 	if (w.wait_ns == now)
@@ -82,12 +82,52 @@ static void complain(long n, const struct gen *g, const struct ref_case *c, cons
 		       f->kernel_high, c->exit);
 }
 
+/* What came out of one run of the program. */
+struct outcome {
+	uint8_t pkt[MAX_PKT + META];
+	uint32_t len, meta_len, linear;
+	int action;
+};
+
+static void compare(long n, const struct gen *g, const struct ref_case *c, const struct outcome *o,
+		    uint32_t queue)
+{
+	int i;
+
+	if (o->linear != c->linear)
+		complain(n, g, c, "first buffer of another size");
+	if (o->action != c->action)
+		complain(n, g, c,
+			 o->action == XDP_PASS	     ? "passed"
+			 : o->action == XDP_DROP     ? "dropped"
+			 : o->action == XDP_REDIRECT ? "redirected"
+						     : "odd action");
+	/* A dropped segment may have metadata: nobody sees it. */
+	if ((o->meta_len != (c->has_meta ? META : 0) && c->exit != REF_ARMED_CLAIMED) ||
+	    o->len != g->len + o->meta_len)
+		complain(n, g, c, "length of packet or metadata");
+	if (c->has_meta && memcmp(o->pkt, &c->meta, META))
+		complain(n, g, c, "metadata");
+	if (memcmp(o->pkt + o->meta_len, c->pkt, g->len))
+		complain(n, g, c, "octets of the packet");
+	for (i = 0; i < NFLOWS; i++)
+		if (!same_flow(&ref_state[i], &h.flows[ref_flows[i].index], c->now))
+			complain(n, g, c, "state of the flow");
+	if (c->queue && !same_queue(c->queue, &h.queues[queue], c->now))
+		complain(n, g, c, "state of the queue");
+	/* Compare with a checksum computed from scratch, too. */
+	if (c->flow && g->sound && c->action == XDP_PASS &&
+	    harness_tcp_sum(&ref_flows[g->which].key, o->pkt + g->l4, g->ip_end - g->l4))
+		complain(n, g, c, "TCP checksum");
+}
+
 static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 {
 	static const uint32_t queues[] = { 0, 0, 0, 0, 0, 0, 0, 0, 1, NQUEUES - 1 };
 	static struct gen g;
-	static uint8_t out[MAX_PKT + META], want[MAX_PKT];
-	uint32_t queue = queues[rnd(10)], out_len, meta_len, linear;
+	static struct outcome o;
+	static uint8_t want[MAX_PKT];
+	uint32_t queue = queues[rnd(10)], linear;
 	struct xiw_queue ref_queue;
 	struct ref_case c = { .pkt = want,
 			      .flows = ref_flows,
@@ -96,7 +136,7 @@ static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 			      .stuck = STUCK,
 			      .headroom = true,
 			      .pulls = can_pull };
-	int i, action;
+	int i;
 
 	c.now = coarse_ns();
 	for (i = 0; i < NFLOWS; i++)
@@ -118,7 +158,7 @@ static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 	linear = c.linear < max_linear ? c.linear : g.len;
 
 	ref_ingress(&c);
-	action = run(g.pkt, g.len, linear, queue, out, &out_len, &meta_len, &linear);
+	o.action = run(g.pkt, g.len, linear, queue, o.pkt, &o.len, &o.meta_len, &o.linear);
 	ref_stats[c.stat]++;
 	seen[c.stat]++;
 	exits[c.exit]++;
@@ -126,33 +166,7 @@ static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 		ran[i] += c.flow->state->run_needed == runs[i];
 	if (c.has_meta)
 		verdicts[c.meta.verdict]++;
-
-	if (linear != c.linear)
-		complain(n, &g, &c, "first buffer of another size");
-
-	if (action != c.action)
-		complain(n, &g, &c,
-			 action == XDP_PASS	  ? "passed"
-			 : action == XDP_DROP	  ? "dropped"
-			 : action == XDP_REDIRECT ? "redirected"
-						  : "odd action");
-	/* What was in front of a segment that is dropped in the end, nobody sees. */
-	if ((meta_len != (c.has_meta ? META : 0) && c.exit != REF_ARMED_CLAIMED) ||
-	    out_len != g.len + meta_len)
-		complain(n, &g, &c, "length of packet or metadata");
-	if (c.has_meta && memcmp(out, &c.meta, META))
-		complain(n, &g, &c, "metadata");
-	if (memcmp(out + meta_len, want, g.len))
-		complain(n, &g, &c, "octets of the packet");
-	for (i = 0; i < NFLOWS; i++)
-		if (!same_flow(&ref_state[i], &h.flows[ref_flows[i].index], c.now))
-			complain(n, &g, &c, "state of the flow");
-	if (c.queue && !same_queue(&ref_queue, &h.queues[queue], c.now))
-		complain(n, &g, &c, "state of the queue");
-	/* Against a checksum computed anew, too. */
-	if (c.flow && g.sound && c.action == XDP_PASS &&
-	    harness_tcp_sum(&ref_flows[g.which].key, out + g.l4, g.ip_end - g.l4))
-		complain(n, &g, &c, "TCP checksum");
+	compare(n, &g, &c, &o, queue);
 }
 
 static void set_up(void)
@@ -181,14 +195,14 @@ static void set_up(void)
 		}
 		f->key.remote_port = harness_random();
 		f->key.local_port = harness_random();
-		/* A short ihl puts the address where the ports would be: it must not be believed. */
+		/* With a short ihl the ports would be read from the address: such a header must be refused. */
 		if (!i)
 			memcpy(&f->key.local_addr[3], &f->key.remote_port, 4);
 		f->index = i ? XIW_MAX_FLOWS - 1 : 5;
 		f->state = &ref_state[i];
 		cr_assert(!bpf_map_update_elem(h.index_map, &f->key, &f->index, BPF_ANY));
 	}
-	/* How much the kernel leaves in the first buffer. */
+	/* How much does the kernel leave in the first buffer? */
 	cr_assert_eq(run(probe, sizeof(probe), sizeof(probe), 0, out, &len, &meta_len, &max_linear),
 		     XDP_PASS);
 	ref_stats[XIW_STAT_OTHER]++;
@@ -197,7 +211,8 @@ static void set_up(void)
 	can_pull = can_split && q > 100;
 	ref_stats[XIW_STAT_OTHER] += can_split;
 	if (!can_split)
-		fprintf(stderr, "no split within the headers: this kernel's test run cannot\n");
+		fprintf(stderr,
+			"this kernel's test run cannot split a packet within the headers\n");
 }
 
 static void many_segments(long count, uint32_t mtu)
@@ -216,7 +231,7 @@ static void many_segments(long count, uint32_t mtu)
 	for (i = 0; i < XIW_STAT__COUNT; i++)
 		cr_expect_eq(harness_stat(&h, i), ref_stats[i], "stat %u: %lu, not %lu", i,
 			     (long)harness_stat(&h, i), (long)ref_stats[i]);
-	/* A generator that no longer reaches an exit tests nothing there. */
+	/* An exit that the generator no longer reaches is not tested. */
 	for (i = 0; i <= XIW_STAT_WATCHDOG; i++)
 		cr_expect(seen[i] > count / 2000, "stat %u seen %u times", i, seen[i]);
 	for (i = 0; i < REF_NO_HEADROOM; i++) /* a test run always has headroom */

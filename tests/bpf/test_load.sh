@@ -1,17 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-# The object is nothing special: stock bpftool and tc load, attach, show and remove it.
+# Standard tools handle the BPF object: bpftool and tc load, attach, show and remove it.
 set -u
 name=load
 obj=${XIW_BPF_OBJ:-${XIW_BUILD:-build}/bpf/xiwarp.bpf.o}
 ns=xiwload$$
 
-# In a mount namespace of its own, so that the pins go when the script does.
+# Runs in its own mount namespace, so that the pins disappear when the script ends.
 if [ -z "${XIW_LOAD_INNER:-}" ]; then
 	[ "$(id -u)" = 0 ] || { echo "SKIP $name: needs root"; exit 0; }
 	PATH=$PATH:/usr/sbin:/sbin
 	for tool in bpftool ip tc unshare; do
-		command -v $tool >/dev/null || { echo "SKIP $name: no $tool"; exit 0; }
+		command -v $tool >/dev/null || { echo "SKIP $name: $tool is missing"; exit 0; }
 	done
 	export PATH
 	XIW_LOAD_INNER=1 exec unshare -m --propagation private sh "$0"
@@ -38,7 +38,7 @@ check() {
 	fi
 }
 
-# Run in the namespace without `ip netns exec`, which would mount a /sys without bpffs.
+# Not `ip netns exec`, which would mount a /sys without bpffs.
 in_ns() {
 	nsenter --net="/run/netns/$ns" "$@"
 }
@@ -55,8 +55,8 @@ hides() {
 	! shows "$@"
 }
 
-ip netns add "$ns" || { echo "FAIL $name: no network namespace"; exit 1; }
-mount -t bpf bpf /sys/fs/bpf || { echo "FAIL $name: no bpffs"; exit 1; }
+ip netns add "$ns" || { echo "FAIL $name: cannot make a network namespace"; exit 1; }
+mount -t bpf bpf /sys/fs/bpf || { echo "FAIL $name: cannot mount bpffs"; exit 1; }
 pin=/sys/fs/bpf/xiwarp
 mkdir $pin
 
@@ -78,7 +78,7 @@ check "tc attaches xiw_egress" \
 	in_ns tc filter add dev xl0 egress bpf direct-action object-pinned $pin/xiw_egress
 check "tc shows it" shows "xiw_egress.*direct-action" tc filter show dev xl0 egress
 
-# One slot is enough to see the names; the whole map is 4096 entries.
+# One slot is enough to see the names: the map has 4096 entries.
 zero4="0 0 0 0"
 check "bpftool shows a flow by field names" \
 	shows '"kernel_nxt"' bpftool -j map lookup pinned $pin/xiw_flows key $zero4
@@ -88,9 +88,10 @@ check "and the queues" shows '"drained_ns": 0' bpftool map dump pinned $pin/xiw_
 flow_key=$(printf '0 0 0 0 0 0 0 0 0 0 255 255 10 0 0 1 %.0s' 1 2)"4 87 8 174"
 check "bpftool adds a flow to the index" \
 	bpftool map update pinned $pin/xiw_flow_index key $flow_key value 7 0 0 0
-check "and shows it by field names" shows '"remote_addr"' bpftool map dump pinned $pin/xiw_flow_index
+check "and shows it by field names" \
+	shows '"remote_addr"' bpftool map dump pinned $pin/xiw_flow_index
 
-# Anything that crosses is counted: the programs really run where they were attached.
+# Every packet is counted, so the counts show that the attached programs run.
 in_ns ip addr add 198.51.100.1/24 dev xl1
 in_ns ping -c 1 -W 1 198.51.100.2 >/dev/null 2>&1
 check "packets that pass are counted" \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Two CPUs at the place where a stretch begins. The segment at S is cut into many FPDUs, so that the walk
- * over them keeps its CPU between its reads and its swaps for as long as whole runs take on the other one.
+ * Races two CPUs where a stretch begins. The segment at S consists of many FPDUs. The walk over them keeps its CPU
+ * between the reads and the swaps, for as long as whole runs of the program take on the other CPU.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,7 +14,7 @@
 #define PAYLOAD (FPDUS * 8)
 #define SECONDS 3
 #define SECONDS_AT_MOST 45
-#define MET 20 /* times at least that each outcome must have been seen, or nothing raced */
+#define MET 20 /* how often each outcome must be seen at least; otherwise nothing raced */
 
 static struct harness h;
 static struct xiw_flow *flow;
@@ -25,7 +25,7 @@ static struct xiw_flow_key key = { .remote_addr = { 0, 0, __builtin_bswap32(0xff
 static uint8_t at_s[14 + 20 + 20 + PAYLOAD], beyond[sizeof(at_s)];
 static uint32_t ifindex;
 
-/* FPDUs of 8 octets are 2 octets of ULPDU_Length, 2 of ULPDU, 4 of CRC. */
+/* FPDUs of 8 octets: 2 of ULPDU_Length, 2 of ULPDU, 4 of CRC. */
 static void build(uint8_t *p, uint32_t seq)
 {
 	int i;
@@ -60,7 +60,7 @@ static void spin(uint32_t n)
 		atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* A scheduler that has other work as well would put both threads on one CPU, to meet never. */
+/* On a busy machine the scheduler could put both threads on one CPU, where they never meet. */
 static void pin(pthread_t thread, int nth)
 {
 	static cpu_set_t allowed;
@@ -90,7 +90,7 @@ static pthread_t start(void *(*function)(void *), void *segment)
 
 static struct timespec begun;
 
-/* For SECONDS; and on a busy machine, whose CPUs seldom meet, for longer until everything was seen. */
+/* Continues for SECONDS, or longer until everything was seen: on a busy machine the CPUs seldom meet. */
 static bool goes_on(bool seen)
 {
 	struct timespec now;
@@ -127,7 +127,7 @@ static void set_up(void)
 /* ---- one run on each CPU per round --------------------------------------------------------------- */
 
 static atomic_uint round_no, started, finished;
-static atomic_int verdict; /* of the other CPU's run */
+static atomic_int verdict; /* result of the other CPU's run */
 static atomic_bool stop;
 
 static void *other_cpu(void *segment)
@@ -146,7 +146,7 @@ static void *other_cpu(void *segment)
 	return NULL;
 }
 
-/* Arms the flow and lets the other CPU run, while this one waits until anywhere in that. */
+/* Arms the flow and starts a run on the other CPU, then waits until some moment during that run. */
 static void begin_round(uint32_t round)
 {
 	uint32_t epoch = 4 * round;
@@ -167,7 +167,7 @@ static void end_round(uint32_t round)
 	cr_assert(atomic_load(&verdict) >= 0);
 }
 
-/* Both CPUs have a segment. Returns what became of the one at S on this CPU. */
+/* Runs a segment on each CPU. Returns the result of the one at S, on this CPU. */
 static int one_round(uint32_t round)
 {
 	int mine;
@@ -185,7 +185,7 @@ static bool is_direct(uint32_t round)
 	       flow->kernel_nxt == xiw_kernel_nxt_pack(S - SKEW, 4 * round + 2);
 }
 
-/* The other segment is of data beyond S: if it has passed, the stretch must not begin at S. */
+/* The other segment has data beyond S. If it passes, the stretch must not begin at S. */
 Test(race, beyond, .timeout = 60)
 {
 	uint32_t round = 0, direct = 0, passed = 0, dropped = 0;
@@ -216,7 +216,7 @@ Test(race, beyond, .timeout = 60)
 	cr_expect_eq(flow->went_direct, direct);
 }
 
-/* The other segment is the same one: one of them begins the stretch, and none is passed. */
+/* The other segment is the same one. One of them begins the stretch, and none is passed. */
 Test(race, same_segment, .timeout = 60)
 {
 	uint32_t round = 0, late = 0, theirs = 0, went = 0;
@@ -244,7 +244,7 @@ Test(race, same_segment, .timeout = 60)
 	cr_expect_eq(flow->why[XIW_WHY_RACE], 0);
 }
 
-/* The library takes the leave back: then nothing goes direct, whatever had been claimed. */
+/* The library disarms the flow. Then nothing goes direct, even if a K was claimed. */
 Test(race, disarm, .timeout = 60)
 {
 	uint32_t round = 0, direct = 0, passed = 0, dropped = 0;
@@ -294,8 +294,8 @@ static void *runs_all_the_time(void *segment)
 }
 
 /*
- * Stretches come and go while the other CPU is on its way to its claim, which it decided on when the flow
- * was armed: the K of a stretch that has begun meanwhile stays as it is.
+ * Stretches begin and end while the other CPU is on its way to claim K, for an epoch that is over. The K of a stretch
+ * that has begun meanwhile must not change.
  */
 Test(race, late_claim, .timeout = 60)
 {
@@ -312,7 +312,7 @@ Test(race, late_claim, .timeout = 60)
 		set_owner(skew, ++epoch, XIW_PATH_ARMED);
 		armed = flow->owner;
 		spin(rnd(chance(10) ? 40000 : 2000));
-		/* As a third CPU would begin the stretch. */
+		/* Begins the stretch as a third CPU would. */
 		k = xiw_kernel_nxt_pack(S - skew, ++epoch);
 		if (!__atomic_compare_exchange_n(&flow->kernel_nxt, &nxt, k, false,
 						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST) ||
@@ -320,7 +320,7 @@ Test(race, late_claim, .timeout = 60)
 						 xiw_owner_pack(S, epoch, XIW_PATH_DIRECT), false,
 						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {
 			theirs++;
-			epoch += 2; /* where they may have brought it */
+			epoch += 2; /* the other CPU may have made two transitions */
 			continue;
 		}
 		mine++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* xiw_socket over a table of segments: kept or dropped, and what the flow knows of them. */
+/* xiw_socket on a table of segments: which are kept or dropped, and how the flow changes. */
 #include "harness.h"
 
 enum { FIN = 1, SYN = 2, RST = 4, ACK = 16 };
@@ -16,7 +16,7 @@ struct row {
 	uint8_t flags;
 	uint32_t seq, len;
 	bool kept;
-	uint32_t high, elsewhere; /* by how much they rise */
+	uint32_t high, elsewhere; /* how much kernel_high and elsewhere_segs rise */
 };
 
 #define EQUAL .path = XIW_PATH_KERNEL, .value = 0
@@ -28,7 +28,7 @@ struct row {
 #pragma GCC diagnostic ignored "-Woverride-init"
 
 static const struct row rows[] = {
-	{ "ours, as XDP has translated it", OURS, DIFFER, .flags = ACK, .seq = NXT - SKEW,
+	{ "ours, translated by XDP", OURS, DIFFER, .flags = ACK, .seq = NXT - SKEW,
 	  .len = 100, .kept = true, .high = 0, .elsewhere = 0 },
 	{ "ours, while direct", OURS, DIRECT, .flags = ACK, .seq = NXT - SKEW, .len = 0,
 	  .kept = true, .high = 0, .elsewhere = 0 },
@@ -78,7 +78,7 @@ static const struct row rows[] = {
 
 static int prog;
 
-/* Of a socket that has no addresses. */
+/* The key of a socket without addresses, as a test run has it. */
 static uint32_t run(const struct row *r)
 {
 	uint8_t p[14 + 20 + 3000] = { 0 }, *th = p + 14;
@@ -128,7 +128,7 @@ Test(socket, table)
 		cr_expect(!memcmp(f, &want, sizeof(want)), "%s: high %x, elsewhere %u", r->name,
 			  f->kernel_high, (unsigned int)f->elsewhere_segs);
 	}
-	/* K of another stretch: nobody knows what the numbers are. */
+	/* K of another stretch: the translation is unknown. */
 	h.flows[index].owner = xiw_owner_pack(NXT, EPOCH, XIW_PATH_DIRECT);
 	h.flows[index].kernel_nxt = xiw_kernel_nxt_pack(NXT, EPOCH + 1);
 	cr_expect_eq(run(&rows[7]), 0);

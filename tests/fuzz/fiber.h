@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Threads of control that change only where they are told to: the schedule is a part of the input. */
+/* Fibers: threads that switch only at given points, so the schedule can be part of the input. */
 #ifndef XIW_TESTS_FUZZ_FIBER_H
 #define XIW_TESTS_FUZZ_FIBER_H
 
@@ -9,7 +9,7 @@
 
 #define FIBER_STACK (512u << 10)
 
-/* ASan follows stacks only if it is told of them. */
+/* ASan must be told of each change of stacks. */
 void __sanitizer_start_switch_fiber(void **save, const void *bottom, size_t size)
 	__attribute__((weak));
 void __sanitizer_finish_switch_fiber(void *save, const void **bottom, size_t *size)
@@ -29,7 +29,7 @@ static void *fiber_main_fake;
 static const void *fiber_main_stack;
 static size_t fiber_main_size;
 static struct fiber *fiber_current;
-static uint32_t fiber_budget; /* steps before it gives way */
+static uint32_t fiber_budget; /* steps before it yields */
 
 static inline void fiber_switched_in(void *fake)
 {
@@ -57,7 +57,7 @@ static inline void fiber_yield(void)
 	fiber_switched_in(f->fake);
 }
 
-/* One access to shared memory is about to be made. Nothing for the schedule's own code. */
+/* To be called before each access to shared memory. Outside of a fiber it does nothing. */
 static inline void fiber_step(void)
 {
 	if (!fiber_current)
@@ -95,7 +95,7 @@ static inline void fiber_make(struct fiber *f, void (*run)(void *arg), void *arg
 	makecontext(&f->context, fiber_body, 0);
 }
 
-/* Lets it go on for that many steps, or to its end. */
+/* Runs the fiber for that many steps, or to its end. */
 static inline void fiber_go(struct fiber *f, uint32_t steps)
 {
 	f->busy = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What every fuzz target uses. A target is one LLVMFuzzerTestOneInput(): libFuzzer's by `make fuzz`, and
- * replay.c's by `make check`. It takes its decisions from the front of the input; at its end they are all 0.
+ * What every fuzz target uses. A target is one LLVMFuzzerTestOneInput(). `make fuzz` runs it by libFuzzer, `make check`
+ * by replay.c. It takes its decisions from the front of the input; after the end of the input they are all 0.
  */
 #ifndef XIW_TESTS_FUZZ_H
 #define XIW_TESTS_FUZZ_H
@@ -15,7 +15,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What the model demands. Not assert(): nothing may switch it off. */
+/* A demand of the model. Not assert(), because nothing may switch it off. */
 #define CHECK(cond, ...)                                                                           \
 	do {                                                                                       \
 		if (!(cond))                                                                       \
@@ -27,7 +27,7 @@ fuzz_fail(const char *file, int line, const char *cond, const char *fmt, ...)
 {
 	__builtin_va_list ap;
 
-	fprintf(stderr, "%s:%d: not so: %s ", file, line, cond);
+	fprintf(stderr, "%s:%d: failed: %s ", file, line, cond);
 	__builtin_va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	__builtin_va_end(ap);
@@ -62,13 +62,13 @@ static inline uint32_t fuzz_u32(struct fuzz_in *in)
 	return v << 16 | fuzz_u16(in);
 }
 
-/* 0 .. n - 1, from no more octets than that takes. */
+/* 0 .. n - 1, from as few octets as possible. */
 static inline uint32_t fuzz_below(struct fuzz_in *in, uint32_t n)
 {
 	return (n <= 256 ? fuzz_u8(in) : n <= 65536 ? fuzz_u16(in) : fuzz_u32(in)) % n;
 }
 
-/* The next @len octets, zeros behind the end, in a heap block of just that size: ASan sees its ends. */
+/* The next @len octets, then zeros, in a heap block of exactly that size, so that ASan checks its bounds. */
 static inline uint8_t *fuzz_take(struct fuzz_in *in, size_t len)
 {
 	uint8_t *copy = calloc(1, len ? len : 1);
@@ -92,7 +92,7 @@ static inline uint8_t *fuzz_dup(const void *from, size_t len)
 	return copy;
 }
 
-/* Octets that tell their place: what is lost, doubled or shifted differs. */
+/* Octets that depend on their place, so that lost, doubled or shifted ones differ. */
 static inline uint8_t fuzz_pattern(uint64_t pos)
 {
 	pos *= 0x9e3779b97f4a7c15u;

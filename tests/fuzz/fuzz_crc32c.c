@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Every CRC32c that this CPU runs, in any pieces and at any alignment, against one bit at a time. */
+/* Compares each CRC32c that this CPU can run, in any pieces and at any alignment, with one that goes bit by bit. */
 #include "crc32c/crc32c.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/unit/mpa_ref.h"
@@ -16,7 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	for (int i = 0; i < 4; i++)
 		cuts[i] = fuzz_u16(&in);
-	/* Long runs from short inputs: what is left, again and again. */
+	/* Repeats the rest of the input, so that short inputs give long runs. */
 	len = in.left ? (uint32_t)(in.left * (1 + repeat)) : repeat;
 	if (len > MAX)
 		len = MAX;

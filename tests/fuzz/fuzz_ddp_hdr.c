@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* DDP headers (RFC 5041 section 4), in a ULPDU of any length of which any part is here; and messages cut into segments. */
+/*
+ * DDP headers (RFC 5041 section 4) in a ULPDU of any length, of which any part has arrived; and messages cut into
+ * segments.
+ */
 #include <errno.h>
 
 #include "ddp/hdr.h"
@@ -15,7 +18,7 @@ static uint64_t be(const uint8_t *p, int n)
 	return v;
 }
 
-/* Section 5.2: the segments of a message are all of it, in order, each within its MULPDU, the last one marked. */
+/* Section 5.2: the segments of a message are all of it, in order, each within the MULPDU; the last has the L bit. */
 static void cut(struct fuzz_in *in)
 {
 	static const uint8_t ulp[XIW_DDP_UNTAGGED_RSVDULP_LEN] = { 1, 2, 3, 4, 5 };
@@ -92,7 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			CHECK(h.qn == be(p + 6, 4) && h.msn == be(p + 10, 4) &&
 			      h.mo == be(p + 14, 4));
 		}
-		/* Written again it is the same; the four reserved bits are sent as 0. */
+		/* Writing the header again gives the same octets, except that the four reserved bits are 0. */
 		CHECK(xiw_ddp_hdr_encode(&h, out) == want);
 		for (uint32_t i = 0; i < want; i++) {
 			mask = i ? 0xff : 0xc3;

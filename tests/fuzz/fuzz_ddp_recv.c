@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The Data Sink of a DDP Stream against lists of buffers: segments in any order are placed within what the ULP has
- * given and nowhere else, messages are delivered whole, once and in the order of their MSN (RFC 5041 sections 5.3 and
- * 7.1), while STags and rights come and go.
+ * Compares the Data Sink of a DDP Stream with lists of buffers. Segments in any order are placed only within buffers of
+ * the ULP. Messages are delivered whole, once, and in the order of their MSN (RFC 5041 sections 5.3 and 7.1). STags and
+ * their rights come and go meanwhile.
  */
 #include <errno.h>
 
@@ -46,7 +46,7 @@ static uint64_t next_id;
 static struct xiw_ddp_table table;
 static struct xiw_ddp_rx *rx;
 
-/* Among those that are asked for, at times. */
+/* Sometimes one of those that were asked for. */
 static uint32_t stags;
 
 static int number(void *ctx, uint32_t *n)
@@ -147,7 +147,7 @@ static void post(struct fuzz_in *in)
 	q->count++;
 }
 
-/* Mostly what may be meant: known STags, places in and around a buffer, the MSNs about to come. */
+/* Mostly plausible segments: known STags, places in and around a buffer, the next MSNs. */
 static struct segment make(struct fuzz_in *in)
 {
 	struct segment s = { .len = fuzz_below(in, 24) };
@@ -160,7 +160,7 @@ static struct segment make(struct fuzz_in *in)
 	s.h.rsvdulp[0] = fuzz_u8(in);
 	s.h.len = s.h.tagged ? 14 : 18;
 	if (how & 0x20 && any_before && before.h.tagged == s.h.tagged && !before.h.last) {
-		/* It goes on where the one before it ended. */
+		/* It begins where the previous one ended. */
 		s.h.stag = before.h.stag;
 		s.h.to = before.h.to + before.len;
 		s.h.qn = before.h.qn;
@@ -184,7 +184,7 @@ static struct segment make(struct fuzz_in *in)
 	return s;
 }
 
-/* Section 7.1. Sets *at and *room to the buffer it goes to. */
+/* Section 7.1. Sets *at and *room to the buffer of the segment. */
 static enum xiw_ddp_error reference(const struct segment *s, uint8_t **at)
 {
 	unsigned __int128 end;
@@ -234,7 +234,7 @@ static enum xiw_ddp_error reference(const struct segment *s, uint8_t **at)
 	return XIW_DDP_OK;
 }
 
-/* Predicted is only what continues the message under way, just where the segment before it ended. */
+/* A segment is predicted only if it continues the current message exactly where the previous one ended. */
 static bool continues(const struct segment *s)
 {
 	if (!any_before || before.h.last || before.h.tagged != s->h.tagged)
@@ -254,7 +254,7 @@ static enum xiw_ddp_error place(const struct segment *s)
 	want = reference(s, &at);
 	CHECK(err == want, "%x, not %x", err, want);
 	CHECK(p.dst == at);
-	/* A segment without payload leaves the prediction of the one before it. */
+	/* A segment without payload does not change the prediction. */
 	CHECK(!p.predicted || (p.dst && (continues(s) || !before.len)));
 	return err;
 }
@@ -317,7 +317,7 @@ static void deliver(const struct segment *s)
 	enum xiw_ddp_error err;
 
 	if (place(s)) {
-		/* In its turn and refused: as the engine does, for most errors. */
+		/* Its turn came and it was refused: do what the engine does for most errors. */
 		if (s->h.rsvdulp[0] & 1) {
 			error = error ? error : XIW_DDP_UNTAGGED_QN;
 			xiw_ddp_rx_fail(rx, XIW_DDP_UNTAGGED_QN);
@@ -379,7 +379,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	stags = fuzz_u16(&in);
 	xiw_ddp_table_init(&table, number, NULL);
 	CHECK(!xiw_ddp_rx_create(&rx, &o));
-	for (int i = 0; i < QUEUES; i++) /* also where MSN wraps (section 4.3) */
+	for (int i = 0; i < QUEUES; i++) /* so that the MSN wraps too (section 4.3) */
 		queues[i].next_msn = rx->queues[i].next_msn = 1 - fuzz_below(&in, 4);
 	while (in.left) {
 		switch (fuzz_u8(&in) % 8) {

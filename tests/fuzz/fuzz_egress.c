@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * xiw_egress on what a kernel's TCP may send, whatever state the flow is in: numbers are translated by the skew, the
- * window's right edge does not move back, checksums stay right, and nothing else of the packet changes.
+ * xiw_egress on any packet that a kernel's TCP may send, in any state of the flow. Numbers are translated by the skew,
+ * the window's right edge does not move back, checksums stay right, and nothing else in the packet changes.
  */
 #include <linux/pkt_cls.h>
 
@@ -16,9 +16,10 @@
 #define IP 20u
 
 static uint8_t pkt[256], old[256];
-static uint32_t edge; /* right edge that the peer was told */
+static uint32_t edge; /* right edge that the peer knows */
 static bool any_edge;
-static uint32_t own_edge; /* the kernel's own, in its numbers: it does not move that back either */
+static uint32_t
+	own_edge; /* right edge of the kernel, in kernel numbers: the kernel does not move it back */
 
 static struct xiw_flow_key make_key(void)
 {
@@ -39,7 +40,7 @@ static bool good(const uint8_t *p, uint32_t len)
 	return xiw_csum_good(&sum);
 }
 
-/* The kernel's TCP builds options of its own choosing, but well-formed; SACK blocks among them. */
+/* Random options, among them SACK blocks. They are well-formed, as the kernel's are. */
 static uint32_t make_options(struct fuzz_in *in, uint8_t *th, uint32_t ack)
 {
 	uint32_t at = 20, n;
@@ -120,7 +121,7 @@ static void segment(struct fuzz_in *in, struct xiw_flow *f, uint32_t wire_ack)
 	check_options(f, direct, skew, hlen);
 	if (!(th[13] & XIW_TCP_RST))
 		CHECK(f->snd_nxt == end);
-	/* All but ack, window, checksum and options is as it was. */
+	/* Everything but ack, window, checksum and options is unchanged. */
 	memcpy(old + ETH + IP + 8, th + 8, 4);
 	memcpy(old + ETH + IP + 14, th + 14, 4);
 	memcpy(old + ETH + IP + 20, th + 20, hlen - 20);
@@ -130,8 +131,8 @@ static void segment(struct fuzz_in *in, struct xiw_flow *f, uint32_t wire_ack)
 	own_edge = xiw_seq_max(own_edge, ack + (window << scale));
 	now = wire_ack + ((uint32_t)xiw_get_be16(th + 14) << scale);
 	/*
-	 * An edge further off than the field can say cannot be told at all, and less than a unit of the window
-	 * is what scaling takes (RFC 7323 section 2.4).
+	 * The window field cannot express a more distant edge, and scaling may move the edge by less than one unit
+	 * (RFC 7323 section 2.4).
 	 */
 	if (any_edge && edge - wire_ack <= 0xffffu << scale)
 		CHECK(xiw_seq_before(edge, now + (1u << scale)), "the right edge moved back by %u",
@@ -160,7 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < SEGMENTS && in.left; i++) {
 		uint8_t how = fuzz_u8(&in);
 
-		/* What the peer sends is acknowledged, by whoever has the stream. */
+		/* The owner of the stream acknowledges what the peer sends. */
 		ack += how & 1 ? fuzz_u16(&in) : 0;
 		if (how & 2 && !direct) {
 			k = ack - skew;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The hand-off, by the code that ships: the BPF programs on two CPUs, and the engine, in a schedule that is the input.
- * They give way before every access to what they share. The peer and the kernel's socket are models (handoff_world.h).
+ * The hand-off by the code that ships: the BPF programs on two CPUs, and the engine. The input is the schedule; each
+ * yields before every access to shared memory. The peer and the kernel's socket are models (handoff_world.h).
  *
- * Whatever the schedule, and whatever the wire does: every message is delivered once, in order, with the octets that
- * were sent; nothing is acknowledged that nobody holds; the window's right edge does not move back; every checksum is
- * right. And when the wire is good to it again, the stream comes to its end: what was acknowledged and lost would
- * stop it for ever, as the peer does not send that again. What is broken may stay so: the kernel's path is there.
+ * Whatever the schedule and the wire do, every message is delivered once, in order, with the octets that were sent; no
+ * octet is acknowledged that nobody holds; the window's right edge does not move back; every checksum is right. When
+ * the wire works again, the stream reaches its end. An octet that was acknowledged and lost would stop it for ever,
+ * because the peer does not resend it. A broken direct path may stay broken: the kernel's path remains.
  */
 #include "tests/fuzz/handoff_start.h"
 
@@ -46,7 +46,7 @@ static void peer_sends(struct fuzz_in *in)
 	}
 }
 
-/* What is not acknowledged may come again, in other segments than before. */
+/* Octets that are not acknowledged may come again, cut into other segments. */
 static void peer_sends_again(struct fuzz_in *in)
 {
 	uint32_t unacked = peer_nxt > peer_una ? peer_nxt - peer_una : 0, pos, len;
@@ -61,7 +61,7 @@ static void peer_sends_again(struct fuzz_in *in)
 	transmit(pos, len, fin_sent);
 }
 
-/* Lost, doubled, damaged, or come to a CPU, in any order. */
+/* A segment is lost, doubled, damaged, or delivered to a CPU, in any order. */
 static void wire_moves(struct fuzz_in *in)
 {
 	uint8_t how = fuzz_u8(in);
@@ -106,7 +106,7 @@ static void sock_moves(struct fuzz_in *in)
 
 	for (; n && q->n; n--) {
 		p = pull(q, 0);
-		if ((how & 0x1c) != 0x1c) /* now and then the kernel has no memory */
+		if ((how & 0x1c) != 0x1c) /* sometimes the kernel has no memory */
 			sock_receive(q == &injected ? p->octets : p->octets + ETH,
 				     q == &injected ? p->octets_len : p->octets_len - ETH, p);
 		free(p);
@@ -127,7 +127,7 @@ static void engine_moves(uint32_t steps, uint32_t most)
 	fiber_go(&engine_fiber, steps);
 }
 
-/* As it goes most of the time: segments, all the way, and the engine's turn. */
+/* The usual case: segments that get through, then the engine's turn. */
 static void all_through(void);
 
 static void round_trip(uint8_t how)
@@ -147,10 +147,24 @@ static void round_trip(uint8_t how)
 	engine_moves(1000000, 4096);
 }
 
+/* A burst of segments that gets through XDP, and to the socket too with @received. */
+static void burst(bool received)
+{
+	for (uint32_t steps = 0; steps < 16 && wire.n && !cpus[0].fiber.busy; steps++) {
+		cpu_start(&cpus[0], pull(&wire, 0), false);
+		fiber_go(&cpus[0].fiber, 1000);
+		while (received && cpus[0].backlog.n) {
+			struct parcel *p = pull(&cpus[0].backlog, 0);
+
+			sock_receive(p->octets + ETH, p->octets_len - ETH, p);
+			free(p);
+		}
+	}
+}
+
 static void step(struct fuzz_in *in)
 {
 	uint8_t what = fuzz_u8(in);
-	uint32_t steps;
 
 	switch (what & 15) {
 	case 0:
@@ -179,19 +193,8 @@ static void step(struct fuzz_in *in)
 	case 10:
 		sock_acks(&cpus[what >> 4 & 1], what >> 5);
 		break;
-	case 11: /* a burst goes straight through */
-		for (steps = 0; steps < 16 && wire.n && !cpus[0].fiber.busy; steps++) {
-			cpu_start(&cpus[0], pull(&wire, 0), false);
-			fiber_go(&cpus[0].fiber, 1000);
-			if (what & 16)
-				continue;
-			while (cpus[0].backlog.n) {
-				struct parcel *p = pull(&cpus[0].backlog, 0);
-
-				sock_receive(p->octets + ETH, p->octets_len - ETH, p);
-				free(p);
-			}
-		}
+	case 11:
+		burst(!(what & 16));
 		break;
 	case 12:
 	case 13:
@@ -239,11 +242,11 @@ static void all_through(void)
 	}
 }
 
-/* Everything that was sent, to the end of its FPDU, has to arrive. */
+/* Everything that was sent must arrive, up to the end of its FPDU. */
 static void drain(void)
 {
 	uint32_t goal, rounds = 0, last, una = peer_una, most;
-	bool shut = false; /* nothing could be sent: a probe of the window is answered */
+	bool shut = false; /* nothing could be sent: the window probe is answered */
 
 	while (engine_fiber.busy)
 		fiber_go(&engine_fiber, 1000);
@@ -259,12 +262,12 @@ static void drain(void)
 			engine_moves(1000000, 4096);
 		CHECK(!engine_fiber.busy);
 		all_through();
-		/* Its next one would repair what the engine's have not done. */
+		/* The socket's next ACK would repair what the engine's did not. */
 		if (!broken || sock.owes_ack || shut)
 			sock_acks(&cpus[0], 1000);
 		/*
-		 * From what is not acknowledged on, some segments at a time, as a peer after a loss. But one alone if
-		 * the last ones were not acknowledged (RFC 5681 section 3.1).
+		 * Like a peer after a loss: some segments at a time, from the first octet that is not acknowledged.
+		 * Only one segment if the last ones were not acknowledged (RFC 5681 section 3.1).
 		 */
 		most = peer_una == una ? 1 : 4;
 		una = peer_una;
@@ -285,7 +288,7 @@ static void drain(void)
 	CHECK(!fin_sent || conn->eof);
 }
 
-/* What xiwarp status shows as dropped is all of what the receiver refused, at least. */
+/* What `xiwarp status` shows as dropped includes everything that the receiver refused. */
 static void counted(void)
 {
 	uint64_t drops = 0;

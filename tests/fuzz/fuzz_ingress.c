@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * xiw_ingress, its parser and its classifier among it, against the reference that tests/bpf holds the loaded program
- * to: any packet, any state of the flow. Verdict, octets out, metadata, and everything in the maps are the same.
+ * Compares xiw_ingress, with its parser and classifier, with the reference that tests/bpf uses for the loaded program:
+ * any packet, any state of the flow. Verdict, outgoing octets, metadata and all maps must be the same.
  */
 #include <linux/bpf.h>
 
@@ -67,7 +67,7 @@ static void make_flow(struct fuzz_in *in, struct xiw_flow *f, struct xiw_flow_ke
 	f->key = *key;
 }
 
-/* A driver without headroom, and a stream that stands still: not where the input has come to its end. */
+/* A driver without headroom, and a stream that does not move: not at the end of the input, where all is 0. */
 static void make_try(struct fuzz_in *in, struct xiw_flow *f)
 {
 	uint8_t how = fuzz_u8(in);
@@ -143,7 +143,7 @@ static uint32_t make_packet(struct fuzz_in *in, uint8_t *p, const struct xiw_flo
 			th[i] = fuzz_u8(in);
 	}
 	th[12] = (uint8_t)(hlen / 4 << 4);
-	/* FPDUs, each with the length that the input says, as far as they go. */
+	/* FPDUs with lengths from the input, as far as they fit. */
 	len = 0;
 	for (i = how & 8 ? 0 : fuzz_below(in, 8); i && len < 3000; i--) {
 		uint32_t at = tcp + hlen + len, phase = seq + len - f->marker_origin;
@@ -154,7 +154,7 @@ static uint32_t make_packet(struct fuzz_in *in, uint8_t *p, const struct xiw_flo
 		model_parse(&model, p + at, 4000, markers, phase, true);
 		len += model.wire_len;
 	}
-	/* Or anything, at the end or instead. */
+	/* Random octets after them, or instead of them. */
 	i = how & 16 ? fuzz_u8(in) : 0;
 	for (; i; i--)
 		p[tcp + hlen + len++] = fuzz_u8(in);
@@ -163,7 +163,7 @@ static uint32_t make_packet(struct fuzz_in *in, uint8_t *p, const struct xiw_flo
 		put16(p + ip + 4, len - ip - 40);
 	else
 		put16(p + ip + 2, len - ip);
-	/* Somewhere something is wrong. */
+	/* Damage something. */
 	for (i = how & 32 ? 1 + fuzz_below(in, 4) : 0; i; i--) {
 		uint32_t at = fuzz_u8(in) & 1 ? fuzz_u16(in) % len : fuzz_u8(in) % 128;
 
@@ -225,7 +225,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CHECK(action == c.action, "%d, not %d (exit %d)", action, c.action, c.exit);
 	CHECK(xdp_stats[0][c.stat] == 1, "exit %d", c.exit);
 	CHECK(!memcmp(ours, theirs, p.len), "exit %d", c.exit);
-	/* On a packet that is dropped nobody sees it. */
+	/* Nobody sees it in front of a dropped packet. */
 	CHECK(!c.has_meta || p.has_meta, "exit %d", c.exit);
 	CHECK(!p.has_meta || c.has_meta || action == XDP_DROP, "exit %d", c.exit);
 	CHECK(!c.has_meta || !memcmp(&p.meta, &c.meta, sizeof(p.meta)), "exit %d", c.exit);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* One FPDU in pieces, anywhere in the stream, as the library and as the model read it. */
+/* One FPDU in pieces, anywhere in the stream: the library must read it as the model does. */
 #include "mpa/fpdu.h"
 #include "tests/fuzz/mpa_model.h"
 
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		raw[i] = i - off < in.left ? in.p[i - off] : fuzz_pattern(i);
 	model_parse(&model, raw + off, len - off, rx.markers, rx.marker_phase, how & 4);
 	if (how & 8 && model.status == MODEL_WHOLE) {
-		/* One octet wrong, wherever it is. */
+		/* One wrong octet anywhere. */
 		raw[off + (hit * 257u) % model.wire_len] ^= 1 << (hit & 7);
 		model_parse(&model, raw + off, len - off, rx.markers, rx.marker_phase, false);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * MPA Request and Reply Frames (RFC 5044 section 7.1.1, RFC 6581 section 9): the decoder on octets that come one by
- * one, against the frame read as a table; the encoder by the decoder; and what two endpoints agree on.
+ * MPA Request and Reply Frames (RFC 5044 section 7.1.1, RFC 6581 section 9). The decoder, fed octet by octet, is
+ * compared with a table of the frame. The decoder must read what the encoder writes. Two endpoints must agree.
  */
 #include <errno.h>
 
@@ -14,7 +14,7 @@ static uint32_t be16(const uint8_t *p)
 	return (uint32_t)p[0] << 8 | p[1];
 }
 
-/* What the first @len octets are, in the order in which a reader sees them. */
+/* Reads the first @len octets in wire order. */
 static enum xiw_mpa_start reference(const uint8_t *p, size_t len, bool reply, size_t *need)
 {
 	const char *own = reply ? "MPA ID Rep Frame" : "MPA ID Req Frame";
@@ -59,7 +59,7 @@ static void check_frame(const struct xiw_mpa_frame *f, const uint8_t *p, size_t 
 	CHECK(xiw_mpa_frame_encode(f, out, need - 1) == -ENOSPC);
 	len = xiw_mpa_frame_encode(f, out, sizeof(out));
 	CHECK(len == (int)need);
-	/* The same, reserved bits aside: R in a Request, S in Rev 1, and four that nobody knows. */
+	/* Equal except for reserved bits: R in a Request, S in Rev 1, and four without a meaning. */
 	for (size_t i = 0; i < need; i++) {
 		uint8_t mask = i != 16 ? 0xff : (reply ? 0xe0 : 0xc0) | (p[17] == 2 ? 0x10 : 0);
 
@@ -67,7 +67,7 @@ static void check_frame(const struct xiw_mpa_frame *f, const uint8_t *p, size_t 
 	}
 }
 
-/* RFC 6581 section 9: neither side goes on with more than the other said, nor asks for what it did not offer. */
+/* RFC 6581 section 9: neither side uses more than the other said, or asks for what it did not offer. */
 static void agree(struct fuzz_in *in)
 {
 	struct xiw_mpa_terms a = { .ird = fuzz_u16(in) & 0x3fff, .ord = fuzz_u16(in) & 0x3fff };
@@ -106,7 +106,7 @@ static void agree(struct fuzz_in *in)
 	CHECK(a.ord <= a0.ord && a.ird == a0.ird);
 	if (reply.ird != 0x3fff && a0.ord != 0x3fff)
 		CHECK(a.ord <= reply.ird);
-	/* One kind, that both know. */
+	/* One kind of RTR that both support. */
 	CHECK(!a.rtr == !a0.peer_to_peer && !(a.rtr & (a.rtr - 1)));
 	CHECK((a.rtr & a0.rtr) == a.rtr && (!a.rtr || a.rtr & b0.rtr));
 }
@@ -123,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		agree(&in);
 		return 0;
 	}
-	/* The key is hard to guess: with bit 2 it is right, and the input goes on behind it. */
+	/* A fuzzer hardly guesses the key. Bit 2 puts the right key there; the input continues after it. */
 	len = in.left < 600 ? in.left : 600;
 	if (how & 4) {
 		len += 16;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Framing of a stream in arbitrary pieces, with pauses, against the same stream read in one go: the same FPDUs in the
- * same order, the same end, and never more memory than one FPDU.
+ * Compares the framing of a stream that comes in arbitrary pieces, with pauses, with the same stream read at once: the
+ * same FPDUs in the same order, the same end, and never more memory than for one FPDU.
  */
 #include <errno.h>
 
@@ -28,13 +28,13 @@ struct run {
 	uint32_t len, fed; /* octets of raw */
 	uint32_t n;	   /* FPDUs expected */
 	uint32_t seen;	   /* FPDUs presented */
-	uint32_t end;	   /* where the last of them ends */
-	int error;	   /* how it ends behind the last one */
-	int paused;	   /* what the callback has just returned */
+	uint32_t end;	   /* end of the last of them */
+	int error;	   /* how the stream ends after the last one */
+	int paused;	   /* last return value of the callback */
 	bool failed;
 };
 
-/* FPDUs from the input's lengths, or its octets as they are; then some octets damaged. */
+/* FPDUs with lengths from the input, or the input as it is; then some octets are damaged. */
 static void make_stream(struct run *r)
 {
 	uint32_t phase = r->s.rx.marker_phase, count = fuzz_below(r->in, 24), hits;
@@ -53,7 +53,7 @@ static void make_stream(struct run *r)
 			break;
 		for (uint32_t k = 0; k < len + 700u; k++)
 			raw[at + k] = fuzz_pattern(at + k);
-		/* The length lies behind a marker, if one is due. */
+		/* If a marker is due, the length follows it. */
 		if (r->s.rx.markers && (phase + at) % 512 == 0)
 			at += 4;
 		raw[at] = (uint8_t)(len >> 8);
@@ -68,7 +68,7 @@ static void make_stream(struct run *r)
 
 		raw[at] ^= fuzz_u8(r->in);
 	}
-	if (fuzz_u8(r->in) & 1) { /* what follows is anything */
+	if (fuzz_u8(r->in) & 1) { /* random octets follow */
 		while (r->in->left > 64 && r->len < STREAM_MAX)
 			raw[r->len++] = fuzz_u8(r->in);
 	}
@@ -99,7 +99,7 @@ static void expect(struct run *r)
 		at = e->end;
 		r->n++;
 	}
-	r->len = at; /* no more than there is room to remember */
+	r->len = at; /* no more than fit into the table */
 }
 
 static int take(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n)
@@ -110,7 +110,7 @@ static int take(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, un
 	bool right;
 
 	CHECK(r->seen < r->n, "more FPDUs than there are");
-	CHECK(!r->paused && !r->failed, "goes on when told to stop");
+	CHECK(!r->paused && !r->failed, "continues after it was told to stop");
 	e = &expected[r->seen++];
 	CHECK(f->ulpdu_len == e->ulpdu_len && f->wire_len == e->end - e->start);
 	right = xiw_mpa_place_verify(f, v, n, 0, ulpdu);
@@ -137,7 +137,7 @@ static int take(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, un
 	}
 }
 
-/* One piece, in a heap block of its own that is gone afterwards. */
+/* Feeds one piece in a heap block of its own, which is freed afterwards. */
 static void feed(struct run *r, uint32_t len)
 {
 	uint8_t *piece = fuzz_dup(raw + r->fed, len);
@@ -154,13 +154,13 @@ static void feed(struct run *r, uint32_t len)
 	}
 	CHECK(!r->failed && ret == r->paused);
 	if (ret)
-		CHECK(r->fed + r->s.used == r->end, "paused elsewhere than behind the FPDU");
+		CHECK(r->fed + r->s.used == r->end, "paused, but not at the end of the FPDU");
 	else
 		CHECK(r->s.used == len);
 	r->fed += r->s.used;
 	CHECK(xiw_mpa_stream_pending(&r->s) == r->fed - r->end);
 	CHECK(r->s.room <= XIW_MPA_FPDU_MAX);
-	/* Everything that is whole has been presented. */
+	/* All whole FPDUs were presented. */
 	CHECK(ret || r->seen == r->n || r->fed < expected[r->seen].end);
 }
 

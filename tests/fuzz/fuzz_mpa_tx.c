@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* FPDUs built one behind the other, read back by the model; and the largest that fit. */
+/* FPDUs built one after the other, which the model reads back; and the largest that fit. */
 #include "mpa/tx.h"
 #include "tests/fuzz/mpa_model.h"
 #include "tests/mpa_sizes.h"
 
 static struct model_fpdu model;
 
-/* RFC 5044 section 4.5: a MULPDU fills the EMSS and does not pass it, unless the limits of section 3 say so. */
+/* RFC 5044 section 4.5: a MULPDU fills the EMSS and does not exceed it, within the limits of section 3. */
 static void check_fit(const struct xiw_mpa_tx *tx, uint32_t room)
 {
 	uint32_t fit = xiw_mpa_ulpdu_fit(room, tx->markers, tx->phase);

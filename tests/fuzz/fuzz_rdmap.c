@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Two RDMAP Streams that talk to each other (RFC 5040 sections 5 and 6), messages in order as DDP gives them: every
- * operation completes once, in the order posted, without error, what was written or read is there, and no more Reads
- * are open than were agreed. Or one of them and a peer that sends anything, a Terminate among it.
+ * Two RDMAP Streams that talk to each other (RFC 5040 sections 5 and 6); messages come in order, as DDP delivers them.
+ * Every operation completes once, in the order posted, without error, with the right octets in place, and no more Reads
+ * are open than were agreed. Or one Stream and a hostile peer, which sends anything, also a Terminate.
  */
 #include <errno.h>
 
@@ -15,15 +15,15 @@ struct message {
 	uint64_t id;
 	struct xiw_rdmap_out out;
 	uint8_t octets[REGION];
-	bool sent; /* its sender knows */
+	bool sent; /* its sender was told */
 };
 
 struct side {
 	struct xiw_rdmap_stream s;
 	struct xiw_ddp_table table;
 	uint8_t memory[REGION];
-	struct message fifo[FIFO]; /* on their way from here */
-	uint32_t n, told;	   /* told: of these, sent as their sender knows */
+	struct message fifo[FIFO]; /* messages on their way from here */
+	uint32_t n, told;	   /* of these, how many their sender was told of */
 	uint64_t posted, completed;
 	uint32_t reads_open, sends, got_sends;
 	uint16_t ird;
@@ -79,7 +79,7 @@ static void post(struct side *a, struct fuzz_in *in)
 	if (op.kind == XIW_RDMA_WRITE)
 		op.len = op.len < REGION - op.to ? op.len : REGION - op.to;
 	err = xiw_rdmap_post(&a->s, &op);
-	/* A Send of a hostile peer may have invalidated the sink. */
+	/* A hostile peer's Send with Invalidate may have closed the sink. */
 	if (!xiw_ddp_region_lookup(&a->table, STAG) && err == -EACCES)
 		return;
 	CHECK(err == 0 || (err == -EAGAIN && a->posted - a->completed == DEPTH), "%d", err);
@@ -97,7 +97,7 @@ static void complete(struct side *a)
 	}
 }
 
-/* The next message goes to DDP. */
+/* Gives the next message to DDP. */
 static void pass_on(struct side *a, const struct side *b)
 {
 	struct message *m = &a->fifo[a->n];
@@ -108,7 +108,7 @@ static void pass_on(struct side *a, const struct side *b)
 	if (xiw_rdmap_next(&a->s, &m->out) != 1)
 		return;
 	CHECK(m->out.len <= REGION && (m->out.buf || !m->out.len));
-	/* ASan sees what is read. */
+	/* ASan checks what is read. */
 	if (m->out.len)
 		memcpy(m->octets, m->out.buf, m->out.len);
 	if (m->out.from_region)
@@ -119,7 +119,7 @@ static void pass_on(struct side *a, const struct side *b)
 	a->n++;
 }
 
-/* DDP has given it to TCP; the peer may have it before we are told. */
+/* DDP gave it to TCP. The peer may have it before the sender is told. */
 static void tell_sent(struct side *a)
 {
 	if (a->told < a->n)
@@ -134,7 +134,7 @@ static uint64_t serial(const struct side *a)
 	return r ? r->serial : 0;
 }
 
-/* Part of a message as a segment. */
+/* Delivers a part of a message as a segment. */
 static enum xiw_rdmap_error check(struct side *b, const struct message *m, uint32_t off,
 				  uint32_t len)
 {
@@ -231,7 +231,7 @@ static void both_honest(struct fuzz_in *in)
 	}
 }
 
-/* A Terminate that we send is one that can be read. */
+/* A Terminate that we send can be parsed. */
 static void check_terminate(struct xiw_rdma_terminate_info *t)
 {
 	uint8_t *buf = malloc(XIW_RDMAP_TERM_MAX);
@@ -249,6 +249,49 @@ static void check_terminate(struct xiw_rdma_terminate_info *t)
 	free(buf);
 }
 
+/* One message from the hostile peer. */
+static void hostile_message(struct side *a, struct fuzz_in *in, uint8_t how, uint32_t len)
+{
+	uint8_t rsvdulp[5], header[18] = { 0 };
+	uint32_t invalidated;
+	struct xiw_rdmap_in message;
+	enum xiw_rdmap_verdict verdict;
+	uint8_t *buf;
+
+	rsvdulp[0] = (uint8_t)(0x40 | (how >> 5));
+	if (how & 4)
+		rsvdulp[0] = fuzz_u8(in);
+	for (int i = 1; i < 5; i++)
+		rsvdulp[i] = how & 8 ? fuzz_u8(in) : i == 4 ? STAG : 0;
+	header[0] = fuzz_u8(in) & 0x80;
+	buf = fuzz_take(in, len);
+	if (how & 0x10 && how & 2) { /* a Read Request that may be granted */
+		memset(buf, 0, len);
+		buf[15] = fuzz_u8(in);
+		buf[19] = STAG;
+		buf[27] = fuzz_u8(in);
+	}
+	message = (struct xiw_rdmap_in){ .tagged = header[0],
+					 .qn = fuzz_below(in, 4),
+					 .contiguous = how & 8,
+					 .stag = STAG,
+					 .len = len,
+					 .serial = serial(a),
+					 .rsvdulp = rsvdulp,
+					 .buf = buf,
+					 .header = header,
+					 .header_len = header[0] ? 14 : 18,
+					 .segment_len = len + 18 };
+	verdict = xiw_rdmap_received(&a->s, &message, &invalidated);
+	CHECK((verdict == XIW_RDMAP_ERROR) == (a->s.state == XIW_RDMAP_FAILED));
+	CHECK((verdict == XIW_RDMAP_ENDED) == (a->s.state == XIW_RDMAP_TERMINATED));
+	if (verdict == XIW_RDMAP_ERROR)
+		check_terminate(&a->s.info.sent);
+	if (verdict == XIW_RDMAP_ENDED)
+		CHECK(*xiw_rdma_terminate_name(&a->s.info.received));
+	free(buf);
+}
+
 static void hostile(struct fuzz_in *in)
 {
 	struct side *a = &sides[0];
@@ -256,10 +299,8 @@ static void hostile(struct fuzz_in *in)
 
 	xiw_rdmap_limits(&a->s, a->ird, 2);
 	while (in->left && a->s.state == XIW_RDMAP_OPEN) {
-		uint8_t how = fuzz_u8(in), rsvdulp[5], header[18] = { 0 };
-		uint32_t len = how & 0x10 ? XIW_RDMAP_READ_LEN : fuzz_below(in, 80), invalidated;
-		enum xiw_rdmap_verdict verdict;
-		uint8_t *buf;
+		uint8_t how = fuzz_u8(in);
+		uint32_t len = how & 0x10 ? XIW_RDMAP_READ_LEN : fuzz_below(in, 80);
 
 		if (how & 1) {
 			post(a, in);
@@ -267,41 +308,8 @@ static void hostile(struct fuzz_in *in)
 				xiw_rdmap_sent(&a->s, out.id, true);
 			continue;
 		}
-		rsvdulp[0] = (uint8_t)(0x40 | (how >> 5));
-		if (how & 4)
-			rsvdulp[0] = fuzz_u8(in);
-		for (int i = 1; i < 5; i++)
-			rsvdulp[i] = how & 8 ? fuzz_u8(in) : i == 4 ? STAG : 0;
-		header[0] = fuzz_u8(in) & 0x80;
-		buf = fuzz_take(in, len);
-		if (how & 0x10 && how & 2) { /* a Read Request that may be granted */
-			memset(buf, 0, len);
-			buf[15] = fuzz_u8(in);
-			buf[19] = STAG;
-			buf[27] = fuzz_u8(in);
-		}
-		verdict = xiw_rdmap_received(&a->s,
-					     &(struct xiw_rdmap_in){ .tagged = header[0],
-								     .qn = fuzz_below(in, 4),
-								     .contiguous = how & 8,
-								     .stag = STAG,
-								     .len = len,
-								     .serial = serial(a),
-								     .rsvdulp = rsvdulp,
-								     .buf = buf,
-								     .header = header,
-								     .header_len = header[0] ? 14
-											     : 18,
-								     .segment_len = len + 18 },
-					     &invalidated);
-		CHECK((verdict == XIW_RDMAP_ERROR) == (a->s.state == XIW_RDMAP_FAILED));
-		CHECK((verdict == XIW_RDMAP_ENDED) == (a->s.state == XIW_RDMAP_TERMINATED));
-		if (verdict == XIW_RDMAP_ERROR)
-			check_terminate(&a->s.info.sent);
-		if (verdict == XIW_RDMAP_ENDED)
-			CHECK(*xiw_rdma_terminate_name(&a->s.info.received));
-		free(buf);
-		/* Answers, whatever they were asked for, lie within the region. */
+		hostile_message(a, in, how, len);
+		/* Responses lie within the region, whatever the request was. */
 		while (a->s.state == XIW_RDMAP_OPEN && xiw_rdmap_next(&a->s, &out) == 1) {
 			if (out.from_region)
 				CHECK(out.buf >= a->memory && out.len <= REGION &&

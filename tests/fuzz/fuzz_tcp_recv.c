@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The fast-path TCP receiver against a byte array with a mark for each octet that is held. Any segments, any clock;
- * what must always be so:
+ * Compares the fast-path TCP receiver with a byte array that marks each octet that is held, for any segments and any
+ * clock. Always:
  *
- *   nothing from outside of the window that was advertised is taken or kept, and no octet is taken twice;
- *   a sound segment at rcv_nxt is taken;
- *   an ACK acknowledges what was taken, its right edge does not move back, and promises no more than the window;
- *   a SACK block is a run that is kept, whole; a D-SACK names octets that were there before (RFC 2018, RFC 2883);
- *   no more segments are kept than allowed, each is given back once, in order;
- *   what was taken is acknowledged within the delay, two segments at once (RFC 5681 section 4.2).
+ *   No octet from outside the advertised window is taken or kept, and no octet is taken twice.
+ *   A sound segment at rcv_nxt is taken.
+ *   An ACK acknowledges what was taken. Its right edge does not move back and does not exceed the window.
+ *   A SACK block is one whole run of kept octets; a D-SACK names octets that came before (RFC 2018, RFC 2883).
+ *   No more segments are kept than allowed, and each is given back once, in order.
+ *   What was taken is acknowledged within the delay, and at once after two segments (RFC 5681 section 4.2).
  */
 #include <errno.h>
 
 #include "tcp/recv.h"
 #include "tests/fuzz/fuzz.h"
 
-#define SPAN (1u << 18) /* stream octets of one input */
+#define SPAN (1u << 18) /* octets of the stream per input */
 #define NODES 24
 
 struct node {
-	struct xiw_tcp_keep keep; /* first: what the machine returns is this */
+	struct xiw_tcp_keep keep; /* first member: the machine returns pointers to it */
 	bool used;
 };
 
 static struct xiw_tcp_rx rx;
 static struct xiw_tcp_rx_conf conf;
 static struct node nodes[NODES];
-static uint8_t held[SPAN]; /* how many kept segments have this octet */
+static uint8_t held[SPAN]; /* how many kept segments hold this octet */
 static uint32_t base, edge, snd_nxt;
 static uint64_t now;
 static uint32_t taken_segs; /* since the last ACK */
@@ -64,7 +64,7 @@ static uint32_t kept_now(void)
 	return n;
 }
 
-/* A FIN takes a number behind its data: it may be in a block too. */
+/* A FIN takes the number after its data, which may be in a block too. */
 static bool fin_kept_at(uint32_t seq)
 {
 	for (int i = 0; i < NODES; i++)
@@ -89,14 +89,14 @@ static void check_blocks(const struct xiw_tcp_seg *ack)
 		uint32_t start = ack->sack[i].start, end = ack->sack[i].end, s;
 
 		CHECK(xiw_seq_before(start, end));
-		/* RFC 2883 section 4: a D-SACK is first, below the ACK or within the block behind it. */
+		/* RFC 2883 section 4: a D-SACK comes first, below the ACK or within the next block. */
 		if (!i && (!xiw_seq_after(end, rx.rcv_nxt) ||
 			   (ack->nsack > 1 && !xiw_seq_before(start, ack->sack[1].start) &&
 			    !xiw_seq_after(end, ack->sack[1].end)))) {
 			first = 1;
 			continue;
 		}
-		/* One that began with what was kept and has been taken since. */
+		/* It began with octets that were kept and have been taken since. */
 		if (!i && !xiw_seq_after(start, rx.rcv_nxt)) {
 			first = 1;
 			continue;
@@ -105,7 +105,7 @@ static void check_blocks(const struct xiw_tcp_seg *ack)
 			if (!octet_held(s))
 				break;
 		if (s != end && !i) {
-			/* Kept when it came twice; the first of both was taken or given back since. */
+			/* The octets came twice and were kept; the first copy was taken or given back since. */
 			first = 1;
 			continue;
 		}
@@ -133,7 +133,7 @@ static void send_ack(void)
 	promised = (uint32_t)ack.wnd << rx.rcv_wscale;
 	edge = ack.ack + promised;
 	CHECK(!xiw_seq_before(edge, old), "the right edge moved back by %u", old - edge);
-	/* More than the window only as the edge may not move back, and by rounding that up. */
+	/* The edge exceeds the window only because it may not move back and is rounded up. */
 	CHECK(promised <= rx.window || !xiw_seq_after(edge, old + (1u << rx.rcv_wscale) - 1),
 	      "promises %u of %u", promised, rx.window);
 	CHECK(rx.right_edge == edge);
@@ -144,7 +144,7 @@ static void send_ack(void)
 	free(out);
 }
 
-/* The caller takes whole FPDUs: all, or less, where a CRC is wrong. */
+/* The caller takes whole FPDUs: all, or fewer if a CRC is wrong. */
 static void take(const struct xiw_tcp_take *t, const struct xiw_tcp_seg *seg, uint32_t take_len)
 {
 	CHECK(t->seq == rx.rcv_nxt && t->len);
@@ -214,7 +214,7 @@ static void keep(const struct xiw_tcp_take *t, bool none)
 	CHECK(rx.kept == kept_now() && rx.kept <= conf.max_keep);
 }
 
-/* A segment that no rule of TCP speaks against. */
+/* Is the segment acceptable by all rules of TCP? */
 static bool sound(const struct xiw_tcp_seg *s)
 {
 	return s->len <= 65535 &&
@@ -303,7 +303,7 @@ static void segment(struct fuzz_in *in)
 	default:
 		break;
 	}
-	/* Two segments taken, or octets for too long, and something says so. */
+	/* An ACK is due after two segments, or if octets have waited too long. */
 	if (taken_segs >= 2)
 		CHECK(xiw_tcp_rx_ack_due(&rx, now, true));
 	if (taken_octets)
@@ -333,7 +333,7 @@ static void start(struct fuzz_in *in)
 	uint8_t how = fuzz_u8(in);
 
 	base = bases[fuzz_below(in, 5)];
-	/* Room below for duplicates of what was there before. */
+	/* Leave room below for duplicates of earlier octets. */
 	conf = (struct xiw_tcp_rx_conf){
 		.sport = 1,
 		.dport = 2,
@@ -369,7 +369,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_in in = { data, size };
 
 	start(&in);
-	/* Far from the end of the marks: a window is less than 2^18 - 2^17 from rcv_nxt. */
+	/* Far from the end of the marks: a window reaches less than 2^18 - 2^17 beyond rcv_nxt. */
 	while (in.left && !over && rel(rx.rcv_nxt) < SPAN / 8 && rel(edge) < SPAN - 65536) {
 		switch (fuzz_u8(&in) % 8) {
 		case 0:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* TCP headers and options as they come, and the Internet checksum in pieces, against their definitions. */
+/* Compares TCP headers, options, and the Internet checksum in pieces with their definitions. */
 #include <errno.h>
 
 #include "tcp/csum.h"
@@ -15,7 +15,7 @@ static uint32_t be(const uint8_t *p, int n)
 	return v;
 }
 
-/* RFC 9293 section 3.2: what is malformed ends the list, what came before it counts. */
+/* RFC 9293 section 3.2: a malformed option ends the list, and the options before it count. */
 static void reference_options(const uint8_t *opt, uint32_t len, struct xiw_tcp_seg *seg)
 {
 	for (uint32_t i = 0; i < len && opt[i] != 0;) {
@@ -116,7 +116,7 @@ static void check_sum(struct fuzz_in *in)
 	xiw_csum_add(&sum, p + cut1 + cut2, len - cut1 - cut2);
 	CHECK(be_folded(sum.sum) == reference_sum(p, len));
 
-	/* What was filled in verifies, and verifies still after an incremental update. */
+	/* A filled-in checksum is right, and still right after an incremental update. */
 	if (len >= 32 + 20) {
 		tcp = p + 32;
 		at = len - 32;

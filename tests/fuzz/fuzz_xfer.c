@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The messages of `xiwarp put` and `xiwarp serve`: what is decoded encodes to the same octets. */
+/* The messages of `xiwarp put` and `xiwarp serve`: encoding a decoded message gives the same octets. */
 #include "tests/fuzz/fuzz.h"
 #include "tools/xiwarp/xfer.c"
 
-/* By the table in xfer.h. */
+/* As in the table in xfer.h. */
 static bool valid(const uint8_t *p, size_t len)
 {
 	size_t name;
@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(xiw_xfer_encode(&x, out) == len);
 		CHECK(!memcmp(out, p, len));
 		CHECK(strnlen(x.name, sizeof(x.name)) < sizeof(x.name));
-		/* No way out of the directory, whatever the peer calls its file. */
+		/* No file name of the peer leads out of the directory. */
 		if (xiw_xfer_name_ok(x.name)) {
 			CHECK(x.name[0] && x.name[0] != '.' && !strpbrk(x.name, "/\n\r\033\177"));
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * RFC 5044 sections 4.1 to 4.4 read one octet at a time: an FPDU in a stretch of the stream that lies whole in
- * memory. Shares nothing with the library but the CRC, which fuzz_crc32c holds against the definition.
+ * RFC 5044 sections 4.1 to 4.4, octet by octet: an FPDU in a part of the stream that is in memory. It shares only the
+ * CRC with the library, which fuzz_crc32c compares with the definition.
  */
 #ifndef XIW_TESTS_FUZZ_MPA_MODEL_H
 #define XIW_TESTS_FUZZ_MPA_MODEL_H
@@ -25,8 +25,8 @@ static inline bool model_marker_due(bool markers, uint32_t pos)
 }
 
 /*
- * The FPDU at raw[0 .. len), whose first octet has stream position @phase. With @repair its markers, and its CRC if
- * it is whole, are written as they ought to be.
+ * Reads the FPDU at raw[0 .. len), whose first octet has stream position @phase. @repair corrects its markers, and its
+ * CRC if it is whole.
  */
 static inline void model_parse(struct model_fpdu *f, uint8_t *raw, uint32_t len, bool markers,
 			       uint32_t phase, bool repair)

@@ -17,7 +17,7 @@
 static char current[4096];
 static unsigned int inputs;
 
-/* Whatever ends the process, the input is named. */
+/* Name the input, whatever ends the process. */
 static void tell(void)
 {
 	static const char head[] = "FAIL input: ";
@@ -95,7 +95,7 @@ int main(int argc, char **argv)
 		signal(fatal[i], on_signal);
 	if (__sanitizer_set_death_callback)
 		__sanitizer_set_death_callback(tell);
-	/* libFuzzer begins with nothing as well. */
+	/* libFuzzer begins with the empty input too. */
 	LLVMFuzzerTestOneInput((const uint8_t *)"", 0);
 	for (int i = 1; i < argc; i++)
 		run_path(argv[i]);

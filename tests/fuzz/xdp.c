@@ -31,13 +31,13 @@ bool xdp_xsk, xdp_no_headroom;
 uint64_t xdp_now;
 void (*xdp_step)(void);
 
-/* One program's run; the context comes first, as the helpers are given that. */
+/* One run of a program. The context comes first, because helpers get a pointer to it. */
 struct run {
 	union {
 		struct xdp_md xdp;
 		struct __sk_buff skb;
 	};
-	uint8_t *whole; /* the packet as the helpers see it */
+	uint8_t *whole; /* the packet, as the helpers see it */
 	uint32_t len;
 	uint32_t linear;
 	uint8_t *area; /* META_ROOM, then the linear part */
@@ -109,7 +109,7 @@ static long bpf_xdp_adjust_head(struct xdp_md *ctx, int delta)
 	CHECK(delta == -(int)sizeof(struct xiw_meta));
 	if (xdp_no_headroom)
 		return -1;
-	/* Aligned, and so not directly in front of the packet, which nobody looks at any more. */
+	/* Aligned, so not directly in front of the packet. Nobody reads the packet any more. */
 	ctx->data = (__u32)(uintptr_t)r->area;
 	return 0;
 }
@@ -137,7 +137,7 @@ static __u32 fold(__u64 sum)
 	return (__u32)sum;
 }
 
-/* Sums in memory order, as the kernel's. */
+/* Sums in memory order, like the kernel's. */
 static __s64 bpf_csum_diff(__be32 *from, __u32 from_size, __be32 *to, __u32 to_size, __u32 seed)
 {
 	__u64 sum = seed;
@@ -170,14 +170,14 @@ static long bpf_l4_csum_replace(struct __sk_buff *skb, __u32 off, __u64 from, __
 
 #define XIW_READ_ONCE(x) (step(), __atomic_load_n(&(x), __ATOMIC_ACQUIRE))
 #define XIW_WRITE_ONCE(x, v) (step(), __atomic_store_n(&(x), v, __ATOMIC_RELAXED))
-/* A macro is not expanded inside of itself. */
+/* A macro is not expanded within itself. */
 #define __sync_val_compare_and_swap(p, from, to) (step(), __sync_val_compare_and_swap(p, from, to))
 #define __sync_fetch_and_add(p, n) (step(), __sync_fetch_and_add(p, n))
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wint-to-pointer-cast"
-#ifdef __clang__ /* loops must be unrolled for the verifier only */
+#ifdef __clang__ /* only the verifier needs the loops unrolled */
 #pragma GCC diagnostic ignored "-Wpass-failed"
 #endif
 #define LICENSE xiw_ingress_license
@@ -253,7 +253,7 @@ static struct run *begin(const struct xdp_packet *p, unsigned int cpu)
 
 	CHECK(cpu < XDP_CPUS && p->linear <= p->len && p->len <= XDP_PACKET_MAX);
 	if (!r->area) {
-		/* Where a context's 32-bit addresses reach. */
+		/* Within reach of the context's 32-bit addresses. */
 		r->area = mmap(NULL, AREA, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
 		CHECK(r->area != MAP_FAILED);
@@ -263,7 +263,7 @@ static struct run *begin(const struct xdp_packet *p, unsigned int cpu)
 	r->whole = p->octets;
 	r->len = p->len;
 	r->linear = p->linear;
-	/* Two octets on, as drivers do, so that the headers behind Ethernet's 14 are aligned. */
+	/* Two octets further, as drivers do it, so that the headers after Ethernet's 14 octets are aligned. */
 	ASAN_UNPOISON_MEMORY_REGION(r->area, AREA);
 	memcpy(r->area + META_ROOM + 2, p->octets, p->linear);
 	ASAN_POISON_MEMORY_REGION(r->area + META_ROOM + 2 + p->linear,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The BPF programs as a part of a process: the very sources, over maps and helpers that are made here. Packets lie
- * where a 32-bit address reaches, as the programs' contexts hold those, with ASan's red zone behind the linear part.
+ * The BPF programs compiled into a process, with maps and helpers of this file. Packets are within reach of a 32-bit
+ * address, as the programs' contexts hold such addresses, and ASan's red zone follows the linear part.
  */
 #ifndef XIW_TESTS_FUZZ_XDP_H
 #define XIW_TESTS_FUZZ_XDP_H
@@ -18,16 +18,16 @@
 struct xdp_packet {
 	uint8_t *octets; /* changed in place */
 	uint32_t len;
-	uint32_t linear; /* of these, what the program can reach without a helper */
+	uint32_t linear; /* of these, how many the program can access without a helper */
 	uint32_t queue;
 	bool has_meta;
 	struct xiw_meta meta;
 };
 
-/* The maps. A key of zeros is in no index. */
+/* The maps. A key of zeros is never found. */
 extern struct xiw_flow xdp_flows[XDP_FLOWS];
 extern struct xiw_flow_key xdp_index[XDP_FLOWS];
-extern struct xiw_queue xdp_queue; /* of queue 0; there is no other */
+extern struct xiw_queue xdp_queue; /* queue 0, the only one */
 extern uint64_t xdp_stats[XDP_CPUS][XIW_STAT__COUNT];
 
 /* The surroundings. */
@@ -35,7 +35,7 @@ extern bool xdp_xsk;	     /* an AF_XDP socket is on queue 0 */
 extern bool xdp_no_headroom; /* the driver leaves no room in front of a packet */
 extern uint64_t xdp_now;     /* the coarse clock; the watchdog's limit is XIW_WATCHDOG_NS */
 
-/* Called before each access to memory that others write as well; NULL: not. */
+/* Called before each access to memory that others write too; may be NULL. */
 extern void (*xdp_step)(void);
 
 void xdp_reset(void);
@@ -45,9 +45,9 @@ static inline uint64_t xdp_clock(void)
 	return __atomic_load_n(&xdp_now, __ATOMIC_RELAXED);
 }
 
-/* Runs xiw_ingress on CPU @cpu: an enum xdp_action. */
+/* Runs xiw_ingress on CPU @cpu. Returns an enum xdp_action. */
 int xdp_ingress(struct xdp_packet *p, unsigned int cpu);
-/* Runs xiw_egress: TC_ACT_UNSPEC or TC_ACT_SHOT. */
+/* Runs xiw_egress. Returns TC_ACT_UNSPEC or TC_ACT_SHOT. */
 int xdp_egress(struct xdp_packet *p, unsigned int cpu);
 
 #endif /* XIW_TESTS_FUZZ_XDP_H */

@@ -10,11 +10,11 @@ active proctype engine()
 	bool c_direct, c_draining, c_leaving, c_dirty = true, c_want_arm = true;
 	byte c_epoch, c_committed, c_stream_nxt, c_skip, c_kept_n;
 	byte tcp_rcv_nxt;
-	unsigned c_kept : 10; /* segments: c->early while draining, then the TCP receiver's */
+	unsigned c_kept : 10; /* segments that wait: for the socket to be read, later for a gap to close */
 
 	byte seg = NONE, epoch, hand = NONE, skew, cur = NONE, mode;
 	bool in_batch, settling, now;
-	bool c_tried, c_ack_due; /* where something BREAKS */
+	bool c_tried, c_ack_due; /* used only if something BREAKS */
 	byte c_dup;
 
 	xr ring;

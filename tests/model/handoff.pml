@@ -1,87 +1,93 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The hand-off of a stream between the kernel's socket and the engine, for Spin. `make model` searches all states
- * of several configurations of it (tests/model/run), and then of mutations, each without one guard (NO_*), in
- * which an error must be found.
+ * The hand-off of a stream between the kernel's socket and the engine, as a model for Spin. `make model` searches all
+ * states of several configurations (tests/model/run). It also searches mutations, each of which lacks one guard (NO_*),
+ * and expects to find an error in each.
  *
  * What is modelled, and where it is in the code
  *
- *   xiw_ingress    bpf/xiw_ingress.bpf.c: xiw_segment() and what it calls; bpf/handoff.h
+ *   xiw_ingress (ingress.pml): bpf/
  *     segment        xiw_read_owner()            go_direct    xiw_armed_data(), xiw_go_direct()
  *     to_kernel      xiw_to_kernel()             kernel_data  xiw_kernel_data(), xiw_raise_high()
  *     STUCK          xiw_dead_end(), xiw_stuck() try_begin    xiw_try_begin()
- *     redirect()     xiw_direct_data(), the frame on its way to the ring
- *   engine         user/engine: one turn after the other, engine.c: turn()
- *     turn           xiw_recv_done(), look_at_owner(), feed() (stream.c)
- *     packet         packet(), current(), begin(), wait_for_socket() (direct.c); xiw_inject_old() (handback.c)
- *     enter          enter() (direct.c)          segment(), take(), drain_kept()   the same names (direct.c)
- *     fall_back      xiw_fall_back(), late: xiw_inject_late(), leave: xiw_leave(), xiw_flow_fall_back()
- *     ownership_lost xiw_ownership_lost()        stale        xiw_stale_segment()  (handback.c)
- *     inject         inject_kept(), inject_whole(), out_of_direct() (handback.c); user/handoff/inject.c
- *     batch          xiw_direct_poll()           settle       settle() (engine.c), xiw_direct_drained()
- *     direct_settle  xiw_direct_settle() (settle.c): xiw_flow_commit(), send_ack(); then xiw_try_arm()
- *     broken         with REFUSES damaged(), with NO_LO wait_for_socket() (direct.c), with DEAF xiw_not_heard()
- *     looked         looked() (direct.c)         GIVES_UP, GOES_ON     xiw_no_progress() (progress.c)
- *   loopback       lo, by which injected segments come to the socket, and the socket pruning its queue
- *   xiw_egress     the kernel's acknowledgement, built (E), then translated: bpf/xiw_egress.bpf.c: xiw_translate()
- *   weather        the environment: when it calms down, see below; the engine stopping (DEAD); one way breaking
- *   owner_path, owner_epoch, owner_value, kernel_nxt (K, kernel_nxt_epoch), kernel_high: struct xiw_flow (abi.h);
- *   c_*: struct xiw_conn; tcp_rcv_nxt: struct xiw_tcp_rx; sock_*: the kernel's socket.
+ *     redirect()     xiw_direct_data(), and the frame on its way to the ring
+ *   engine (engine.pml, receiver.pml): user/engine and user/path; a pass through the process is one turn()
+ *     turn           xiw_recv_done(), look_at_owner(), feed()
+ *     packet         packet(), current(), begin(), wait_for_socket(), xiw_inject_old()
+ *     enter, segment(), take(), drain_kept()     the same names
+ *     fall_back      xiw_fall_back(); late: xiw_inject_late(); leave: xiw_leave(), xiw_flow_fall_back()
+ *     ownership_lost xiw_ownership_lost()        stale        xiw_stale_segment()
+ *     inject         inject_kept(), inject_whole(), out_of_direct()
+ *     batch          xiw_direct_poll()           settle       settle(), xiw_direct_drained()
+ *     direct_settle  xiw_direct_settle(): xiw_flow_commit(), send_ack(); then xiw_try_arm()
+ *     broken         damaged() with REFUSES, wait_for_socket() with NO_LO, xiw_not_heard() with DEAF
+ *     looked         xiw_looked()                GIVES_UP, GOES_ON     xiw_no_progress()
+ *   kernel.pml
+ *     loopback       the interface lo, through which injected segments reach the socket; the socket pruning its queue
+ *     xiw_egress     the kernel builds its acknowledgement, then xiw_translate() translates it
+ *   weather          the environment: when it calms down (see below), when the engine dies (DEAD), when one path breaks
  *
- * A step of a process is one access to what another one can change meanwhile: a load, a compare-and-swap, a frame
- * or a segment moved, octets read from the socket. What a process does with its own memory goes with the step
- * before. Taken together are a load and a compare-and-swap in a loop (raise(): it takes effect in one moment), a
- * load and a swap that nobody can come between (KERNEL is left by the engine alone; K is fixed under DIRECT), and
- * the loads of xiw_read_owner() unless SPLIT_READ: what changes between them is dropped, as if lost.
+ *   owner_path, owner_epoch, owner_value, kernel_nxt (K), kernel_nxt_epoch, kernel_high: fields of struct xiw_flow;
+ *   c_*: fields of struct xiw_conn; tcp_rcv_nxt: of struct xiw_tcp_rx; sock_*: the kernel's socket.
  *
- * The stream has OCTETS octets ("octet" is the smallest piece that something is cut at). FPDUs lie between
- * BOUNDARIES. The peer cuts the stream as it likes, and differently when it sends again; a segment that begins
- * within an FPDU and ends with one looks aligned. The network is the worst there is: at any time any segment may
- * arrive, again or for the first time, or never. So it has no state, and neither has the peer. Frames are lost in
- * front of the ring, injected and passed segments in front of the socket, and its out-of-order queue is pruned.
+ * A step of a process is one access to something that another process can change meanwhile: a load, a compare-and-swap,
+ * moving a frame or a segment, reading octets from the socket. Changes of a process's own memory belong to the step
+ * before them. Some accesses are one step together:
+ *   - a loop of load and compare-and-swap (raise()), because it takes effect at one moment;
+ *   - a load and a swap between which nobody can come: only the engine leaves KERNEL, and K is fixed in DIRECT;
+ *   - the loads of xiw_read_owner(), except with SPLIT_READ: a packet is dropped if the word changes between them, and
+ *     that is like losing it.
  *
- * One way may break, at any time, and stays broken, in the calm too: every frame is lost in front of the ring
- * (LOST_FRAMES), the engine refuses every frame (REFUSES), the peer hears none of the engine's acknowledgements (DEAF),
- * every injected segment is lost (NO_LO). What is done about it takes time in the code. Here, a segment that comes
- * again may have come soon after the first one, and then shows nothing, or late; when the peer sends because nothing
- * else can move, it is late.
+ * The stream has OCTETS octets; an "octet" stands for the smallest piece at which something is cut. FPDUs lie between
+ * BOUNDARIES. The peer cuts the stream anywhere, and differently when it resends. A segment that begins within an FPDU
+ * and ends with one looks aligned. The network does its worst: any segment may arrive at any time, for the first time
+ * or again, or never. So the network has no state, and neither has the peer. Frames may be lost on the way to the ring,
+ * injected and passed segments on the way to the socket, and the socket may prune its out-of-order queue.
+ *
+ * One path may break at any time, and then stays broken, also after the environment has calmed down. With LOST_FRAMES
+ * every frame is lost on the way to the ring, with REFUSES the engine refuses every frame, with DEAF the peer hears
+ * none of the engine's acknowledgements, with NO_LO every injected segment is lost. The code reacts to this only after
+ * some time. In the model a segment that comes again came either soon after the first one, and then proves nothing, or
+ * late; it came late if the peer sends because nothing else can move.
  *
  * Properties
- *   app_wrong_octet    the application gets the stream in order, each octet once
- *   app_not_at_fpdu    the direct path begins, and goes on, between two FPDUs
- *   ack_of_unheld      no acknowledgement, the engine's or the kernel's, covers an octet that the side which has the
- *                      stream by then does not hold: octets placed but not committed are not held
- *   queue_wrong_place  the socket's queues hold no octet at a wrong place: whatever comes into them beyond what it
- *                      has in order came under the skew that holds, and there is nothing when that skew moves
- *   cannot_finish      from every state the stream can finish (AG EF). From every state each CPU and the engine get
- *                      to the end of what they do by themselves, for nothing blocks them; so it is enough to look
- *                      at states in which they have. There `weather` may set `calm`, with the peer having been
- *                      told of any part of what is held: it will not send that again. From then on nothing is
- *                      lost, repeated or taken back, except by what is broken, and the peer sends its oldest octet
- *                      once nothing else can move (timeout). TRIES times without an answer, or everything
- *                      acknowledged and not everything with the application (in the socket, if the engine is dead),
- *                      is the error. All ways to go on are searched, so that it is not only possible to finish
- *                      but certain. That there is no cycle in which the peer never gets to send again is shown by
- *                      the formula at the end, without any assumption of fairness (LTL).
- *   invalid end states Spin's own: nobody waits for what will not come.
+ *   app_wrong_octet    The application gets the stream in order, and each octet once.
+ *   app_not_at_fpdu    The direct path begins and continues only between two FPDUs.
+ *   ack_of_unheld      No acknowledgement, of the engine or of the kernel, covers an octet that the owner of the stream
+ *                      does not hold. Octets that were placed but not committed are not held.
+ *   queue_wrong_place  The socket's queues hold no octet at a wrong place. Whatever is queued beyond sock_rcv_nxt was
+ *                      queued under the current skew, and nothing is queued when the skew changes.
+ *   cannot_finish      From every state the stream can finish (AG EF). In every state each CPU and the engine can
+ *                      complete what they are doing, because nothing blocks them; so only states in which they have
+ *                      done so need to be looked at. In these `weather` may set `calm`, and the peer may have been told
+ *                      of any part of what is held, which it then does not resend. From then on nothing is lost,
+ *                      repeated or taken back, except by what is broken, and the peer sends its oldest octet when
+ *                      nothing else can move (timeout). It is an error if the peer sends TRIES times without an
+ *                      answer, or if everything is acknowledged but the application (or the socket, if the engine is
+ *                      dead) does not have everything. All ways to continue are searched, so finishing is not only
+ *                      possible but certain. The formula at the end of this file (LTL) shows, without any assumption
+ *                      of fairness, that there is no cycle in which the peer never gets to send again.
+ *   invalid end states Spin's own property: no process waits for something that will not come.
  *
- * Left out: windows (all of the stream is offered), PAWS and timestamps (an injected segment that the kernel does
- * not take is lost), segments without data, RST, SYN, fragments, SACK, urgent data (it takes the way of FIN),
- * run_needed (XDP goes direct whenever it could), wrap-around of numbers and epochs, several queues (the order of
- * frames of two CPUs is arbitrary already), single CRC errors (the frame is as good as lost; those that last are
- * counted as REFUSES are), the registration and the end of a connection, memory models weaker than sequential
- * consistency (swaps are full barriers; x86 keeps the rest). Of the checks that the stream goes on: times; that silence
- * after two refusals ends a stretch as well (CLOSE ends it anywhere); that a connection is barred, and armed no more,
- * which only saves the time of stretches that lead nowhere; and what they do for our sending half.
+ * Not modelled
+ *   - windows (the whole stream is offered), PAWS and timestamps (an injected segment that the kernel refuses counts as
+ *     lost), segments without data, RST, SYN, IP fragments, SACK, urgent data (handled like FIN);
+ *   - run_needed (XDP goes direct whenever it could), wrap-around of numbers and epochs, several queues (the order of
+ *     frames of two CPUs is arbitrary already), single CRC errors (like a lost frame; lasting ones are like REFUSES);
+ *   - registration and end of a connection; memory models weaker than sequential consistency (swaps are full barriers,
+ *     and x86 keeps the other orders);
+ *   - of the checks that the stream moves on: times; that silence after two refusals ends a stretch too (CLOSE ends it
+ *     anywhere); that a barred connection is armed no more, which only saves useless stretches; our sending half.
  *
- * What the search shows besides. kernel_high is looked at after the swap by XDP and by the engine (enter()), and both
- * are needed: without the engine's look, frames are taken while the CPU that began the stretch stands still; without
- * XDP's, the socket may have been read beyond S before the engine knows of the stretch, which then waits for ever
- * for S. Every check that the stream goes on must count segments that end before the place where it stands, too: where
- * their acknowledgement was lost the peer sends nothing else. Without each of three guards no property fails:
- * xiw_to_kernel() raising kernel_high, since the engine raises it before it arms again; the swap as the last step of a
- * fall-back, which only keeps the order of segments; and the engine telling XDP that it looks at frames, without which
- * stretches end that need not.
+ * What else the search shows
+ *   - XDP and the engine (enter()) both look at kernel_high after the swap, and both must. Without the engine's look,
+ *     frames are taken while the CPU that began the stretch stands still. Without XDP's, the socket may have been read
+ *     beyond S before the engine knows of the stretch, which then waits for S for ever.
+ *   - Every check that the stream moves on must also count segments that end before rcv_nxt: if their acknowledgement
+ *     was lost, the peer sends nothing else.
+ *   - Three guards can be taken out without any property failing. xiw_to_kernel() raises kernel_high, but the engine
+ *     raises it too before it arms again. The swap is the last step of a fall-back, which only keeps segments in order.
+ *     The engine tells XDP that it looks at frames; without that, stretches end although they need not.
  */
 
 #define KERNEL 1 /* XIW_PATH_* */
@@ -94,7 +100,7 @@
 #define OCTETS 3
 #endif
 #ifndef BOUNDARIES
-#define BOUNDARIES 15 /* bit x: an FPDU ends, and the next one begins, in front of octet x */
+#define BOUNDARIES 15 /* bit x: one FPDU ends and the next begins in front of octet x */
 #endif
 #ifndef SEGMENTS
 #define SEGMENTS 511 /* bit s: the peer sends segment s */
@@ -115,7 +121,7 @@
 #define TRIES 4
 #endif
 
-/* Segment s: one octet or two, from START(s) up to END(s). */
+/* Segment s is one octet or two, from START(s) up to END(s). */
 #define START(s) ((s) >> 1)
 #define END(s) (((s) >> 1) + 1 + ((s) & 1))
 #define SEGMENT(s) (((SEGMENTS >> (s)) & 1) && END(s) <= OCTETS)
@@ -137,15 +143,15 @@ byte owner_path = KERNEL, owner_epoch, owner_value;
 byte kernel_nxt, kernel_nxt_epoch = 255;
 byte kernel_high;
 
-/* What holds under the owner word of this moment: for properties, no process looks at it. */
+/* The skew under the current owner word. Only properties use it, no process does. */
 #define SKEW (owner_value - (owner_path == DIRECT) * kernel_nxt)
 
-/* ---- the rest of the world ----------------------------------------------------------------------- */
+/* ---- socket, peer, environment -------------------------------------------------------------------- */
 
 /* The kernel's socket, in its own numbers. */
 byte sock_rcv_nxt, sock_copied;
 byte sock_ooo;		  /* bit n: octet n is in the out-of-order queue */
-byte sock_octet[OCTETS]; /* which octet of the stream lies there */
+byte sock_octet[OCTETS]; /* which octet of the stream is there */
 bool sock_owes_ack;
 
 chan ring = [RING] of { byte, byte };	    /* AF_XDP: segment, epoch */
@@ -166,12 +172,12 @@ bool dead;
 #endif
 #if defined(LOST_FRAMES) || defined(REFUSES) || defined(DEAF) || defined(NO_LO)
 #define BREAKS
-bool broken; /* one way is, and stays so */
+bool broken; /* one path is, and stays so */
 #endif
 #ifdef LOST_FRAMES
 #define LOST_FRAME broken
 byte try_nxt = NONE;
-bool looked; /* `looked` is not try_looked */
+bool looked; /* `looked` differs from try_looked */
 #else
 #define LOST_FRAME false
 #endif
@@ -197,7 +203,7 @@ bool looked; /* `looked` is not try_looked */
 byte app_wrong_octet, app_not_at_fpdu, ack_of_unheld, queue_wrong_place, cannot_finish;
 #define PROPERTY(broken, when) broken = (when); assert(!(broken))
 
-/* The skew moves with a commit: then the socket must hold nothing beyond K, and all that is below it. */
+/* A commit changes the skew: the socket must then hold everything below K and nothing beyond. */
 #define COMMITTED PROPERTY(queue_wrong_place, sock_ooo || sock_rcv_nxt != kernel_nxt)
 
 byte t_x, t_end, t_s;
@@ -238,7 +244,7 @@ inline sock_input(from, to, skew)
 	:: t_x >= to -> break
 	:: else ->
 		if
-		:: t_x - skew < sock_rcv_nxt /* has it already */
+		:: t_x - skew < sock_rcv_nxt /* a duplicate */
 		:: else ->
 			PROPERTY(queue_wrong_place, skew != SKEW);
 			if
@@ -270,7 +276,7 @@ inline peer_acked(ack)
 	fi
 }
 
-/* By AF_XDP. */
+/* The engine's acknowledgement, over AF_XDP. */
 inline peer_acked_direct(ack)
 {
 	if
@@ -281,6 +287,8 @@ inline peer_acked_direct(ack)
 	c_ack_due = false
 #endif
 }
+
+/* The processes. Spin numbers them in this order; the code of xiw_ingress relies on being the first. */
 #include "ingress.pml"
 #include "receiver.pml"
 #include "engine.pml"

@@ -31,7 +31,7 @@ inline redirect()
 }
 
 #ifdef LOST_FRAMES
-/* Time is in this: when nothing else can move, it has passed; else it may have. */
+/* The time limit is part of this. It has passed if nothing else can move; otherwise it may have passed. */
 #ifdef NO_STUCK
 #define STUCK false
 #elif defined(NO_STUCK_BEHIND)
@@ -69,7 +69,7 @@ inline xiw_read_owner()
 		   (owner_path != DIRECT || k_epoch == owner_epoch))
 #endif
 
-#ifdef SLOW_CPU /* the second CPU takes one segment in all, and stands still with it wherever it likes */
+#ifdef SLOW_CPU /* the second CPU takes one segment in all, and may stand still with it at any step */
 #define TAKES (_pid == 0 || !slow_cpu)
 bool slow_cpu;
 #define TAKEN slow_cpu = slow_cpu || _pid == 1

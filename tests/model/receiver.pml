@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What the engine does with a segment in one step, and the guards that mutations take out: included by handoff.pml. */
+/* The engine's steps on one segment, and the guards that mutations take out: included by handoff.pml. */
 
-/* xiw_stream_at() and xiw_no_progress(): c_tried, one was refused where the stream stands. Time as in STUCK. */
+/*
+ * xiw_no_progress(). c_tried: a segment was refused at the octet where the stream stands (STANDS_AT). For the time limit
+ * see STUCK.
+ */
 #ifdef BREAKS
 #define STANDS_AT (c_draining -> c_stream_nxt : tcp_rcv_nxt)
 #define GIVES_UP c_tried
@@ -16,7 +19,7 @@
 #define MOVED skip
 #define ACK_DUE true
 #endif
-/* Which ones count: comes_again(). */
+/* Which segments count: comes_again(). */
 #ifdef NO_REFUSED_BEHIND
 #define COUNTS(s) (START(s) <= STANDS_AT && END(s) > STANDS_AT)
 #elif defined(NO_GIVE_UP)
@@ -34,7 +37,10 @@
 #define OLD_COUNTS(s) (START(s) <= c_stream_nxt)
 #endif
 
-/* xiw_not_heard(): the last segment, or the same one again. c_dup is where the one before began, or NONE: the last. */
+/*
+ * xiw_not_heard(): did the last segment of the stream so far, or the same segment as before, come again? c_dup is where
+ * the previous one began, or NONE if it was the last.
+ */
 #define HAD(seg) (seg != NONE && END(seg) <= tcp_rcv_nxt)
 #ifdef NO_OTHER_CUT
 #define DUP(seg) (END(seg) == tcp_rcv_nxt -> NONE : seg)
@@ -43,7 +49,7 @@
 #endif
 #define AGAIN(seg) (c_tried && (c_dup == NONE || c_dup == DUP(seg)))
 
-/* Octets go to the stream's parser, and from there to the application. */
+/* Octets go to the stream's parser and from there to the application. */
 inline deliver(from, to)
 {
 	t_x = from;
@@ -58,7 +64,7 @@ inline deliver(from, to)
 	printf("application: has all below %d\n", app_nxt)
 }
 
-/* take(): the FPDUs of a segment in order. `hand`: not all of it could be taken. */
+/* Take the whole FPDUs of a segment in order. If something is left, the segment goes into `hand`. */
 inline take(s)
 {
 	if

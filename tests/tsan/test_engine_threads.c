@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * An engine's threads, by the rules of xiwarp/xiwarp.h: it is made in one and run in another, or in a child; everything
- * else may be called from any; and it ends in the thread that ran it, or after this one. Over lo, by the kernel's path.
+ * An engine and threads, by the rules of xiwarp/xiwarp.h. An engine is made in one thread and run in another, or in a
+ * child process. Any thread may call the other functions. The engine is ended by the thread that ran it, or after that
+ * thread has ended. Everything goes over lo, on the kernel's path.
  */
 #include <arpa/inet.h>
 #include <dirent.h>
@@ -21,14 +22,14 @@
 
 #define MESSAGES 400u /* more than there are provided buffers */
 #define DEPTH 512u
-#define MANY 700 /* requests: more than the submission queue takes */
+#define MANY 700 /* requests: more than fit into the submission queue */
 #define WAIT_MS 20
 
 static struct xiw_conn_opts conn_opts = {
 	.size = sizeof(conn_opts), .queues = 1, .recv_depth = DEPTH, .send_depth = DEPTH
 };
 static uint8_t octets[4096], sink[4096];
-static struct xiw_engine *volatile childs; /* which the parent does not touch */
+static struct xiw_engine *volatile childs; /* the parent does not touch it */
 
 static struct xiw_engine *make(void)
 {
@@ -69,7 +70,7 @@ static int descriptors(void)
 
 struct end {
 	struct xiw_engine *engine;
-	unsigned int wanted;	      /* completions, until the thread ends */
+	unsigned int wanted;	      /* completions until the thread ends */
 	unsigned int received, sent;  /* messages */
 	unsigned int connected, over; /* connections */
 	_Atomic bool leave, stay,
@@ -131,7 +132,7 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* In an engine and a thread of its own. */
+/* Runs an engine of its own in a thread of its own. */
 static void *client(void *arg)
 {
 	struct end n = { .engine = make(), .wanted = 1 };
@@ -148,7 +149,7 @@ static void *client(void *arg)
 
 /* ---- the tests ----------------------------------------------------------------------------------- */
 
-/* First: it is the only thread there is so far. */
+/* Runs first, while the process has only one thread. */
 static void made_before_fork(void)
 {
 	struct end n = { .engine = make(), .wanted = 1 };
@@ -179,7 +180,7 @@ static void made_before_fork(void)
 	printf("PASS made before fork, run in the child\n");
 }
 
-/* Requests of all kinds wait for the thread that will run it, also more than the submission queue takes. */
+/* Requests of all kinds wait for the thread that will run the engine, also more than fit into the submission queue. */
 static void made_here_run_there(void)
 {
 	struct end n = { .engine = make(), .wanted = 1 + MANY };
@@ -193,7 +194,7 @@ static void made_here_run_there(void)
 		listeners[i] = open_listener(n.engine, &other);
 	for (int i = 0; i < MANY / 2; i++)
 		xiw_listener_free(listeners[i]);
-	for (int i = 0; i < MANY; i++) /* to where nobody listens */
+	for (int i = 0; i < MANY; i++) /* nobody listens there */
 		CHECK(!xiw_connect(n.engine, (struct sockaddr *)&other, sizeof(other), NULL, &c));
 	CHECK(!pthread_create(&runner, NULL, run, &n));
 	CHECK(!pthread_create(&sender, NULL, client, &addr));
@@ -201,12 +202,12 @@ static void made_here_run_there(void)
 	pthread_join(runner, NULL);
 	CHECK(n.result >= 0, "run: %d", n.result);
 	CHECK(n.received == MESSAGES && n.connected == 1, "%u messages", n.received);
-	/* With the listener, and after its thread has ended. */
+	/* Ends the engine with its listener, after its thread has ended. */
 	CHECK(!xiw_engine_destroy(n.engine));
 	printf("PASS made here, run and used there\n");
 }
 
-/* While its thread rests, others ask for more than the submission queue takes; and cannot run it, or end it. */
+/* While the engine's thread rests, other threads fill the submission queue; they cannot run or end the engine. */
 static void another_threads(void)
 {
 	struct end n = { .engine = make(), .wanted = 2 * MANY, .stay = true };
@@ -235,7 +236,7 @@ static void another_threads(void)
 	printf("PASS another thread's\n");
 }
 
-/* With an accept, a handshake and a receive under way, and the answers to some in the ring. */
+/* An accept, a handshake and a receive are under way, and the ring holds the results of some. */
 static void thread_ended(void)
 {
 	struct end n = { .engine = make() }, to = { .engine = make() };
@@ -270,7 +271,7 @@ static void *end_it(void *engine)
 	return NULL;
 }
 
-/* Nothing that was asked for has begun. */
+/* No request has begun yet. */
 static void never_run(void)
 {
 	int before = descriptors();

@@ -2,10 +2,9 @@
 /*
  * timeout: 240
  *
- * The hand-off in threads: two CPUs with the BPF programs, the engine, and the peer, over the same words in memory as
- * they share when loaded. What the fuzz target checks holds here as well: every octet once, in order, nothing
- * acknowledged that nobody holds. Under ThreadSanitizer (make tsan) so does that every access to shared memory is
- * meant to be one.
+ * The hand-off in threads: two CPUs that run the BPF programs, the engine, and the peer. They share the same words in
+ * memory as when the programs are loaded. As in the fuzz target, every octet arrives once, in order, and no octet is
+ * acknowledged that nobody holds. ThreadSanitizer (make tsan) finds each unintended access to shared memory.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -20,7 +19,7 @@ static pthread_mutex_t world = PTHREAD_MUTEX_INITIALIZER;
 
 #include <time.h>
 
-#define LIMIT_S 100 /* without an end: some fifty times what it takes */
+#define LIMIT_S 100 /* when to give up: some fifty times what a run takes */
 
 static pthread_mutex_t socket_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool over;
@@ -53,7 +52,7 @@ static void *run_engine(void *arg)
 	return arg;
 }
 
-/* What passed XDP, and what was injected, comes to the socket on any CPU. */
+/* Segments that passed XDP or were injected reach the socket, on any CPU. */
 static void softirq(struct cpu *c)
 {
 	struct parcel *p;
@@ -70,7 +69,7 @@ static void softirq(struct cpu *c)
 	}
 }
 
-/* A segment from the wire, which may lose, double and reorder; or an acknowledgement of the socket's. */
+/* A segment from the wire, which may lose, double and reorder; or an acknowledgement from the socket. */
 static bool find_job(struct cpu *c, struct dice *d)
 {
 	struct parcel *copy;
@@ -124,7 +123,7 @@ static void *run_cpu(void *arg)
 	return arg;
 }
 
-/* Mostly aligned; now and then a segment that is not, and a retransmission of what is overdue. */
+/* Mostly aligned segments, sometimes misaligned ones, and retransmissions of what is overdue. */
 static void peer(void)
 {
 	uint32_t last = 0, still = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What an application's threads may share with an engine's: its completions, which another thread may take, and the
- * functions that anybody may call at any time.
+ * What an application's threads may share with the engine's thread: the completions, which another thread may take, and
+ * functions that any thread may call at any time.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -13,13 +13,13 @@
 
 #define EVENTS 200000u
 #define ENTRIES 64u
-#define AHEAD 500u /* events that wait in memory, at most */
+#define AHEAD 500u /* most events that wait in memory */
 #define CALLERS 4
 
 static struct xiw_engine engine;
 static pthread_barrier_t barrier;
 
-/* The engine's thread: its events, in order, also where the queue was full. */
+/* The engine's thread writes events in order, also if the queue is full. */
 static void *produce(void *arg)
 {
 	struct xiw_conn *conn = arg;
@@ -67,8 +67,8 @@ static void queue(void)
 }
 
 /*
- * Two connections by turns, each round's events for one: those of the one are taken, in order; the other is freed after
- * each of its rounds, and whoever takes a completion then, and knows of it, gets none of that round or before.
+ * Rounds of events alternate between two connections. The events of the first are taken, in order. The second is freed
+ * after each of its rounds; a thread that knows this takes no event of that round or an earlier one afterwards.
  */
 #define ROUNDS 100000u
 #define EACH 3u
@@ -139,7 +139,7 @@ static void frees(void)
 	printf("PASS connections freed while another thread takes\n");
 }
 
-/* All at once, and for the first time. */
+/* All threads call them at once, for the first time. */
 static void *call(void *arg)
 {
 	static const uint8_t octets[] = "123456789";
