@@ -17,7 +17,7 @@ true_page() {
 
 # A page that is wrong in each way, and right in each.
 cat >"$tmp/page.md" <<'END'
-`user/tcp/recv.c:xiw_tcp_rx_segment()` `xiw_tcp_rx_advance()` `tests/unit/test_*.c` `xiw_<object>_<verb>()`
+`user/tcp/recv.c:xiw_tcp_rx_segment()` `xiw_tcp_rx_advance()` `tests/unit/*.c` `recv()` `xiw_<x>()`
 | `user/tcp/recv.c:xiw_tcp_rx_segment()` | `rx->now_ms = now_ms;` | struct xiw_tcp_rx
 `user/tcp/none.c`
 `tests/unit/none_*.c`

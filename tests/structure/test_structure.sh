@@ -16,7 +16,8 @@ trap 'rm -rf "$tmp"' EXIT
 # C sources, texts and scripts, without data for fuzzers.
 sources() {
 	local file start
-	find bpf include user tools tests vmtest -name corpus -prune -o -name regress -prune -o -type f -print | sort |
+	find bpf include user tools tests vmtest -name corpus -prune -o -name regress -prune -o \
+		-type f -print | sort |
 		while read -r file; do
 			case ${file##*/} in
 			*.c | *.h | *.sh | *.md) echo "$file" ;;
@@ -59,7 +60,8 @@ broken_tree() {
 	mkdir -p "$t"/user/{low,high} "$t"/include/xiwarp "$t"/obj/user/{low,high}
 	printf 'low\nhigh\n' >"$t/layers"
 	echo 'int up(void), a(void); int a(void) { return up(); }' >"$t/user/low/a.c"
-	echo 'int up(void), b(void), c(void); int up(void) { return c(); } int b(void) { return 1; }' >"$t/user/high/b.c"
+	printf '%s\n' 'int up(void), b(void), c(void);' \
+		'int up(void) { return c(); } int b(void) { return 1; }' >"$t/user/high/b.c"
 	echo 'int b(void), c(void); int c(void) { return b(); }' >"$t/user/high/c.c"
 	echo '#include "high/b.h"' | tee "$t/user/low/a.h" >"$t/user/high/c.h"
 	echo '#include "high/c.h"' >"$t/user/high/b.h"
@@ -77,12 +79,12 @@ broken_tree() {
 	} >"$t/large.c"
 }
 
-broken_layers='user/high/c.c calls b of user/high/b.c, user/high/b.c calls c of user/high/c.c: a circle
+arrows='user/high/c.c calls b of user/high/b.c, user/high/b.c calls c of user/high/c.c: a circle
 user/high/c.h includes user/high/b.h, user/high/b.h includes user/high/c.h: a circle
 user/low/a.c calls up of user/high/b.c: an arrow upward
 user/low/a.h includes user/high/b.h: an arrow upward'
 
-broken_sizes='large.c: 588 lines, 500 are allowed
+excess='large.c: 588 lines, 500 are allowed
 large.c: long_one() has 63 lines, 60 are allowed
 large.c: struct wide has 42 members at one level, 40 are allowed
 large.c:1: 126 columns, 120 are allowed
@@ -102,8 +104,9 @@ names() {
 }
 
 expect builds-a-broken-tree broken_tree
-names broken-layers "$broken_layers" "$here/arrows" "$tmp/broken" "$tmp/broken/obj" "$tmp/broken/layers"
-names broken-sizes "$broken_sizes" eval "cd $tmp/broken && $here/sizes large.c"
+names broken-layers "$arrows" \
+	"$here/arrows" "$tmp/broken" "$tmp/broken/obj" "$tmp/broken/layers"
+names broken-sizes "$excess" eval "cd $tmp/broken && $here/sizes large.c"
 
 declare -A used=()
 mapfile -t known < <(grep -v -e '^#' -e '^$' "$here/known")
