@@ -13,8 +13,9 @@
 
 #include "address.h"
 #include "args.h"
+#include "base/caps.h"
 #include "exit.h"
-#include "netif/pins.h"
+#include "netif/bpffs.h"
 #include "netif/query.h"
 #include "report.h"
 #include "signals.h"
@@ -213,7 +214,7 @@ static int not_loaded(const char *ifname, const char *dir)
 	if (!ifindex)
 		return xiw_fail(XIW_EXIT_NOT_FOUND,
 				"no interface %s in this network namespace: see 'ip link'", ifname);
-	if (xiw_pins_hidden(dir))
+	if (xiw_bpffs_hidden(dir))
 		return xiw_fail(XIW_EXIT_NOT_FOUND,
 				"%s cannot be seen from here ('ip netns exec' hides it): 'nsenter "
 				"--net=/run/netns/NAME xiwarp status %s'",

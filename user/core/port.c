@@ -20,14 +20,17 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "core/clock.h"
 #include "core/news.h"
 #include "core/queue.h"
 #include "core/timer.h"
-#include "netif/trust.h"
+#include "netif/bpffs.h"
 #include "netif/fit.h"
+#include "netif/interface.h"
 #include "netif/pins.h"
 #include "netif/query.h"
+#include "netif/trust.h"
 
 #define REFUSED_MS 1000
 
@@ -275,7 +278,7 @@ static int open_pins(struct xiw_port *p, const struct xiw_pins *pins, char *why,
 		return err;
 	if (err == -ENOENT && xiw_query_xdp_named((int)p->ifindex, "xiw_ingress"))
 		snprintf(why, len,
-			 xiw_pins_hidden(pins->base)
+			 xiw_bpffs_hidden(pins->base)
 				 ? "the pins of %s cannot be seen in 'ip netns exec': use nsenter "
 				   "--net"
 				 : "the pins of %s are gone (xiwarp unload %s, and load)",

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include <bpf/bpf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/inet_diag.h>
-#include <linux/netlink.h>
-#include <linux/sock_diag.h>
 #include <netinet/in.h>
-#include <stddef.h>
 #include <netinet/tcp.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
+
+#include "handoff/diag.h"
 #include "handoff/owner.h"
 #include "handoff/table.h"
 
@@ -398,81 +397,6 @@ bool xiw_table_collect_some(struct xiw_table *t, unsigned int most)
 		left |= !collect(t, i, ABANDONED, is_gone);
 	}
 	return left;
-}
-
-static bool is_v4(const __be32 addr[4])
-{
-	return !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
-}
-
-/* Its state. Says in `held` whether a process has it open, whatever PID namespace that lives in. */
-static int ask_socket(const struct xiw_flow_key *key, bool *held)
-{
-	struct {
-		struct nlmsghdr nlh;
-		struct inet_diag_req_v2 req;
-	} msg = {
-		.nlh = { .nlmsg_len = sizeof(msg),
-			 .nlmsg_type = SOCK_DIAG_BY_FAMILY,
-			 .nlmsg_flags = NLM_F_REQUEST },
-		.req = { .sdiag_family = is_v4(key->local_addr) ? AF_INET : AF_INET6,
-			 .sdiag_protocol = IPPROTO_TCP,
-			 .idiag_states = ~0u,
-			 .id = { .idiag_sport = key->local_port,
-				 .idiag_dport = key->remote_port,
-				 .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
-	};
-	union {
-		struct nlmsghdr nlh;
-		char bytes[8192];
-	} answer;
-	bool v4 = is_v4(key->local_addr);
-	int fd, err = -EIO;
-	ssize_t n;
-
-	memcpy(msg.req.id.idiag_src, v4 ? &key->local_addr[3] : key->local_addr, v4 ? 4 : 16);
-	memcpy(msg.req.id.idiag_dst, v4 ? &key->remote_addr[3] : key->remote_addr, v4 ? 4 : 16);
-	fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
-	if (fd < 0)
-		return -errno;
-	if (send(fd, &msg, sizeof(msg), 0) != sizeof(msg)) {
-		err = -errno;
-		goto out;
-	}
-	n = recv(fd, &answer, sizeof(answer), 0);
-	if (n < 0) {
-		err = -errno;
-	} else if (NLMSG_OK(&answer.nlh, (size_t)n)) {
-		if (answer.nlh.nlmsg_type == SOCK_DIAG_BY_FAMILY) {
-			struct inet_diag_msg *m = NLMSG_DATA(&answer.nlh);
-
-			/* Without an exact match the kernel answers with a listener on the port. */
-			err = m->id.idiag_dport == key->remote_port ? m->idiag_state : 0;
-			*held = err && m->idiag_inode;
-		} else if (answer.nlh.nlmsg_type == NLMSG_ERROR) {
-			const struct nlmsgerr *e = NLMSG_DATA(&answer.nlh);
-
-			err = e->error == -ENOENT ? 0 : e->error;
-		}
-	}
-out:
-	close(fd);
-	return err;
-}
-
-int xiw_flow_socket_state(const struct xiw_flow_key *key)
-{
-	bool held;
-
-	return ask_socket(key, &held);
-}
-
-int xiw_flow_socket_held(const struct xiw_flow_key *key)
-{
-	bool held = false;
-	int there = ask_socket(key, &held);
-
-	return there < 0 ? there : held;
 }
 
 static void set_addr(__be32 addr[4], __be16 *port, const struct sockaddr_storage *ss)

@@ -88,11 +88,6 @@ bool xiw_table_collect_some(struct xiw_table *t, unsigned int most);
  */
 void xiw_table_take_over(struct xiw_table *t);
 
-/* The state of the kernel's TCP socket with these addresses, TIME-WAIT included; 0: none; or negative errno. */
-int xiw_flow_socket_state(const struct xiw_flow_key *key);
-/* Has a process that socket open? What a dead or closed one left to the kernel (FIN-WAIT, TIME-WAIT) nobody has. */
-int xiw_flow_socket_held(const struct xiw_flow_key *key);
-
 /* Fills a key from socket addresses of one family. */
 void xiw_flow_key_set(struct xiw_flow_key *key, const struct sockaddr_storage *remote,
 		      const struct sockaddr_storage *local);

@@ -12,34 +12,17 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "netif/pins.h"
+#include "base/explain.h"
+#include "netif/bpf_log.h"
+#include "netif/interface.h"
 #include "netif/query.h"
 
-uint32_t xiw_attach_xdp_id(int ifindex, uint32_t *flags)
-{
-	LIBBPF_OPTS(bpf_xdp_query_opts, query);
-
-	if (flags)
-		*flags = 0;
-	if (bpf_xdp_query(ifindex, 0, &query))
-		return 0;
-	if (query.drv_prog_id || query.attach_mode == XDP_ATTACHED_DRV) {
-		if (flags)
-			*flags = XDP_FLAGS_DRV_MODE;
-		return query.drv_prog_id ? query.drv_prog_id : query.prog_id;
-	}
-	if (query.hw_prog_id || query.attach_mode == XDP_ATTACHED_HW) {
-		if (flags)
-			*flags = XDP_FLAGS_HW_MODE;
-		return query.hw_prog_id ? query.hw_prog_id : query.prog_id;
-	}
-	if (query.skb_prog_id || query.attach_mode == XDP_ATTACHED_SKB) {
-		if (flags)
-			*flags = XDP_FLAGS_SKB_MODE;
-		return query.skb_prog_id ? query.skb_prog_id : query.prog_id;
-	}
-	return 0;
-}
+/*
+ * Where xiw_egress sits in clsact egress. A filter that ends the classification before xiw_egress would hide segments
+ * from it, so the number of its priority is low; 1 is left to those who take it by default.
+ */
+#define TC_HANDLE 1
+#define TC_PRIORITY 10
 
 static void tc_place(struct bpf_tc_hook *hook, struct bpf_tc_opts *opts, int ifindex)
 {
@@ -49,8 +32,8 @@ static void tc_place(struct bpf_tc_hook *hook, struct bpf_tc_opts *opts, int ifi
 	hook->attach_point = BPF_TC_EGRESS;
 	memset(opts, 0, sizeof(*opts));
 	opts->sz = sizeof(*opts);
-	opts->handle = XIW_TC_HANDLE;
-	opts->priority = XIW_TC_PRIORITY;
+	opts->handle = TC_HANDLE;
+	opts->priority = TC_PRIORITY;
 }
 
 uint32_t xiw_attach_tc_id(int ifindex)
@@ -62,60 +45,33 @@ uint32_t xiw_attach_tc_id(int ifindex)
 	return bpf_tc_query(&hook, &opts) ? 0 : opts.prog_id;
 }
 
-static void prog_name(uint32_t id, char name[BPF_OBJ_NAME_LEN])
-{
-	struct bpf_prog_info info = {};
-	uint32_t len = sizeof(info);
-	int fd = bpf_prog_get_fd_by_id(id);
-
-	snprintf(name, BPF_OBJ_NAME_LEN, "unknown");
-	if (fd < 0)
-		return;
-	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.name[0])
-		memcpy(name, info.name, BPF_OBJ_NAME_LEN);
-	close(fd);
-}
-
-int xiw_attach_open(uint32_t id, const char *name)
-{
-	char its[BPF_OBJ_NAME_LEN];
-	int fd = id ? bpf_prog_get_fd_by_id(id) : -ENOENT;
-
-	if (fd < 0)
-		return fd == -EACCES ? -EPERM : fd;
-	prog_name(id, its);
-	if (!strcmp(its, name))
-		return fd;
-	close(fd);
-	return -ENOENT;
-}
-
 int xiw_attach_check(struct xiw_attach *a, char *why, size_t why_len)
 {
 	char name[BPF_OBJ_NAME_LEN];
-	uint32_t id = xiw_attach_xdp_id(a->ifindex, &a->other_flags);
+	uint32_t id = xiw_query_xdp_id(a->ifindex, &a->other_flags);
 	int fd;
 
 	if (!id)
 		return 0;
-	prog_name(id, name);
+	xiw_query_name(id, name);
 	if (!a->replace && !strcmp(name, "xiw_ingress"))
-		return xiw_why(why, why_len, -EBUSY,
-			       "%s runs %s (id %u), but its pins are gone, or elsewhere: 'xiwarp "
-			       "unload %s' first, or --replace, which ends the connections that "
-			       "use it",
-			       a->ifname, name, id, a->ifname);
+		return xiw_explain(
+			why, why_len, -EBUSY,
+			"%s runs %s (id %u), but its pins are gone, or elsewhere: 'xiwarp "
+			"unload %s' first, or --replace, which ends the connections that "
+			"use it",
+			a->ifname, name, id, a->ifname);
 	if (!a->replace)
-		return xiw_why(why, why_len, -EBUSY,
-			       "%s runs another XDP program (%s, id %u): unload "
-			       "that first, or take its place with --replace",
-			       a->ifname, name, id);
+		return xiw_explain(why, why_len, -EBUSY,
+				   "%s runs another XDP program (%s, id %u): unload "
+				   "that first, or take its place with --replace",
+				   a->ifname, name, id);
 	fd = bpf_prog_get_fd_by_id(id);
 	if (fd < 0)
-		return xiw_why(why, why_len, fd == -EACCES ? -EPERM : fd,
-			       "cannot replace XDP program "
-			       "%s, id %u (%s): CAP_SYS_ADMIN is needed",
-			       name, id, strerror(-fd));
+		return xiw_explain(why, why_len, fd == -EACCES ? -EPERM : fd,
+				   "cannot replace XDP program "
+				   "%s, id %u (%s): CAP_SYS_ADMIN is needed",
+				   name, id, strerror(-fd));
 	a->other_fd = fd;
 	return 0;
 }
@@ -124,7 +80,7 @@ static int try_xdp(struct xiw_attach *a, int fd, uint32_t mode_flag)
 {
 	int err;
 
-	xiw_quiet_clear();
+	xiw_bpf_log_clear();
 	err = bpf_xdp_attach(a->ifindex, fd, mode_flag | XDP_FLAGS_UPDATE_IF_NOEXIST, NULL);
 	if (!err) {
 		a->xdp_fd = fd;
@@ -135,14 +91,14 @@ static int try_xdp(struct xiw_attach *a, int fd, uint32_t mode_flag)
 
 bool xiw_attach_below(int ifindex, const char *line, char upper[IF_NAMESIZE])
 {
-	uint32_t master = strstr(line, "upper device") ? xiw_query_master(ifindex) : 0;
+	uint32_t master = strstr(line, "upper device") ? xiw_if_master(ifindex) : 0;
 
 	return master && if_indextoname(master, upper);
 }
 
 static int xdp_failed(struct xiw_attach *a, int err, char *why, size_t why_len)
 {
-	const char *line = xiw_quiet_line();
+	const char *line = xiw_bpf_log_line();
 	char driver[64], upper[IF_NAMESIZE];
 	bool mtu = err == -ERANGE || strcasestr(line, "mtu");
 
@@ -150,31 +106,35 @@ static int xdp_failed(struct xiw_attach *a, int err, char *why, size_t why_len)
 	if (!*line)
 		line = strerror(-err);
 	if (mtu)
-		return xiw_why(why, why_len, -ERANGE,
-			       "%s has MTU %u, more than %s takes with XDP (%s): "
-			       "'ip link set %s mtu 1500', on a veth pair at both ends, or --mode "
-			       "generic",
-			       a->ifname, a->mtu, driver, line, a->ifname);
+		return xiw_explain(why, why_len, -ERANGE,
+				   "%s has MTU %u, more than %s takes with XDP (%s): "
+				   "'ip link set %s mtu 1500', on a veth pair at both ends, or "
+				   "--mode "
+				   "generic",
+				   a->ifname, a->mtu, driver, line, a->ifname);
 	if (err == -EEXIST && xiw_attach_below(a->ifindex, line, upper))
-		return xiw_why(why, why_len, -EBUSY,
-			       "%s is part of %s, which has an XDP program: 'xiwarp unload %s', "
-			       "load on "
-			       "%s, and then on %s again",
-			       a->ifname, upper, upper, a->ifname, upper);
+		return xiw_explain(why, why_len, -EBUSY,
+				   "%s is part of %s, which has an XDP program: 'xiwarp unload "
+				   "%s', "
+				   "load on "
+				   "%s, and then on %s again",
+				   a->ifname, upper, upper, a->ifname, upper);
 	if (err == -EBUSY || err == -EEXIST)
-		return xiw_why(why, why_len, -EBUSY,
-			       "%s has another XDP program, which appeared "
-			       "meanwhile or is held by a BPF link (%s): unload that first",
-			       a->ifname, line);
+		return xiw_explain(why, why_len, -EBUSY,
+				   "%s has another XDP program, which appeared "
+				   "meanwhile or is held by a BPF link (%s): unload that first",
+				   a->ifname, line);
 	if (err == -EPERM)
-		return xiw_why(why, why_len, err,
-			       "attaching to %s needs CAP_NET_ADMIN in the "
-			       "network namespace's user namespace (%s)",
-			       a->ifname, line);
-	return xiw_why(why, why_len, -EOPNOTSUPP, "%s: %s does not take XDP in %s mode (%s): %s",
-		       a->ifname, driver, a->mode == XIW_XDP_GENERIC ? "generic" : "native", line,
-		       a->mode == XIW_XDP_NATIVE ? "use --mode generic, or load on the lower device"
-						 : "load on another interface");
+		return xiw_explain(why, why_len, err,
+				   "attaching to %s needs CAP_NET_ADMIN in the "
+				   "network namespace's user namespace (%s)",
+				   a->ifname, line);
+	return xiw_explain(why, why_len, -EOPNOTSUPP,
+			   "%s: %s does not take XDP in %s mode (%s): %s", a->ifname, driver,
+			   a->mode == XIW_XDP_GENERIC ? "generic" : "native", line,
+			   a->mode == XIW_XDP_NATIVE
+				   ? "use --mode generic, or load on the lower device"
+				   : "load on another interface");
 }
 
 int xiw_attach_xdp(struct xiw_attach *a, int prog_fd, char *why, size_t why_len)
@@ -197,13 +157,14 @@ int xiw_attach_xdp(struct xiw_attach *a, int prog_fd, char *why, size_t why_len)
 	if (a->mode == XIW_XDP_NATIVE || native == -EPERM || native == -EBUSY || native == -EEXIST)
 		return xdp_failed(a, native, why, why_len);
 	snprintf(reason, sizeof(reason), "%s",
-		 *xiw_quiet_line() ? xiw_quiet_line() : strerror(-native));
+		 *xiw_bpf_log_line() ? xiw_bpf_log_line() : strerror(-native));
 	err = try_xdp(a, prog_fd, XDP_FLAGS_SKB_MODE);
 	if (err)
 		return xdp_failed(a, err, why, why_len);
 	xiw_if_driver(a->ifname, driver, sizeof(driver));
-	return xiw_why(why, why_len, 0, "%s: generic mode, slower, because %s refuses native (%s)",
-		       a->ifname, driver, reason);
+	return xiw_explain(why, why_len, 0,
+			   "%s: generic mode, slower, because %s refuses native (%s)", a->ifname,
+			   driver, reason);
 }
 
 /*
@@ -228,14 +189,14 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd, char *why, size_t why_len)
 	int err;
 
 	tc_place(&hook, &opts, a->ifindex);
-	xiw_quiet_clear();
+	xiw_bpf_log_clear();
 	err = bpf_tc_hook_create(&hook);
 	a->tc_hook_made = !err;
 	if (err && err != -EEXIST)
-		return xiw_why(why, why_len, err == -ENOENT ? -EOPNOTSUPP : err,
-			       "cannot add qdisc clsact to %s: %s (%s): the kernel needs "
-			       "CONFIG_NET_CLS_ACT, NET_SCH_INGRESS and NET_CLS_BPF",
-			       a->ifname, strerror(-err), xiw_quiet_line());
+		return xiw_explain(why, why_len, err == -ENOENT ? -EOPNOTSUPP : err,
+				   "cannot add qdisc clsact to %s: %s (%s): the kernel needs "
+				   "CONFIG_NET_CLS_ACT, NET_SCH_INGRESS and NET_CLS_BPF",
+				   a->ifname, strerror(-err), xiw_bpf_log_line());
 	opts.prog_fd = prog_fd;
 	err = bpf_tc_attach(&hook, &opts);
 	if (err == -EEXIST && a->replace) {
@@ -245,20 +206,20 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd, char *why, size_t why_len)
 	}
 	a->tc_attached = !err;
 	if (!err && tc_on_ingress(a->ifindex, opts.prog_id))
-		return xiw_why(why, why_len, -EBUSY,
-			       "%s has qdisc ingress where clsact is needed: "
-			       "'tc qdisc del dev %s ingress', and load again",
-			       a->ifname, a->ifname);
+		return xiw_explain(why, why_len, -EBUSY,
+				   "%s has qdisc ingress where clsact is needed: "
+				   "'tc qdisc del dev %s ingress', and load again",
+				   a->ifname, a->ifname);
 	if (!err)
 		return 0;
 	other = xiw_attach_tc_id(a->ifindex);
 	if (other)
-		return xiw_why(why, why_len, -EBUSY,
-			       "%s has another TC egress filter at priority %d "
-			       "(program id %u): remove it, or take its place with --replace",
-			       a->ifname, XIW_TC_PRIORITY, other);
-	return xiw_why(why, why_len, err, "cannot attach xiw_egress to %s: %s (%s)", a->ifname,
-		       strerror(-err), xiw_quiet_line());
+		return xiw_explain(why, why_len, -EBUSY,
+				   "%s has another TC egress filter at priority %d "
+				   "(program id %u): remove it, or take its place with --replace",
+				   a->ifname, TC_PRIORITY, other);
+	return xiw_explain(why, why_len, err, "cannot attach xiw_egress to %s: %s (%s)", a->ifname,
+			   strerror(-err), xiw_bpf_log_line());
 }
 
 void xiw_attach_undo(struct xiw_attach *a)
@@ -295,7 +256,7 @@ int xiw_detach_xdp(int ifindex, uint32_t id, int prog_fd)
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = prog_fd);
 	uint32_t flags;
 
-	if (!id || xiw_attach_xdp_id(ifindex, &flags) != id)
+	if (!id || xiw_query_xdp_id(ifindex, &flags) != id)
 		return 0;
 	/* With the old program named, the kernel itself refuses if it has changed since. */
 	return bpf_xdp_detach(ifindex, flags | XDP_FLAGS_REPLACE, &opts);

@@ -36,13 +36,8 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd, char *why, size_t why_len);
 void xiw_attach_undo(struct xiw_attach *a);
 void xiw_attach_release(struct xiw_attach *a);
 
-/* Id of the XDP program on an interface, 0 if none; its XDP_FLAGS_*_MODE in `flags` (may be NULL). */
-uint32_t xiw_attach_xdp_id(int ifindex, uint32_t *flags);
 /* Id of the program at our place in clsact egress, 0 if none. */
 uint32_t xiw_attach_tc_id(int ifindex);
-/* The program with this id, if it has this name; -ENOENT: it has not, or there is none; -EPERM. */
-int xiw_attach_open(uint32_t id, const char *name);
-
 /*
  * Did the kernel refuse, in these words, because an interface above this one has an XDP program? Says which. It wants
  * programs attached from below and taken off from above.

@@ -17,12 +17,18 @@
 
 #include <bpf/bpf.h>
 
+#include "base/caps.h"
+#include "base/explain.h"
 #include "base/opts.h"
-#include "netif/trust.h"
 #include "load/attach.h"
+#include "netif/bpf_log.h"
+#include "netif/bpffs.h"
 #include "netif/fit.h"
+#include "netif/interface.h"
 #include "netif/pins.h"
 #include "netif/query.h"
+#include "netif/rings.h"
+#include "netif/trust.h"
 #include "xiwarp.skel.h"
 
 #define XIW_KERNEL_MAJOR 6
@@ -39,7 +45,7 @@ struct load {
 	size_t why_len;
 };
 
-#define SAY(l, err, ...) xiw_why((l)->why, (l)->why_len, err, __VA_ARGS__)
+#define SAY(l, err, ...) xiw_explain((l)->why, (l)->why_len, err, __VA_ARGS__)
 
 static bool kernel_too_old(struct utsname *uts)
 {
@@ -78,7 +84,7 @@ static int check_trust(struct load *l)
 
 	if (!err || err == -ENOENT)
 		return 0;
-	if (err == -EPERM && strchr(l->pins.base, '.') && xiw_pins_on_bpffs(l->pins.base))
+	if (err == -EPERM && strchr(l->pins.base, '.') && xiw_bpffs_at(l->pins.base))
 		return SAY(l, -EINVAL,
 			   "%s: a BPF file system takes no dot in a name: use another --pin-dir",
 			   l->pins.base);
@@ -107,14 +113,14 @@ static int check_bpffs(struct load *l)
 {
 	bool mounted = false;
 
-	if (!xiw_pins_on_bpffs(l->pins.base) && !strncmp(l->pins.base, "/sys/fs/bpf/", 12))
+	if (!xiw_bpffs_at(l->pins.base) && !strncmp(l->pins.base, "/sys/fs/bpf/", 12))
 		mounted = !mount("bpf", "/sys/fs/bpf", "bpf", 0, "mode=0700");
-	if (!xiw_pins_on_bpffs(l->pins.base))
+	if (!xiw_bpffs_at(l->pins.base))
 		return SAY(l, -EOPNOTSUPP,
 			   "%s is not on a BPF file system: "
 			   "mount -t bpf bpf /sys/fs/bpf",
 			   l->pins.base);
-	if (!xiw_pins_fleeting(l->pins.base, mounted))
+	if (!xiw_bpffs_private(l->pins.base, mounted))
 		return 0;
 	if (mounted)
 		umount2("/sys/fs/bpf", MNT_DETACH);
@@ -160,18 +166,12 @@ static int make_pin_dir(struct load *l)
 
 static int check_loaded(struct load *l)
 {
-	uint32_t id = 0, tc_id = 0;
-	int fd = xiw_pins_open_prog(&l->pins, "xiw_ingress", &id);
+	uint32_t id;
 
-	if (fd < 0)
+	if (xiw_pins_prog_id(&l->pins, "xiw_ingress", &id) ||
+	    xiw_query_xdp_id(l->ifindex, NULL) != id)
 		return 0;
-	close(fd);
-	if (xiw_attach_xdp_id(l->ifindex, NULL) != id)
-		return 0;
-	fd = xiw_pins_open_prog(&l->pins, "xiw_egress", &tc_id);
-	if (fd >= 0)
-		close(fd);
-	if (fd >= 0 && !xiw_query_egress(l->ifindex, tc_id))
+	if (!xiw_pins_prog_id(&l->pins, "xiw_egress", &id) && !xiw_query_egress(l->ifindex, id))
 		return SAY(l, -EALREADY,
 			   "%s has xiw_ingress, but somebody took xiw_egress off: "
 			   "'xiwarp unload %s' first",
@@ -184,7 +184,7 @@ static int check_loaded(struct load *l)
 
 static int load_failed(struct load *l, int err)
 {
-	const char *line = xiw_quiet_line();
+	const char *line = xiw_bpf_log_line();
 	struct utsname uts;
 
 	if (kernel_too_old(&uts))
@@ -283,7 +283,7 @@ static int load_quietly(struct load *l)
 	skel = xiwarp_bpf__open();
 	if (!skel)
 		err = SAY(l, -EINVAL, "the BPF object inside the library is damaged: %s",
-			  xiw_quiet_line());
+			  xiw_bpf_log_line());
 	else
 		err = load_pin_attach(l, skel);
 	if (err) {
@@ -315,7 +315,7 @@ static int take_opts(struct load *l, const struct xiw_load_opts *opts)
 int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why, size_t why_len)
 {
 	struct load l = { .ifname = ifname, .why = why, .why_len = why_len };
-	struct xiw_quiet quiet;
+	struct xiw_bpf_log log;
 	int err;
 
 	if (why && why_len)
@@ -340,8 +340,8 @@ int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why, si
 	err = check_privilege(&l);
 	if (err)
 		return err;
-	xiw_quiet_begin(&quiet);
+	xiw_bpf_log_begin(&log);
 	err = load_quietly(&l);
-	xiw_quiet_end(&quiet);
+	xiw_bpf_log_end(&log);
 	return err;
 }

@@ -14,10 +14,12 @@
 #include <bpf/libbpf.h>
 
 #include "base/opts.h"
-#include "netif/trust.h"
-#include "load/attach.h"
+#include "handoff/flows.h"
+#include "netif/bpf_log.h"
+#include "netif/interface.h"
 #include "netif/pins.h"
 #include "netif/query.h"
+#include "netif/trust.h"
 
 static const char *const stat_names[XIW_STAT__COUNT] = {
 	[XIW_STAT_OTHER] = "other",
@@ -36,6 +38,15 @@ static const char *const stat_names[XIW_STAT__COUNT] = {
 const char *xiw_stat_name(unsigned int stat)
 {
 	return stat < XIW_STAT__COUNT ? stat_names[stat] : NULL;
+}
+
+/* The pins, if they can be trusted. */
+static int find_pins(struct xiw_pins *pins, const char *pin_dir, const char *ifname)
+{
+	char why[XIW_PIN_PATH_MAX];
+	int err = xiw_pins_init(pins, pin_dir, ifname);
+
+	return err ? err : xiw_trust_dir(pins->dir, why, sizeof(why));
 }
 
 static int read_stats(const struct xiw_pins *pins, uint64_t sums[XIW_STAT__COUNT])
@@ -98,28 +109,25 @@ static int count_flow(uint32_t index, const struct xiw_flow *flow, void *ctx)
 
 static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, uint32_t xdp_id)
 {
-	uint32_t tc_id = 0, flags;
-	int fd = xiw_pins_open_prog(pins, "xiw_egress", &tc_id);
+	uint32_t tc_id, flags;
 
-	if (fd >= 0)
-		close(fd);
-	if (xiw_attach_xdp_id(s->ifindex, &flags) == xdp_id) {
+	if (xiw_query_xdp_id(s->ifindex, &flags) == xdp_id) {
 		s->xdp_id = xdp_id;
 		s->mode = flags == XDP_FLAGS_SKB_MODE ? XIW_XDP_GENERIC : XIW_XDP_NATIVE;
 	}
 	/* Wherever it is: other tools have other places for it. */
-	if (fd >= 0 && xiw_query_egress((int)s->ifindex, tc_id) == 1)
+	if (!xiw_pins_prog_id(pins, "xiw_egress", &tc_id) &&
+	    xiw_query_egress((int)s->ifindex, tc_id) == 1)
 		s->tc_id = tc_id;
 }
 
 static int status_quietly(const struct xiw_pins *pins, struct xiw_status *s)
 {
-	uint32_t xdp_id = 0;
-	int err, fd = xiw_pins_open_prog(pins, "xiw_ingress", &xdp_id);
+	uint32_t xdp_id;
+	int err = xiw_pins_prog_id(pins, "xiw_ingress", &xdp_id);
 
-	if (fd < 0)
-		return fd;
-	close(fd);
+	if (err)
+		return err;
 	s->ifindex = if_nametoindex(s->ifname);
 	if (s->ifindex) {
 		xiw_if_mtu(s->ifname, &s->mtu);
@@ -134,21 +142,17 @@ static int status_quietly(const struct xiw_pins *pins, struct xiw_status *s)
 
 int xiw_status_read(const char *ifname, const char *pin_dir, struct xiw_status *status, size_t size)
 {
-	char why[XIW_PIN_PATH_MAX];
 	struct xiw_status s = {};
-	struct xiw_quiet quiet;
+	struct xiw_bpf_log log;
 	struct xiw_pins pins;
-	int err = xiw_pins_init(&pins, pin_dir, ifname);
+	int err = find_pins(&pins, pin_dir, ifname);
 
 	if (err)
 		return err;
 	snprintf(s.ifname, sizeof(s.ifname), "%s", ifname);
-	err = xiw_trust_dir(pins.dir, why, sizeof(why));
-	if (err)
-		return err;
-	xiw_quiet_begin(&quiet);
+	xiw_bpf_log_begin(&log);
 	err = status_quietly(&pins, &s);
-	xiw_quiet_end(&quiet);
+	xiw_bpf_log_end(&log);
 	if (!err)
 		xiw_opts_give(status, size, &s, sizeof(s));
 	return err;
@@ -175,13 +179,10 @@ int xiw_status_each(const char *pin_dir, int (*fn)(const char *ifname, void *ctx
 int xiw_flows_each(const char *ifname, const char *pin_dir,
 		   int (*fn)(uint32_t index, const struct xiw_flow *flow, void *ctx), void *ctx)
 {
-	char why[XIW_PIN_PATH_MAX];
 	struct xiw_flow *flows;
 	struct xiw_pins pins;
-	int ret = xiw_pins_init(&pins, pin_dir, ifname);
+	int ret = find_pins(&pins, pin_dir, ifname);
 
-	if (!ret)
-		ret = xiw_trust_dir(pins.dir, why, sizeof(why));
 	if (!ret)
 		ret = xiw_flows_copy(&pins, &flows);
 	if (ret)

@@ -9,30 +9,24 @@
 
 #include <bpf/bpf.h>
 
-#include "handoff/table.h"
-#include "netif/trust.h"
+#include "base/caps.h"
+#include "base/explain.h"
+#include "handoff/diag.h"
+#include "handoff/flows.h"
+#include "handoff/owner.h"
 #include "load/attach.h"
+#include "netif/bpf_log.h"
+#include "netif/bpffs.h"
 #include "netif/pins.h"
 #include "netif/query.h"
+#include "netif/trust.h"
 
-/*
- * Hands a flow to the kernel's socket. Its octets still need translation: their skew is what counts
- * for the caller.
- */
-static uint32_t give_back(struct xiw_flow *flow)
+/* Hands the stream to the kernel's socket. Its octets still need translation. */
+static void give_back(struct xiw_flow *flow)
 {
-	__u64 now, owner = __atomic_load_n(&flow->owner, __ATOMIC_ACQUIRE);
-	uint32_t skew;
-
-	do {
-		skew = xiw_owner_skew(owner, __atomic_load_n(&flow->kernel_nxt, __ATOMIC_ACQUIRE));
-		if (xiw_owner_path(owner) <= XIW_PATH_KERNEL)
-			return skew;
-		now = xiw_owner_pack(skew, xiw_owner_epoch(owner) + 1, XIW_PATH_KERNEL);
-	} while (!__atomic_compare_exchange_n(&flow->owner, &owner, now, false, __ATOMIC_ACQ_REL,
-					      __ATOMIC_ACQUIRE));
-	__atomic_fetch_add(&flow->why[XIW_WHY_CLOSE], 1, __ATOMIC_RELAXED);
-	return skew;
+	if (xiw_owner_path(xiw_flow_owner(flow)) > XIW_PATH_KERNEL)
+		xiw_flow_count_why(flow, XIW_WHY_CLOSE);
+	xiw_flow_settle(flow);
 }
 
 /*
@@ -66,15 +60,16 @@ static int release_flows(int fd, const char *ifname, bool force, char *why, size
 	if (err == -ENOENT || err == -ESTALE)
 		return 0;
 	if (err)
-		return xiw_why(why, why_len, err, "cannot open the flows of %s: %s", ifname,
-			       err == -EPERM ? xiw_caps_hint(CAP_DAC_OVERRIDE) : strerror(-err));
+		return xiw_explain(why, why_len, err, "cannot open the flows of %s: %s", ifname,
+				   err == -EPERM ? xiw_caps_hint(CAP_DAC_OVERRIDE)
+						 : strerror(-err));
 	n = count_skewed(flows);
 	if (n && !force)
-		err = xiw_why(why, why_len, -EBUSY,
-			      "%u connection%s on %s need%s the programs: end "
-			      "%s first, or break %s with --force",
-			      n, n == 1 ? "" : "s", ifname, n == 1 ? "s" : "",
-			      n == 1 ? "it" : "them", n == 1 ? "it" : "them");
+		err = xiw_explain(why, why_len, -EBUSY,
+				  "%u connection%s on %s need%s the programs: end "
+				  "%s first, or break %s with --force",
+				  n, n == 1 ? "" : "s", ifname, n == 1 ? "s" : "",
+				  n == 1 ? "it" : "them", n == 1 ? "it" : "them");
 	for (unsigned int i = 0; !err && i < XIW_MAX_FLOWS; i++)
 		if (__atomic_load_n(&flows[i].pid, __ATOMIC_ACQUIRE))
 			give_back(&flows[i]);
@@ -85,12 +80,10 @@ static int release_flows(int fd, const char *ifname, bool force, char *why, size
 /* Another tool may have attached xiw_egress in another place; without its maps it would be of no use there. */
 static bool egress_elsewhere(const struct xiw_pins *pins, int ifindex)
 {
-	uint32_t id = 0;
-	int fd = xiw_pins_open_prog(pins, "xiw_egress", &id);
+	uint32_t id;
 
-	if (fd < 0)
+	if (xiw_pins_prog_id(pins, "xiw_egress", &id))
 		return false;
-	close(fd);
 	return ifindex && xiw_attach_tc_id(ifindex) != id && xiw_query_egress(ifindex, id) == 1;
 }
 
@@ -104,7 +97,7 @@ struct programs {
 	size_t why_len;
 };
 
-#define SAY(p, err, ...) xiw_why((p)->why, (p)->why_len, err, __VA_ARGS__)
+#define SAY(p, err, ...) xiw_explain((p)->why, (p)->why_len, err, __VA_ARGS__)
 
 static int detach(const struct programs *p)
 {
@@ -114,7 +107,7 @@ static int detach(const struct programs *p)
 	if (p->ifindex) {
 		/* XDP first: a segment that still went direct would be acknowledged untranslated. */
 		err = xiw_detach_xdp(p->ifindex, p->xdp_id, p->xdp_fd);
-		if (err == -EEXIST && xiw_attach_below(p->ifindex, xiw_quiet_line(), upper))
+		if (err == -EEXIST && xiw_attach_below(p->ifindex, xiw_bpf_log_line(), upper))
 			return SAY(p, -EBUSY,
 				   "%s is part of %s, which has an XDP program too: 'xiwarp unload "
 				   "%s' "
@@ -126,7 +119,8 @@ static int detach(const struct programs *p)
 	if (!err)
 		return 0;
 	return SAY(p, err, "cannot detach from %s: %s (%s)", p->ifname,
-		   err == -EPERM ? xiw_caps_hint(CAP_NET_ADMIN) : strerror(-err), xiw_quiet_line());
+		   err == -EPERM ? xiw_caps_hint(CAP_NET_ADMIN) : strerror(-err),
+		   xiw_bpf_log_line());
 }
 
 static void close_programs(const struct programs *p)
@@ -170,15 +164,15 @@ static int unload_unpinned(struct programs *p, const struct xiw_pins *pins, bool
 		return SAY(p, -ENODEV, "no interface %s in this network namespace: see 'ip link'",
 			   p->ifname);
 	/* Its pins are to go with the programs, and so they must be seen. */
-	if (xiw_pins_hidden(pins->base))
+	if (xiw_bpffs_hidden(pins->base))
 		return SAY(p, -ENOENT,
 			   "%s cannot be seen from here ('ip netns exec' hides it): 'nsenter "
 			   "--net=/run/netns/NAME xiwarp unload %s'",
 			   pins->base, p->ifname);
-	p->xdp_id = xiw_attach_xdp_id(p->ifindex, NULL);
+	p->xdp_id = xiw_query_xdp_id(p->ifindex, NULL);
 	p->tc_id = xiw_attach_tc_id(p->ifindex);
-	p->xdp_fd = xiw_attach_open(p->xdp_id, "xiw_ingress");
-	p->tc_fd = xiw_attach_open(p->tc_id, "xiw_egress");
+	p->xdp_fd = xiw_query_open(p->xdp_id, "xiw_ingress");
+	p->tc_fd = xiw_query_open(p->tc_id, "xiw_egress");
 	if (p->xdp_fd == -EPERM || p->tc_fd == -EPERM)
 		err = SAY(p, -EPERM, "%s has no pins in %s, and to see whose programs it runs: %s",
 			  p->ifname, pins->base, xiw_caps_hint(CAP_SYS_ADMIN));
@@ -256,7 +250,7 @@ static int unload_quietly(const struct xiw_pins *pins, const char *ifname, bool 
 
 int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why, size_t why_len)
 {
-	struct xiw_quiet quiet;
+	struct xiw_bpf_log log;
 	struct xiw_pins pins;
 	int err;
 
@@ -264,12 +258,12 @@ int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why, s
 		why[0] = '\0';
 	err = xiw_pins_init(&pins, pin_dir, ifname);
 	if (err)
-		return xiw_why(why, why_len, -EINVAL,
-			       "'%s' cannot be an interface, or the pin directory's name is "
-			       "too long",
-			       ifname ? ifname : "");
-	xiw_quiet_begin(&quiet);
+		return xiw_explain(why, why_len, -EINVAL,
+				   "'%s' cannot be an interface, or the pin directory's name is "
+				   "too long",
+				   ifname ? ifname : "");
+	xiw_bpf_log_begin(&log);
 	err = unload_quietly(&pins, ifname, force, why, why_len);
-	xiw_quiet_end(&quiet);
+	xiw_bpf_log_end(&log);
 	return err;
 }

@@ -5,7 +5,7 @@
 #include <linux/if_link.h>
 #include <linux/pkt_cls.h>
 #include <linux/pkt_sched.h>
-#include <linux/rtnetlink.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -13,177 +13,145 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "netif/interface.h"
+#include "netif/netlink.h"
 #include "netif/pins.h"
 
 #define TCX_EGRESS 47 /* BPF_TCX_EGRESS: Linux 6.6, which older headers lack */
 #define TCX_MAX 64
 
-bool xiw_query_xdp_named(int ifindex, const char *name)
-{
-	struct bpf_prog_info info = {};
-	uint32_t len = sizeof(info), id = 0;
-	struct xiw_quiet quiet;
-	bool same = false;
-	int fd;
+/* An interface may run one XDP program per mode. */
+static const struct {
+	int attr;
+	uint32_t flag;
+} modes[] = {
+	{ IFLA_XDP_DRV_PROG_ID, XDP_FLAGS_DRV_MODE },
+	{ IFLA_XDP_HW_PROG_ID, XDP_FLAGS_HW_MODE },
+	{ IFLA_XDP_SKB_PROG_ID, XDP_FLAGS_SKB_MODE },
+};
+#define MODES (sizeof(modes) / sizeof(modes[0]))
 
-	/* Asked about 0, the kernel tells of all. */
-	if (ifindex <= 0)
-		return false;
-	xiw_quiet_begin(&quiet);
-	fd = bpf_xdp_query_id(ifindex, 0, &id) || !id ? -1 : bpf_prog_get_fd_by_id(id);
-	if (fd >= 0) {
-		same = !bpf_obj_get_info_by_fd(fd, &info, &len) && !strcmp(info.name, name);
-		close(fd);
-	}
-	xiw_quiet_end(&quiet);
-	return same;
+struct xdp {
+	uint32_t ids[MODES]; /* 0: no program */
+};
+
+static void take_xdp(const struct nlmsghdr *n, void *ctx)
+{
+	const struct rtattr *nest = xiw_netlink_link_attr(n, IFLA_XDP);
+	struct xdp *xdp = ctx;
+
+	for (size_t i = 0; nest && i < MODES; i++)
+		xdp->ids[i] = xiw_netlink_u32(xiw_netlink_nested(nest, modes[i].attr));
 }
 
-static uint32_t attr_u32(const struct rtattr *a)
+/* By hand, as it is asked every second: libbpf's bpf_xdp_query() allocates. */
+static int read_xdp(int ifindex, struct xdp *xdp)
 {
-	uint32_t v = 0;
-
-	if (RTA_PAYLOAD(a) >= sizeof(v))
-		memcpy(&v, RTA_DATA(a), sizeof(v));
-	return v;
+	*xdp = (struct xdp){};
+	return xiw_if_ask(ifindex, take_xdp, xdp);
 }
 
-static const struct rtattr *find_attr(const struct rtattr *a, int len, int type)
+static bool runs(const struct xdp *xdp, uint32_t prog_id)
 {
-	for (; RTA_OK(a, len); a = RTA_NEXT(a, len))
-		if ((a->rta_type & NLA_TYPE_MASK) == type)
-			return a;
-	return NULL;
-}
-
-/* The program that a filter of kind bpf runs; 0: none. */
-static uint32_t filter_prog(const struct nlmsghdr *n)
-{
-	const struct tcmsg *t = NLMSG_DATA(n);
-	int len = (int)n->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*t));
-	const struct rtattr *o = find_attr(TCA_RTA(t), len, TCA_OPTIONS);
-
-	if (o)
-		o = find_attr(RTA_DATA(o), (int)RTA_PAYLOAD(o), TCA_BPF_ID);
-	return o ? attr_u32(o) : 0;
-}
-
-/* One datagram of the dump. 1: found; 0: the end; -EAGAIN: there is more. */
-static int search(const struct nlmsghdr *n, int len, uint32_t prog_id)
-{
-	int found = -EAGAIN;
-
-	for (; NLMSG_OK(n, (unsigned int)len); n = NLMSG_NEXT(n, len)) {
-		if (n->nlmsg_type == NLMSG_DONE)
-			return found == 1;
-		if (n->nlmsg_type == NLMSG_ERROR) {
-			const struct nlmsgerr *e = NLMSG_DATA(n);
-
-			return e->error == -ENODEV || e->error == -EINVAL ? 0 : e->error;
-		}
-		if (n->nlmsg_type == RTM_NEWTFILTER && filter_prog(n) == prog_id)
-			found = 1;
-	}
-	return found;
-}
-
-/* Is the program one of those that the interface runs in XDP? An interface may have one per mode. */
-static bool link_has(const struct nlmsghdr *n, uint32_t prog_id)
-{
-	const struct ifinfomsg *i = NLMSG_DATA(n);
-	int len = (int)n->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*i));
-	const struct rtattr *xdp = find_attr(IFLA_RTA(i), len, IFLA_XDP), *a;
-
-	for (int type = IFLA_XDP_PROG_ID; xdp && type <= IFLA_XDP_HW_PROG_ID; type++) {
-		a = find_attr(RTA_DATA(xdp), (int)RTA_PAYLOAD(xdp), type);
-		if (a && attr_u32(a) == prog_id)
+	for (size_t i = 0; i < MODES; i++)
+		if (prog_id && xdp->ids[i] == prog_id)
 			return true;
-	}
 	return false;
+}
+
+int xiw_query_xdp(int ifindex, uint32_t prog_id)
+{
+	struct xdp xdp;
+	int err = read_xdp(ifindex, &xdp);
+
+	return err == -ENODEV ? 0 : err ? err : runs(&xdp, prog_id);
 }
 
 bool xiw_query_xdp_left(const struct nlmsghdr *n, int ifindex, uint32_t prog_id)
 {
 	const struct ifinfomsg *i = NLMSG_DATA(n);
-	int len = (int)n->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*i));
+	struct xdp xdp = {};
 
-	if (len < 0 || i->ifi_family != AF_UNSPEC || i->ifi_index != ifindex)
+	if (n->nlmsg_len < NLMSG_LENGTH(sizeof(*i)) || i->ifi_family != AF_UNSPEC ||
+	    i->ifi_index != ifindex)
 		return false;
 	if (n->nlmsg_type == RTM_DELLINK)
 		return true;
-	return n->nlmsg_type == RTM_NEWLINK && find_attr(IFLA_RTA(i), len, IFLA_XDP) &&
-	       !link_has(n, prog_id);
+	if (n->nlmsg_type != RTM_NEWLINK || !xiw_netlink_link_attr(n, IFLA_XDP))
+		return false;
+	take_xdp(n, &xdp);
+	return !runs(&xdp, prog_id);
 }
 
-union answer {
-	struct nlmsghdr n;
-	char octets[32768];
+uint32_t xiw_query_xdp_id(int ifindex, uint32_t *flags)
+{
+	struct xdp xdp;
+
+	if (flags)
+		*flags = 0;
+	if (read_xdp(ifindex, &xdp))
+		return 0;
+	for (size_t i = 0; i < MODES; i++) {
+		if (!xdp.ids[i])
+			continue;
+		if (flags)
+			*flags = modes[i].flag;
+		return xdp.ids[i];
+	}
+	return 0;
+}
+
+void xiw_query_name(uint32_t id, char name[BPF_OBJ_NAME_LEN])
+{
+	struct bpf_prog_info info = {};
+	uint32_t len = sizeof(info);
+	int fd = bpf_prog_get_fd_by_id(id);
+
+	snprintf(name, BPF_OBJ_NAME_LEN, "unknown");
+	if (fd < 0)
+		return;
+	if (!bpf_obj_get_info_by_fd(fd, &info, &len) && info.name[0])
+		memcpy(name, info.name, BPF_OBJ_NAME_LEN);
+	close(fd);
+}
+
+bool xiw_query_xdp_named(int ifindex, const char *name)
+{
+	uint32_t id = ifindex > 0 ? xiw_query_xdp_id(ifindex, NULL) : 0;
+	char its[BPF_OBJ_NAME_LEN];
+
+	xiw_query_name(id, its);
+	return id && !strcmp(its, name);
+}
+
+int xiw_query_open(uint32_t id, const char *name)
+{
+	char its[BPF_OBJ_NAME_LEN];
+	int fd = id ? bpf_prog_get_fd_by_id(id) : -ENOENT;
+
+	if (fd < 0)
+		return fd == -EACCES ? -EPERM : fd;
+	xiw_query_name(id, its);
+	if (!strcmp(its, name))
+		return fd;
+	close(fd);
+	return -ENOENT;
+}
+
+struct filters {
+	uint32_t prog_id;
+	bool found;
 };
 
-/* Sends a request; a socket to read the answer from, or negative errno. */
-static int ask(const void *request, size_t size)
+static void take_filter(const struct nlmsghdr *n, void *ctx)
 {
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE), err;
+	const struct tcmsg *t = NLMSG_DATA(n);
+	int len = (int)n->nlmsg_len - (int)NLMSG_LENGTH(sizeof(*t));
+	const struct rtattr *options = xiw_netlink_attr(TCA_RTA(t), len, TCA_OPTIONS);
+	struct filters *f = ctx;
 
-	if (fd < 0)
-		return -errno;
-	if (send(fd, request, size, 0) == (ssize_t)size)
-		return fd;
-	err = -errno;
-	close(fd);
-	return err;
-}
-
-/*
- * What rtnetlink says of an interface, by hand, as it is asked every second: libbpf's bpf_xdp_query_id() allocates.
- * 0, or negative errno; -ENODEV: no such interface.
- */
-static int get_link(int ifindex, union answer *answer)
-{
-	const struct {
-		struct nlmsghdr n;
-		struct ifinfomsg i;
-	} request = {
-		.n = { .nlmsg_len = sizeof(request),
-		       .nlmsg_type = RTM_GETLINK,
-		       .nlmsg_flags = NLM_F_REQUEST },
-		.i = { .ifi_index = ifindex },
-	};
-	int fd = ask(&request, sizeof(request)), err = 0;
-	ssize_t len;
-
-	if (fd < 0)
-		return fd;
-	len = recv(fd, answer, sizeof(*answer), 0);
-	if (len < 0)
-		err = -errno;
-	else if (!NLMSG_OK(&answer->n, (size_t)len))
-		err = -EPROTO;
-	else if (answer->n.nlmsg_type == NLMSG_ERROR)
-		err = ((const struct nlmsgerr *)NLMSG_DATA(&answer->n))->error;
-	close(fd);
-	return err;
-}
-
-int xiw_query_xdp(int ifindex, uint32_t prog_id)
-{
-	union answer answer;
-	int err = get_link(ifindex, &answer);
-
-	return err ? err == -ENODEV ? 0 : err : link_has(&answer.n, prog_id);
-}
-
-uint32_t xiw_query_master(int ifindex)
-{
-	const struct rtattr *a;
-	union answer answer;
-
-	if (get_link(ifindex, &answer))
-		return 0;
-	a = find_attr(IFLA_RTA((struct ifinfomsg *)NLMSG_DATA(&answer.n)),
-		      (int)answer.n.nlmsg_len - (int)NLMSG_LENGTH(sizeof(struct ifinfomsg)),
-		      IFLA_MASTER);
-	return a ? attr_u32(a) : 0;
+	if (options && n->nlmsg_type == RTM_NEWTFILTER)
+		f->found |= xiw_netlink_u32(xiw_netlink_nested(options, TCA_BPF_ID)) == f->prog_id;
 }
 
 static int query_clsact(int ifindex, uint32_t prog_id)
@@ -198,18 +166,13 @@ static int query_clsact(int ifindex, uint32_t prog_id)
 		.t = { .tcm_ifindex = ifindex,
 		       .tcm_parent = TC_H_MAKE(TC_H_CLSACT, TC_H_MIN_EGRESS) },
 	};
-	union answer answer;
-	int fd = ask(&request, sizeof(request)), err = -EAGAIN;
-	ssize_t len;
+	struct filters f = { .prog_id = prog_id };
+	int err = xiw_netlink_ask(NETLINK_ROUTE, &request.n, take_filter, &f);
 
-	if (fd < 0)
-		return fd;
-	while (err == -EAGAIN) {
-		len = recv(fd, &answer, sizeof(answer), 0);
-		err = len < 0 ? -errno : search(&answer.n, (int)len, prog_id);
-	}
-	close(fd);
-	return err;
+	/* No interface, or no clsact. */
+	if (err == -ENODEV || err == -EINVAL)
+		return 0;
+	return err ? err : f.found;
 }
 
 /* Unlike the others this needs CAP_NET_ADMIN: who has it no more does not know. */
@@ -235,15 +198,14 @@ int xiw_query_egress(int ifindex, uint32_t prog_id)
 
 bool xiw_query_doubtful(const struct xiw_pins *pins, int ifindex)
 {
-	uint32_t xdp_id = 0, tc_id = 0;
-	int xdp = xiw_pins_open_prog(pins, "xiw_ingress", &xdp_id);
-	int tc = xiw_pins_open_prog(pins, "xiw_egress", &tc_id);
-	bool here = ifindex && ((xdp >= 0 && xiw_query_xdp(ifindex, xdp_id) == 1) ||
-				(tc >= 0 && xiw_query_egress(ifindex, tc_id) == 1));
+	uint32_t xdp_id, tc_id;
+	bool pinned = !xiw_pins_prog_id(pins, "xiw_ingress", &xdp_id);
 
-	if (xdp >= 0)
-		close(xdp);
-	if (tc >= 0)
-		close(tc);
-	return !pins->marked && xdp >= 0 && !here;
+	if (pins->marked || !pinned)
+		return false;
+	if (!ifindex)
+		return true;
+	return xiw_query_xdp(ifindex, xdp_id) != 1 &&
+	       (xiw_pins_prog_id(pins, "xiw_egress", &tc_id) ||
+		xiw_query_egress(ifindex, tc_id) != 1);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is attached to an interface, whoever attached it and by which tool: for those who use the programs.
+ * Which programs are attached to an interface, whoever attached them and with which tool.
  */
 #ifndef XIW_NETIF_QUERY_H
 #define XIW_NETIF_QUERY_H
@@ -8,25 +8,34 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include <linux/bpf.h>
+
 /*
- * Is the program with this id at work there: as XDP program; on egress, as a filter of clsact or by tcx?
- * 1: yes; 0: no, or the interface is gone; negative errno: nobody knows.
+ * Is the program with this id attached there: as XDP program; on egress, as a filter of clsact or by tcx?
+ * 1: yes; 0: no, or the interface is gone; negative errno: the kernel did not say.
  */
 int xiw_query_xdp(int ifindex, uint32_t prog_id);
 int xiw_query_egress(int ifindex, uint32_t prog_id);
 
-/* A message of rtnetlink's: does it say that the interface was without the program when it was sent? */
+/* Does this message of rtnetlink say that the interface was without the program when the message was sent? */
 struct nlmsghdr;
 bool xiw_query_xdp_left(const struct nlmsghdr *n, int ifindex, uint32_t prog_id);
 
-/* Does the interface run an XDP program of this name? There is no interface 0. */
+/* The id of the XDP program on an interface, 0 if none; its XDP_FLAGS_*_MODE in @flags (may be NULL). */
+uint32_t xiw_query_xdp_id(int ifindex, uint32_t *flags);
+/* Does the interface run an XDP program of this name? */
 bool xiw_query_xdp_named(int ifindex, const char *name);
 
-/* Pins that do not say whose they are, of programs that are not on this interface: perhaps another namespace's. */
+/* The name of a program; "unknown" if it is gone, or may not be asked. */
+void xiw_query_name(uint32_t id, char name[BPF_OBJ_NAME_LEN]);
+/* Opens the program with this id, if it has this name; -ENOENT: it has not, or there is none; -EPERM. */
+int xiw_query_open(uint32_t id, const char *name);
+
+/*
+ * Do the pins not say to which network namespace they belong, and are their programs not on this interface? Then they
+ * may be those of an interface of the same name in another network namespace.
+ */
 struct xiw_pins;
 bool xiw_query_doubtful(const struct xiw_pins *pins, int ifindex);
-
-/* The bridge, bond or the like that the interface is part of; 0: none. */
-uint32_t xiw_query_master(int ifindex);
 
 #endif

@@ -6,11 +6,15 @@
  * packet that came into another one to a page, and drops what is larger than that: with an MTU above a page, every
  * large packet, until all old buffers are used up, each by a packet that is lost. Making the rings anew posts new ones.
  */
-#include "netif/pins.h"
+#include "netif/rings.h"
 
 #include <errno.h>
 #include <linux/ethtool.h>
+#include <stdbool.h>
 #include <string.h>
+
+#include "base/explain.h"
+#include "netif/interface.h"
 
 #define ETHERNET_MTU 1500
 
@@ -47,10 +51,11 @@ void xiw_rings_anew(const char *ifname, uint32_t mtu, char *why, size_t len)
 		return;
 	err = resize_twice(ifname);
 	if (err)
-		xiw_why(why, len, 0,
-			"%s: its driver could not make the receive rings anew (%s): until the "
-			"buffers in "
-			"them are used up, packets larger than a page are lost; load before such "
-			"traffic",
-			ifname, strerror(-err));
+		xiw_explain(why, len, 0,
+			    "%s: its driver could not make the receive rings anew (%s): until the "
+			    "buffers in "
+			    "them are used up, packets larger than a page are lost; load before "
+			    "such "
+			    "traffic",
+			    ifname, strerror(-err));
 }

@@ -23,7 +23,6 @@
 #include "core/news.h"
 #include "core/port.h"
 #include "core/ring.h"
-#include "netif/pins.h"
 #include "netif/query.h"
 #include "path/route.h"
 

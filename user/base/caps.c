@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "base/caps.h"
+
+#include <linux/capability.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+bool xiw_caps_have(int cap)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = {};
+
+	/* If there is no telling, the kernel will. */
+	return syscall(SYS_capget, &header, data) || data[cap / 32].effective >> cap % 32 & 1;
+}
+
+const char *xiw_caps_hint(int cap)
+{
+	if (xiw_caps_have(cap))
+		return "the capabilities for that are there, so something else forbids it: a "
+		       "security "
+		       "module, or a file system that is read-only";
+	switch (cap) {
+	case CAP_NET_ADMIN:
+		return "CAP_NET_ADMIN is missing: run as root";
+	case CAP_SYS_ADMIN:
+		return "CAP_SYS_ADMIN is missing: run as root";
+	default:
+		return "CAP_DAC_OVERRIDE is missing: run as root";
+	}
+}

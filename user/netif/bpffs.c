@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "netif/bpffs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define PATH_LEN 512
+
+/* As the capabilities allow, while access(2) asks what the user may do. */
+static bool there(const char *path)
+{
+	struct stat st;
+
+	return !lstat(path, &st);
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[64], line[512], *at;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	line[n > 0 ? n : 0] = '\0';
+	/* "PID (NAME) STATE PARENT": the name may have brackets. */
+	at = strrchr(line, ')');
+	return at && strlen(at) > 4 ? (pid_t)atoi(at + 4) : 0;
+}
+
+/* The nearest process above this one that sees other mounts; 0: none, as far as one may look. */
+static pid_t outside(bool parent_only)
+{
+	struct stat own, its;
+	char path[64];
+
+	if (stat("/proc/self/ns/mnt", &own))
+		return 0;
+	for (pid_t pid = getppid(); pid > 0; pid = parent_of(pid)) {
+		snprintf(path, sizeof(path), "/proc/%d/ns/mnt", (int)pid);
+		if (stat(path, &its))
+			return 0;
+		if (its.st_ino != own.st_ino)
+			return pid;
+		if (parent_only)
+			return 0;
+	}
+	return 0;
+}
+
+/* What of the path is there. */
+static void existing(const char *path, char at[PATH_LEN])
+{
+	char *slash;
+
+	snprintf(at, PATH_LEN, "%s", path);
+	while (!there(at) && (slash = strrchr(at, '/')) && slash > at)
+		*slash = '\0';
+}
+
+bool xiw_bpffs_at(const char *path)
+{
+	char at[PATH_LEN];
+	struct statfs fs;
+
+	existing(path, at);
+	return !statfs(at, &fs) && fs.f_type == BPF_FS_MAGIC;
+}
+
+static bool unseen_by(pid_t pid, const char *path)
+{
+	char at[PATH_LEN], theirs[PATH_LEN + 32];
+	struct stat own, its;
+
+	existing(path, at);
+	if (!pid || *at != '/' || stat(at, &own))
+		return false;
+	snprintf(theirs, sizeof(theirs), "/proc/%d/root%s", (int)pid, at);
+	if (stat(theirs, &its))
+		return errno == ENOENT;
+	return own.st_dev != its.st_dev;
+}
+
+bool xiw_bpffs_private(const char *path, bool mounted)
+{
+	return unseen_by(outside(!mounted), path);
+}
+
+bool xiw_bpffs_hidden(const char *path)
+{
+	return !xiw_bpffs_at(path) && unseen_by(outside(false), path);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* BPF file systems, which each mount namespace sees or does not. */
+#ifndef XIW_NETIF_BPFFS_H
+#define XIW_NETIF_BPFFS_H
+
+#include <stdbool.h>
+
+/* Is the path, or the part of it that exists, on a BPF file system? */
+bool xiw_bpffs_at(const char *path);
+/*
+ * Would pins there be lost with this process, since no other process sees its mounts? `ip netns exec` makes it so. A
+ * shell may have mounted a BPF file system for itself on purpose; one that this process had to mount (@mounted) is seen
+ * by no other.
+ */
+bool xiw_bpffs_private(const char *path, bool mounted);
+/* Does this process see no BPF file system there, while the process that started it does? */
+bool xiw_bpffs_hidden(const char *path);
+
+#endif

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "netif/interface.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "netif/netlink.h"
+
+static int if_ioctl(const char *ifname, unsigned long request, struct ifreq *ifr)
+{
+	int err, fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		fd = socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "%s", ifname);
+	err = ioctl(fd, request, ifr) ? -errno : 0;
+	close(fd);
+	return err;
+}
+
+int xiw_if_mtu(const char *ifname, uint32_t *mtu)
+{
+	struct ifreq ifr = {};
+	int err = if_ioctl(ifname, SIOCGIFMTU, &ifr);
+
+	if (!err)
+		*mtu = ifr.ifr_mtu;
+	return err;
+}
+
+int xiw_if_ethtool(const char *ifname, void *request)
+{
+	struct ifreq ifr = { .ifr_data = request };
+
+	return if_ioctl(ifname, SIOCETHTOOL, &ifr);
+}
+
+uint32_t xiw_if_queues(const char *ifname)
+{
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	uint32_t n;
+
+	if (xiw_if_ethtool(ifname, &channels))
+		return 1;
+	n = channels.rx_count + channels.combined_count;
+	return n ? n : 1;
+}
+
+void xiw_if_driver(const char *ifname, char *name, size_t len)
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+
+	if (xiw_if_ethtool(ifname, &info) || !info.driver[0])
+		snprintf(name, len, "its driver");
+	else
+		snprintf(name, len, "driver %.*s", (int)sizeof(info.driver), info.driver);
+}
+
+int xiw_if_ask(int ifindex, void (*take)(const struct nlmsghdr *n, void *ctx), void *ctx)
+{
+	const struct {
+		struct nlmsghdr n;
+		struct ifinfomsg i;
+	} request = {
+		.n = { .nlmsg_len = sizeof(request),
+		       .nlmsg_type = RTM_GETLINK,
+		       .nlmsg_flags = NLM_F_REQUEST | (ifindex ? 0 : NLM_F_DUMP) },
+		.i = { .ifi_index = ifindex },
+	};
+
+	return xiw_netlink_ask(NETLINK_ROUTE, &request.n, take, ctx);
+}
+
+static void take_master(const struct nlmsghdr *n, void *ctx)
+{
+	*(uint32_t *)ctx = xiw_netlink_u32(xiw_netlink_link_attr(n, IFLA_MASTER));
+}
+
+uint32_t xiw_if_master(int ifindex)
+{
+	uint32_t master = 0;
+
+	return xiw_if_ask(ifindex, take_master, &master) ? 0 : master;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What an interface says of itself. It is asked by ioctl and netlink, never through /sys: a process may sit in another
+ * network namespace than the one its /sys was mounted in.
+ */
+#ifndef XIW_NETIF_INTERFACE_H
+#define XIW_NETIF_INTERFACE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+int xiw_if_mtu(const char *ifname, uint32_t *mtu);
+/* RX queues; 1 where the driver does not say. */
+uint32_t xiw_if_queues(const char *ifname);
+/* `request` is a struct of linux/ethtool.h, with its command in front. */
+int xiw_if_ethtool(const char *ifname, void *request);
+void xiw_if_driver(const char *ifname, char *name, size_t len);
+
+/*
+ * Calls @take with rtnetlink's message about the interface, or with one about each interface if @ifindex is 0. -ENODEV:
+ * there is no such interface; or another negative errno.
+ */
+struct nlmsghdr;
+int xiw_if_ask(int ifindex, void (*take)(const struct nlmsghdr *n, void *ctx), void *ctx);
+/* The bridge, bond or the like that the interface is part of; 0: none. */
+uint32_t xiw_if_master(int ifindex);
+
+#endif
