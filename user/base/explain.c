@@ -4,13 +4,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-int xiw_explain(char *why, size_t len, int err, const char *fmt, ...)
+int xiw_explain(struct xiw_line line, int err, const char *fmt, ...)
 {
 	va_list args;
 
-	if (why && len) {
+	if (line.text && line.len) {
 		va_start(args, fmt);
-		vsnprintf(why, len, fmt, args);
+		vsnprintf(line.text, line.len, fmt, args);
 		va_end(args);
 	}
 	return err;

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The line of text in which a public function tells its caller the cause of an error and its remedy. */
 #ifndef XIW_BASE_EXPLAIN_H
 #define XIW_BASE_EXPLAIN_H
 
 #include <stddef.h>
 
-/* Writes one line for the caller of a public function, who may not want it (NULL), and returns `err`. */
-__attribute__((format(printf, 4, 5))) int xiw_explain(char *why, size_t len, int err,
+struct xiw_line {
+	char *text; /* NULL: the caller does not want it */
+	size_t len;
+};
+
+/* Writes the line, and returns `err`. */
+__attribute__((format(printf, 3, 4))) int xiw_explain(struct xiw_line line, int err,
 						      const char *fmt, ...);
 
 #endif

@@ -12,7 +12,6 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
-#include "base/explain.h"
 #include "netif/bpf_log.h"
 #include "netif/interface.h"
 #include "netif/query.h"
@@ -45,7 +44,7 @@ uint32_t xiw_attach_tc_id(int ifindex)
 	return bpf_tc_query(&hook, &opts) ? 0 : opts.prog_id;
 }
 
-int xiw_attach_check(struct xiw_attach *a, char *why, size_t why_len)
+int xiw_attach_check(struct xiw_attach *a)
 {
 	char name[BPF_OBJ_NAME_LEN];
 	uint32_t id = xiw_query_xdp_id(a->ifindex, &a->other_flags);
@@ -55,22 +54,21 @@ int xiw_attach_check(struct xiw_attach *a, char *why, size_t why_len)
 		return 0;
 	xiw_query_name(id, name);
 	if (!a->replace && !strcmp(name, "xiw_ingress"))
-		return xiw_explain(
-			why, why_len, -EBUSY,
-			"%s runs %s (id %u), but its pins are gone, or elsewhere: 'xiwarp "
-			"unload %s' first, or --replace, which ends the connections that "
-			"use it",
-			a->ifname, name, id, a->ifname);
+		return xiw_explain(a->why, -EBUSY,
+				   "%s runs %s (id %u), but its pins are gone, or elsewhere: "
+				   "'xiwarp unload %s' first, or --replace, which ends the "
+				   "connections that use it",
+				   a->ifname, name, id, a->ifname);
 	if (!a->replace)
-		return xiw_explain(why, why_len, -EBUSY,
-				   "%s runs another XDP program (%s, id %u): unload "
-				   "that first, or take its place with --replace",
+		return xiw_explain(a->why, -EBUSY,
+				   "%s runs another XDP program (%s, id %u): unload that first, or "
+				   "replace it with --replace",
 				   a->ifname, name, id);
 	fd = bpf_prog_get_fd_by_id(id);
 	if (fd < 0)
-		return xiw_explain(why, why_len, fd == -EACCES ? -EPERM : fd,
-				   "cannot replace XDP program "
-				   "%s, id %u (%s): CAP_SYS_ADMIN is needed",
+		return xiw_explain(a->why, fd == -EACCES ? -EPERM : fd,
+				   "cannot replace XDP program %s, id %u (%s): CAP_SYS_ADMIN is "
+				   "needed",
 				   name, id, strerror(-fd));
 	a->other_fd = fd;
 	return 0;
@@ -96,7 +94,7 @@ bool xiw_attach_below(int ifindex, const char *line, char upper[IF_NAMESIZE])
 	return master && if_indextoname(master, upper);
 }
 
-static int xdp_failed(struct xiw_attach *a, int err, char *why, size_t why_len)
+static int xdp_failed(const struct xiw_attach *a, int err)
 {
 	const char *line = xiw_bpf_log_line();
 	char driver[64], upper[IF_NAMESIZE];
@@ -106,70 +104,65 @@ static int xdp_failed(struct xiw_attach *a, int err, char *why, size_t why_len)
 	if (!*line)
 		line = strerror(-err);
 	if (mtu)
-		return xiw_explain(why, why_len, -ERANGE,
-				   "%s has MTU %u, more than %s takes with XDP (%s): "
-				   "'ip link set %s mtu 1500', on a veth pair at both ends, or "
-				   "--mode "
-				   "generic",
+		return xiw_explain(a->why, -ERANGE,
+				   "%s has MTU %u, more than %s takes with XDP (%s): 'ip link set "
+				   "%s mtu 1500', on a veth pair at both ends, or --mode generic",
 				   a->ifname, a->mtu, driver, line, a->ifname);
 	if (err == -EEXIST && xiw_attach_below(a->ifindex, line, upper))
-		return xiw_explain(why, why_len, -EBUSY,
+		return xiw_explain(a->why, -EBUSY,
 				   "%s is part of %s, which has an XDP program: 'xiwarp unload "
-				   "%s', "
-				   "load on "
-				   "%s, and then on %s again",
+				   "%s', load on %s, and then on %s again",
 				   a->ifname, upper, upper, a->ifname, upper);
 	if (err == -EBUSY || err == -EEXIST)
-		return xiw_explain(why, why_len, -EBUSY,
-				   "%s has another XDP program, which appeared "
-				   "meanwhile or is held by a BPF link (%s): unload that first",
+		return xiw_explain(a->why, -EBUSY,
+				   "%s has another XDP program, which was attached meanwhile or is "
+				   "held by a BPF link (%s): unload that first",
 				   a->ifname, line);
 	if (err == -EPERM)
-		return xiw_explain(why, why_len, err,
-				   "attaching to %s needs CAP_NET_ADMIN in the "
-				   "network namespace's user namespace (%s)",
+		return xiw_explain(a->why, err,
+				   "attaching to %s needs CAP_NET_ADMIN in the network namespace's "
+				   "user namespace (%s)",
 				   a->ifname, line);
-	return xiw_explain(why, why_len, -EOPNOTSUPP,
-			   "%s: %s does not take XDP in %s mode (%s): %s", a->ifname, driver,
-			   a->mode == XIW_XDP_GENERIC ? "generic" : "native", line,
+	return xiw_explain(a->why, -EOPNOTSUPP, "%s: %s does not take XDP in %s mode (%s): %s",
+			   a->ifname, driver, a->mode == XIW_XDP_GENERIC ? "generic" : "native",
+			   line,
 			   a->mode == XIW_XDP_NATIVE
 				   ? "use --mode generic, or load on the lower device"
 				   : "load on another interface");
 }
 
-int xiw_attach_xdp(struct xiw_attach *a, int prog_fd, char *why, size_t why_len)
+int xiw_attach_xdp(struct xiw_attach *a, int prog_fd)
 {
 	char reason[256], driver[64];
 	int err = 0, native;
 
-	/* Native and generic cannot be there together, so the other one must go first. */
+	/* The kernel does not run native and generic programs together, so the other one must go first. */
 	if (a->other_fd > 0)
 		err = bpf_xdp_detach(a->ifindex, a->other_flags, NULL);
 	if (err)
-		return xdp_failed(a, err, why, why_len);
+		return xdp_failed(a, err);
 	if (a->mode == XIW_XDP_GENERIC) {
 		err = try_xdp(a, prog_fd, XDP_FLAGS_SKB_MODE);
-		return err ? xdp_failed(a, err, why, why_len) : 0;
+		return err ? xdp_failed(a, err) : 0;
 	}
 	native = try_xdp(a, prog_fd, XDP_FLAGS_DRV_MODE);
 	if (!native)
 		return 0;
 	if (a->mode == XIW_XDP_NATIVE || native == -EPERM || native == -EBUSY || native == -EEXIST)
-		return xdp_failed(a, native, why, why_len);
+		return xdp_failed(a, native);
 	snprintf(reason, sizeof(reason), "%s",
 		 *xiw_bpf_log_line() ? xiw_bpf_log_line() : strerror(-native));
 	err = try_xdp(a, prog_fd, XDP_FLAGS_SKB_MODE);
 	if (err)
-		return xdp_failed(a, err, why, why_len);
+		return xdp_failed(a, err);
 	xiw_if_driver(a->ifname, driver, sizeof(driver));
-	return xiw_explain(why, why_len, 0,
-			   "%s: generic mode, slower, because %s refuses native (%s)", a->ifname,
-			   driver, reason);
+	return xiw_explain(a->why, 0, "%s: generic mode, slower, because %s refuses native (%s)",
+			   a->ifname, driver, reason);
 }
 
 /*
- * The older qdisc `ingress` sits at the same handle as clsact, takes filters for any parent, and runs
- * all of them on ingress. A filter meant for egress then shows at the ingress hook.
+ * The older qdisc `ingress` has the handle of clsact, takes filters for any parent, and runs all of them on ingress. A
+ * filter meant for egress then shows at the ingress hook.
  */
 static bool tc_on_ingress(int ifindex, uint32_t id)
 {
@@ -181,7 +174,7 @@ static bool tc_on_ingress(int ifindex, uint32_t id)
 	return id && !bpf_tc_query(&hook, &opts) && opts.prog_id == id;
 }
 
-int xiw_attach_tc(struct xiw_attach *a, int prog_fd, char *why, size_t why_len)
+int xiw_attach_tc(struct xiw_attach *a, int prog_fd)
 {
 	struct bpf_tc_hook hook;
 	struct bpf_tc_opts opts;
@@ -193,7 +186,7 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd, char *why, size_t why_len)
 	err = bpf_tc_hook_create(&hook);
 	a->tc_hook_made = !err;
 	if (err && err != -EEXIST)
-		return xiw_explain(why, why_len, err == -ENOENT ? -EOPNOTSUPP : err,
+		return xiw_explain(a->why, err == -ENOENT ? -EOPNOTSUPP : err,
 				   "cannot add qdisc clsact to %s: %s (%s): the kernel needs "
 				   "CONFIG_NET_CLS_ACT, NET_SCH_INGRESS and NET_CLS_BPF",
 				   a->ifname, strerror(-err), xiw_bpf_log_line());
@@ -206,19 +199,19 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd, char *why, size_t why_len)
 	}
 	a->tc_attached = !err;
 	if (!err && tc_on_ingress(a->ifindex, opts.prog_id))
-		return xiw_explain(why, why_len, -EBUSY,
-				   "%s has qdisc ingress where clsact is needed: "
-				   "'tc qdisc del dev %s ingress', and load again",
+		return xiw_explain(a->why, -EBUSY,
+				   "%s has qdisc ingress where clsact is needed: 'tc qdisc del dev "
+				   "%s ingress', and load again",
 				   a->ifname, a->ifname);
 	if (!err)
 		return 0;
 	other = xiw_attach_tc_id(a->ifindex);
 	if (other)
-		return xiw_explain(why, why_len, -EBUSY,
-				   "%s has another TC egress filter at priority %d "
-				   "(program id %u): remove it, or take its place with --replace",
+		return xiw_explain(a->why, -EBUSY,
+				   "%s has another TC egress filter at priority %d (program id "
+				   "%u): remove it, or replace it with --replace",
 				   a->ifname, TC_PRIORITY, other);
-	return xiw_explain(why, why_len, err, "cannot attach xiw_egress to %s: %s (%s)", a->ifname,
+	return xiw_explain(a->why, err, "cannot attach xiw_egress to %s: %s (%s)", a->ifname,
 			   strerror(-err), xiw_bpf_log_line());
 }
 
@@ -258,7 +251,7 @@ int xiw_detach_xdp(int ifindex, uint32_t id, int prog_fd)
 
 	if (!id || xiw_query_xdp_id(ifindex, &flags) != id)
 		return 0;
-	/* With the old program named, the kernel itself refuses if it has changed since. */
+	/* As the old program is named, the kernel refuses if another one has replaced it meanwhile. */
 	return bpf_xdp_detach(ifindex, flags | XDP_FLAGS_REPLACE, &opts);
 }
 

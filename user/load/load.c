@@ -18,7 +18,6 @@
 #include <bpf/bpf.h>
 
 #include "base/caps.h"
-#include "base/explain.h"
 #include "base/opts.h"
 #include "load/attach.h"
 #include "netif/bpf_log.h"
@@ -41,11 +40,8 @@ struct load {
 	struct xiw_load_opts opts;
 	struct xiw_pins pins;
 	struct xiw_attach attach;
-	char *why;
-	size_t why_len;
+	struct xiw_line why;
 };
-
-#define SAY(l, err, ...) xiw_explain((l)->why, (l)->why_len, err, __VA_ARGS__)
 
 static bool kernel_too_old(struct utsname *uts)
 {
@@ -70,13 +66,13 @@ static int check_privilege(struct load *l)
 		missing = "CAP_PERFMON";
 	else
 		return 0;
-	return SAY(l, -EPERM,
-		   "loading on %s needs %s: run as root, or give the process "
-		   "CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON",
-		   l->ifname, missing);
+	return xiw_explain(l->why, -EPERM,
+			   "loading on %s needs %s: run as root, or give the process "
+			   "CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON",
+			   l->ifname, missing);
 }
 
-/* What lies under pins that exist must be ours, and so must be what leads to those that do not. */
+/* No other user may control the pins that exist, nor the path to those that do not. */
 static int check_trust(struct load *l)
 {
 	char why[XIW_PIN_PATH_MAX];
@@ -85,10 +81,11 @@ static int check_trust(struct load *l)
 	if (!err || err == -ENOENT)
 		return 0;
 	if (err == -EPERM && strchr(l->pins.base, '.') && xiw_bpffs_at(l->pins.base))
-		return SAY(l, -EINVAL,
-			   "%s: a BPF file system takes no dot in a name: use another --pin-dir",
-			   l->pins.base);
-	return SAY(l, err, "%s%s", why, err == -EPERM ? ": run as root" : "");
+		return xiw_explain(l->why, -EINVAL,
+				   "%s: a BPF file system takes no dot in a name: use another "
+				   "--pin-dir",
+				   l->pins.base);
+	return xiw_explain(l->why, err, "%s%s", why, err == -EPERM ? ": run as root" : "");
 }
 
 static int make_dirs(const char *path)
@@ -106,8 +103,8 @@ static int make_dirs(const char *path)
 }
 
 /*
- * Programs and maps live as long as their pins, or as they are attached: those that nobody sees when this
- * command is over would stay, and nobody could use them.
+ * Programs and maps live as long as their pins and attachments. Were the pins lost with this command, what is attached
+ * would stay, and nobody could use it.
  */
 static int check_bpffs(struct load *l)
 {
@@ -116,22 +113,21 @@ static int check_bpffs(struct load *l)
 	if (!xiw_bpffs_at(l->pins.base) && !strncmp(l->pins.base, "/sys/fs/bpf/", 12))
 		mounted = !mount("bpf", "/sys/fs/bpf", "bpf", 0, "mode=0700");
 	if (!xiw_bpffs_at(l->pins.base))
-		return SAY(l, -EOPNOTSUPP,
-			   "%s is not on a BPF file system: "
-			   "mount -t bpf bpf /sys/fs/bpf",
-			   l->pins.base);
+		return xiw_explain(l->why, -EOPNOTSUPP,
+				   "%s is not on a BPF file system: mount -t bpf bpf /sys/fs/bpf",
+				   l->pins.base);
 	if (!xiw_bpffs_private(l->pins.base, mounted))
 		return 0;
 	if (mounted)
 		umount2("/sys/fs/bpf", MNT_DETACH);
-	return SAY(l, -EOPNOTSUPP,
-		   "pins in %s would be lost when this command ends, as nobody else sees its "
-		   "mounts "
-		   "('ip netns exec' makes it so): 'nsenter --net=/run/netns/NAME xiwarp load %s'",
-		   l->pins.base, l->ifname);
+	return xiw_explain(l->why, -EOPNOTSUPP,
+			   "pins in %s would be lost when this command ends, since no other "
+			   "process sees its mounts (because of 'ip netns exec'): 'nsenter "
+			   "--net=/run/netns/NAME xiwarp load %s'",
+			   l->pins.base, l->ifname);
 }
 
-/* Makes the directory. mkdir(2) of the last name is what keeps two loads at once apart. */
+/* Makes the directory. Of two loads at once, mkdir(2) of the last name succeeds for one alone. */
 static int make_pin_dir(struct load *l)
 {
 	int err = check_bpffs(l), untrusted;
@@ -139,28 +135,30 @@ static int make_pin_dir(struct load *l)
 	if (err)
 		return err;
 	err = make_dirs(l->pins.base);
-	/* Again: somebody may have made one of them meanwhile. */
+	/* Again: another user may have made one of them meanwhile. */
 	if (!err && (untrusted = check_trust(l)))
 		return untrusted;
 	if (!err && mkdir(l->pins.dir, 0700))
 		err = -errno;
 	if (err == -EEXIST)
-		return SAY(l, -EALREADY,
-			   "%s holds pins, but their programs are not on %s: somebody took them "
-			   "off, or it was made anew%s: 'xiwarp unload %s' first",
-			   l->pins.dir, l->ifname,
-			   l->pins.marked ? "" : ", or they are another network namespace's",
-			   l->ifname);
+		return xiw_explain(l->why, -EALREADY,
+				   "%s holds pins, but their programs are not on %s: they were "
+				   "detached, or the interface was made anew%s: 'xiwarp unload %s' "
+				   "first",
+				   l->pins.dir, l->ifname,
+				   l->pins.marked ? ""
+						  : ", or they are another network namespace's",
+				   l->ifname);
 	if (!err) {
 		err = xiw_pins_mark(&l->pins);
 		if (err)
 			rmdir(l->pins.dir);
 	}
 	if (err == -EACCES || err == -EPERM)
-		return SAY(l, -EPERM, "cannot make %s: %s", l->pins.dir,
-			   xiw_caps_hint(CAP_DAC_OVERRIDE));
+		return xiw_explain(l->why, -EPERM, "cannot make %s: %s", l->pins.dir,
+				   xiw_caps_hint(CAP_DAC_OVERRIDE));
 	if (err)
-		return SAY(l, err, "cannot make %s: %s", l->pins.dir, strerror(-err));
+		return xiw_explain(l->why, err, "cannot make %s: %s", l->pins.dir, strerror(-err));
 	return 0;
 }
 
@@ -172,14 +170,14 @@ static int check_loaded(struct load *l)
 	    xiw_query_xdp_id(l->ifindex, NULL) != id)
 		return 0;
 	if (!xiw_pins_prog_id(&l->pins, "xiw_egress", &id) && !xiw_query_egress(l->ifindex, id))
-		return SAY(l, -EALREADY,
-			   "%s has xiw_ingress, but somebody took xiw_egress off: "
-			   "'xiwarp unload %s' first",
+		return xiw_explain(l->why, -EALREADY,
+				   "%s has xiw_ingress, but xiw_egress was detached: 'xiwarp "
+				   "unload %s' first",
+				   l->ifname, l->ifname);
+	return xiw_explain(l->why, -EALREADY,
+			   "xiwarp is loaded on %s already: nothing to do, or 'xiwarp unload %s' "
+			   "first",
 			   l->ifname, l->ifname);
-	return SAY(l, -EALREADY,
-		   "xiwarp is loaded on %s already: nothing to do, or "
-		   "'xiwarp unload %s' first",
-		   l->ifname, l->ifname);
 }
 
 static int load_failed(struct load *l, int err)
@@ -188,22 +186,23 @@ static int load_failed(struct load *l, int err)
 	struct utsname uts;
 
 	if (kernel_too_old(&uts))
-		return SAY(l, -EOPNOTSUPP,
-			   "kernel %s cannot run the BPF programs (%s): "
-			   "%d.%d or newer is needed",
-			   uts.release, strerror(-err), XIW_KERNEL_MAJOR, XIW_KERNEL_MINOR);
+		return xiw_explain(l->why, -EOPNOTSUPP,
+				   "kernel %s cannot run the BPF programs (%s): %d.%d or newer is "
+				   "needed",
+				   uts.release, strerror(-err), XIW_KERNEL_MAJOR, XIW_KERNEL_MINOR);
 	if (err == -EPERM || err == -EACCES)
-		return SAY(l, -EPERM,
-			   "the kernel refuses to load BPF programs (%s): it may lock "
-			   "them down, or a container may lack CAP_BPF and CAP_PERFMON",
-			   line);
+		return xiw_explain(l->why, -EPERM,
+				   "the kernel refuses to load BPF programs (%s): it may be locked "
+				   "down, or a container may lack CAP_BPF and CAP_PERFMON",
+				   line);
 	if (err == -ENOMEM)
-		return SAY(l, err,
-			   "no memory for the BPF maps (%s): raise the memory limit of "
-			   "the control group, or RLIMIT_MEMLOCK",
+		return xiw_explain(l->why, err,
+				   "no memory for the BPF maps (%s): raise the memory limit of the "
+				   "control group, or RLIMIT_MEMLOCK",
+				   line);
+	return xiw_explain(l->why, -EOPNOTSUPP,
+			   "the kernel does not accept the BPF programs: %s: %s", strerror(-err),
 			   line);
-	return SAY(l, -EOPNOTSUPP, "the kernel does not accept the BPF programs: %s: %s",
-		   strerror(-err), line);
 }
 
 static int pin_all(struct load *l, struct xiwarp_bpf *skel)
@@ -242,16 +241,15 @@ static int load_pin_attach(struct load *l, struct xiwarp_bpf *skel)
 		return load_failed(l, err);
 	err = pin_all(l, skel);
 	if (err)
-		return SAY(l, err, "cannot pin in %s: %s", l->pins.dir, strerror(-err));
-	err = xiw_attach_xdp(&l->attach, bpf_program__fd(skel->progs.xiw_ingress), l->why,
-			     l->why_len);
+		return xiw_explain(l->why, err, "cannot pin in %s: %s", l->pins.dir,
+				   strerror(-err));
+	err = xiw_attach_xdp(&l->attach, bpf_program__fd(skel->progs.xiw_ingress));
 	if (err)
 		return err;
 	/* Last, because a TC filter that was replaced cannot be put back. */
-	err = xiw_attach_tc(&l->attach, bpf_program__fd(skel->progs.xiw_egress), l->why,
-			    l->why_len);
+	err = xiw_attach_tc(&l->attach, bpf_program__fd(skel->progs.xiw_egress));
 	if (!err && l->attach.xdp_flags == XDP_FLAGS_DRV_MODE)
-		xiw_rings_anew(l->ifname, l->mtu, l->why, l->why_len);
+		xiw_rings_anew(l->ifname, l->mtu, l->why);
 	return err;
 }
 
@@ -268,8 +266,9 @@ static int load_quietly(struct load *l)
 					 .ifindex = l->ifindex,
 					 .mtu = l->mtu,
 					 .mode = l->opts.mode,
-					 .replace = l->opts.replace };
-	err = xiw_attach_check(&l->attach, l->why, l->why_len);
+					 .replace = l->opts.replace,
+					 .why = l->why };
+	err = xiw_attach_check(&l->attach);
 	if (err)
 		return err;
 	if (l->opts.replace && xiw_pins_exist(&l->pins) &&
@@ -282,8 +281,9 @@ static int load_quietly(struct load *l)
 	}
 	skel = xiwarp_bpf__open();
 	if (!skel)
-		err = SAY(l, -EINVAL, "the BPF object inside the library is damaged: %s",
-			  xiw_bpf_log_line());
+		err = xiw_explain(l->why, -EINVAL,
+				  "the BPF object inside the library is damaged: %s",
+				  xiw_bpf_log_line());
 	else
 		err = load_pin_attach(l, skel);
 	if (err) {
@@ -303,37 +303,34 @@ XIW_OPTS_WHOLE(struct xiw_load_opts, reserved);
 static int take_opts(struct load *l, const struct xiw_load_opts *opts)
 {
 	if (xiw_opts_take(&l->opts, sizeof(l->opts), LOAD_OPTS_FIRST, opts))
-		return SAY(l, -EINVAL,
-			   "xiw_load_opts has a size that never was, or asks for what this version "
-			   "of the library does not know");
+		return xiw_explain(l->why, -EINVAL,
+				   "xiw_load_opts has the size of no version, or sets members that "
+				   "this version of the library does not know");
 	if (l->opts.mode > XIW_XDP_GENERIC ||
 	    !xiw_all_zero(l->opts.reserved, sizeof(l->opts.reserved)))
-		return SAY(l, -EINVAL, "xiw_load_opts has a mode that does not exist");
+		return xiw_explain(l->why, -EINVAL, "xiw_load_opts has a mode that does not exist");
 	return 0;
 }
 
 int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why, size_t why_len)
 {
-	struct load l = { .ifname = ifname, .why = why, .why_len = why_len };
+	struct load l = { .ifname = ifname, .why = { why, why_len } };
 	struct xiw_bpf_log log;
 	int err;
 
-	if (why && why_len)
-		why[0] = '\0';
+	xiw_explain(l.why, 0, "%s", "");
 	err = take_opts(&l, opts);
 	if (err)
 		return err;
-	err = xiw_pins_init(&l.pins, l.opts.pin_dir, ifname);
+	err = xiw_pins_find(&l.pins, l.opts.pin_dir, ifname, l.why);
 	if (err)
-		return SAY(&l, -EINVAL,
-			   "'%s' cannot be an interface, or the pin directory's name is "
-			   "too long",
-			   ifname ? ifname : "");
+		return err;
 	l.ifindex = if_nametoindex(ifname);
 	if (!l.ifindex || xiw_if_mtu(ifname, &l.mtu))
-		return SAY(&l, -ENODEV, "no interface %s in this network namespace: see 'ip link'",
-			   ifname);
-	/* The programs would run, and no connection could be direct. */
+		return xiw_explain(l.why, -ENODEV,
+				   "no interface %s in this network namespace: see 'ip link'",
+				   ifname);
+	/* Otherwise the programs would run, and no connection could be direct. */
 	err = xiw_fit(l.ifindex, ifname, why, why_len);
 	if (err)
 		return err;

@@ -10,7 +10,6 @@
 #include <bpf/bpf.h>
 
 #include "base/caps.h"
-#include "base/explain.h"
 #include "handoff/diag.h"
 #include "handoff/flows.h"
 #include "handoff/owner.h"
@@ -20,6 +19,16 @@
 #include "netif/pins.h"
 #include "netif/query.h"
 #include "netif/trust.h"
+
+struct unload {
+	const char *ifname;
+	int ifindex; /* 0: the interface is gone */
+	bool force;
+	struct xiw_pins pins;
+	int xdp_fd, tc_fd; /* the programs; negative: none */
+	uint32_t xdp_id, tc_id;
+	struct xiw_line why;
+};
 
 /* Hands the stream to the kernel's socket. Its octets still need translation. */
 static void give_back(struct xiw_flow *flow)
@@ -49,8 +58,8 @@ static unsigned int count_skewed(const struct xiw_flow *flows)
 	return n;
 }
 
-/* `fd` is the table of flows; it is closed. */
-static int release_flows(int fd, const char *ifname, bool force, char *why, size_t why_len)
+/* Gives all streams to the kernel. @fd is the table of flows, and is closed. */
+static int release_flows(const struct unload *u, int fd)
 {
 	struct xiw_flow *flows;
 	unsigned int n;
@@ -60,15 +69,15 @@ static int release_flows(int fd, const char *ifname, bool force, char *why, size
 	if (err == -ENOENT || err == -ESTALE)
 		return 0;
 	if (err)
-		return xiw_explain(why, why_len, err, "cannot open the flows of %s: %s", ifname,
+		return xiw_explain(u->why, err, "cannot open the flows of %s: %s", u->ifname,
 				   err == -EPERM ? xiw_caps_hint(CAP_DAC_OVERRIDE)
 						 : strerror(-err));
 	n = count_skewed(flows);
-	if (n && !force)
-		err = xiw_explain(why, why_len, -EBUSY,
-				  "%u connection%s on %s need%s the programs: end "
-				  "%s first, or break %s with --force",
-				  n, n == 1 ? "" : "s", ifname, n == 1 ? "s" : "",
+	if (n && !u->force)
+		err = xiw_explain(u->why, -EBUSY,
+				  "%u connection%s on %s need%s the programs: end %s first, or "
+				  "break %s with --force",
+				  n, n == 1 ? "" : "s", u->ifname, n == 1 ? "s" : "",
 				  n == 1 ? "it" : "them", n == 1 ? "it" : "them");
 	for (unsigned int i = 0; !err && i < XIW_MAX_FLOWS; i++)
 		if (__atomic_load_n(&flows[i].pid, __ATOMIC_ACQUIRE))
@@ -77,58 +86,34 @@ static int release_flows(int fd, const char *ifname, bool force, char *why, size
 	return err;
 }
 
-/* Another tool may have attached xiw_egress in another place; without its maps it would be of no use there. */
-static bool egress_elsewhere(const struct xiw_pins *pins, int ifindex)
+/* Another tool may have attached xiw_egress in another place, where it is of no use without its maps. */
+static bool egress_elsewhere(const struct unload *u)
 {
-	uint32_t id;
-
-	if (xiw_pins_prog_id(pins, "xiw_egress", &id))
-		return false;
-	return ifindex && xiw_attach_tc_id(ifindex) != id && xiw_query_egress(ifindex, id) == 1;
+	return u->ifindex && u->tc_fd >= 0 && xiw_attach_tc_id(u->ifindex) != u->tc_id &&
+	       xiw_query_egress(u->ifindex, u->tc_id) == 1;
 }
 
-/* What is to go. */
-struct programs {
-	const char *ifname;
-	int ifindex;
-	int xdp_fd, tc_fd; /* negative: none */
-	uint32_t xdp_id, tc_id;
-	char *why;
-	size_t why_len;
-};
-
-#define SAY(p, err, ...) xiw_explain((p)->why, (p)->why_len, err, __VA_ARGS__)
-
-static int detach(const struct programs *p)
+static int detach(const struct unload *u)
 {
 	char upper[IF_NAMESIZE];
 	int err = 0, tc_err = 0;
 
-	if (p->ifindex) {
+	if (u->ifindex) {
 		/* XDP first: a segment that still went direct would be acknowledged untranslated. */
-		err = xiw_detach_xdp(p->ifindex, p->xdp_id, p->xdp_fd);
-		if (err == -EEXIST && xiw_attach_below(p->ifindex, xiw_bpf_log_line(), upper))
-			return SAY(p, -EBUSY,
-				   "%s is part of %s, which has an XDP program too: 'xiwarp unload "
-				   "%s' "
-				   "first, then %s",
-				   p->ifname, upper, upper, p->ifname);
-		tc_err = xiw_detach_tc(p->ifindex, p->tc_id);
+		err = xiw_detach_xdp(u->ifindex, u->xdp_id, u->xdp_fd);
+		if (err == -EEXIST && xiw_attach_below(u->ifindex, xiw_bpf_log_line(), upper))
+			return xiw_explain(u->why, -EBUSY,
+					   "%s is part of %s, which has an XDP program too: "
+					   "'xiwarp unload %s' first, then %s",
+					   u->ifname, upper, upper, u->ifname);
+		tc_err = xiw_detach_tc(u->ifindex, u->tc_id);
 	}
 	err = err ? err : tc_err;
 	if (!err)
 		return 0;
-	return SAY(p, err, "cannot detach from %s: %s (%s)", p->ifname,
-		   err == -EPERM ? xiw_caps_hint(CAP_NET_ADMIN) : strerror(-err),
-		   xiw_bpf_log_line());
-}
-
-static void close_programs(const struct programs *p)
-{
-	if (p->xdp_fd >= 0)
-		close(p->xdp_fd);
-	if (p->tc_fd >= 0)
-		close(p->tc_fd);
+	return xiw_explain(u->why, err, "cannot detach from %s: %s (%s)", u->ifname,
+			   err == -EPERM ? xiw_caps_hint(CAP_NET_ADMIN) : strerror(-err),
+			   xiw_bpf_log_line());
 }
 
 /* The map of flows that a program uses, which needs no pin. */
@@ -155,115 +140,113 @@ static int flows_of(int prog_fd)
 	return err ? err : -ENOENT;
 }
 
-/* Whoever has lost the pins finds the programs by their names, where xiwarp puts them. */
-static int unload_unpinned(struct programs *p, const struct xiw_pins *pins, bool force)
+/* Where the pins are lost, the programs are found by their names, at the places where xiwarp attaches them. */
+static int unload_unpinned(struct unload *u)
 {
 	int err = 0;
 
-	if (!p->ifindex)
-		return SAY(p, -ENODEV, "no interface %s in this network namespace: see 'ip link'",
-			   p->ifname);
-	/* Its pins are to go with the programs, and so they must be seen. */
-	if (xiw_bpffs_hidden(pins->base))
-		return SAY(p, -ENOENT,
-			   "%s cannot be seen from here ('ip netns exec' hides it): 'nsenter "
-			   "--net=/run/netns/NAME xiwarp unload %s'",
-			   pins->base, p->ifname);
-	p->xdp_id = xiw_query_xdp_id(p->ifindex, NULL);
-	p->tc_id = xiw_attach_tc_id(p->ifindex);
-	p->xdp_fd = xiw_query_open(p->xdp_id, "xiw_ingress");
-	p->tc_fd = xiw_query_open(p->tc_id, "xiw_egress");
-	if (p->xdp_fd == -EPERM || p->tc_fd == -EPERM)
-		err = SAY(p, -EPERM, "%s has no pins in %s, and to see whose programs it runs: %s",
-			  p->ifname, pins->base, xiw_caps_hint(CAP_SYS_ADMIN));
-	else if (p->xdp_fd < 0 && p->tc_fd < 0)
-		err = SAY(p, -ENOENT, "xiwarp is not loaded on %s (no pins of it in %s)", p->ifname,
-			  pins->base);
-	if (p->xdp_fd < 0)
-		p->xdp_id = 0;
-	if (p->tc_fd < 0)
-		p->tc_id = 0;
-	if (!err && p->xdp_fd >= 0)
-		err = release_flows(flows_of(p->xdp_fd), p->ifname, force, p->why, p->why_len);
-	if (!err)
-		err = detach(p);
-	close_programs(p);
-	return err;
+	if (!u->ifindex)
+		return xiw_explain(u->why, -ENODEV,
+				   "no interface %s in this network namespace: see 'ip link'",
+				   u->ifname);
+	/* Pins are removed together with their programs, so this process must see them. */
+	if (xiw_bpffs_hidden(u->pins.base))
+		return xiw_explain(u->why, -ENOENT,
+				   "%s cannot be seen from here ('ip netns exec' hides it): "
+				   "'nsenter --net=/run/netns/NAME xiwarp unload %s'",
+				   u->pins.base, u->ifname);
+	u->xdp_id = xiw_query_xdp_id(u->ifindex, NULL);
+	u->tc_id = xiw_attach_tc_id(u->ifindex);
+	u->xdp_fd = xiw_query_open(u->xdp_id, "xiw_ingress");
+	u->tc_fd = xiw_query_open(u->tc_id, "xiw_egress");
+	if (u->xdp_fd == -EPERM || u->tc_fd == -EPERM)
+		err = xiw_explain(u->why, -EPERM,
+				  "%s has no pins in %s, and to find out which programs it runs: "
+				  "%s",
+				  u->ifname, u->pins.base, xiw_caps_hint(CAP_SYS_ADMIN));
+	else if (u->xdp_fd < 0 && u->tc_fd < 0)
+		err = xiw_explain(u->why, -ENOENT,
+				  "xiwarp is not loaded on %s (no pins of it in %s)", u->ifname,
+				  u->pins.base);
+	if (u->xdp_fd < 0)
+		u->xdp_id = 0;
+	if (u->tc_fd < 0)
+		u->tc_id = 0;
+	if (!err && u->xdp_fd >= 0)
+		err = release_flows(u, flows_of(u->xdp_fd));
+	return err ? err : detach(u);
 }
 
-static int unload_pinned(struct programs *p, const struct xiw_pins *pins, bool force)
+static int unload_pinned(struct unload *u)
 {
 	int err;
 
-	/* Before a connection is taken off the direct path for nothing. */
+	u->xdp_fd = xiw_pins_open_prog(&u->pins, "xiw_ingress", &u->xdp_id);
+	u->tc_fd = xiw_pins_open_prog(&u->pins, "xiw_egress", &u->tc_id);
+	if (u->xdp_fd == -EPERM)
+		return xiw_explain(u->why, -EPERM, "%s cannot be read: %s", u->pins.dir,
+				   xiw_caps_hint(CAP_DAC_OVERRIDE));
+	/* Before connections leave the direct path for nothing. */
 	if (!xiw_caps_have(CAP_NET_ADMIN))
-		return SAY(p, -EPERM, "unloading from %s needs CAP_NET_ADMIN: run as root",
-			   p->ifname);
-	if (egress_elsewhere(pins, p->ifindex))
-		return SAY(p, -EBUSY,
-			   "%s has xiw_egress where xiwarp did not put it ('tc filter show dev "
-			   "%s egress'): take it off there first",
-			   p->ifname, p->ifname);
-	if (!force && xiw_query_doubtful(pins, p->ifindex))
-		return SAY(p, -EBUSY,
-			   "the programs of %s are not on %s, and no pin says where they are: if "
-			   "not in "
-			   "another network namespace, remove the pins with --force",
-			   pins->dir, p->ifname);
-	err = release_flows(xiw_pins_open(pins, "xiw_flows", true), p->ifname, force, p->why,
-			    p->why_len);
+		return xiw_explain(u->why, -EPERM,
+				   "unloading from %s needs CAP_NET_ADMIN: run as root", u->ifname);
+	if (egress_elsewhere(u))
+		return xiw_explain(u->why, -EBUSY,
+				   "%s has xiw_egress where xiwarp did not put it ('tc filter show "
+				   "dev %s egress'): detach it there first",
+				   u->ifname, u->ifname);
+	if (!u->force && xiw_query_doubtful(&u->pins, u->ifindex))
+		return xiw_explain(u->why, -EBUSY,
+				   "the programs of %s are not on %s, and no pin says where they "
+				   "are: if not in another network namespace, remove the pins with "
+				   "--force",
+				   u->pins.dir, u->ifname);
+	err = release_flows(u, xiw_pins_open(&u->pins, "xiw_flows", true));
 	if (!err)
-		err = detach(p);
+		err = detach(u);
 	if (err)
 		return err;
-	err = xiw_pins_remove(pins);
+	err = xiw_pins_remove(&u->pins);
 	if (err)
-		return SAY(p, err, "detached from %s, but cannot remove %s: %s", p->ifname,
-			   pins->dir, strerror(-err));
+		return xiw_explain(u->why, err, "detached from %s, but cannot remove %s: %s",
+				   u->ifname, u->pins.dir, strerror(-err));
 	return 0;
 }
 
-static int unload_quietly(const struct xiw_pins *pins, const char *ifname, bool force, char *why,
-			  size_t why_len)
+static int unload_quietly(struct unload *u)
 {
-	struct programs p = { .ifname = ifname,
-			      .ifindex = (int)if_nametoindex(ifname),
-			      .why = why,
-			      .why_len = why_len };
-	char line[XIW_PIN_PATH_MAX];
-	int err = xiw_trust_dir(pins->dir, line, sizeof(line));
+	char why[XIW_PIN_PATH_MAX];
+	int err = xiw_trust_dir(u->pins.dir, why, sizeof(why));
 
 	if (err && err != -ENOENT)
-		return SAY(&p, err, "%s%s", line, err == -EPERM ? ": run as root" : "");
-	if (!xiw_pins_exist(pins))
-		return unload_unpinned(&p, pins, force);
-	p.xdp_fd = xiw_pins_open_prog(pins, "xiw_ingress", &p.xdp_id);
-	p.tc_fd = xiw_pins_open_prog(pins, "xiw_egress", &p.tc_id);
-	if (p.xdp_fd == -EPERM)
-		err = SAY(&p, -EPERM, "%s cannot be read: %s", pins->dir,
-			  xiw_caps_hint(CAP_DAC_OVERRIDE));
-	else
-		err = unload_pinned(&p, pins, force);
-	close_programs(&p);
+		return xiw_explain(u->why, err, "%s%s", why, err == -EPERM ? ": run as root" : "");
+	err = xiw_pins_exist(&u->pins) ? unload_pinned(u) : unload_unpinned(u);
+	if (u->xdp_fd >= 0)
+		close(u->xdp_fd);
+	if (u->tc_fd >= 0)
+		close(u->tc_fd);
 	return err;
 }
 
 int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why, size_t why_len)
 {
+	struct unload u = {
+		.ifname = ifname,
+		.force = force,
+		.xdp_fd = -1,
+		.tc_fd = -1,
+		.why = { why, why_len },
+	};
 	struct xiw_bpf_log log;
-	struct xiw_pins pins;
 	int err;
 
-	if (why && why_len)
-		why[0] = '\0';
-	err = xiw_pins_init(&pins, pin_dir, ifname);
+	xiw_explain(u.why, 0, "%s", "");
+	err = xiw_pins_find(&u.pins, pin_dir, ifname, u.why);
 	if (err)
-		return xiw_explain(why, why_len, -EINVAL,
-				   "'%s' cannot be an interface, or the pin directory's name is "
-				   "too long",
-				   ifname ? ifname : "");
+		return err;
+	u.ifindex = (int)if_nametoindex(ifname);
 	xiw_bpf_log_begin(&log);
-	err = unload_quietly(&pins, ifname, force, why, why_len);
+	err = unload_quietly(&u);
 	xiw_bpf_log_end(&log);
 	return err;
 }

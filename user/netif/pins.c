@@ -110,6 +110,19 @@ int xiw_pins_init(struct xiw_pins *pins, const char *pin_dir, const char *ifname
 	return 0;
 }
 
+int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *ifname,
+		  struct xiw_line why)
+{
+	int err = xiw_pins_init(pins, pin_dir, ifname);
+
+	if (!err)
+		return 0;
+	return xiw_explain(why, -EINVAL,
+			   "'%s' cannot be an interface, or the pin directory's name is too "
+			   "long",
+			   ifname ? ifname : "");
+}
+
 bool xiw_pins_exist(const struct xiw_pins *pins)
 {
 	/* Who may not look finds out when he opens one. */

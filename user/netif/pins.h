@@ -9,6 +9,8 @@
 
 #include <xiwarp/load.h>
 
+#include "base/explain.h"
+
 #define XIW_PIN_PATH_MAX 512
 #define XIW_PIN_BASE_MAX 432 /* of DIR, so that every pin's path fits */
 
@@ -20,7 +22,10 @@ struct xiw_pins {
 
 /* -EINVAL: no valid name of an interface; -ENAMETOOLONG; or the errno of socket(2). */
 int xiw_pins_init(struct xiw_pins *pins, const char *pin_dir, const char *ifname);
-/* Writes down whose the directory is. */
+/* The same for the public functions: -EINVAL, with one line in @why. */
+int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *ifname,
+		  struct xiw_line why);
+/* Writes into the directory to which network namespace it belongs. */
 int xiw_pins_mark(const struct xiw_pins *pins);
 /* The interface of this network namespace whose pins a name in DIR stands for; false: of none. */
 bool xiw_pins_ifname(const char *entry, const char *pin_dir, char ifname[IFNAMSIZ]);

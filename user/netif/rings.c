@@ -2,9 +2,9 @@
 /*
  * Receive buffers that were posted before there was an XDP program.
  *
- * virtio-net leaves room in front of a packet only if an XDP program is there when it posts the buffer. It copies a
- * packet that came into another one to a page, and drops what is larger than that: with an MTU above a page, every
- * large packet, until all old buffers are used up, each by a packet that is lost. Making the rings anew posts new ones.
+ * virtio-net leaves room in front of a packet only if an XDP program is attached when it posts the buffer. A packet that
+ * arrives in another buffer is copied to a page, and dropped if it is larger than that. With an MTU above a page, every
+ * old buffer so costs one large packet. Making the rings anew posts new buffers.
  */
 #include "netif/rings.h"
 
@@ -13,7 +13,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/explain.h"
 #include "netif/interface.h"
 
 #define ETHERNET_MTU 1500
@@ -26,7 +25,7 @@ static bool posts_without_room(const char *ifname)
 	return !strcmp(driver, "driver virtio_net");
 }
 
-/* A ring of another size is another ring; the size that it had comes back. */
+/* A ring is made anew when its size changes; then it gets the size back that it had. */
 static int resize_twice(const char *ifname)
 {
 	struct ethtool_ringparam had = { .cmd = ETHTOOL_GRINGPARAM }, other;
@@ -43,7 +42,7 @@ static int resize_twice(const char *ifname)
 	return err ? err : xiw_if_ethtool(ifname, &had);
 }
 
-void xiw_rings_anew(const char *ifname, uint32_t mtu, char *why, size_t len)
+void xiw_rings_anew(const char *ifname, uint32_t mtu, struct xiw_line why)
 {
 	int err;
 
@@ -51,11 +50,9 @@ void xiw_rings_anew(const char *ifname, uint32_t mtu, char *why, size_t len)
 		return;
 	err = resize_twice(ifname);
 	if (err)
-		xiw_explain(why, len, 0,
+		xiw_explain(why, 0,
 			    "%s: its driver could not make the receive rings anew (%s): until the "
-			    "buffers in "
-			    "them are used up, packets larger than a page are lost; load before "
-			    "such "
-			    "traffic",
+			    "buffers in them are used up, packets larger than a page are lost; "
+			    "load before such traffic",
 			    ifname, strerror(-err));
 }

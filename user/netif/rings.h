@@ -2,10 +2,14 @@
 #ifndef XIW_NETIF_RINGS_H
 #define XIW_NETIF_RINGS_H
 
-#include <stddef.h>
 #include <stdint.h>
 
-/* rings.c: after an XDP program was attached in the driver. Says in `why` what cannot be had. */
-void xiw_rings_anew(const char *ifname, uint32_t mtu, char *why, size_t len);
+#include "base/explain.h"
+
+/*
+ * Makes the receive rings anew where the driver needs it, after an XDP program was attached in the driver. Says in @why
+ * if that failed.
+ */
+void xiw_rings_anew(const char *ifname, uint32_t mtu, struct xiw_line why);
 
 #endif
