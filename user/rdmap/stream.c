@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The sending half of a stream, and its operations; recv.c is the other half. */
+/* How a stream begins, fails and ends. out.c has what it sends, and in.c what it receives. */
 #include "rdmap/stream.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "rdmap/error.h"
-
-#define FLAGS_ALL (XIW_RDMA_SOLICITED | XIW_RDMA_INVALIDATE | XIW_RDMA_FENCE)
+#include "rdmap/reads.h"
 
 int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 {
@@ -67,106 +64,32 @@ void xiw_rdmap_limits(struct xiw_rdmap_stream *s, uint16_t ird, uint16_t ord)
 	s->info.ord = ord;
 }
 
-static struct xiw_rdmap_op *op_at(struct xiw_rdmap_stream *s, uint64_t seq)
+void xiw_rdmap_fail(struct xiw_rdmap_stream *s, enum xiw_rdmap_error error, const uint8_t *header,
+		    uint32_t header_len, uint32_t segment_len, const struct xiw_rdmap_read *read)
 {
-	return &s->ops[seq % s->depth];
-}
-
-static struct xiw_rdmap_answer *answer_at(struct xiw_rdmap_stream *s, uint64_t seq)
-{
-	return &s->answers[seq % s->answer_depth];
-}
-
-/* ---- operations --------------------------------------------------------------------------- */
-
-static int check_read(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op,
-		      uint64_t *sink_serial)
-{
-	const struct xiw_ddp_region *r;
-
-	if (op->buf)
-		return -EINVAL;
-	if (!s->ord)
-		return -EOPNOTSUPP;
-	if (s->no_answers)
-		return -EPIPE;
-	/* What the peer is told to write to must be a place where DDP lets it. */
-	if (!op->len)
-		return 0;
-	if (xiw_ddp_region_check(s->table, op->sink_stag, s->pd, s->stream, XIW_DDP_REMOTE_WRITE,
-				 op->sink_to, op->len, &r))
-		return -EACCES;
-	*sink_serial = r->serial;
-	return 0;
-}
-
-static int check_op(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op,
-		    uint64_t *sink_serial)
-{
-	uint64_t end;
-
-	if (op->flags & ~FLAGS_ALL ||
-	    (op->kind != XIW_RDMA_SEND && op->flags & (XIW_RDMA_SOLICITED | XIW_RDMA_INVALIDATE)))
-		return -EINVAL;
-	if (op->len > UINT32_MAX)
-		return -EMSGSIZE;
-	if (op->kind != XIW_RDMA_SEND && __builtin_add_overflow(op->to, op->len, &end))
-		return -EINVAL;
-	switch (op->kind) {
-	case XIW_RDMA_SEND:
-	case XIW_RDMA_WRITE:
-		return op->len && !op->buf ? -EINVAL : 0;
-	case XIW_RDMA_READ:
-		return check_read(s, op, sink_serial);
-	}
-	return -EINVAL;
-}
-
-static void append(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op, uint64_t sink_serial,
-		   bool internal)
-{
-	struct xiw_rdmap_op *o = op_at(s, s->tail++);
-	const struct xiw_rdmap_read read = {
-		.sink_stag = op->sink_stag,
-		.sink_to = op->sink_to,
-		.size = (uint32_t)op->len,
-		.src_stag = op->stag,
-		.src_to = op->to,
-	};
-
-	*o = (struct xiw_rdmap_op){
-		.op = *op,
-		.sink_serial = sink_serial,
-		.internal = internal,
-		.answered = op->kind != XIW_RDMA_READ,
-	};
-	xiw_rdmap_read_encode(&read, o->request);
-}
-
-int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op)
-{
-	uint64_t sink_serial = 0;
-	int err;
-
 	if (s->state != XIW_RDMAP_OPEN)
-		return -EPIPE;
-	err = check_op(s, op, &sink_serial);
-	if (err)
-		return err;
-	if (s->tail - s->head == s->depth)
-		return -EAGAIN;
-	append(s, op, sink_serial, false);
-	return 0;
+		return;
+	s->state = XIW_RDMAP_FAILED;
+	xiw_rdmap_terminate_own(&s->info.sent, error);
+	xiw_rdmap_terminate_quote(&s->info.sent, header, header_len, segment_len);
+	if (read)
+		xiw_rdmap_terminate_quote_read(&s->info.sent, read);
 }
 
-int xiw_rdmap_post_ready(struct xiw_rdmap_stream *s)
+void xiw_rdmap_lower_failed(struct xiw_rdmap_stream *s, enum xiw_mpa_error mpa,
+			    enum xiw_ddp_error ddp, const uint8_t *header, uint32_t header_len,
+			    uint32_t segment_len)
 {
-	const struct xiw_rdma_op op = { .kind = XIW_RDMA_READ };
-
-	if (s->tail != s->head)
-		return -EAGAIN;
-	append(s, &op, 0, true);
-	return 0;
+	if (s->state != XIW_RDMAP_OPEN)
+		return;
+	s->state = XIW_RDMAP_FAILED;
+	if (mpa)
+		xiw_rdmap_terminate_mpa(&s->info.sent, mpa);
+	else if (ddp)
+		xiw_rdmap_terminate_ddp(&s->info.sent, ddp);
+	else
+		xiw_rdmap_terminate_own(&s->info.sent, XIW_RDMAP_LOCAL_CATASTROPHIC);
+	xiw_rdmap_terminate_quote(&s->info.sent, header, header_len, segment_len);
 }
 
 bool xiw_rdmap_completed(struct xiw_rdmap_stream *s, struct xiw_rdmap_op *op)
@@ -175,7 +98,7 @@ bool xiw_rdmap_completed(struct xiw_rdmap_stream *s, struct xiw_rdmap_op *op)
 
 	if (s->head == s->tail)
 		return false;
-	o = op_at(s, s->head);
+	o = xiw_rdmap_op_at(s, s->head);
 	if (!o->sent || !o->answered)
 		return false;
 	*op = *o;
@@ -188,203 +111,6 @@ bool xiw_rdmap_idle(const struct xiw_rdmap_stream *s)
 	return s->head == s->tail && s->answer_next == s->answer_tail;
 }
 
-/* The oldest Read has its answer, or will have none: which is the oldest now? */
-void xiw_rdmap_read_done(struct xiw_rdmap_stream *s, bool success)
-{
-	struct xiw_rdmap_op *o = op_at(s, s->read_at);
-
-	o->answered = true;
-	o->failed |= !success;
-	if (--s->reads_out == 0)
-		return;
-	do {
-		s->read_at++;
-	} while (op_at(s, s->read_at)->answered);
-}
-
-struct xiw_rdmap_op *xiw_rdmap_oldest_read(struct xiw_rdmap_stream *s)
-{
-	return s->reads_out ? op_at(s, s->read_at) : NULL;
-}
-
-/* ---- to DDP ------------------------------------------------------------------------------- */
-
-static bool op_waits(struct xiw_rdmap_stream *s)
-{
-	const struct xiw_rdmap_op *o;
-
-	/* Reads that nobody would answer are complete already. */
-	while (s->next != s->tail && op_at(s, s->next)->sent)
-		s->next++;
-	if (s->next == s->tail)
-		return true;
-	o = op_at(s, s->next);
-	if (o->op.flags & XIW_RDMA_FENCE && s->reads_out)
-		return true;
-	/* Section 6.1: never more than were negotiated. What is behind keeps its place (rule 13). */
-	return o->op.kind == XIW_RDMA_READ && !o->internal && s->reads_out >= s->ord;
-}
-
-static void put_send(const struct xiw_rdma_op *op, struct xiw_rdmap_out *out)
-{
-	static const uint8_t opcodes[] = {
-		XIW_RDMAP_OP_SEND,
-		XIW_RDMAP_OP_SEND_SE,
-		XIW_RDMAP_OP_SEND_INV,
-		XIW_RDMAP_OP_SEND_SE_INV,
-	};
-
-	out->qn = XIW_RDMAP_QN_SEND;
-	out->rsvdulp[0] =
-		xiw_rdmap_control(opcodes[op->flags & (XIW_RDMA_SOLICITED | XIW_RDMA_INVALIDATE)]);
-	if (op->flags & XIW_RDMA_INVALIDATE)
-		xiw_put_be32(out->rsvdulp + XIW_RDMAP_OFF_INVALIDATE, op->invalidate);
-}
-
-static void put_op(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
-{
-	struct xiw_rdmap_op *o = op_at(s, s->next);
-
-	*out = (struct xiw_rdmap_out){
-		.id = s->next,
-		.buf = o->op.buf,
-		.len = (uint32_t)o->op.len,
-	};
-	switch (o->op.kind) {
-	case XIW_RDMA_SEND:
-		put_send(&o->op, out);
-		break;
-	case XIW_RDMA_WRITE:
-		out->tagged = true;
-		out->stag = o->op.stag;
-		out->to = o->op.to;
-		out->rsvdulp[0] = xiw_rdmap_control(XIW_RDMAP_OP_WRITE);
-		break;
-	case XIW_RDMA_READ:
-		if (!s->reads_out++)
-			s->read_at = s->next;
-		out->qn = XIW_RDMAP_QN_READ;
-		out->rsvdulp[0] = xiw_rdmap_control(XIW_RDMAP_OP_READ_REQUEST);
-		out->buf = o->request;
-		out->len = XIW_RDMAP_READ_LEN;
-		break;
-	}
-	s->next++;
-}
-
-/* Where the octets of an answer lie; NULL: they may not be read (any more), and the stream has failed. */
-static const uint8_t *source(struct xiw_rdmap_stream *s, const struct xiw_rdmap_answer *a,
-			     uint32_t off)
-{
-	struct xiw_rdmap_read left = a->read;
-	const struct xiw_ddp_region *r;
-	enum xiw_rdmap_error err;
-
-	/* Section 4.8: the header as it is by now. */
-	left.sink_to += off;
-	left.src_to += off;
-	left.size -= off;
-	err = xiw_rdmap_check_source(s, &left, &r);
-	/* The region that was to be read is gone, whatever has its STag since: nobody asked to read that. */
-	if (!err && r->serial != a->serial)
-		err = XIW_RDMAP_STAG;
-	if (!err)
-		return r->ptr + (left.src_to - r->base);
-	xiw_rdmap_fail(s, err, a->header, sizeof(a->header),
-		       XIW_DDP_UNTAGGED_LEN + XIW_RDMAP_READ_LEN, &left);
-	return NULL;
-}
-
-static int put_answer(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
-{
-	struct xiw_rdmap_answer *a = answer_at(s, s->answer_next);
-
-	*out = (struct xiw_rdmap_out){
-		.id = XIW_RDMAP_ID_RESPONSE | s->answer_next,
-		.len = a->read.size,
-		.tagged = true,
-		.from_region = a->read.size,
-		.stag = a->read.sink_stag,
-		.to = a->read.sink_to,
-		.rsvdulp = { xiw_rdmap_control(XIW_RDMAP_OP_READ_RESPONSE) },
-	};
-	/* Section 5.2.1: nothing of the source is looked at for a Read of no octets. */
-	if (a->read.size) {
-		out->buf = source(s, a, 0);
-		if (!out->buf)
-			return -EPROTO;
-	}
-	s->answer_next++;
-	return 1;
-}
-
-int xiw_rdmap_next(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
-{
-	bool answers = s->answer_next != s->answer_tail, ops = !op_waits(s);
-
-	if (s->state != XIW_RDMAP_OPEN || (!answers && !ops))
-		return 0;
-	if (answers && !(ops && s->op_turn)) {
-		s->op_turn = true;
-		return put_answer(s, out);
-	}
-	s->op_turn = false;
-	put_op(s, out);
-	return 1;
-}
-
-bool xiw_rdmap_readable(struct xiw_rdmap_stream *s, uint64_t id, uint32_t off)
-{
-	const struct xiw_rdmap_answer *a = answer_at(s, id & ~XIW_RDMAP_ID_RESPONSE);
-
-	return off == a->read.size || source(s, a, off);
-}
-
-static void answer_sent(struct xiw_rdmap_stream *s, uint64_t seq, bool success)
-{
-	struct xiw_rdmap_answer *a = answer_at(s, seq);
-
-	a->sent = true;
-	if (success) {
-		s->info.reads_in++;
-		s->info.read_octets_out += a->read.size;
-	}
-	/* What comes back unsent may overtake what is being sent. */
-	while (s->answer_head != s->answer_next && answer_at(s, s->answer_head)->sent)
-		s->answer_head++;
-}
-
-static void op_sent(struct xiw_rdmap_stream *s, uint64_t seq, bool success)
-{
-	struct xiw_rdmap_op *o = op_at(s, seq);
-
-	o->sent = true;
-	o->failed |= !success;
-	if (!success)
-		return;
-	if (o->op.kind == XIW_RDMA_SEND) {
-		s->info.sends_out++;
-	} else if (o->op.kind == XIW_RDMA_WRITE) {
-		s->info.writes_out++;
-		s->info.write_octets_out += o->op.len;
-	}
-}
-
-void xiw_rdmap_given(struct xiw_rdmap_stream *s, uint64_t id)
-{
-	s->answer_given = (id & ~XIW_RDMAP_ID_RESPONSE) + 1;
-}
-
-void xiw_rdmap_sent(struct xiw_rdmap_stream *s, uint64_t id, bool success)
-{
-	if (id & XIW_RDMAP_ID_RESPONSE)
-		answer_sent(s, id & ~XIW_RDMAP_ID_RESPONSE, success);
-	else
-		op_sent(s, id, success);
-}
-
-/* ---- the end ------------------------------------------------------------------------------ */
-
 void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s)
 {
 	s->no_answers = true;
@@ -392,7 +118,7 @@ void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s)
 		xiw_rdmap_read_done(s, false);
 	/* Those that DDP does not have yet never get there: what is behind them may. */
 	for (uint64_t i = s->next; i != s->tail; i++) {
-		struct xiw_rdmap_op *o = op_at(s, i);
+		struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, i);
 
 		if (o->op.kind == XIW_RDMA_READ)
 			o->sent = o->answered = o->failed = true;
@@ -402,7 +128,7 @@ void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s)
 void xiw_rdmap_abandon(struct xiw_rdmap_stream *s)
 {
 	for (uint64_t i = s->head; i != s->tail; i++) {
-		struct xiw_rdmap_op *o = op_at(s, i);
+		struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, i);
 
 		/* Section 6.2.1: what became of it nobody knows, so it counts as an error. */
 		o->failed |= !o->sent || !o->answered;

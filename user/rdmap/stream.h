@@ -72,6 +72,16 @@ struct xiw_rdmap_stream {
 	struct xiw_rdma_info info; /* counters, and both Terminates */
 };
 
+static inline struct xiw_rdmap_op *xiw_rdmap_op_at(struct xiw_rdmap_stream *s, uint64_t seq)
+{
+	return &s->ops[seq % s->depth];
+}
+
+static inline struct xiw_rdmap_answer *xiw_rdmap_answer_at(struct xiw_rdmap_stream *s, uint64_t seq)
+{
+	return &s->answers[seq % s->answer_depth];
+}
+
 struct xiw_rdmap_opts {
 	struct xiw_ddp_table *table;
 	uint32_t pd, stream;
@@ -165,6 +175,10 @@ enum xiw_rdmap_verdict {
 
 enum xiw_rdmap_verdict xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
 					  uint32_t *invalidated);
+
+/* The stream fails: the Terminate to be sent is made, from the first error only (section 7.1 rule 4). */
+void xiw_rdmap_fail(struct xiw_rdmap_stream *s, enum xiw_rdmap_error error, const uint8_t *header,
+		    uint32_t header_len, uint32_t segment_len, const struct xiw_rdmap_read *read);
 
 /* An error of a layer below, or (both 0) a local one: the Terminate for it. header_len 0: no header. */
 void xiw_rdmap_lower_failed(struct xiw_rdmap_stream *s, enum xiw_mpa_error mpa,

@@ -13,7 +13,6 @@
 #include "core/agenda.h"
 #include "core/cq.h"
 #include "path/fpdu.h"
-#include "rdmap/error.h"
 #include "rdmap/stream.h"
 
 /* Of the first release. */

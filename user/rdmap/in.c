@@ -1,71 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The receiving half of a stream: RFC 5040 sections 5 and 7.2. */
-#include <errno.h>
+/* What a stream receives: RFC 5040 sections 5 and 7.2. */
+#include "rdmap/stream.h"
+
 #include <string.h>
 
-#include "rdmap/error.h"
-
-/* ---- errors ------------------------------------------------------------------------------- */
-
-void xiw_rdmap_fail(struct xiw_rdmap_stream *s, enum xiw_rdmap_error error, const uint8_t *header,
-		    uint32_t header_len, uint32_t segment_len, const struct xiw_rdmap_read *read)
-{
-	if (s->state != XIW_RDMAP_OPEN)
-		return;
-	s->state = XIW_RDMAP_FAILED;
-	xiw_rdmap_terminate_own(&s->info.sent, error);
-	xiw_rdmap_terminate_quote(&s->info.sent, header, header_len, segment_len);
-	if (read)
-		xiw_rdmap_terminate_quote_read(&s->info.sent, read);
-}
-
-void xiw_rdmap_lower_failed(struct xiw_rdmap_stream *s, enum xiw_mpa_error mpa,
-			    enum xiw_ddp_error ddp, const uint8_t *header, uint32_t header_len,
-			    uint32_t segment_len)
-{
-	if (s->state != XIW_RDMAP_OPEN)
-		return;
-	s->state = XIW_RDMAP_FAILED;
-	if (mpa)
-		xiw_rdmap_terminate_mpa(&s->info.sent, mpa);
-	else if (ddp)
-		xiw_rdmap_terminate_ddp(&s->info.sent, ddp);
-	else
-		xiw_rdmap_terminate_own(&s->info.sent, XIW_RDMAP_LOCAL_CATASTROPHIC);
-	xiw_rdmap_terminate_quote(&s->info.sent, header, header_len, segment_len);
-}
+#include "rdmap/reads.h"
 
 static enum xiw_rdmap_verdict fail(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
 				   enum xiw_rdmap_error error)
 {
 	xiw_rdmap_fail(s, error, m->header, m->header_len, m->segment_len, NULL);
 	return XIW_RDMAP_ERROR;
-}
-
-/* ---- RDMA Read Request -------------------------------------------------------------------- */
-
-enum xiw_rdmap_error xiw_rdmap_check_source(const struct xiw_rdmap_stream *s,
-					    const struct xiw_rdmap_read *read,
-					    const struct xiw_ddp_region **region)
-{
-	const struct xiw_ddp_region *r;
-
-	switch (xiw_ddp_region_check(s->table, read->src_stag, s->pd, s->stream,
-				     XIW_DDP_REMOTE_READ, read->src_to, read->size, region)) {
-	case XIW_DDP_OK:
-		return XIW_RDMAP_OK;
-	case XIW_DDP_TAGGED_NOT_STREAM:
-		return XIW_RDMAP_NOT_STREAM;
-	case XIW_DDP_TAGGED_TO_WRAP:
-		return XIW_RDMAP_TO_WRAP;
-	case XIW_DDP_TAGGED_BOUNDS:
-		return XIW_RDMAP_BOUNDS;
-	default:
-		break;
-	}
-	/* DDP has one number for an STag that is not there and one without the right; RDMAP has two. */
-	r = xiw_ddp_region_lookup(s->table, read->src_stag);
-	return r ? XIW_RDMAP_ACCESS : XIW_RDMAP_STAG;
 }
 
 /*
@@ -105,13 +50,11 @@ static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const str
 	}
 	if (!has_room(s, &read))
 		return fail(s, m, XIW_RDMAP_STREAM);
-	a = &s->answers[s->answer_tail++ % s->answer_depth];
+	a = xiw_rdmap_answer_at(s, s->answer_tail++);
 	*a = (struct xiw_rdmap_answer){ .read = read, .serial = r ? r->serial : 0 };
 	memcpy(a->header, m->header, m->header_len);
 	return XIW_RDMAP_HANDLED;
 }
-
-/* ---- the others --------------------------------------------------------------------------- */
 
 /*
  * The answer to the oldest Read, for they come in order (section 5.2.2): the same place, the same length, and

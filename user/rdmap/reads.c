@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#include "rdmap/reads.h"
+
+enum xiw_rdmap_error xiw_rdmap_check_source(const struct xiw_rdmap_stream *s,
+					    const struct xiw_rdmap_read *read,
+					    const struct xiw_ddp_region **region)
+{
+	const struct xiw_ddp_region *r;
+
+	switch (xiw_ddp_region_check(s->table, read->src_stag, s->pd, s->stream,
+				     XIW_DDP_REMOTE_READ, read->src_to, read->size, region)) {
+	case XIW_DDP_OK:
+		return XIW_RDMAP_OK;
+	case XIW_DDP_TAGGED_NOT_STREAM:
+		return XIW_RDMAP_NOT_STREAM;
+	case XIW_DDP_TAGGED_TO_WRAP:
+		return XIW_RDMAP_TO_WRAP;
+	case XIW_DDP_TAGGED_BOUNDS:
+		return XIW_RDMAP_BOUNDS;
+	default:
+		break;
+	}
+	/* DDP has one number for an STag that is not there and one without the right; RDMAP has two. */
+	r = xiw_ddp_region_lookup(s->table, read->src_stag);
+	return r ? XIW_RDMAP_ACCESS : XIW_RDMAP_STAG;
+}
+
+/* The oldest Read has its answer, or will have none: which is the oldest now? */
+void xiw_rdmap_read_done(struct xiw_rdmap_stream *s, bool success)
+{
+	struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, s->read_at);
+
+	o->answered = true;
+	o->failed |= !success;
+	if (--s->reads_out == 0)
+		return;
+	do {
+		s->read_at++;
+	} while (xiw_rdmap_op_at(s, s->read_at)->answered);
+}
+
+struct xiw_rdmap_op *xiw_rdmap_oldest_read(struct xiw_rdmap_stream *s)
+{
+	return s->reads_out ? xiw_rdmap_op_at(s, s->read_at) : NULL;
+}
