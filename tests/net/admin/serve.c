@@ -22,20 +22,20 @@ int main(int argc, char **argv)
 	if (argc != 4)
 		return 2;
 	offer.size = strtoull(argv[3], NULL, 0);
-	connect_to(argv[1], (uint16_t)atoi(argv[2]), NULL);
-	tx = startup();
+	plain_connect(argv[1], (uint16_t)atoi(argv[2]), NULL);
+	tx = plain_startup();
 	hlen = xiw_ddp_hdr_encode(&h, header);
 	n = xiw_mpa_build(&tx, fpdu, header, hlen, message,
 			  (uint32_t)xiw_xfer_encode(&offer, message));
-	if (send(sock, fpdu, n, 0) != (ssize_t)n)
+	if (send(plain.sock, fpdu, n, 0) != (ssize_t)n)
 		die_errno("send");
-	n_got = recv(sock, got, sizeof(got), 0);
+	n_got = recv(plain.sock, got, sizeof(got), 0);
 	/* Behind the FPDU's length and the header of 18 octets; the CRC is behind it. */
 	if (n_got < 2 + 18 + 24 || xiw_xfer_decode(&grant, got + 20, 24))
 		die("no GRANT");
 	printf("status %u\n", grant.status);
 	fflush(stdout);
-	while (recv(sock, got, sizeof(got), 0) > 0)
+	while (recv(plain.sock, got, sizeof(got), 0) > 0)
 		;
 	printf("ended\n");
 	return 0;

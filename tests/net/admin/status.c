@@ -291,31 +291,29 @@ static void on_back(const uint8_t *payload, uint32_t len, bool last)
 static void put(uint32_t ulpdu)
 {
 	static const uint8_t payload[65536];
-	uint32_t len = ulpdu - XIW_DDP_TAGGED_LEN, at = (uint32_t)(out.sent % MSG);
+	uint32_t len = ulpdu - XIW_DDP_TAGGED_LEN, at = (uint32_t)(turns.sent % MSG);
 	struct xiw_ddp_hdr h = { .tagged = true, .dv = 1, .stag = STAG, .to = at };
-	size_t before = out.len;
+	size_t before = turns.len;
 
 	if (len > MSG - at)
 		len = MSG - at;
-	out.done = out.sent + len == total;
+	turns.done = turns.sent + len == total;
 	h.last = at + len == MSG;
 	put_segment(&h, payload, len);
-	on_wire += out.len - before;
+	on_wire += turns.len - before;
 }
 
 static int send_all(const char *host, uint64_t octets, const char *how)
 {
 	total = octets;
-	connect_to(host, PORT, NULL);
-	if (!strcmp(how, "misaligned")) {
-		out.tx = startup();
-		misaligned(UINT64_MAX);
-		shutdown(sock, SHUT_WR);
-		while (read_back(0))
-			;
-	} else {
+	turns.put = put;
+	turns.on_back = on_back;
+	turns.stag = STAG;
+	plain_connect(host, PORT, NULL);
+	if (!strcmp(how, "misaligned"))
+		send_misaligned();
+	else
 		send_by_turns(octets, strcmp(how, "mixed") ? 0 : 12, 1);
-	}
 	printf("{\"sent\":%llu}\n", (unsigned long long)on_wire);
 	return 0;
 }

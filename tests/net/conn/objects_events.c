@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Cases of objects.c: events behind the last one, completions of what was freed, octets that do not follow each other. */
 #include "tests/net/conn/objects.h"
+#include "tests/net/lib/common.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -31,8 +32,7 @@ static uint32_t rnd(uint32_t below)
 {
 	static uint64_t x = 0x9e3779b9;
 
-	x = x * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(x >> 33) % below;
+	return lcg(&x, below);
 }
 
 /* One thing that a peer or the application does. False: the peer is gone. */

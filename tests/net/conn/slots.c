@@ -124,7 +124,7 @@ static uint64_t sent;
 
 static void give(const uint8_t *p, size_t len)
 {
-	if (send(sock, p, len, MSG_EOR | MSG_NOSIGNAL) != (ssize_t)len)
+	if (send(plain.sock, p, len, MSG_EOR | MSG_NOSIGNAL) != (ssize_t)len)
 		die_errno("send");
 }
 
@@ -141,8 +141,8 @@ static void give_fpdu(const struct xiw_ddp_hdr *h, const void *payload, uint32_t
 
 static void begin(const char *host, uint16_t port)
 {
-	connect_to(host, port, NULL);
-	tx = startup();
+	plain_connect(host, port, NULL);
+	tx = plain_startup();
 	sent = 0;
 }
 
@@ -168,9 +168,9 @@ static void ask(const char *what, uint32_t msn, bool split)
 	give_fpdu(&h, what, (uint32_t)strlen(what), split);
 	if (strcmp(what, "close"))
 		return;
-	while (recv(sock, &c, 1, 0) > 0)
+	while (recv(plain.sock, &c, 1, 0) > 0)
 		;
-	close(sock);
+	close(plain.sock);
 }
 
 static void rounds(const char *host, uint16_t port, bool split, int n)
@@ -197,7 +197,7 @@ static void stay(const char *host, uint16_t port)
 static void idle(const char *host, uint16_t port, int n)
 {
 	while (n--)
-		connect_to(host, port, NULL);
+		plain_connect(host, port, NULL);
 	wait_for_end();
 }
 

@@ -69,6 +69,12 @@ uint64_t mix(uint64_t z)
 	return z ^ z >> 31;
 }
 
+uint32_t lcg(uint64_t *state, uint32_t below)
+{
+	*state = *state * 6364136223846793005ull + 1442695040888963407ull;
+	return (uint32_t)(*state >> 33) % below;
+}
+
 uint64_t stream_word(uint64_t stream, uint64_t n)
 {
 	return mix((stream + n) * MIX_STEP);

@@ -36,6 +36,9 @@ int listen_on(uint16_t port);
 #define MIX_STEP 0x9e3779b97f4a7c15ull
 uint64_t mix(uint64_t z);
 
+/* The next number of a linear congruential generator, below `below`. */
+uint32_t lcg(uint64_t *state, uint32_t below);
+
 /* The 8 octets at offset 8 * n. */
 uint64_t stream_word(uint64_t stream, uint64_t n);
 

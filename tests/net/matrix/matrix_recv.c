@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "matrix.h"
+#include "tests/net/matrix/matrix.h"
 #include "tests/net/lib/borrowed.h"
 #include "tests/net/lib/json.h"
 
@@ -38,23 +38,23 @@ static uint64_t total, next_msg;
 static uint8_t *seen; /* deliveries, by message */
 static uint64_t back_sent, back_done;
 static bool eof;
-static uint8_t back_buf[16][FAULTS_BACK_MSG];
+static uint8_t back_buf[16][MATRIX_BACK_MSG];
 
 /* A quarter of what came, so that the stream under test does not starve. */
 static void send_back(struct xiw_conn *c)
 {
-	while (back_sent - back_done < 16 && back_sent * FAULTS_BACK_MSG <= got.octets / 4) {
+	while (back_sent - back_done < 16 && back_sent * MATRIX_BACK_MSG <= got.octets / 4) {
 		uint8_t *buf = back_buf[back_sent % 16];
 		struct xiw_message m = {
 			.buf = buf,
-			.len = FAULTS_BACK_MSG,
+			.len = MATRIX_BACK_MSG,
 			.tagged = true,
-			.stag = FAULTS_STAG,
-			.to = back_sent * FAULTS_BACK_MSG,
+			.stag = MATRIX_STAG,
+			.to = back_sent * MATRIX_BACK_MSG,
 		};
 
-		stream_octets(faults_stream(opt.seed ^ FAULTS_BACK_SALT, back_sent), 0, buf,
-			      FAULTS_BACK_MSG);
+		stream_octets(matrix_stream(opt.seed ^ MATRIX_BACK_SALT, back_sent), 0, buf,
+			      MATRIX_BACK_MSG);
 		if (xiw_conn_send(c, &m))
 			return;
 		back_sent++;
@@ -89,37 +89,37 @@ static void delivered(uint64_t msg, uint8_t *at, uint64_t len)
 		got.octets += len;
 	}
 	next_msg = msg + 1;
-	if (len != faults_len(opt.seed, msg))
+	if (len != matrix_len(opt.seed, msg))
 		got.wrong += len ? len : 1;
 	else
-		got.wrong += faults_wrong(opt.seed, msg, at, 0, len);
+		got.wrong += matrix_wrong(opt.seed, msg, at, 0, len);
 	/* What is delivered or placed once more must find something to overwrite. */
 	memset(at, POISON, len);
 }
 
 static void on_written(const struct xiw_completion *c)
 {
-	uint64_t slot = c->to / FAULTS_MSG_MAX, msg;
+	uint64_t slot = c->to / MATRIX_MSG_MAX, msg;
 
-	if (c->stag != FAULTS_STAG || c->to % FAULTS_MSG_MAX || slot >= FAULTS_SLOTS ||
-	    c->length > FAULTS_MSG_MAX) {
+	if (c->stag != MATRIX_STAG || c->to % MATRIX_MSG_MAX || slot >= MATRIX_SLOTS ||
+	    c->length > MATRIX_MSG_MAX) {
 		got.wrong += c->length ? c->length : 1;
 		return;
 	}
 	/* The one nearest to what should come that lies there. */
-	msg = next_msg + (slot - next_msg) % FAULTS_SLOTS;
-	if (msg - next_msg > FAULTS_SLOTS / 2 && msg >= FAULTS_SLOTS)
-		msg -= FAULTS_SLOTS;
+	msg = next_msg + (slot - next_msg) % MATRIX_SLOTS;
+	if (msg - next_msg > MATRIX_SLOTS / 2 && msg >= MATRIX_SLOTS)
+		msg -= MATRIX_SLOTS;
 	delivered(msg, slots + c->to, c->length);
 }
 
 static void post(struct xiw_conn *c, uint64_t i)
 {
-	uint8_t *buf = posted + i * FAULTS_MSG_MAX;
+	uint8_t *buf = posted + i * MATRIX_MSG_MAX;
 	int err;
 
-	memset(buf, POISON, FAULTS_MSG_MAX);
-	err = xiw_conn_post_recv(c, 0, buf, FAULTS_MSG_MAX, i);
+	memset(buf, POISON, MATRIX_MSG_MAX);
+	err = xiw_conn_post_recv(c, 0, buf, MATRIX_MSG_MAX, i);
 
 	/* The stream may have ended already, and its end wait in the queue behind what is taken here. */
 	if (err && err != -ESHUTDOWN)
@@ -132,7 +132,7 @@ static void on_received(const struct xiw_completion *c)
 		got.wrong++;
 		return;
 	}
-	delivered((uint64_t)(c->msn - 1) * 4 + 3, posted + c->user_data * FAULTS_MSG_MAX,
+	delivered((uint64_t)(c->msn - 1) * 4 + 3, posted + c->user_data * MATRIX_MSG_MAX,
 		  c->length);
 	post(c->conn, c->user_data);
 }
@@ -159,7 +159,7 @@ static int serve(struct xiw_engine *e, struct xiw_conn_info *info)
 				break;
 			case XIW_EV_SENT:
 				back_done++;
-				got.back += FAULTS_BACK_MSG;
+				got.back += MATRIX_BACK_MSG;
 				break;
 			case XIW_EV_WRITTEN:
 				on_written(&c);
@@ -300,17 +300,17 @@ static int life(bool warm_up, struct xiw_conn_info *info, struct leaks *l, char 
 		.send_depth = 16,
 		.recv_depth = POSTED,
 	};
-	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(FAULTS_PORT) };
-	uint32_t stag = FAULTS_STAG;
+	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(MATRIX_PORT) };
+	uint32_t stag = MATRIX_STAG;
 	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
 	struct xiw_engine *e;
 	struct xiw_listener *lst;
 	struct xiw_region *r;
 	int err, status = 0;
 
-	any.sin6_port = htons(warm_up ? FAULTS_PORT + 1 : FAULTS_PORT);
+	any.sin6_port = htons(warm_up ? MATRIX_PORT + 1 : MATRIX_PORT);
 	if ((err = xiw_engine_create(&eo, &e)) ||
-	    (err = xiw_region_register(e, slots, FAULTS_MSG_MAX * FAULTS_SLOTS, &ro, &r)) ||
+	    (err = xiw_region_register(e, slots, MATRIX_MSG_MAX * MATRIX_SLOTS, &ro, &r)) ||
 	    (err = xiw_listen(e, (struct sockaddr *)&any, sizeof(any), &co, &lst)))
 		die("%s", strerror(-err));
 	if (!warm_up) {
@@ -352,15 +352,15 @@ int main(int argc, char **argv)
 			die("usage: matrix_recv [-b MiB] [-s SEED] [-m] [-k|-d]");
 		}
 	}
-	total = faults_count(opt.seed, opt.octets);
+	total = matrix_count(opt.seed, opt.octets);
 	seen = calloc(total, 1);
-	slots = mmap(NULL, FAULTS_MSG_MAX * FAULTS_SLOTS, PROT_READ | PROT_WRITE,
+	slots = mmap(NULL, MATRIX_MSG_MAX * MATRIX_SLOTS, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	posted = mmap(NULL, FAULTS_MSG_MAX * POSTED, PROT_READ | PROT_WRITE,
+	posted = mmap(NULL, MATRIX_MSG_MAX * POSTED, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (!seen || slots == MAP_FAILED || posted == MAP_FAILED)
 		die("no memory");
-	memset(slots, POISON, FAULTS_MSG_MAX * FAULTS_SLOTS);
+	memset(slots, POISON, MATRIX_MSG_MAX * MATRIX_SLOTS);
 	life(true, &info, &l, ifname);
 	l.fds = -(int64_t)open_fds();
 	l.memory = -heap();
@@ -370,7 +370,7 @@ int main(int argc, char **argv)
 	count_slots(ifname, &l);
 	/* All of it was delivered, and nothing was written since. */
 	if (got.delivered == total)
-		for (size_t i = 0; i < FAULTS_MSG_MAX * FAULTS_SLOTS; i++)
+		for (size_t i = 0; i < MATRIX_MSG_MAX * MATRIX_SLOTS; i++)
 			got.stray += slots[i] != POISON;
 	report(&info, status, &l);
 	free(seen);

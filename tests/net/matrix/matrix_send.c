@@ -8,10 +8,9 @@
  * Prints one line of JSON.
  */
 #include <getopt.h>
+#include <linux/tcp.h>
 
-#include "matrix.h"
-
-#define STAG FAULTS_STAG
+#include "tests/net/matrix/matrix.h"
 
 #include "tests/net/lib/turns.h"
 
@@ -26,34 +25,34 @@ static uint32_t msg_off, msg_len; /* in it; of it */
 
 static void on_back(const uint8_t *payload, uint32_t len, bool last)
 {
-	back_wrong += faults_wrong(opt.seed ^ FAULTS_BACK_SALT, back_seen / FAULTS_BACK_MSG,
-				   payload, back_seen % FAULTS_BACK_MSG, len);
+	back_wrong += matrix_wrong(opt.seed ^ MATRIX_BACK_SALT, turns.back_seen / MATRIX_BACK_MSG,
+				   payload, turns.back_seen % MATRIX_BACK_MSG, len);
 	back_messages += last;
 }
 
 static void put(uint32_t ulpdu)
 {
 	static uint8_t payload[65536];
-	struct xiw_ddp_hdr h = { .tagged = !faults_untagged(msg), .dv = 1 };
+	struct xiw_ddp_hdr h = { .tagged = !matrix_untagged(msg), .dv = 1 };
 	uint32_t len = ulpdu - (h.tagged ? XIW_DDP_TAGGED_LEN : XIW_DDP_UNTAGGED_LEN);
 
 	if (len > msg_len - msg_off)
 		len = msg_len - msg_off;
 	h.last = msg_off + len == msg_len;
 	if (h.tagged) {
-		h.stag = FAULTS_STAG;
-		h.to = msg % FAULTS_SLOTS * FAULTS_MSG_MAX + msg_off;
+		h.stag = MATRIX_STAG;
+		h.to = msg % MATRIX_SLOTS * MATRIX_MSG_MAX + msg_off;
 	} else {
-		h.msn = faults_msn(msg);
+		h.msn = matrix_msn(msg);
 		h.mo = msg_off;
 	}
-	stream_octets(faults_stream(opt.seed, msg), msg_off, payload, len);
+	stream_octets(matrix_stream(opt.seed, msg), msg_off, payload, len);
 	put_segment(&h, payload, len);
 	msg_off += len;
 	if (h.last) {
-		out.done = ++msg == msgs;
+		turns.done = ++msg == msgs;
 		msg_off = 0;
-		msg_len = faults_len(opt.seed, msg);
+		msg_len = matrix_len(opt.seed, msg);
 	}
 }
 
@@ -62,12 +61,13 @@ static void report(void)
 	struct tcp_info ti = {};
 	socklen_t len = sizeof(ti);
 
-	getsockopt(sock, IPPROTO_TCP, TCP_INFO, &ti, &len);
+	getsockopt(plain.sock, IPPROTO_TCP, TCP_INFO, &ti, &len);
 	printf("{\"sent\":%llu,\"messages\":%llu,\"octets_back\":%llu,\"back_messages\":%llu,"
 	       "\"back_wrong\":%llu,\"retransmissions\":%u,\"segments\":%u,\"ce_echoed\":%u}\n",
-	       (unsigned long long)out.sent, (unsigned long long)msg, (unsigned long long)back_seen,
-	       (unsigned long long)back_messages, (unsigned long long)back_wrong,
-	       ti.tcpi_total_retrans, ti.tcpi_data_segs_out, ti.tcpi_delivered_ce);
+	       (unsigned long long)turns.sent, (unsigned long long)msg,
+	       (unsigned long long)turns.back_seen, (unsigned long long)back_messages,
+	       (unsigned long long)back_wrong, ti.tcpi_total_retrans, ti.tcpi_data_segs_out,
+	       ti.tcpi_delivered_ce);
 }
 
 int main(int argc, char **argv)
@@ -91,12 +91,15 @@ int main(int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		die("usage: matrix_send [-b MiB] [-s SEED] [-t TURNS] ADDR");
-	msgs = faults_count(opt.seed, opt.octets);
-	msg_len = faults_len(opt.seed, 0);
-	connect_to(argv[optind], FAULTS_PORT, NULL);
+	msgs = matrix_count(opt.seed, opt.octets);
+	msg_len = matrix_len(opt.seed, 0);
+	turns.put = put;
+	turns.on_back = on_back;
+	turns.stag = MATRIX_STAG;
+	plain_connect(argv[optind], MATRIX_PORT, NULL);
 	send_by_turns(opt.octets, opt.turns, opt.seed);
 	report();
-	close(sock);
-	xiw_mpa_stream_free(&in);
+	close(plain.sock);
+	xiw_mpa_stream_free(&plain.in);
 	return 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * alt - one stream, alternately aligned and misaligned, with data flowing back: does every octet arrive,
- * once, in its place, on whichever path?
+ * alt - one stream, alternately aligned and misaligned, with data flowing back: does every octet arrive once, in its
+ * place, on either path?
  *
  *   alt recv [OPTION...]        Responder, by the library; checks what comes, sends as much back as it can
  *   alt send [OPTION...] ADDR   Initiator, by plain sockets; the kernel's TCP makes the segments
@@ -14,10 +14,10 @@
 
 #include <xiwarp/xiwarp.h>
 
-#define STAG 0x51000001u
-
 #include "tests/net/lib/json.h"
 #include "tests/net/lib/turns.h"
+
+#define STAG 0x51000001u
 
 #define MSG (256u << 10)
 #define SLOTS 64u
@@ -97,6 +97,50 @@ static void report(const struct xiw_conn_info *i, double seconds)
 	print_json(o);
 }
 
+static double started;
+
+/* False: the connection is over. */
+static bool on_event(const struct xiw_completion *c)
+{
+	struct xiw_conn_info info = {};
+
+	switch (c->event) {
+	case XIW_EV_REQUEST:
+		started = now_s();
+		xiw_conn_accept(c->conn, NULL, 0);
+		break;
+	case XIW_EV_CONNECTED:
+		send_back(c->conn);
+		break;
+	case XIW_EV_SENT:
+		back_done++;
+		send_back(c->conn);
+		break;
+	case XIW_EV_WRITTEN:
+		on_written(c);
+		send_back(c->conn);
+		break;
+	case XIW_EV_ERROR:
+		xiw_conn_abort(c->conn);
+		break;
+	case XIW_EV_EOF:
+		/* What is queued still goes out; the sender reads to the end. */
+		xiw_conn_close(c->conn);
+		break;
+	case XIW_EV_CLOSED:
+		xiw_conn_info(c->conn, &info, sizeof(info));
+		report(&info, now_s() - started);
+		if (c->status)
+			die("closed: %s, MPA error %d, DDP error %#x", strerror(-c->status),
+			    info.mpa_error, info.ddp_error);
+		xiw_conn_free(c->conn);
+		return false;
+	default:
+		break;
+	}
+	return true;
+}
+
 static int receive(void)
 {
 	struct xiw_engine_opts eo = { .size = sizeof(eo), .app_ring_fd = -1, .path = opt.path };
@@ -104,12 +148,11 @@ static int receive(void)
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(PORT) };
 	uint32_t stag = STAG;
 	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
-	struct xiw_conn_info info = {};
 	struct xiw_engine *e;
 	struct xiw_listener *l;
 	struct xiw_region *r;
 	struct xiw_completion c;
-	double start = 0;
+	bool more = true;
 	int err;
 
 	ring = mmap(NULL, MSG * SLOTS, PROT_READ | PROT_WRITE,
@@ -118,49 +161,16 @@ static int receive(void)
 	    (err = xiw_region_register(e, ring, MSG * SLOTS, &ro, &r)) ||
 	    (err = xiw_listen(e, (struct sockaddr *)&any, sizeof(any), &co, &l)))
 		die("%s", strerror(-err));
-	for (;;) {
+	while (more) {
 		err = xiw_engine_run(e, 1000);
 		if (err < 0)
 			die("engine: %s", strerror(-err));
-		while (xiw_engine_next(e, &c)) {
-			switch (c.event) {
-			case XIW_EV_REQUEST:
-				start = now_s();
-				xiw_conn_accept(c.conn, NULL, 0);
-				break;
-			case XIW_EV_CONNECTED:
-				send_back(c.conn);
-				break;
-			case XIW_EV_SENT:
-				back_done++;
-				send_back(c.conn);
-				break;
-			case XIW_EV_WRITTEN:
-				on_written(&c);
-				send_back(c.conn);
-				break;
-			case XIW_EV_ERROR:
-				xiw_conn_abort(c.conn);
-				break;
-			case XIW_EV_EOF:
-				/* What is queued still goes out; the sender reads to the end. */
-				xiw_conn_close(c.conn);
-				break;
-			case XIW_EV_CLOSED:
-				xiw_conn_info(c.conn, &info, sizeof(info));
-				report(&info, now_s() - start);
-				if (c.status)
-					die("closed: %s, MPA error %d, DDP error %#x",
-					    strerror(-c.status), info.mpa_error, info.ddp_error);
-				xiw_conn_free(c.conn);
-				xiw_region_free(r);
-				xiw_engine_destroy(e);
-				return 0;
-			default:
-				break;
-			}
-		}
+		while (more && xiw_engine_next(e, &c))
+			more = on_event(&c);
 	}
+	xiw_region_free(r);
+	xiw_engine_destroy(e);
+	return 0;
 }
 
 /* ---- the plain end ------------------------------------------------------------------------------- */
@@ -168,7 +178,7 @@ static int receive(void)
 static void on_back(const uint8_t *payload, uint32_t len, bool last)
 {
 	(void)last;
-	check("back", payload, back_seen, len);
+	check("back", payload, turns.back_seen, len);
 }
 
 /* A message ends at every multiple of MSG. */
@@ -178,24 +188,27 @@ static void put(uint32_t ulpdu)
 	uint32_t len = ulpdu - XIW_DDP_TAGGED_LEN;
 	struct xiw_ddp_hdr h = { .tagged = true, .dv = 1, .stag = STAG };
 
-	if (len > MSG - out.sent % MSG)
-		len = MSG - (uint32_t)(out.sent % MSG);
-	if (len > opt.octets - out.sent)
-		len = (uint32_t)(opt.octets - out.sent);
-	h.to = out.sent % (MSG * SLOTS);
-	out.done = out.sent + len == opt.octets;
-	h.last = (out.sent + len) % MSG == 0 || out.done;
-	stream_octets(opt.seed, out.sent, payload, len);
+	if (len > MSG - turns.sent % MSG)
+		len = MSG - (uint32_t)(turns.sent % MSG);
+	if (len > opt.octets - turns.sent)
+		len = (uint32_t)(opt.octets - turns.sent);
+	h.to = turns.sent % (MSG * SLOTS);
+	turns.done = turns.sent + len == opt.octets;
+	h.last = (turns.sent + len) % MSG == 0 || turns.done;
+	stream_octets(opt.seed, turns.sent, payload, len);
 	put_segment(&h, payload, len);
 }
 
 static int send_all(const char *host)
 {
-	connect_to(host, PORT, opt.set_isn ? &opt.isn : NULL);
+	turns.put = put;
+	turns.on_back = on_back;
+	turns.stag = STAG;
+	plain_connect(host, PORT, opt.set_isn ? &opt.isn : NULL);
 	send_by_turns(opt.octets, opt.turns, opt.seed);
-	printf("{\"sent\":%llu,\"octets_back\":%llu}\n", (unsigned long long)out.sent,
-	       (unsigned long long)back_seen);
-	return back_seen ? 0 : 1;
+	printf("{\"sent\":%llu,\"octets_back\":%llu}\n", (unsigned long long)turns.sent,
+	       (unsigned long long)turns.back_seen);
+	return turns.back_seen ? 0 : 1;
 }
 
 int main(int argc, char **argv)

@@ -145,6 +145,47 @@ static void report(struct xiw_conn *c)
 	       (unsigned long long)i.crc_errors, early);
 }
 
+/* -1: go on. */
+static int on_event(const struct xiw_completion *c, uint64_t *delivered)
+{
+	switch (c->event) {
+	case XIW_EV_REQUEST:
+		post_untagged(c->conn);
+		xiw_conn_accept(c->conn, NULL, 0);
+		break;
+	case XIW_EV_WRITTEN:
+	case XIW_EV_RECEIVED:
+		if (!in_turn(c, *delivered))
+			return 1;
+		*delivered += c->length;
+		break;
+	case XIW_EV_ERROR:
+		xiw_conn_abort(c->conn);
+		break;
+	case XIW_EV_EOF:
+		xiw_conn_close(c->conn);
+		break;
+	case XIW_EV_CLOSED:
+		report(c->conn);
+		xiw_conn_free(c->conn);
+		return write(STDERR_FILENO, buffer, len) != (ssize_t)len;
+	default:
+		break;
+	}
+	return -1;
+}
+
+static void look_early(void)
+{
+	size_t now = in_place();
+
+	if (now > early && holes) {
+		early = now;
+		printf("early %zu, %zu holes\n", now, holes);
+		print_map();
+	}
+}
+
 static int receive(void)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(PORT) };
@@ -158,8 +199,7 @@ static int receive(void)
 	struct xiw_region *r;
 	struct xiw_completion c;
 	uint64_t delivered = 0;
-	size_t now;
-	int err;
+	int err, rc = -1;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	sigaction(SIGUSR1, &usr1, NULL);
@@ -167,45 +207,17 @@ static int receive(void)
 	if (xiw_engine_create(&eo, &e) || offer(e, &r) ||
 	    xiw_listen(e, (struct sockaddr *)&any, sizeof(any), &co, &l))
 		return 1;
-	while ((err = xiw_engine_run(e, 20)) >= 0 || err == -EINTR) {
-		if (again && offer_again(e, &r, delivered))
+	while (rc < 0) {
+		err = xiw_engine_run(e, 20);
+		if ((err < 0 && err != -EINTR) || (again && offer_again(e, &r, delivered)))
 			return 1;
-		now = in_place();
-		if (now > early && holes) {
-			early = now;
-			printf("early %zu, %zu holes\n", now, holes);
-			print_map();
-		}
-		while (xiw_engine_next(e, &c)) {
-			switch (c.event) {
-			case XIW_EV_REQUEST:
-				post_untagged(c.conn);
-				xiw_conn_accept(c.conn, NULL, 0);
-				break;
-			case XIW_EV_WRITTEN:
-			case XIW_EV_RECEIVED:
-				if (!in_turn(&c, delivered))
-					return 1;
-				delivered += c.length;
-				break;
-			case XIW_EV_ERROR:
-				xiw_conn_abort(c.conn);
-				break;
-			case XIW_EV_EOF:
-				xiw_conn_close(c.conn);
-				break;
-			case XIW_EV_CLOSED:
-				report(c.conn);
-				xiw_conn_free(c.conn);
-				xiw_region_free(r);
-				xiw_engine_destroy(e);
-				return write(STDERR_FILENO, buffer, len) != (ssize_t)len;
-			default:
-				break;
-			}
-		}
+		look_early();
+		while (rc < 0 && xiw_engine_next(e, &c))
+			rc = on_event(&c, &delivered);
 	}
-	return 1;
+	xiw_region_free(r);
+	xiw_engine_destroy(e);
+	return rc;
 }
 
 /* ---- the plain end ------------------------------------------------------------------------------- */
@@ -296,7 +308,7 @@ static void await_acknowledged(void)
 {
 	int unacked = 1;
 
-	for (int i = 0; i < 10000 && !ioctl(sock, SIOCOUTQ, &unacked) && unacked; i++)
+	for (int i = 0; i < 10000 && !ioctl(plain.sock, SIOCOUTQ, &unacked) && unacked; i++)
 		usleep(1000);
 }
 
@@ -320,7 +332,8 @@ static void send_segments(struct xiw_mpa_tx *tx, char *map)
 		m[i].msg_hdr.msg_iovlen = 1;
 	}
 	for (unsigned int i = 0; i < opt.segments; i += (unsigned int)n) {
-		n = sendmmsg(sock, m + i, i < 3 ? 1 : opt.segments - i, MSG_EOR | MSG_NOSIGNAL);
+		n = sendmmsg(plain.sock, m + i, i < 3 ? 1 : opt.segments - i,
+			     MSG_EOR | MSG_NOSIGNAL);
 		if (n < 1 || m[i].msg_len != v[i].iov_len)
 			die_errno("send");
 		if (i < 3) {
@@ -344,15 +357,15 @@ static int send_all(const char *host)
 		die_errno("memory");
 	if (opt.image)
 		write_image();
-	connect_to(host, PORT, opt.set_isn ? &opt.isn : NULL);
-	tx = startup();
+	plain_connect(host, PORT, opt.set_isn ? &opt.isn : NULL);
+	tx = plain_startup();
 	send_segments(&tx, map);
 	printf("map %s\nmarked %u, behind %u\n", map, n_marked, n_behind);
 	fflush(stdout);
-	shutdown(sock, SHUT_WR);
-	while ((n = recv(sock, back, sizeof(back), 0)) > 0)
+	shutdown(plain.sock, SHUT_WR);
+	while ((n = recv(plain.sock, back, sizeof(back), 0)) > 0)
 		;
-	close(sock);
+	close(plain.sock);
 	free(map);
 	return n && !opt.wrong;
 }

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Attackers, mixed: each connection does one thing that no honest peer does, in ways that differ by a seed.
+ * Attackers: each connection does one thing that no honest peer does. The seed decides which one, and how.
  *
  *   hostile_peer HOST PORT CONNECTIONS SEED INTERFACE MAC
  *
- * Four processes at once. Connections that hold something, or wait, are held until there are many, the oldest goes
- * first. A fifth process sends frames in others' names, and for others, by a packet socket on INTERFACE to MAC. Says
- * how many of each kind there were. Exit codes: 0, 1 no connection could be made, 2 usage.
+ * Four processes work at once. Connections that keep the library waiting are held until there are many, and then closed,
+ * the oldest one first. A fifth process sends forged frames by a packet socket on INTERFACE to MAC (hostile_frames.c).
+ * Prints how many there were of each kind. Exit codes: 0, 1 no connection could be made, 2 usage.
  */
 #include <fcntl.h>
-#include <linux/if_packet.h>
-#include <net/ethernet.h>
-#include <net/if.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <signal.h>
@@ -23,6 +20,7 @@
 #include "mpa/tx.h"
 #include "tests/net/lib/common.h"
 #include "tests/net/lib/octets.h"
+#include "tests/net/soak/hostile_frames.h"
 
 #define WORKERS 4
 #define HELD 48
@@ -38,8 +36,7 @@ static unsigned int nheld, made, refused;
 
 static uint32_t rnd(uint32_t below)
 {
-	rng = rng * 6364136223846793005ull + 1442695040888963407ull;
-	return (uint32_t)(rng >> 33) % below;
+	return lcg(&rng, below);
 }
 
 /* ---- a connection -------------------------------------------------------------------------------- */
@@ -402,71 +399,7 @@ static int work(unsigned int n, uint64_t seed)
 	return !made;
 }
 
-/* ---- frames -------------------------------------------------------------------------------------- */
-
-static uint16_t checksum(const uint8_t *p, size_t len, uint32_t sum)
-{
-	for (size_t i = 0; i + 1 < len; i += 2)
-		sum += (uint32_t)p[i] << 8 | p[i + 1];
-	if (len & 1)
-		sum += (uint32_t)p[len - 1] << 8;
-	while (sum >> 16)
-		sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)~sum;
-}
-
-/* A segment of anybody's, to anybody, with anything in it; mostly well formed. */
-static size_t make_frame(uint8_t *f, const uint8_t mac[6])
-{
-	const struct sockaddr_in *in = (const struct sockaddr_in *)&target;
-	uint32_t dst = ntohl(in->sin_addr.s_addr), len = rnd(600), tcp_len = 20 + len;
-	uint8_t *ip = f + 14, *t = ip + 20;
-
-	for (int i = 0; i < 6; i++) {
-		f[i] = rnd(8) ? mac[i] : (uint8_t)(rnd(256) & 0xfe);
-		f[6 + i] = (uint8_t)(rnd(256) & 0xfe);
-	}
-	put(f + 12, ETH_P_IP, 2);
-	memset(ip, 0, 40);
-	ip[0] = 0x45;
-	put(ip + 2, 20 + tcp_len, 2);
-	put(ip + 6, rnd(20) ? 0 : rnd(65536), 2); /* fragments */
-	ip[8] = 64;
-	ip[9] = 6;
-	/* In the name of the peers, whose address is the one before ours. */
-	put(ip + 12, rnd(4) ? dst - 1 : rnd(UINT32_MAX), 4);
-	put(ip + 16, rnd(8) ? dst : dst + 10 + rnd(10), 4);
-	put(ip + 10, checksum(ip, 20, 0), 2);
-	put(t, 32768 + rnd(28232), 2);
-	put(t + 2, ntohs(in->sin_port), 2);
-	put(t + 4, rnd(UINT32_MAX), 4);
-	put(t + 8, rnd(UINT32_MAX), 4);
-	t[12] = (uint8_t)((rnd(10) ? 5 : rnd(16)) << 4);
-	t[13] = (uint8_t)(rnd(3) ? 0x10 : rnd(256));
-	put(t + 14, rnd(65536), 2);
-	for (uint32_t i = 0; i < len; i++)
-		t[20 + i] = (uint8_t)rnd(256);
-	put(t + 16, rnd(8) ? checksum(t, tcp_len, checksum(ip + 12, 8, 6 + tcp_len) ^ 0xffff) : 0,
-	    2);
-	return 14 + 20 + tcp_len;
-}
-
-static void frames(const char *interface, const uint8_t mac[6], uint64_t seed)
-{
-	struct sockaddr_ll to = { .sll_family = AF_PACKET,
-				  .sll_ifindex = (int)if_nametoindex(interface) };
-	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
-	uint8_t f[1600];
-
-	rng = seed;
-	if (fd < 0 || bind(fd, (struct sockaddr *)&to, sizeof(to)))
-		die_errno("packet socket");
-	for (;;) {
-		for (int i = 0; i < 20; i++)
-			send(fd, f, make_frame(f, mac), 0);
-		usleep(5000);
-	}
-}
+/* ---- run ----------------------------------------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {
@@ -486,7 +419,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	frame_pid = fork();
 	if (!frame_pid)
-		frames(argv[5], mac, seed);
+		send_frames(argv[5], mac, (struct sockaddr_in *)&target, seed);
 	for (int i = 0; i < WORKERS; i++)
 		if (!fork())
 			_exit(work(n / WORKERS, mix(seed + (uint64_t)i)));

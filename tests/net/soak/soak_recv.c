@@ -8,26 +8,44 @@
  * SIGUSR1: the peer has ended; give up connections whose reset was lost. SIGTERM: report, and end when
  * nothing is left. The last line is a report in JSON; exit code 1 if anything was wrong.
  */
-#include "soak_watch.h"
+#include "tests/net/soak/soak_recv.h"
+
+#include <getopt.h>
+#include <malloc.h>
+#include <sys/mman.h>
+
+#define DEPTH 64u
+#define CLEAR_MS 90000 /* TIME-WAIT and the collection of slots after it */
+#define POISON 0xee
+
+struct recv_opt recv_opt = { .conns = 100, .warm_up = 60, .grow_mib = 16, .stuck_ms = 60000 };
+struct recv_sum recv_sum;
+struct conn *recv_conns;
+struct xiw_engine *recv_engine;
+struct xiw_table recv_table = { .flows_fd = -1, .index_fd = -1 };
+volatile sig_atomic_t hurry;
+
+static struct conn *recv_free;
+static volatile sig_atomic_t ending;
 
 /* ---- a connection -------------------------------------------------------------------------------- */
 
 static void make_conns(void)
 {
 	/* Some more than the peer has: one whose reset was lost lasts longer here. */
-	unsigned int count = opt.conns + opt.conns / 4 + 64;
+	unsigned int count = recv_opt.conns + recv_opt.conns / 4 + 64;
 	size_t each = SOAK_TAGGED + SOAK_UNTAGGED;
 	uint8_t *area = mmap(NULL, count * each, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
-	conns = calloc(count, sizeof(*conns));
-	if (area == MAP_FAILED || !conns)
+	recv_conns = calloc(count, sizeof(*recv_conns));
+	if (area == MAP_FAILED || !recv_conns)
 		die("no memory");
 	while (count--) {
-		conns[count].tagged = area + count * each;
-		conns[count].untagged = conns[count].tagged + SOAK_TAGGED;
-		conns[count].next_free = free_conns;
-		free_conns = &conns[count];
+		recv_conns[count].tagged = area + count * each;
+		recv_conns[count].untagged = recv_conns[count].tagged + SOAK_TAGGED;
+		recv_conns[count].next_free = recv_free;
+		recv_free = &recv_conns[count];
 	}
 }
 
@@ -42,7 +60,7 @@ static void post(struct conn *c)
 
 			/* The connection may have ended behind the messages that are still in the queue. */
 			if (err && (err != -ESHUTDOWN || !soak_stops_early(c->plan.kind)))
-				wrong(c, "post: %s", strerror(-err));
+				recv_wrong(c, "post: %s", strerror(-err));
 		}
 		if (m.sync)
 			break;
@@ -56,17 +74,18 @@ static void on_request(struct xiw_conn *xc)
 	uint32_t stag;
 	size_t len;
 	const void *pd = xiw_conn_private_data(xc, &len);
-	struct conn *c = free_conns;
+	struct conn *c = recv_free;
 
 	if (len != sizeof(asked) || !c) {
-		wrong(NULL, c ? "%zu octets of Private Data" : "no room for a connection", len);
+		recv_wrong(NULL, c ? "%zu octets of Private Data" : "no room for a connection",
+			   len);
 		xiw_conn_free(xc);
 		return;
 	}
 	memcpy(asked, pd, sizeof(asked));
 	if (asked[0] != SOAK_MAGIC)
-		wrong(NULL, "Private Data");
-	free_conns = c->next_free;
+		recv_wrong(NULL, "Private Data");
+	recv_free = c->next_free;
 	*c = (struct conn){
 		.xc = xc,
 		.tagged = c->tagged,
@@ -74,9 +93,9 @@ static void on_request(struct xiw_conn *xc)
 		.live = true,
 		.last_ms = now_ms(),
 	};
-	n.opened++;
-	if (++n.live > n.most)
-		n.most = n.live;
+	recv_sum.opened++;
+	if (++recv_sum.live > recv_sum.most)
+		recv_sum.most = recv_sum.live;
 	soak_plan_init(&c->plan, asked[1]);
 	c->posts = c->answers = c->plan;
 	c->more = soak_plan_next(&c->plan, &c->want);
@@ -85,7 +104,7 @@ static void on_request(struct xiw_conn *xc)
 		xiw_conn_reject(xc, &asked[1], sizeof(asked[1]));
 		return;
 	}
-	if (xiw_region_register(engine, c->tagged, SOAK_TAGGED, &ro, &c->region))
+	if (xiw_region_register(recv_engine, c->tagged, SOAK_TAGGED, &ro, &c->region))
 		die("region");
 	post(c);
 	stag = xiw_region_stag(c->region);
@@ -101,7 +120,7 @@ static bool is_poison(const uint8_t *p, uint64_t len)
 static void check_clean(struct conn *c)
 {
 	if (!is_poison(c->tagged, c->clean_tagged) || !is_poison(c->untagged, c->clean_untagged))
-		wrong(c, "a buffer was written to after its message was delivered");
+		recv_wrong(c, "a buffer was written to after its message was delivered");
 	c->clean_tagged = c->clean_untagged = 0;
 }
 
@@ -127,7 +146,7 @@ static int send_back(struct conn *c, uint32_t len)
 		return err;
 	}
 	c->back_off += len;
-	n.answers++;
+	recv_sum.answers++;
 	return 0;
 }
 
@@ -154,7 +173,7 @@ static void answer(struct conn *c)
 		c->extra += !err;
 	}
 	if (err && err != -EAGAIN && err != -EPIPE)
-		wrong(c, "send: %s", strerror(-err));
+		recv_wrong(c, "send: %s", strerror(-err));
 	if (err || c->closing)
 		return;
 	if (c->eof || (c->plan.kind == SOAK_RCLOSE && !c->more)) {
@@ -173,30 +192,30 @@ static void on_message(struct conn *c, const struct xiw_completion *d, bool tagg
 	int64_t at;
 
 	if (!c->more) {
-		wrong(c, "a message too many");
+		recv_wrong(c, "a message too many");
 		return;
 	}
 	/* The one that a reset falls into may be whole. */
 	if (c->plan.kind >= SOAK_TRUNCATED && c->plan.n - 1 >= c->plan.stop)
-		wrong(c, "a message behind the end");
+		recv_wrong(c, "a message behind the end");
 	if (c->plan.kind == SOAK_ABORT && c->plan.n - 1 > c->plan.stop)
-		wrong(c, "a message behind the reset");
+		recv_wrong(c, "a message behind the reset");
 	if (tagged != m->tagged || d->length != m->len ||
 	    (tagged ? d->to != m->at : d->user_data != m->off)) {
-		wrong(c, "%s message of %llu octets at %llu, not %s of %u at %llu",
-		      tagged ? "tagged" : "untagged", (unsigned long long)d->length,
-		      (unsigned long long)(tagged ? d->to : d->user_data),
-		      m->tagged ? "tagged" : "untagged", m->len,
-		      (unsigned long long)(tagged ? m->at : m->off));
+		recv_wrong(c, "%s message of %llu octets at %llu, not %s of %u at %llu",
+			   tagged ? "tagged" : "untagged", (unsigned long long)d->length,
+			   (unsigned long long)(tagged ? d->to : d->user_data),
+			   m->tagged ? "tagged" : "untagged", m->len,
+			   (unsigned long long)(tagged ? m->at : m->off));
 		return;
 	}
 	at = stream_wrong(soak_stream(c->plan.id, SOAK_FORWARD), m->off, got, m->len);
 	if (at >= 0)
-		wrong(c, "wrong octet at %lld of %u", (long long)at, m->len);
+		recv_wrong(c, "wrong octet at %lld of %u", (long long)at, m->len);
 	memset(got, POISON, m->len);
 	*(tagged ? &c->clean_tagged : &c->clean_untagged) += m->len;
-	n.messages++;
-	n.octets += m->len;
+	recv_sum.messages++;
+	recv_sum.octets += m->len;
 	if (m->sync) {
 		check_clean(c);
 		if (!c->closing)
@@ -245,30 +264,32 @@ static void check_end(struct conn *c, const struct xiw_conn_info *i, int status)
 	if (k == SOAK_ABORT && status == -EPIPE)
 		status = -ECONNRESET;
 	if (status != ends[k].status || i->mpa_error != ends[k].mpa || i->ddp_error != ends[k].ddp)
-		wrong(c, "ended with %s, MPA error %d, DDP error %#x; path %d, stream %llu+%llu",
-		      strerror(-status), i->mpa_error, i->ddp_error, i->path,
-		      (unsigned long long)i->stream_direct, (unsigned long long)i->stream_kernel);
+		recv_wrong(c,
+			   "ended with %s, MPA error %d, DDP error %#x; path %d, stream %llu+%llu",
+			   strerror(-status), i->mpa_error, i->ddp_error, i->path,
+			   (unsigned long long)i->stream_direct,
+			   (unsigned long long)i->stream_kernel);
 	if (!soak_stops_early(k) && k != SOAK_REJECT && c->more)
-		wrong(c, "ended with messages missing");
+		recv_wrong(c, "ended with messages missing");
 }
 
 static void account(const struct xiw_conn_info *i)
 {
-	n.direct += i->octets_direct;
-	n.kernel += i->octets_kernel;
-	n.early += i->fpdus_early;
-	n.went_direct += i->went_direct;
-	n.went_kernel += i->went_kernel;
-	n.crc += i->crc_errors;
+	recv_sum.direct += i->octets_direct;
+	recv_sum.kernel += i->octets_kernel;
+	recv_sum.early += i->fpdus_early;
+	recv_sum.went_direct += i->went_direct;
+	recv_sum.went_kernel += i->went_kernel;
+	recv_sum.crc += i->crc_errors;
 	/* The engine may not have heard yet that an earlier one with the same addresses is over. */
 	if (strstr(i->no_direct, strerror(EBUSY)))
-		n.taken++;
+		recv_sum.taken++;
 	else if (i->no_direct[0])
-		wrong(NULL, "no direct path: %s", i->no_direct);
+		recv_wrong(NULL, "no direct path: %s", i->no_direct);
 	for (unsigned int w = 0; w < XIW_WHY__COUNT; w++)
-		n.why[w] += i->why[w];
+		recv_sum.why[w] += i->why[w];
 	for (unsigned int d = 0; d < XIW_TCP_DROP_MAX; d++)
-		n.drops[d] += i->drops[d];
+		recv_sum.drops[d] += i->drops[d];
 }
 
 static void on_closed(struct conn *c, struct xiw_conn *xc, int status)
@@ -280,25 +301,25 @@ static void on_closed(struct conn *c, struct xiw_conn *xc, int status)
 	if (!c) {
 		/* No Request came: another protocol, or nothing; or a reset as soon as connected. */
 		if (status == -EPROTO && i.mpa_error == XIW_MPA_ERR_STARTUP)
-			n.kinds[SOAK_NO_MPA]++;
+			recv_sum.kinds[SOAK_NO_MPA]++;
 		else if (status == -ECONNRESET && i.mpa_error == XIW_MPA_ERR_CLOSED)
-			n.kinds[SOAK_NO_REQUEST]++;
+			recv_sum.kinds[SOAK_NO_REQUEST]++;
 		else
-			wrong(NULL, "startup ended with %s, MPA error %d", strerror(-status),
-			      i.mpa_error);
+			recv_wrong(NULL, "startup ended with %s, MPA error %d", strerror(-status),
+				   i.mpa_error);
 		xiw_conn_free(xc);
 		return;
 	}
 	check_end(c, &i, status);
-	n.kinds[c->plan.kind]++;
-	n.closed++;
-	n.live--;
+	recv_sum.kinds[c->plan.kind]++;
+	recv_sum.closed++;
+	recv_sum.live--;
 	xiw_region_free(c->region);
 	xiw_conn_free(xc);
 	check_clean(c);
 	c->live = false;
-	c->next_free = free_conns;
-	free_conns = c;
+	c->next_free = recv_free;
+	recv_free = c;
 }
 
 static void handle(const struct xiw_completion *d)
@@ -341,7 +362,7 @@ static void handle(const struct xiw_completion *d)
 		on_closed(c, d->conn, d->status);
 		break;
 	default:
-		wrong(c, "event %d", d->event);
+		recv_wrong(c, "event %d", d->event);
 	}
 }
 /* ---- the run ------------------------------------------------------------------------------------- */
@@ -351,43 +372,20 @@ static void turn(uint64_t start)
 	static uint64_t next_watch, next_print;
 	struct xiw_completion d;
 	uint64_t now;
-	int err = xiw_engine_run(engine, 100);
+	int err = xiw_engine_run(recv_engine, 100);
 
 	if (err < 0 && err != -EINTR)
 		die("engine: %s", strerror(-err));
-	while (xiw_engine_next(engine, &d))
+	while (xiw_engine_next(recv_engine, &d))
 		handle(&d);
 	now = now_ms();
 	if (now < next_watch)
 		return;
 	next_watch = now + 500;
 	look_for_stuck(now);
-	watch(start, now, now >= next_print);
+	watch_process(start, now, now >= next_print);
 	if (now >= next_print)
 		next_print = now + 5000;
-}
-
-/* With the last connection everything must have come back. */
-static void check_rest(void)
-{
-	struct xiw_flow_key key;
-
-	if (n.live)
-		wrong(NULL, "%llu connections left", (unsigned long long)n.live);
-	if (engine->conns)
-		wrong(NULL, "the engine still has connections");
-	if (kept_out(engine) || engine->bufs_out)
-		wrong(NULL, "%llu frames kept, %u buffers out",
-		      (unsigned long long)kept_out(engine), engine->bufs_out);
-	if (frames_out(engine))
-		wrong(NULL, "%lld frames lost", (long long)frames_out(engine));
-	if (slots())
-		wrong(NULL, "%llu flow slots in use", (unsigned long long)slots());
-	if (table.index_fd >= 0 && !bpf_map_get_next_key(table.index_fd, NULL, &key))
-		wrong(NULL, "a connection is left in the index of flows");
-	if (n.rss_most > n.rss_base + ((opt.grow_mib + QUARANTINE) << 20))
-		wrong(NULL, "resident memory grew from %llu to %llu MiB",
-		      (unsigned long long)n.rss_base >> 20, (unsigned long long)n.rss_most >> 20);
 }
 
 static void serve_at(uint16_t port, bool markers)
@@ -395,7 +393,7 @@ static void serve_at(uint16_t port, bool markers)
 	struct xiw_conn_opts co = { .size = sizeof(co), .markers = markers, .recv_depth = DEPTH };
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
 	struct xiw_listener *l;
-	int err = xiw_listen(engine, (struct sockaddr *)&any, sizeof(any), &co, &l);
+	int err = xiw_listen(recv_engine, (struct sockaddr *)&any, sizeof(any), &co, &l);
 
 	if (err)
 		die("listen: %s", strerror(-err));
@@ -414,19 +412,19 @@ static void parse(int argc, char **argv)
 	while ((o = getopt(argc, argv, "n:i:w:g:k:")) != -1) {
 		switch (o) {
 		case 'n':
-			opt.conns = (unsigned int)strtoul(optarg, NULL, 0);
+			recv_opt.conns = (unsigned int)strtoul(optarg, NULL, 0);
 			break;
 		case 'i':
-			opt.ifname = optarg;
+			recv_opt.ifname = optarg;
 			break;
 		case 'w':
-			opt.warm_up = (unsigned int)strtoul(optarg, NULL, 0);
+			recv_opt.warm_up = (unsigned int)strtoul(optarg, NULL, 0);
 			break;
 		case 'g':
-			opt.grow_mib = strtoull(optarg, NULL, 0);
+			recv_opt.grow_mib = strtoull(optarg, NULL, 0);
 			break;
 		case 'k':
-			opt.stuck_ms = strtoull(optarg, NULL, 0) * 1000;
+			recv_opt.stuck_ms = strtoull(optarg, NULL, 0) * 1000;
 			break;
 		default:
 			die("usage: soak_recv -n CONNECTIONS [-i IFNAME] [-w SECONDS] [-g MIB] "
@@ -448,7 +446,7 @@ int main(int argc, char **argv)
 	make_conns();
 	fds = open_fds();
 	heap = mallinfo2().uordblks;
-	err = xiw_engine_create(&eo, &engine);
+	err = xiw_engine_create(&eo, &recv_engine);
 	if (err)
 		die("engine: %s", strerror(-err));
 	serve_at(SOAK_PORT, false);
@@ -457,16 +455,16 @@ int main(int argc, char **argv)
 	while (!ending)
 		turn(start);
 	clear = now_ms() + CLEAR_MS;
-	while ((engine->conns || slots()) && now_ms() < clear)
+	while ((recv_engine->conns || slots_in_use()) && now_ms() < clear)
 		turn(start);
 	check_rest();
-	xiw_engine_destroy(engine);
-	if (table.flows_fd >= 0)
-		xiw_table_close(&table);
+	xiw_engine_destroy(recv_engine);
+	if (recv_table.flows_fd >= 0)
+		xiw_table_close(&recv_table);
 	heap_end = mallinfo2().uordblks;
 	if (open_fds() != fds)
-		wrong(NULL, "%llu file descriptors, not %llu", (unsigned long long)open_fds(),
-		      (unsigned long long)fds);
-	report((double)(now_ms() - start) / 1000, heap_end > heap ? heap_end - heap : 0);
-	return n.wrong != 0;
+		recv_wrong(NULL, "%llu file descriptors, not %llu", (unsigned long long)open_fds(),
+			   (unsigned long long)fds);
+	recv_report((double)(now_ms() - start) / 1000, heap_end > heap ? heap_end - heap : 0);
+	return recv_sum.wrong != 0;
 }

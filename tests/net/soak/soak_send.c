@@ -7,7 +7,22 @@
  *
  * With two addresses they take turns. The last line is a report in JSON; exit code 1 if anything was wrong.
  */
-#include "soak_peer.h"
+#include "tests/net/soak/soak_peer.h"
+
+#include <getopt.h>
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define STUCK_MS 75000 /* later than the receiver, which can tell more */
+#define STARTING 256   /* at most so many between connect() and the Reply */
+
+static struct conn *conns;
+static bool hurry; /* the time is over: no new connections, and no pauses */
+static volatile sig_atomic_t interrupted;
 
 /* ---- what comes back ----------------------------------------------------------------------------- */
 
@@ -34,12 +49,12 @@ static int back_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *
 		return -4;
 	c->back_off += len;
 	c->back_len += len;
-	n.octets_back += len;
+	send_sum.octets_back += len;
 	if (!h.last)
 		return 0;
 	c->back_msn += !h.tagged;
 	c->back_len = 0;
-	n.answers++;
+	send_sum.answers++;
 	if (c->answers.n < c->plan.n)
 		soak_plan_next(&c->answers, &m);
 	else
@@ -54,8 +69,8 @@ static void got_reply(struct conn *c, const struct xiw_mpa_frame *f)
 
 	if (f->reject != (c->plan.kind == SOAK_REJECT) ||
 	    (!f->reject && f->pd_len != sizeof(c->stag)) || f->markers != c->plan.markers)
-		wrong(c, "a wrong Reply");
-	n.starting--;
+		send_wrong(c, "a wrong Reply");
+	send_sum.starting--;
 	if (f->reject) {
 		c->state = ENDING;
 		shutdown(c->fd, SHUT_WR);
@@ -88,7 +103,7 @@ static ssize_t read_reply(struct conn *c)
 	if (s == XIW_MPA_START_OK)
 		got_reply(c, &f);
 	else
-		wrong(c, "no Reply: %d", s);
+		send_wrong(c, "no Reply: %d", s);
 	return got;
 }
 
@@ -107,9 +122,9 @@ static bool input(struct conn *c)
 			if (got > 0 && c->plan.kind != SOAK_REJECT) {
 				err = xiw_mpa_stream_feed(&c->in, buf, (size_t)got, back_fpdu, c);
 				if (err) {
-					wrong(c, "back stream: %d after %llu octets", err,
-					      (unsigned long long)c->back_off);
-					reset(c);
+					send_wrong(c, "back stream: %d after %llu octets", err,
+						   (unsigned long long)c->back_off);
+					reset_conn(c);
 					return false;
 				}
 			}
@@ -238,8 +253,8 @@ static void fill(struct conn *c)
 			most = 200 + (uint32_t)(mix(c->cut.off + c->plan.id) % 9000);
 		if (xiw_ddp_tx_next(&c->cut, most, &s) <= 0) {
 			c->sending = false;
-			n.messages++;
-			n.octets += c->msg.len;
+			send_sum.messages++;
+			send_sum.octets += c->msg.len;
 			if (c->plan.think_ms)
 				c->due_ms = now + mix(c->msg.off + c->plan.id) % c->plan.think_ms;
 			break;
@@ -285,7 +300,7 @@ static void output(struct conn *c)
 		/* In the middle of a message, if it is long enough. */
 		if (c->plan.kind == SOAK_ABORT &&
 		    (c->plan.n > c->plan.stop || (!c->plan.left && !c->sending))) {
-			reset(c);
+			reset_conn(c);
 			return;
 		}
 		c->out_len = c->out_off = 0;
@@ -295,7 +310,7 @@ static void output(struct conn *c)
 			fill(c);
 	}
 	if (c->state != FREE && c->writable != (c->out_off < c->out_len))
-		watch(c, c->out_off < c->out_len);
+		watch_socket(c, c->out_off < c->out_len);
 }
 
 static void request(struct conn *c)
@@ -310,23 +325,23 @@ static void request(struct conn *c)
 
 	getsockopt(c->fd, SOL_SOCKET, SO_ERROR, &err, &size);
 	if (err) {
-		wrong(c, "connect: %s", strerror(err));
-		finish(c);
+		send_wrong(c, "connect: %s", strerror(err));
+		finish_conn(c);
 		return;
 	}
 	c->last_ms = now;
 	if (c->plan.kind == SOAK_NO_MPA)
 		memcpy(buf, "GET / HTTP/1.0\r\n\r\n", 18);
 	if (c->plan.kind != SOAK_NO_REQUEST && send(c->fd, buf, (size_t)len, MSG_NOSIGNAL) != len) {
-		wrong(c, "Request: %s", strerror(errno));
-		finish(c);
+		send_wrong(c, "Request: %s", strerror(errno));
+		finish_conn(c);
 		return;
 	}
-	watch(c, false);
+	watch_socket(c, false);
 	c->state = REPLY;
 	if (c->plan.kind >= SOAK_NO_MPA) {
 		c->state = ENDING;
-		n.starting--;
+		send_sum.starting--;
 		shutdown(c->fd, SHUT_WR);
 	}
 }
@@ -344,8 +359,8 @@ static void look(struct conn *c)
 	ioctl(c->fd, SIOCOUTQ, &unacked);
 	/* A reset that overtakes data is asked for again (RFC 5961 section 3.2), once; that may be lost. */
 	if ((c->state == ENDING || c->msg.sync) && !unacked && ends_by_reset(c)) {
-		n.lost_resets++;
-		finish(c);
+		send_sum.lost_resets++;
+		finish_conn(c);
 		return;
 	}
 	if (unacked < c->unacked) {
@@ -353,10 +368,10 @@ static void look(struct conn *c)
 		c->last_ms = now;
 		return;
 	}
-	n.stuck++;
-	wrong(c, "stuck: %u octets to write, %d not acknowledged, answers to %u of %u",
-	      c->out_len - c->out_off, unacked, c->answers.n, c->plan.n);
-	reset(c);
+	send_sum.stuck++;
+	send_wrong(c, "stuck: %u octets to write, %d not acknowledged, answers to %u of %u",
+		   c->out_len - c->out_off, unacked, c->answers.n, c->plan.n);
+	reset_conn(c);
 }
 
 static void tick(uint64_t start, uint64_t end)
@@ -364,28 +379,29 @@ static void tick(uint64_t start, uint64_t end)
 	static uint64_t next_print;
 	unsigned int budget = STARTING;
 
-	for (struct conn *c = conns; c < conns + opt.conns; c++) {
+	for (struct conn *c = conns; c < conns + send_opt.conns; c++) {
 		if (c->state != FREE)
 			look(c);
-		if (c->state == FREE && !hurry && n.starting < STARTING && budget) {
-			begin(c);
+		if (c->state == FREE && !hurry && send_sum.starting < STARTING && budget) {
+			begin_conn(c);
 			budget--;
 		}
 	}
 	hurry = now >= end || interrupted;
-	if (!hurry && n.opened > opt.conns && n.open - n.starting < n.least)
-		n.least = n.open - n.starting;
+	if (!hurry && send_sum.opened > send_opt.conns &&
+	    send_sum.open - send_sum.starting < send_sum.least)
+		send_sum.least = send_sum.open - send_sum.starting;
 	if (now < next_print)
 		return;
 	next_print = now + 5000;
 	printf("%4llu s: %llu open, %llu opened, %llu starting; %llu messages, %llu MiB, %llu KiB "
 	       "back; "
 	       "%llu wrong, %llu stuck\n",
-	       (unsigned long long)(now - start) / 1000, (unsigned long long)n.open,
-	       (unsigned long long)n.opened, (unsigned long long)n.starting,
-	       (unsigned long long)n.messages, (unsigned long long)n.octets >> 20,
-	       (unsigned long long)n.octets_back >> 10, (unsigned long long)n.wrong,
-	       (unsigned long long)n.stuck);
+	       (unsigned long long)(now - start) / 1000, (unsigned long long)send_sum.open,
+	       (unsigned long long)send_sum.opened, (unsigned long long)send_sum.starting,
+	       (unsigned long long)send_sum.messages, (unsigned long long)send_sum.octets >> 20,
+	       (unsigned long long)send_sum.octets_back >> 10, (unsigned long long)send_sum.wrong,
+	       (unsigned long long)send_sum.stuck);
 	fflush(stdout);
 }
 
@@ -414,13 +430,13 @@ static void parse(int argc, char **argv)
 
 	while ((o = getopt(argc, argv, "n:s:")) != -1) {
 		if (o == 'n')
-			opt.conns = (unsigned int)strtoul(optarg, NULL, 0);
+			send_opt.conns = (unsigned int)strtoul(optarg, NULL, 0);
 		else if (o == 's')
-			opt.seconds = strtoull(optarg, NULL, 0);
+			send_opt.seconds = strtoull(optarg, NULL, 0);
 	}
-	while (optind < argc && opt.addresses < 2)
-		opt.address[opt.addresses++] = argv[optind++];
-	if (!opt.addresses || !opt.conns) {
+	while (optind < argc && send_opt.addresses < 2)
+		send_opt.address[send_opt.addresses++] = argv[optind++];
+	if (!send_opt.addresses || !send_opt.conns) {
 		fprintf(stderr, "usage: soak_send -n CONNECTIONS -s SECONDS ADDRESS [ADDRESS]\n");
 		exit(2);
 	}
@@ -435,12 +451,12 @@ int main(int argc, char **argv)
 	parse(argc, argv);
 	signal(SIGTERM, on_signal);
 	signal(SIGINT, on_signal);
-	conns = calloc(opt.conns, sizeof(*conns));
+	conns = calloc(send_opt.conns, sizeof(*conns));
 	poller = epoll_create1(0);
 	if (!conns || poller < 0)
 		die_errno("no memory");
 	start = now = now_ms();
-	end = start + opt.seconds * 1000;
+	end = start + send_opt.seconds * 1000;
 	do {
 		got = epoll_wait(poller, ev, 256, 5);
 		now = now_ms();
@@ -450,8 +466,8 @@ int main(int argc, char **argv)
 			tick(start, end);
 			next_tick = now + 5;
 		}
-	} while (!hurry || n.open);
+	} while (!hurry || send_sum.open);
 	free(conns);
-	report();
-	return n.wrong != 0;
+	send_report();
+	return send_sum.wrong != 0;
 }
