@@ -47,8 +47,9 @@ static void look_at_tcp(struct xiw_conn *c, struct tcp_info *info)
 }
 
 /*
- * What SACK blocks may take of a segment now: nothing, if nothing out of order is with the socket. Its memory is that of
- * octets to be read, of which there are none mostly, and of those. If there are both, the count of the latter tells.
+ * What SACK blocks may take of a segment now: nothing, if nothing out of order is with the socket. Its memory is
+ * that of octets to be read, of which there are none mostly, and of those. If there are both, the count of the
+ * latter tells.
  */
 static uint16_t sack_room(struct xiw_conn *c)
 {

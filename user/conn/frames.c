@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What startup sends: our frame, in front of it what an application wants sent as a stream's last octets, and behind it at
- * most one FPDU.
+ * What startup sends: our frame, in front of it what an application wants sent as a stream's last octets, and behind
+ * it at most one FPDU.
  */
 #include "conn/frames.h"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * When the budget does not have what a connection needs to go on: somebody has it who does nothing with it. A peer that
- * has begun an FPDU and does not go on, or does not read what it has asked for, holds memory for as long as it likes;
- * the one that has done so for the longest time is ended. If there is none, those that ask are.
+ * When the budget does not have what a connection needs to go on: somebody has it who does nothing with it. A peer
+ * that has begun an FPDU and does not go on, or does not read what it has asked for, holds memory for as long as it
+ * likes; the one that has done so for the longest time is ended. If there is none, those that ask are.
  */
 #include "conn/reclaim.h"
 

@@ -13,7 +13,10 @@
 #include "core/cq.h"
 #include "core/timer.h"
 
-/* RFC 5040: version 1 and the opcode (section 4.1), without the reserved bits between them; the queues (section 4.2). */
+/*
+ * RFC 5040: version 1 and the opcode (section 4.1), without the reserved bits between them; the queues (section
+ * 4.2).
+ */
 #define RDMAP_CONTROL 0xcf
 #define RDMAP_WRITE 0x40
 #define RDMAP_READ 0x41
@@ -100,8 +103,8 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 }
 
 /*
- * What the Reply says cannot be taken, or something is wrong at this end: that is told to the peer, and then the connection
- * ends. The application may have taken its time to decide.
+ * What the Reply says cannot be taken, or something is wrong at this end: that is told to the peer, and then the
+ * connection ends. The application may have taken its time to decide.
  */
 void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error)
 {

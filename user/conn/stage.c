@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Stages: the memory in which FPDUs wait for the socket. A connection has one only while it has something to send, and if
- * the engine's budget has none left, it waits for one.
+ * Stages: the memory in which FPDUs wait for the socket. A connection has one only while it has something to send,
+ * and if the engine's budget has none left, it waits for one.
  */
 #include "conn/stage.h"
 

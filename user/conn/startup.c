@@ -130,9 +130,9 @@ static void disarm(struct xiw_conn *c)
 }
 
 /*
- * RFC 6581 section 9.3: who speaks it is told of an error of ours, by a Terminate message, before the connection goes. An
- * Initiator can do so at once. A Responder must have had an FPDU first (RFC 5044 section 7.1.2 rule 4), and a peer that
- * waits for the Reply could not read it: it accepts, and that is its answer to the first FPDU.
+ * RFC 6581 section 9.3: who speaks it is told of an error of ours, by a Terminate message, before the connection
+ * goes. An Initiator can do so at once. A Responder must have had an FPDU first (RFC 5044 section 7.1.2 rule 4), and
+ * a peer that waits for the Reply could not read it: it accepts, and that is its answer to the first FPDU.
  */
 static void fail_locally(struct xiw_conn *c, int error)
 {
@@ -182,7 +182,9 @@ static void open_stream(struct xiw_conn *c)
 	xiw_recv_arm(c);
 	if (c->initiator && c->terms.peer_to_peer)
 		xiw_rtr_send(c);
-	/* The peer may not take our frame, or not say that it is ready; and the application has decided, maybe long. */
+	/*
+	 * The peer may not take our frame, or not say that it is ready; and the application has decided, maybe long.
+	 */
 	if (c->rtr_wait || c->sending)
 		xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
 	else
@@ -328,7 +330,9 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 	getpeername(c->fd, (struct sockaddr *)&c->remote, &c->remote_len);
 	if (c->opts.path == XIW_USE_AUTO)
 		c->opts.path = c->engine->opts.path;
-	/* Said now rather than when the peer takes the connection for made; to one that asks it is said how he asks. */
+	/*
+	 * Said now rather than when the peer takes the connection for made; to one that asks it is said how he asks.
+	 */
 	if (c->initiator && c->opts.path == XIW_USE_DIRECT && xiw_conn_port(c, &port)) {
 		xiw_conn_ask_end(c, ENOTSUP, true);
 		return;

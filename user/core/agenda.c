@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the turn still has to do. Code that is in the middle of something, a delivery above all, never ends a connection
- * or sends for it: it notes here that this is to be done, and the turn does it (engine/turn.c).
+ * What the turn still has to do. Code that is in the middle of something, a delivery above all, never ends a
+ * connection or sends for it: it notes here that this is to be done, and the turn does it (engine/turn.c).
  */
 #include "core/agenda.h"
 
 #include <sys/socket.h>
 
-#include "conn/conn.h"
 #include "core/budget.h"
 
 void xiw_wake_at(struct xiw_engine *e, uint64_t ms)

@@ -70,7 +70,10 @@ struct xiw_ulp {
 	void (*sent)(struct xiw_conn *c, uint64_t user_data, bool sent);
 	/* A posted buffer that no message came for. */
 	void (*returned)(struct xiw_conn *c, uint32_t qn, uint64_t user_data);
-	/* CONNECTED, EOF, ERROR, CLOSED ...: what the application hears of them is the ULP's to say, by xiw_conn_tell(). */
+	/*
+	 * CONNECTED, EOF, ERROR, CLOSED ...: what the application hears of them is the ULP's to say, by
+	 * xiw_conn_tell().
+	 */
 	void (*event)(struct xiw_conn *c, enum xiw_event event, int status);
 	/*
 	 * May this segment, which DDP has a place for, be placed? 0, or a number of the ULP's, which refuse() is then

@@ -43,8 +43,8 @@ static void enqueue(struct xiw_engine *e, const struct xiw_entry *entry)
 }
 
 /*
- * XIW_EV_CLOSED is a connection's last event, and of one that is freed there is none: here, for all that there is to tell.
- * Who has something to tell after CLOSED has not looked at the state: builds for tests stop at that.
+ * XIW_EV_CLOSED is a connection's last event, and of one that is freed there is none: here, for all that there is to
+ * tell. Who has something to tell after CLOSED has not looked at the state: builds for tests stop at that.
  */
 bool xiw_conn_silent(const struct xiw_conn *c)
 {
@@ -140,7 +140,8 @@ bool xiw_cq_heard(const struct xiw_conn *c)
 /*
  * No completion that is in the queue names it any more. The application's other thread may be taking some meanwhile:
  * a completion that it takes afterwards is not one of these, as they are passed over; one that it has taken by then
- * is the application's affair (conn.h). Only this thread writes entries, and it writes none over that are in the queue.
+ * is the application's affair (conn.h). Only this thread writes entries, and it writes none over that are in the
+ * queue.
  */
 void xiw_cq_forget(struct xiw_engine *e, const void *owner)
 {

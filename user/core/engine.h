@@ -76,8 +76,8 @@ struct xiw_engine {
 	uint32_t cq_tail __attribute__((aligned(64)));
 	uint32_t cq_head __attribute__((aligned(64)));
 	/*
-	 * Events that found the queue full: bounded by what the application has queued and posted, and by the messages
-	 * in one batch of packets and those kept behind a gap that it fills.
+	 * Events that found the queue full: bounded by what the application has queued and posted, and by the
+	 * messages in one batch of packets and those kept behind a gap that it fills.
 	 */
 	struct xiw_entry *overflow __attribute__((aligned(64)));
 	size_t overflow_n, overflow_room, overflow_head; /* a ring */

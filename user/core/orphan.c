@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Connections, listeners and regions that have outlived their engine: still the application's, to ask and to free. Nothing
- * looks for them here but leak checkers, in an application that ends with its engine and does not free each.
+ * Connections, listeners and regions that have outlived their engine: still the application's, to ask and to free.
+ * Nothing looks for them here but leak checkers, in an application that ends with its engine and does not free each.
  */
 #include "core/orphan.h"
 

@@ -41,8 +41,8 @@ static bool kick_now(struct xiw_xsk *x)
 }
 
 /*
- * The ACKs in the TX rings leave now, in the order in which they were built, and before anything that the kernel's TCP
- * sends from here on. What the interface does not take now is left to the end of the turn.
+ * The ACKs in the TX rings leave now, in the order in which they were built, and before anything that the kernel's
+ * TCP sends from here on. What the interface does not take now is left to the end of the turn.
  */
 void xiw_acks_out(struct xiw_engine *e)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The turn: frames, completions of io_uring and what is due are taken, then everything that was put off is done, in the
- * order in which it must leave. Ends of connections are carried out here and nowhere else, but for those that the
- * application's own calls ask for.
+ * The turn: frames, completions of io_uring and what is due are taken, then everything that was put off is done, in
+ * the order in which it must leave. Ends of connections are carried out here and nowhere else, but for those that
+ * the application's own calls ask for.
  */
 #include "engine/turn.h"
 
@@ -117,8 +117,9 @@ unsigned int xiw_turn_reap(struct xiw_engine *e)
 }
 
 /*
- * The kernel's TCP sends at once what it is given or may send, also when it learns of an acknowledgement: by then the
- * engine's ACKs have left, or they would arrive behind newer segments, where a peer drops them with all that they say.
+ * The kernel's TCP sends at once what it is given or may send, also when it learns of an acknowledgement: by then
+ * the engine's ACKs have left, or they would arrive behind newer segments, where a peer drops them with all that
+ * they say.
  */
 static void settle_sending(struct xiw_conn *c)
 {
@@ -362,7 +363,9 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 
 	if (e->next_scan_ms < until)
 		until = e->next_scan_ms;
-	/* Octets wait for room in the queue, which another thread may make without a word; or requests, for memory. */
+	/*
+	 * Octets wait for room in the queue, which another thread may make without a word; or requests, for memory.
+	 */
 	if (e->bufs_out || e->starved || e->overflow_n || e->line_n || e->stageless)
 		until = e->now_ms + 1 < until ? e->now_ms + 1 : until;
 	if (until != XIW_NEVER) {

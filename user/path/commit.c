@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The end of a batch on the direct path: commit, then acknowledge; and when the ACKs have left, tell the kernel's socket
- * what the peer acknowledged.
+ * The end of a batch on the direct path: commit, then acknowledge; and when the ACKs have left, tell the kernel's
+ * socket what the peer acknowledged.
  */
 #include "path/commit.h"
 
@@ -88,8 +88,9 @@ static void send_ack(struct xiw_conn *c)
 }
 
 /*
- * The connection's account in its slot, for other processes to read: all that the engine counts, whichever path it was
- * on. Nobody else writes any of it; whoever counts something marks the connection dirty, and the turn comes here.
+ * The connection's account in its slot, for other processes to read: all that the engine counts, whichever path it
+ * was on. Nobody else writes any of it; whoever counts something marks the connection dirty, and the turn comes
+ * here.
  */
 void xiw_account(const struct xiw_conn *c)
 {

@@ -246,8 +246,8 @@ static void drain_kept(struct xiw_conn *c)
 }
 
 /*
- * Where ACKs go: back to where the frame came from, the first one of a batch. Only what the TCP receiver finds acceptable says so, and never what
- * anybody can send who knows the addresses.
+ * Where ACKs go: back to where the frame came from, the first one of a batch. Only what the TCP receiver finds
+ * acceptable says so, and never what anybody can send who knows the addresses.
  */
 static void note_link(struct xiw_conn *c, const struct xiw_segment *s)
 {
@@ -267,8 +267,8 @@ static bool awaited(const struct xiw_conn *c, uint32_t seq, uint32_t end)
 }
 
 /*
- * Will it, unless it is acknowledged? The stream waits for its octets, or the acknowledgement of them was lost: nobody
- * waits for them then, but the peer sends nothing else.
+ * Will it, unless it is acknowledged? The stream waits for its octets, or the acknowledgement of them was lost:
+ * nobody waits for them then, but the peer sends nothing else.
  */
 static bool comes_again(const struct xiw_conn *c, uint32_t seq)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the engine gives to the kernel's socket: segments that the direct path does not take, what the peer said of our own
- * data, and probes.
+ * What the engine gives to the kernel's socket: segments that the direct path does not take, what the peer said of
+ * our own data, and probes.
  */
 #include "path/inject.h"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A packet as XDP redirected it: is it what its metadata say, where are its pieces, and which packets are kept for later?
+ * A packet as XDP redirected it: is it what its metadata say, where are its pieces, and which packets are kept for
+ * later?
  */
 #include "path/packet.h"
 
@@ -50,8 +51,8 @@ uint32_t xiw_segment_seq(const struct xiw_packet *p, const struct xiw_meta *meta
 }
 
 /*
- * Has the sender left the sum to hardware, which a virtual wire has not? Then the field holds the pseudo header's, and
- * the segment has never been outside of this host's memory.
+ * Has the sender left the sum to hardware, which a virtual wire has not? Then the field holds the pseudo header's,
+ * and the segment has never been outside of this host's memory.
  */
 static bool checksum_unfinished(const struct xiw_csum *pseudo, const uint8_t *tcp)
 {

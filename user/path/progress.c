@@ -96,9 +96,9 @@ static bool egress_is_blind(const struct xiw_conn *c)
 }
 
 /*
- * Will it be so the next time? Damage and lost acknowledgements can end a stretch on a bad wire or a busy machine, and
- * where the interface has carried the direct path at all, only a cause that comes back soon, and again, is one that
- * lasts.
+ * Will it be so the next time? Damage and lost acknowledgements can end a stretch on a bad wire or a busy machine,
+ * and where the interface has carried the direct path at all, only a cause that comes back soon, and again, is one
+ * that lasts.
  */
 static bool lasts(struct xiw_conn *c, enum xiw_reason why)
 {
@@ -144,8 +144,8 @@ static uint64_t forget_ms(const struct xiw_segment *in_hand)
 }
 
 /*
- * Counts an attempt that got nowhere. What they have in common is where the stream stands; why they failed may differ,
- * as anybody can send segments that are refused for another cause. True: they have gone on for too long.
+ * Counts an attempt that got nowhere. What they have in common is where the stream stands; why they failed may
+ * differ, as anybody can send segments that are refused for another cause. True: they have gone on for too long.
  */
 static bool too_often(struct xiw_conn *c, struct xiw_tries *t, uint64_t forget)
 {
@@ -183,9 +183,9 @@ bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_s
 }
 
 /*
- * A segment that was acknowledged. A peer that hears us may still send old ones, by mistake or because they come late.
- * One that does not begins with its last segment (RFC 8985 section 7) or ends up with its oldest, and repeats that, in
- * whatever size. Silence tells nothing here: it may have no more to send.
+ * A segment that was acknowledged. A peer that hears us may still send old ones, by mistake or because they come
+ * late. One that does not begins with its last segment (RFC 8985 section 7) or ends up with its oldest, and repeats
+ * that, in whatever size. Silence tells nothing here: it may have no more to send.
  */
 void xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end)
 {
@@ -271,8 +271,8 @@ void xiw_progress_begin(struct xiw_conn *c)
 
 /*
  * A segment from the start of a stretch whose frames wait for the socket to be read. If it comes again the peer has
- * heard of it neither from us nor from the socket, and the application may not make room for what the socket has for a
- * long time. Plain TCP would acknowledge it, or close the window.
+ * heard of it neither from us nor from the socket, and the application may not make room for what the socket has for
+ * a long time. Plain TCP would acknowledge it, or close the window.
  */
 bool xiw_waits_too_long(struct xiw_conn *c, const struct xiw_segment *s)
 {
@@ -305,8 +305,9 @@ static bool drained(const struct xiw_conn *c)
 }
 
 /*
- * Frames of a stretch have come, but not the one that it stood still for, although the rings were emptied since: large
- * ones may be lost and small ones not. That happens for want of room as well, so it must happen again and again.
+ * Frames of a stretch have come, but not the one that it stood still for, although the rings were emptied since:
+ * large ones may be lost and small ones not. That happens for want of room as well, so it must happen again and
+ * again.
  */
 static bool loses_some(struct xiw_conn *c)
 {

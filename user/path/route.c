@@ -2,8 +2,8 @@
 /*
  * Do a connection's packets pass our programs? An address is not bound to the interface that has it: a peer's
  * segments may come by another one (two interfaces in one subnet, asymmetric routes), ours may leave by another one,
- * and both may change at any time. Plain TCP carries all that, and so does a connection whose sequence numbers are the
- * wire's: XDP begins no stretch before xiw_egress has seen a packet of it, xiw_socket takes what came by another
+ * and both may change at any time. Plain TCP carries all that, and so does a connection whose sequence numbers are
+ * the wire's: XDP begins no stretch before xiw_egress has seen a packet of it, xiw_socket takes what came by another
  * interface, and the direct path is given up for good. A connection whose numbers differ needs the programs. What
  * goes around them is lost; if that lasts, the connection ends with a reset, so that both ends know.
  */
@@ -107,8 +107,8 @@ static uint64_t unseen(struct xiw_conn *c)
 }
 
 /*
- * A NIC puts all of a connection's packets on one queue, and those of a queue without an AF_XDP socket are never direct.
- * Which one it is nobody says.
+ * A NIC puts all of a connection's packets on one queue, and those of a queue without an AF_XDP socket are never
+ * direct. Which one it is nobody says.
  */
 static void look_at_queues(struct xiw_conn *c)
 {
@@ -139,8 +139,8 @@ bool xiw_paths_look(struct xiw_conn *c)
 	if (get(&c->flow->elsewhere_segs) && !c->direct)
 		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
 	/*
-	 * Not at once, what the socket has just sent may be on its way; and not if nothing comes either, as then it is
-	 * the wire that is gone.
+	 * Not at once, what the socket has just sent may be on its way; and not if nothing comes either, as then it
+	 * is the wire that is gone.
 	 */
 	if (out > 1 && came(c->flow) != c->paths.came_then && !c->direct)
 		xiw_conn_bar(c, XIW_WHY_EGRESS);

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conn/reclaim.h"
 #include "core/agenda.h"
 #include "core/budget.h"
 #include "core/ring.h"

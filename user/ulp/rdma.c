@@ -395,8 +395,8 @@ static int check_attach(const struct xiw_conn *c, const struct xiw_rdma_opts *o)
 }
 
 /*
- * Depths that the connection's options leave at 0 are the stream's: a peer that negotiates would be told that Reads cannot be
- * had. As long as our frame is not made; and what xiw_conn_set_depths() says is meant, 0 too.
+ * Depths that the connection's options leave at 0 are the stream's: a peer that negotiates would be told that Reads
+ * cannot be had. As long as our frame is not made; and what xiw_conn_set_depths() says is meant, 0 too.
  */
 static void raise_depths(struct xiw_rdma *r)
 {
