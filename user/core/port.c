@@ -9,15 +9,11 @@
 #include <errno.h>
 #include <ifaddrs.h>
 #include <linux/capability.h>
-#include <linux/ethtool.h>
-#include <linux/sockios.h>
-#include <net/if_arp.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/caps.h"
@@ -78,15 +74,12 @@ int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
 	return at ? 0 : -ENODEV;
 }
 
-/* The link-layer address, where there is one of that kind. True if it is another one than before. */
-static bool read_mac(struct xiw_port *p, int fd)
+/* Reads the interface's address. True if it has changed. */
+static bool read_mac(struct xiw_port *p)
 {
-	struct ifreq ifr = {};
-	uint8_t mac[sizeof(p->mac)] = {};
+	uint8_t mac[sizeof(p->mac)];
 
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", p->ifname);
-	if (!ioctl(fd, SIOCGIFHWADDR, &ifr) && ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER)
-		memcpy(mac, ifr.ifr_hwaddr.sa_data, sizeof(mac));
+	xiw_if_mac(p->ifname, mac);
 	if (!memcmp(mac, p->mac, sizeof(mac)))
 		return false;
 	memcpy(p->mac, mac, sizeof(mac));
@@ -96,61 +89,21 @@ static bool read_mac(struct xiw_port *p, int fd)
 /* Frames to the old address are nobody's now, and those to the new one are ours. */
 void xiw_port_refresh(struct xiw_port *p)
 {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0)
+	if (!read_mac(p))
 		return;
-	if (read_mac(p, fd))
-		for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++)
-			if (p->by_flow[i])
-				memcpy(p->table.flows[i].mac, p->mac, sizeof(p->mac));
-	close(fd);
+	for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++)
+		if (p->by_flow[i])
+			memcpy(p->table.flows[i].mac, p->mac, sizeof(p->mac));
 }
 
 static void query_interface(struct xiw_port *p)
 {
-	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	struct ethtool_drvinfo driver = { .cmd = ETHTOOL_GDRVINFO };
-	struct ifreq ifr = {};
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-
-	p->nqueues = 1;
 	p->mtu = 1500;
-	if (fd < 0)
-		return;
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), "%s", p->ifname);
-	if (!ioctl(fd, SIOCGIFMTU, &ifr))
-		p->mtu = (uint32_t)ifr.ifr_mtu;
-	read_mac(p, fd);
-	ifr.ifr_data = (void *)&channels;
-	if (!ioctl(fd, SIOCETHTOOL, &ifr)) {
-		p->channels = p->nqueues = channels.combined_count + channels.rx_count;
-		if (!p->nqueues)
-			p->nqueues = 1;
-		if (p->nqueues > XIW_MAX_QUEUES)
-			p->nqueues = XIW_MAX_QUEUES;
-	}
-	ifr.ifr_data = (void *)&driver;
-	p->virtual_wire = !ioctl(fd, SIOCETHTOOL, &ifr) && !strcmp(driver.driver, "veth");
-	close(fd);
-}
-
-static int pinned_id(const char *dir, const char *name, uint32_t *id)
-{
-	struct bpf_prog_info info = {};
-	uint32_t len = sizeof(info);
-	char path[512];
-	int fd, err = 0;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, name);
-	fd = bpf_obj_get(path);
-	if (fd < 0)
-		return -errno;
-	if (bpf_obj_get_info_by_fd(fd, &info, &len))
-		err = -errno;
-	*id = info.id;
-	close(fd);
-	return err;
+	xiw_if_mtu(p->ifname, &p->mtu);
+	read_mac(p);
+	p->channels = xiw_if_queues(p->ifname);
+	p->nqueues = p->channels < XIW_MAX_QUEUES ? p->channels : XIW_MAX_QUEUES;
+	p->virtual_wire = xiw_if_driven_by(p->ifname, "veth");
 }
 
 /*
@@ -159,10 +112,10 @@ static int pinned_id(const char *dir, const char *name, uint32_t *id)
  */
 static int check_attached(struct xiw_port *p, const char *dir, char *why, size_t len)
 {
-	int err = pinned_id(dir, "xiw_ingress", &p->xdp_id), there;
+	int err = xiw_pins_prog_id(dir, "xiw_ingress", &p->xdp_id), there;
 
 	if (!err)
-		err = pinned_id(dir, "xiw_egress", &p->tc_id);
+		err = xiw_pins_prog_id(dir, "xiw_egress", &p->tc_id);
 	if (err)
 		return err;
 	there = xiw_query_xdp((int)p->ifindex, p->xdp_id);
@@ -272,8 +225,6 @@ static int open_pins(struct xiw_port *p, const struct xiw_pins *pins, char *why,
 		err = check_attached(p, dir, why, len);
 	if (!err)
 		err = xiw_table_open(&p->table, dir);
-	if (err == -EACCES)
-		err = -EPERM;
 	if (!err || why[0])
 		return err;
 	if (err == -ENOENT && xiw_query_xdp_named((int)p->ifindex, "xiw_ingress"))

@@ -13,23 +13,9 @@
 
 #define XIW_PID_LIMIT 0x400000u /* PID_MAX_LIMIT: what is above marks a slot that nobody has */
 
-/* Is this the table of flows of this version? Closes what is not. */
 static int check_flows(int fd)
 {
-	struct bpf_map_info info = {};
-	uint32_t len = sizeof(info);
-	int err;
-
-	if (fd < 0)
-		return fd;
-	err = bpf_obj_get_info_by_fd(fd, &info, &len);
-	if (!err && (info.value_size != sizeof(struct xiw_flow) ||
-		     info.max_entries < XIW_MAX_FLOWS || !(info.map_flags & BPF_F_MMAPABLE)))
-		err = -ESTALE;
-	if (!err)
-		return fd;
-	close(fd);
-	return err;
+	return xiw_pins_check_map(fd, sizeof(struct xiw_flow), XIW_MAX_FLOWS);
 }
 
 int xiw_flows_map(int fd, struct xiw_flow **flows)
@@ -56,8 +42,7 @@ int xiw_flows_copy(const struct xiw_pins *pins, struct xiw_flow **flows)
 	uint32_t count = XIW_MAX_FLOWS, next, *keys;
 	int err = -ENOMEM, fd;
 
-	fd = check_flows(xiw_pins_open(pins, "xiw_flows", false));
-
+	fd = check_flows(xiw_pins_open(pins->dir, "xiw_flows", false));
 	if (fd < 0)
 		return fd;
 	keys = malloc(sizeof(*keys) * XIW_MAX_FLOWS);

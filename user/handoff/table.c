@@ -15,6 +15,7 @@
 #include "handoff/diag.h"
 #include "handoff/owner.h"
 #include "handoff/table.h"
+#include "netif/pins.h"
 
 static const struct xiw_table no_table = {
 	.flows_fd = -1,
@@ -27,34 +28,15 @@ static const struct xiw_table no_table = {
 
 static int open_map(const char *dir, const char *name, uint32_t value_size, uint32_t entries)
 {
-	struct bpf_map_info info = {};
-	uint32_t len = sizeof(info);
-	char path[512];
-	int fd;
-
-	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	fd = bpf_obj_get(path);
-	if (fd < 0)
-		return -errno;
-	if (bpf_obj_get_info_by_fd(fd, &info, &len) || info.value_size != value_size ||
-	    info.max_entries != entries) {
-		close(fd);
-		return -EPROTO;
-	}
-	return fd;
+	return xiw_pins_check_map(xiw_pins_open(dir, name, true), value_size, entries);
 }
 
-/* Where the maps are and it is not, another version has loaded them. */
+/* If the maps are there and the program is not, another version has loaded them. */
 static int open_program(const char *dir, const char *name)
 {
-	char path[512];
-	int fd;
+	int fd = xiw_pins_open(dir, name, true);
 
-	if (snprintf(path, sizeof(path), "%s/%s", dir, name) >= (int)sizeof(path))
-		return -ENAMETOOLONG;
-	fd = bpf_obj_get(path);
-	return fd >= 0 ? fd : errno == ENOENT ? -EPROTO : -errno;
+	return fd == -ENOENT ? -ESTALE : fd;
 }
 
 static void *map_array(int fd, size_t len)
@@ -133,6 +115,8 @@ int xiw_table_open(struct xiw_table *t, const char *dir)
 		err = t->socket_fd = open_program(dir, "xiw_socket");
 	if (err >= 0)
 		err = become_engine(t, dir);
+	if (err == -ESTALE)
+		err = -EPROTO;
 	if (err < 0)
 		goto fail;
 	err = -ENOMEM;

@@ -166,10 +166,10 @@ static int check_loaded(struct load *l)
 {
 	uint32_t id;
 
-	if (xiw_pins_prog_id(&l->pins, "xiw_ingress", &id) ||
+	if (xiw_pins_prog_id(l->pins.dir, "xiw_ingress", &id) ||
 	    xiw_query_xdp_id(l->ifindex, NULL) != id)
 		return 0;
-	if (!xiw_pins_prog_id(&l->pins, "xiw_egress", &id) && !xiw_query_egress(l->ifindex, id))
+	if (!xiw_pins_prog_id(l->pins.dir, "xiw_egress", &id) && !xiw_query_egress(l->ifindex, id))
 		return xiw_explain(l->why, -EALREADY,
 				   "%s has xiw_ingress, but xiw_egress was detached: 'xiwarp "
 				   "unload %s' first",
@@ -214,7 +214,7 @@ static int pin_all(struct load *l, struct xiwarp_bpf *skel)
 
 	bpf_object__for_each_program(prog, skel->obj)
 	{
-		err = xiw_pins_path(&l->pins, bpf_program__name(prog), path);
+		err = xiw_pins_path(l->pins.dir, bpf_program__name(prog), path);
 		if (!err)
 			err = bpf_program__pin(prog, path);
 		if (err)
@@ -224,7 +224,7 @@ static int pin_all(struct load *l, struct xiwarp_bpf *skel)
 	{
 		if (bpf_map__is_internal(map))
 			continue;
-		err = xiw_pins_path(&l->pins, bpf_map__name(map), path);
+		err = xiw_pins_path(l->pins.dir, bpf_map__name(map), path);
 		if (!err)
 			err = bpf_map__pin(map, path);
 		if (err)

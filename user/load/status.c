@@ -49,23 +49,25 @@ static int find_pins(struct xiw_pins *pins, const char *pin_dir, const char *ifn
 	return err ? err : xiw_trust_dir(pins->dir, why, sizeof(why));
 }
 
+static int open_map(const struct xiw_pins *pins, const char *name, uint32_t value_size,
+		    uint32_t entries)
+{
+	return xiw_pins_check_map(xiw_pins_open(pins->dir, name, false), value_size, entries);
+}
+
 static int read_stats(const struct xiw_pins *pins, uint64_t sums[XIW_STAT__COUNT])
 {
-	struct bpf_map_info info = {};
-	uint32_t len = sizeof(info);
-	int cpus = libbpf_num_possible_cpus();
-	int err, fd;
+	int cpus = libbpf_num_possible_cpus(), err = 0, fd;
 	uint64_t *values;
 
 	if (cpus < 1)
 		return -EINVAL;
-	fd = xiw_pins_open(pins, "xiw_stats", false);
+	fd = open_map(pins, "xiw_stats", sizeof(*values), XIW_STAT__COUNT);
 	if (fd < 0)
 		return fd;
 	values = calloc(cpus, sizeof(*values));
-	err = values ? bpf_obj_get_info_by_fd(fd, &info, &len) : -ENOMEM;
-	if (!err && (info.type != BPF_MAP_TYPE_PERCPU_ARRAY || info.value_size != sizeof(*values)))
-		err = -ESTALE;
+	if (!values)
+		err = -ENOMEM;
 	for (uint32_t stat = 0; !err && stat < XIW_STAT__COUNT; stat++) {
 		err = bpf_map_lookup_elem(fd, &stat, values);
 		for (int cpu = 0; !err && cpu < cpus; cpu++)
@@ -78,16 +80,11 @@ static int read_stats(const struct xiw_pins *pins, uint64_t sums[XIW_STAT__COUNT
 
 static int read_queues(const struct xiw_pins *pins, struct xiw_status *s)
 {
-	struct bpf_map_info info = {};
-	uint32_t len = sizeof(info);
+	int err = 0, fd = open_map(pins, "xiw_queues", sizeof(struct xiw_queue), XIW_MAX_QUEUES);
 	struct xiw_queue q;
-	int err, fd = xiw_pins_open(pins, "xiw_queues", false);
 
 	if (fd < 0)
 		return fd;
-	err = bpf_obj_get_info_by_fd(fd, &info, &len);
-	if (!err && info.value_size != sizeof(q))
-		err = -ESTALE;
 	for (uint32_t i = 0; !err && i < XIW_MAX_QUEUES; i++) {
 		err = bpf_map_lookup_elem(fd, &i, &q);
 		if (err)
@@ -116,7 +113,7 @@ static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, u
 		s->mode = flags == XDP_FLAGS_SKB_MODE ? XIW_XDP_GENERIC : XIW_XDP_NATIVE;
 	}
 	/* Wherever it is: other tools have other places for it. */
-	if (!xiw_pins_prog_id(pins, "xiw_egress", &tc_id) &&
+	if (!xiw_pins_prog_id(pins->dir, "xiw_egress", &tc_id) &&
 	    xiw_query_egress((int)s->ifindex, tc_id) == 1)
 		s->tc_id = tc_id;
 }
@@ -124,7 +121,7 @@ static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, u
 static int status_quietly(const struct xiw_pins *pins, struct xiw_status *s)
 {
 	uint32_t xdp_id;
-	int err = xiw_pins_prog_id(pins, "xiw_ingress", &xdp_id);
+	int err = xiw_pins_prog_id(pins->dir, "xiw_ingress", &xdp_id);
 
 	if (err)
 		return err;

@@ -181,8 +181,8 @@ static int unload_pinned(struct unload *u)
 {
 	int err;
 
-	u->xdp_fd = xiw_pins_open_prog(&u->pins, "xiw_ingress", &u->xdp_id);
-	u->tc_fd = xiw_pins_open_prog(&u->pins, "xiw_egress", &u->tc_id);
+	u->xdp_fd = xiw_pins_open_prog(u->pins.dir, "xiw_ingress", &u->xdp_id);
+	u->tc_fd = xiw_pins_open_prog(u->pins.dir, "xiw_egress", &u->tc_id);
 	if (u->xdp_fd == -EPERM)
 		return xiw_explain(u->why, -EPERM, "%s cannot be read: %s", u->pins.dir,
 				   xiw_caps_hint(CAP_DAC_OVERRIDE));
@@ -201,7 +201,7 @@ static int unload_pinned(struct unload *u)
 				   "are: if not in another network namespace, remove the pins with "
 				   "--force",
 				   u->pins.dir, u->ifname);
-	err = release_flows(u, xiw_pins_open(&u->pins, "xiw_flows", true));
+	err = release_flows(u, xiw_pins_open(u->pins.dir, "xiw_flows", true));
 	if (!err)
 		err = detach(u);
 	if (err)

@@ -6,12 +6,16 @@
 #include <linux/if_link.h>
 #include <linux/sockios.h>
 #include <net/if.h>
+#include <net/if_arp.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "netif/netlink.h"
+
+#define DRIVER_MAX 33
 
 static int if_ioctl(const char *ifname, unsigned long request, struct ifreq *ifr)
 {
@@ -55,14 +59,40 @@ uint32_t xiw_if_queues(const char *ifname)
 	return n ? n : 1;
 }
 
-void xiw_if_driver(const char *ifname, char *name, size_t len)
+static bool read_driver(const char *ifname, char name[DRIVER_MAX])
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
 
-	if (xiw_if_ethtool(ifname, &info) || !info.driver[0])
-		snprintf(name, len, "its driver");
+	if (xiw_if_ethtool(ifname, &info))
+		return false;
+	snprintf(name, DRIVER_MAX, "%.*s", (int)sizeof(info.driver), info.driver);
+	return *name;
+}
+
+bool xiw_if_driven_by(const char *ifname, const char *driver)
+{
+	char name[DRIVER_MAX];
+
+	return read_driver(ifname, name) && !strcmp(name, driver);
+}
+
+void xiw_if_driver(const char *ifname, char *text, size_t len)
+{
+	char name[DRIVER_MAX];
+
+	if (read_driver(ifname, name))
+		snprintf(text, len, "driver %s", name);
 	else
-		snprintf(name, len, "driver %.*s", (int)sizeof(info.driver), info.driver);
+		snprintf(text, len, "its driver");
+}
+
+void xiw_if_mac(const char *ifname, uint8_t mac[6])
+{
+	struct ifreq ifr = {};
+
+	memset(mac, 0, 6);
+	if (!if_ioctl(ifname, SIOCGIFHWADDR, &ifr) && ifr.ifr_hwaddr.sa_family == ARPHRD_ETHER)
+		memcpy(mac, ifr.ifr_hwaddr.sa_data, 6);
 }
 
 int xiw_if_ask(int ifindex, void (*take)(const struct nlmsghdr *n, void *ctx), void *ctx)

@@ -6,15 +6,21 @@
 #ifndef XIW_NETIF_INTERFACE_H
 #define XIW_NETIF_INTERFACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 int xiw_if_mtu(const char *ifname, uint32_t *mtu);
 /* RX queues; 1 where the driver does not say. */
 uint32_t xiw_if_queues(const char *ifname);
-/* `request` is a struct of linux/ethtool.h, with its command in front. */
+/* Its Ethernet address; zeros: it has none. */
+void xiw_if_mac(const char *ifname, uint8_t mac[6]);
+/* Does it have this driver? */
+bool xiw_if_driven_by(const char *ifname, const char *driver);
+/* Its driver, in words for a message. */
+void xiw_if_driver(const char *ifname, char *text, size_t len);
+/* @request is a struct of linux/ethtool.h that begins with its command. */
 int xiw_if_ethtool(const char *ifname, void *request);
-void xiw_if_driver(const char *ifname, char *name, size_t len);
 
 /*
  * Calls @take with rtnetlink's message about the interface, or with one about each interface if @ifindex is 0. -ENODEV:

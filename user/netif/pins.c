@@ -160,18 +160,18 @@ bool xiw_pins_ifname(const char *entry, const char *pin_dir, char ifname[IFNAMSI
 	return !strcmp(name, entry);
 }
 
-int xiw_pins_path(const struct xiw_pins *pins, const char *name, char path[XIW_PIN_PATH_MAX])
+int xiw_pins_path(const char *dir, const char *name, char path[XIW_PIN_PATH_MAX])
 {
-	int n = snprintf(path, XIW_PIN_PATH_MAX, "%s/%s", pins->dir, name);
+	int n = snprintf(path, XIW_PIN_PATH_MAX, "%s/%s", dir, name);
 
 	return n > 0 && n < XIW_PIN_PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
-int xiw_pins_open(const struct xiw_pins *pins, const char *name, bool writable)
+int xiw_pins_open(const char *dir, const char *name, bool writable)
 {
 	LIBBPF_OPTS(bpf_obj_get_opts, opts, .file_flags = writable ? 0 : BPF_F_RDONLY);
 	char path[XIW_PIN_PATH_MAX];
-	int fd, err = xiw_pins_path(pins, name, path);
+	int fd, err = xiw_pins_path(dir, name, path);
 
 	if (err)
 		return err;
@@ -179,11 +179,28 @@ int xiw_pins_open(const struct xiw_pins *pins, const char *name, bool writable)
 	return fd == -EACCES ? -EPERM : fd;
 }
 
-int xiw_pins_open_prog(const struct xiw_pins *pins, const char *name, uint32_t *id)
+int xiw_pins_check_map(int fd, uint32_t value_size, uint32_t entries)
+{
+	struct bpf_map_info info = {};
+	uint32_t len = sizeof(info);
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = bpf_obj_get_info_by_fd(fd, &info, &len);
+	if (!err && (info.value_size != value_size || info.max_entries != entries))
+		err = -ESTALE;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
+int xiw_pins_open_prog(const char *dir, const char *name, uint32_t *id)
 {
 	struct bpf_prog_info info = {};
 	uint32_t len = sizeof(info);
-	int err, fd = xiw_pins_open(pins, name, false);
+	int err, fd = xiw_pins_open(dir, name, false);
 
 	if (fd < 0)
 		return fd;
@@ -196,9 +213,9 @@ int xiw_pins_open_prog(const struct xiw_pins *pins, const char *name, uint32_t *
 	return fd;
 }
 
-int xiw_pins_prog_id(const struct xiw_pins *pins, const char *name, uint32_t *id)
+int xiw_pins_prog_id(const char *dir, const char *name, uint32_t *id)
 {
-	int fd = xiw_pins_open_prog(pins, name, id);
+	int fd = xiw_pins_open_prog(dir, name, id);
 
 	if (fd < 0)
 		return fd;

@@ -29,16 +29,18 @@ int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *ifname
 int xiw_pins_mark(const struct xiw_pins *pins);
 /* The interface of this network namespace whose pins a name in DIR stands for; false: of none. */
 bool xiw_pins_ifname(const char *entry, const char *pin_dir, char ifname[IFNAMSIZ]);
-int xiw_pins_path(const struct xiw_pins *pins, const char *name, char path[XIW_PIN_PATH_MAX]);
-
-/* Opens a pin. -ENOENT: not there; -EPERM: not allowed. */
-int xiw_pins_open(const struct xiw_pins *pins, const char *name, bool writable);
-/* The same for a program, with its id. */
-int xiw_pins_open_prog(const struct xiw_pins *pins, const char *name, uint32_t *id);
-/* Its id alone. */
-int xiw_pins_prog_id(const struct xiw_pins *pins, const char *name, uint32_t *id);
 bool xiw_pins_exist(const struct xiw_pins *pins);
 /* Removes every pin and the directory; the base directory too, if it is empty then. */
 int xiw_pins_remove(const struct xiw_pins *pins);
+
+int xiw_pins_path(const char *dir, const char *name, char path[XIW_PIN_PATH_MAX]);
+/* Opens a pin. -ENOENT: there is none; -EPERM. */
+int xiw_pins_open(const char *dir, const char *name, bool writable);
+/* Returns @fd, or closes it if it is no map of this size: -ESTALE, another version made it. A negative @fd is returned. */
+int xiw_pins_check_map(int fd, uint32_t value_size, uint32_t entries);
+/* As xiw_pins_open() for a program, with its id. */
+int xiw_pins_open_prog(const char *dir, const char *name, uint32_t *id);
+/* The program's id alone. */
+int xiw_pins_prog_id(const char *dir, const char *name, uint32_t *id);
 
 #endif

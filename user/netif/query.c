@@ -199,13 +199,13 @@ int xiw_query_egress(int ifindex, uint32_t prog_id)
 bool xiw_query_doubtful(const struct xiw_pins *pins, int ifindex)
 {
 	uint32_t xdp_id, tc_id;
-	bool pinned = !xiw_pins_prog_id(pins, "xiw_ingress", &xdp_id);
+	bool pinned = !xiw_pins_prog_id(pins->dir, "xiw_ingress", &xdp_id);
 
 	if (pins->marked || !pinned)
 		return false;
 	if (!ifindex)
 		return true;
 	return xiw_query_xdp(ifindex, xdp_id) != 1 &&
-	       (xiw_pins_prog_id(pins, "xiw_egress", &tc_id) ||
+	       (xiw_pins_prog_id(pins->dir, "xiw_egress", &tc_id) ||
 		xiw_query_egress(ifindex, tc_id) != 1);
 }

@@ -10,20 +10,11 @@
 
 #include <errno.h>
 #include <linux/ethtool.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "netif/interface.h"
 
 #define ETHERNET_MTU 1500
-
-static bool posts_without_room(const char *ifname)
-{
-	char driver[64];
-
-	xiw_if_driver(ifname, driver, sizeof(driver));
-	return !strcmp(driver, "driver virtio_net");
-}
 
 /* A ring is made anew when its size changes; then it gets the size back that it had. */
 static int resize_twice(const char *ifname)
@@ -46,7 +37,7 @@ void xiw_rings_anew(const char *ifname, uint32_t mtu, struct xiw_line why)
 {
 	int err;
 
-	if (mtu <= ETHERNET_MTU || !posts_without_room(ifname))
+	if (mtu <= ETHERNET_MTU || !xiw_if_driven_by(ifname, "virtio_net"))
 		return;
 	err = resize_twice(ifname);
 	if (err)
