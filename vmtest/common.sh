@@ -3,10 +3,11 @@
 #
 # For both ends of a scenario, which share the directory $RESULTS.
 #
-#   say WORD [VALUE]; meet WORD [SECONDS]   tell the other end; wait for it to tell, and print VALUE
-#   pass, fail, skip, expect                as in tests/report.sh
-#   patiently SECONDS CMD...                CMD within that time, stretched if the VM is emulated
-#   listening PORT [PREFIX]                 wait until somebody listens there, as seen by PREFIX ss
+#   say WORD [VALUE]           tell the other end WORD, with a value
+#   meet WORD [SECONDS]        wait until the other end says WORD; print its value
+#   pass, fail, skip, expect   as in tests/report.sh
+#   patiently SECONDS CMD...   run CMD with this time limit, which is longer if the VM is emulated
+#   listening PORT [PREFIX]    wait until `PREFIX ss` shows a listener on PORT
 BUILD=$XIW_BUILD
 V4_PEER=10.77.0.1 V4_GUEST=10.77.0.2 V6_PEER=fd77::1 V6_GUEST=fd77::2
 . tests/report.sh
@@ -20,7 +21,7 @@ meet() {
 	local end=$((SECONDS + ${2:-60} * XIW_PATIENCE))
 	until [[ -e $RESULTS/.$1 ]]; do
 		((SECONDS < end)) || {
-			fail "meet-$1" "the other end has not said so"
+			fail "meet-$1" "the other end did not say $1"
 			return 1
 		}
 		sleep 0.1

@@ -1,10 +1,10 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Files from the peer to the VM, for scenarios with a NIC: compared by digest, over IPv4 and IPv6.
+# Files from the peer to the VM, for scenarios with a NIC. They are compared by digest, over IPv4 and IPv6.
 #
-#   receive_files COUNT OPTION...   in guest(): serve with these options; sets json, the reports' file
-#   mostly_direct                   most of what was received came by the direct path; says SHARE
+#   receive_files COUNT OPTION...   in guest(): serve with these options; sets json, the file with the reports
+#   mostly_direct                   checks that most octets came on the direct path; prints SHARE
 #   send_files COUNT MIB            in peer()
 json=$RESULTS/serve.json
 
@@ -26,10 +26,11 @@ receive_files() {
 	expect digests [ "$(grep -c '"digest_equal":true' "$json")" = "$1" ]
 }
 
-# Not all of it: the engine of an emulated machine now and then stands still for longer than the watchdog waits.
+# Not all octets: on an emulated machine the engine sometimes stands still for longer than the watchdog allows.
 mostly_direct() {
 	local share
-	share=$(sed 's/.*"direct_share":\([0-9.]*\).*/\1/' "$json" | awk '{ s += $1 } END { printf "%.1f", 100 * s / NR }')
+	share=$(sed 's/.*"direct_share":\([0-9.]*\).*/\1/' "$json" |
+		awk '{ s += $1 } END { printf "%.1f", 100 * s / NR }')
 	echo "SHARE $share %"
 	expect mostly-direct awk -v share="$share" 'BEGIN { exit !(share > 50) }'
 }

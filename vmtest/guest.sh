@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Read in a VM by what vmtest/vm has it start, before a scenario. A scenario defines guest(), and peer() if it has
-# a NIC; both print PASS, FAIL and SKIP lines as tests do. For the table at the end guest() may say
-# `SHARE text`: how much of the payload came by the direct path.
+# A VM reads this before the scenario (see vmtest/vm). A scenario defines guest(), and peer() if it has a NIC; both print
+# PASS, FAIL and SKIP lines like tests. guest() may print `SHARE text` for the table at the end: how much of the payload
+# came on the direct path.
 mkdir -p /run/netns /run/lock
 ip link set lo up
 modprobe veth
 
-# The NIC, as vmtest/vm says.
+# The NIC that vmtest/vm describes.
 if ((QUEUES)); then
 	modprobe virtio_net
 	for ((_i = 0; _i < 100; _i++)); do
@@ -23,7 +23,7 @@ fi
 RESULTS=/results
 . vmtest/common.sh
 
-# In a shell of its own, which it may leave.
+# In a subshell, so that the scenario may exit.
 scenario() (
 	# shellcheck disable=SC1090
 	. "$1" && guest && ((_failures == 0))

@@ -1,22 +1,23 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# siw here, ours in the namespace `ours`, on one wire: 10.88.0.1 and fd88::1 against 10.88.0.2 and fd88::2.
+# A wire with siw at one end, in this namespace, and ours at the other end, in the namespace `ours`. siw has 10.88.0.1 and
+# fd88::1, ours has 10.88.0.2 and fd88::2.
 #
-#   siw_up            make all that
-#   in_ours CMD...    in our namespace
-#   ended PID         wait for it; stops it if it does not end
+#   siw_up            make the wire, load our programs and siw
+#   in_ours CMD...    run CMD in our namespace
+#   ended PID         wait for the process; stop it if it does not end
 in_ours() {
 	nsenter --net=/run/netns/ours -- "$@"
 }
 
 siw_up() {
 	local m
-	# In this VM alone, whose root is a layer of memory: both ways are looked at.
+	# Changes only this VM, whose root is in memory. The scenarios test with CRCs and without.
 	echo "crc optional" >/etc/xiwarp.conf
 	ip netns add ours
 	ip link add sw0 type veth peer name ours0 netns ours
-	# Segments as they are on a real wire: with full checksums, none larger than the MTU.
+	# Segments as on a real wire: with full checksums, and none larger than the MTU.
 	ethtool -K sw0 tx off tso off gso off >/dev/null
 	in_ours ethtool -K ours0 tx off tso off gso off >/dev/null
 	echo 0 >/proc/sys/net/ipv6/conf/sw0/accept_dad

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A C++ program of the library's: an engine talks with itself over lo. Prints nothing, returns 0. */
+/* A C++ program that uses the library: an engine talks to itself over lo. Prints nothing. */
 #include <arpa/inet.h>
 #include <cstring>
 #include <netinet/in.h>

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The public headers as applications take them: each alone, in C and in C++, without a warning; and a C++ program
-# that is linked with the library, shared and static.
+# Compiles each public header alone, in C and in C++, without a warning. Links a C++ program with the library, shared
+# and static, and runs it.
 . "${0%/*}/../report.sh"
 cd "${0%/*}/../.." || exit
 
@@ -10,7 +10,7 @@ BUILD=${XIW_BUILD:-build}
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 warnings=(-Wall -Wextra -pedantic -Werror -Iinclude)
-# A library with sanitizers is linked by the compiler that built it, which is gcc unless somebody says otherwise.
+# A library with sanitizers must be linked by the compiler that built it, which is gcc by default.
 linkers=(g++ clang++) sanitizers=()
 [[ $BUILD == */san ]] && linkers=(g++) sanitizers=(-fsanitize=address,undefined)
 
@@ -45,11 +45,11 @@ for compiler in "${linkers[@]}"; do
 	type "$compiler" >/dev/null 2>&1 || continue
 	expect "$compiler-compiles" "$compiler" -std=c++11 "${warnings[@]}" "${sanitizers[@]}" -c \
 		-o "$tmp/headers.o" tests/api/headers.cpp || continue
-	expect "$compiler-links-shared" "$compiler" "${sanitizers[@]}" -o "$tmp/shared" "$tmp/headers.o" \
-		-L"$BUILD" -lxiwarp -Wl,-rpath,"$(realpath "$BUILD")" &&
+	expect "$compiler-links-shared" "$compiler" "${sanitizers[@]}" -o "$tmp/shared" \
+		"$tmp/headers.o" -L"$BUILD" -lxiwarp -Wl,-rpath,"$(realpath "$BUILD")" &&
 		expect "$compiler-runs-shared" "$tmp/shared"
-	expect "$compiler-links-static" "$compiler" "${sanitizers[@]}" -o "$tmp/static" "$tmp/headers.o" \
-		"$BUILD/libxiwarp.a" "${libs[@]}" &&
+	expect "$compiler-links-static" "$compiler" "${sanitizers[@]}" -o "$tmp/static" \
+		"$tmp/headers.o" "$BUILD/libxiwarp.a" "${libs[@]}" &&
 		expect "$compiler-runs-static" "$tmp/static"
 done
 finish

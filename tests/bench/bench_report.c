@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * bench_report RUNS PLACE OUT - from single runs to a table on standard output and a report in OUT.
+ * bench_report RUNS PLACE OUT - reads the results of single runs, prints a table, and writes a report to OUT.
  *
- * RUNS has a line for each run, in order: MTU IN_FLIGHT CASE LOST {result of wire_bench}. PLACE is what place_bench
- * --json printed.
+ * RUNS has a line for each run, in order: MTU IN_FLIGHT CASE LOST {result of wire_bench}. PLACE is the output of
+ * place_bench --json.
  */
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -21,13 +21,13 @@ enum metric { GOODPUT, NAPI, APP, TOGETHER, METRICS };
 struct series {
 	double v[METRICS][ROUNDS_MAX];
 	int n;
-	double least_direct; /* share of octets */
-	long lost;	     /* frames that found the wire's ring full */
+	double least_direct; /* share of octets that went direct */
+	long lost;	     /* frames lost because the wire's ring was full */
 };
 
 struct mtu {
 	int mtu;
-	long in_flight; /* octets, at most */
+	long in_flight; /* most octets in flight */
 	struct series series[CASES];
 };
 

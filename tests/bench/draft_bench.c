@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The figures of draft-elzur-iwarp-mpa-tcp-analysis-00 sections 6 and 7 (also RFC 5044 appendix B.2), from
- * real traffic.
+ * Measures the figures of draft-elzur-iwarp-mpa-tcp-analysis-00 sections 6 and 7 (also RFC 5044 appendix B.2) with real
+ * traffic.
  *
- *   draft_bench count MARKERS MSS ADDRESS PORT            receives one stream by a plain socket that announced
- *                                                         MSS; prints data segments and octets
- *   draft_bench send HOW LENGTH COUNT ADDRESS PORT        tagged messages of LENGTH octets; HOW is `pack`,
+ *   draft_bench count MARKERS MSS ADDRESS PORT            receives one stream with a plain socket that announces
+ *                                                         MSS; prints the number of data segments and octets
+ *   draft_bench send HOW LENGTH COUNT ADDRESS PORT        sends tagged messages of LENGTH octets; HOW is `pack`,
  *                                                         `no_pack`, or `stream`: LENGTH * COUNT octets of
- *                                                         plain TCP behind an MPA Request
- *   draft_bench hold CONNECTIONS HOW ADDRESS PORT         receives by the library; prints the memory that it
- *                                                         takes when one segment of each connection is here:
- *                                                         HOW is `whole`, an FPDU each, or `half` of one
- *   draft_bench open CONNECTIONS HOW ADDRESS PORT         sends them, by plain sockets
- *   draft_bench rows RUNS MORE                            lines of NAME MTU OURS OTHER to rows of the report,
- *                                                         behind those of MORE
+ *                                                         plain TCP after an MPA Request
+ *   draft_bench hold CONNECTIONS HOW ADDRESS PORT         receives with the library; prints the memory in use
+ *                                                         after one segment has come on each connection: HOW
+ *                                                         is `whole` (one FPDU) or `half` (half an FPDU)
+ *   draft_bench open CONNECTIONS HOW ADDRESS PORT         sends these segments with plain sockets
+ *   draft_bench rows RUNS MORE                            converts lines of NAME MTU OURS OTHER to rows of the
+ *                                                         report, after the rows of MORE
  */
 #include <errno.h>
 #include <json-c/json.h>
@@ -55,7 +55,7 @@ static struct addrinfo *address(char **argv)
 
 static const char request[] = "MPA ID Req Frame\x40\1\0"; /* and a NUL: no Private Data */
 
-/* Of a plain socket: 20 octets of the one, then 20 of the other. */
+/* The handshake of a plain socket: 20 octets of Request, then 20 of Reply. */
 static void exchange(int fd, bool initiator, bool markers)
 {
 	char frame[20], theirs[20];
@@ -92,7 +92,7 @@ static void count(bool markers, int mss, const struct addrinfo *a)
 		octets += (unsigned long long)n;
 	if (n < 0 || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
 		die("receive", errno);
-	/* What GRO put together counts as what it was; the Request is one. */
+	/* Segments that GRO joined are counted singly. The Request is one segment. */
 	printf("%u %llu\n", info.tcpi_data_segs_in - 1, octets);
 }
 
@@ -176,7 +176,7 @@ static void send_messages(bool no_pack, uint32_t length, uint64_t left, const st
 
 /* ---- reassembly memory ----------------------------------------------------------------------------- */
 
-#define FPDU 1460 /* fills a segment of a 1500-octet path */
+#define FPDU 1460 /* fills a segment at an MTU of 1500 */
 
 static void allow_files(unsigned int n)
 {
@@ -186,7 +186,7 @@ static void allow_files(unsigned int n)
 		die("RLIMIT_NOFILE", errno);
 }
 
-/* Heap in use, and what the engine's shared receive buffers have of real memory. */
+/* Heap in use, and the resident part of the engine's shared receive buffers. */
 static uint64_t memory(const struct xiw_engine *e)
 {
 	static unsigned char pages[XIW_BUFS * XIW_BUF_SIZE / 4096];
@@ -243,7 +243,7 @@ static void hold(unsigned int n, uint32_t octets, const struct addrinfo *a)
 				conns[requests++] = c.conn;
 				xiw_conn_accept(c.conn, NULL, 0);
 			} else if (c.event == XIW_EV_CONNECTED && ++open == n) {
-				/* Nothing behind startup has come; the peer waits for the last Reply. */
+				/* Nothing has come after startup: the peer waits for the last Reply. */
 				before = memory(e);
 			} else if (c.event == XIW_EV_CLOSED) {
 				die("a connection ended", -c.status);
@@ -252,7 +252,7 @@ static void hold(unsigned int n, uint32_t octets, const struct addrinfo *a)
 	} while (open < n || stream_octets(conns, n) < (uint64_t)n * octets);
 	printf("%llu\n", (unsigned long long)(memory(e) - before));
 	fflush(stdout);
-	_exit(0); /* with all of them open */
+	_exit(0); /* while all connections are open */
 }
 
 static void open_all(unsigned int n, bool half, const struct addrinfo *a)
@@ -280,11 +280,11 @@ static void open_all(unsigned int n, bool half, const struct addrinfo *a)
 	for (unsigned int i = 0; i < n; i++) {
 		if (send(fds[i], fpdu, len, MSG_NOSIGNAL) != (ssize_t)len)
 			die("send", errno);
-		/* veth's ring holds 256 frames, and what was lost would be sent again all at once. */
+		/* veth's ring holds 256 frames, and lost segments would all be resent at once. */
 		if (i % 64 == 63)
 			usleep(1000);
 	}
-	pause(); /* until the receiver has seen enough */
+	pause(); /* until the receiver closes */
 }
 
 /* ---- the report ------------------------------------------------------------------------------------ */
@@ -328,7 +328,7 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Sorts; the smallest and the largest go to the row's spread, the median is returned. */
+/* Sorts the values. Adds the smallest and the largest to the row as its spread, and returns the median. */
 static double summarize(double *v, int n, const char *key, json_object *spread)
 {
 	json_object *range = json_object_new_array();

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What it costs to verify and place a payload: xiw_crc32c_copy() against memcpy()
- * followed by ISA-L's crc32_iscsi(). One thread, no network: the two are timed in
- * turns within one run, each round's ratio is taken by itself.
+ * Measures what it costs to verify and place a payload: xiw_crc32c_copy() compared with memcpy() followed by ISA-L's
+ * crc32_iscsi(). One thread, no network. The two are timed alternately in one run, with a ratio for each round.
  */
 
 #include <isa-l/crc.h>
@@ -16,21 +15,21 @@
 
 #include "crc32c/crc32c.h"
 
-#define ROUNDS 41		/* many and short: a busy machine spoils only some */
-#define COLD_AREA (256ul << 20) /* the destination walked; the source is larger */
+#define ROUNDS 41		/* many short ones: a busy machine spoils only some */
+#define COLD_AREA (256ul << 20) /* size of the destination; the source is larger */
 #define COLD_SLOTS(len) (COLD_AREA / (len) + 1)
 #define HOT_SLOTS 8
-#define ETH_IP_TCP 66 /* what precedes the first FPDU in a frame, with timestamps */
+#define ETH_IP_TCP 66 /* headers in front of the first FPDU of a frame, with timestamps */
 
-/* One kind of run: where the payloads lie and how many are timed at a time. */
+/* One kind of run: where the payloads are, and how many are timed together. */
 struct scene {
 	const char *name;
 	int mtu;
 	size_t len;	   /* octets per payload */
 	size_t src_stride; /* one frame each */
-	size_t dst_stride; /* one after the other in the application's buffer */
+	size_t dst_stride; /* consecutive in the application's buffer */
 	size_t slots;
-	size_t batch; /* payloads timed at once */
+	size_t batch; /* payloads timed together */
 	bool cold;
 };
 
@@ -72,7 +71,7 @@ static void *map(size_t len)
 	return p;
 }
 
-/* Every slot once, in an order that no prefetcher knows. */
+/* Every slot once, in an order that no prefetcher predicts. */
 static void shuffle(uint32_t *order, size_t n)
 {
 	uint32_t s = 0x9e3779b9;
@@ -102,7 +101,7 @@ static const struct scene scenes[] = {
 
 #define NR_SCENES (sizeof(scenes) / sizeof(scenes[0]))
 
-/* Areas that all scenes share, each page touched. */
+/* Memory that all kinds of runs share; each page is touched. */
 static struct areas make_areas(void)
 {
 	size_t src_len = 0, dst_len = 0, slots = 0;
@@ -144,7 +143,7 @@ static double time_batch(const struct scene *s, struct areas *a, bool ours, uint
 	return (double)(now_ns() - start) / (s->batch * s->len);
 }
 
-/* Both must agree on what they timed, or the figures are worth nothing. */
+/* Both sides must have computed the same, or the figures mean nothing. */
 static void check(const struct scene *s, const struct areas *a)
 {
 	const uint8_t *src = a->src + ETH_IP_TCP;
@@ -168,7 +167,7 @@ static void run(const struct scene *s, struct areas *a, struct result *r)
 	time_batch(s, a, true, &sum);
 	time_batch(s, a, false, &sum);
 	for (int i = 0; i < ROUNDS; i++) {
-		/* In turns, and each first as often as the other. */
+		/* Alternately, and each one first equally often. */
 		if (i & 1) {
 			r->other[i] = time_batch(s, a, false, &sum);
 			r->ours[i] = time_batch(s, a, true, &sum);
@@ -241,7 +240,7 @@ static void print_row(const struct scene *s, const struct result *r)
 	       r->ratio[m], r->ratio[0], r->ratio[z]);
 }
 
-/* --impl NAME times an implementation other than the one this CPU would choose. */
+/* --impl NAME measures another implementation than this CPU would choose. */
 static void choose(const char *name)
 {
 	for (size_t i = 0; i < xiw_crc32c_table_len; i++) {
@@ -253,7 +252,7 @@ static void choose(const char *name)
 			return;
 		}
 	}
-	fprintf(stderr, "%s: no such implementation, or not for this CPU\n", name);
+	fprintf(stderr, "%s: unknown implementation, or not for this CPU\n", name);
 	exit(2);
 }
 

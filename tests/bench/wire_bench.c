@@ -5,13 +5,13 @@
  *   wire_bench recv PATH ADDRESS PORT MIB NAPI   one connection; prints what it cost, as a line of JSON
  *   wire_bench send PATH ADDRESS PORT MIB
  *
- * PATH is direct or kernel (the library: tagged messages of 1 MiB into one region, round and round) or
- * plain (TCP without framing or CRC). The octets come to lie at the same places in each case, and are
- * compared at the end, so that no figure is of wrong octets.
+ * PATH is direct or kernel (the library: tagged messages of 1 MiB to one region, again and again) or plain (TCP without
+ * framing or CRC). In each case the octets are placed at the same addresses. They are compared at the end, so no figure
+ * is about wrong octets.
  *
- * What is measured begins with the second MiB, when the connection has found its path and its pace, and ends with the last.
- * NAPI is the pid of the interface's NAPI thread, which must run on the receiver's core: then it
- * does not run while the receiver looks at its account, and the account is exact.
+ * The measurement begins with the second MiB, when the connection has found its path and speed, and ends with the last.
+ * NAPI is the pid of the interface's NAPI thread, which must be pinned to the receiver's core: then it does not run
+ * while the receiver reads its CPU time, so that the value is exact.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -34,10 +34,10 @@
 #define MIB (1ul << 20)
 #define AREA_MIB 64ul /* more than the caches hold */
 #define AREA (AREA_MIB * MIB)
-#define CHUNK (256ul << 10) /* of the plain path's send and recv */
+#define CHUNK (256ul << 10) /* per call of send and recv on the plain path */
 #define STAG 0x1234
 
-/* What has been used up, at one moment. */
+/* The CPU time used so far. */
 struct account {
 	uint64_t ns, app_ns, napi_ns, octets, switches;
 };
@@ -77,7 +77,7 @@ static uint8_t *make_area(void)
 	return p;
 }
 
-/* The same for both ends, and nothing that compresses. */
+/* The same octets at both ends, and not compressible. */
 static uint64_t pattern(uint64_t *state)
 {
 	*state ^= *state << 13;
@@ -140,7 +140,7 @@ static struct account account(const struct bench *b, uint64_t octets)
 	getrusage(RUSAGE_SELF, &usage);
 	a.switches = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
 	a.napi_ns = napi_ns(b->napi);
-	a.app_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID); /* all threads, io_uring's workers too */
+	a.app_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID); /* of all threads, with io_uring's workers */
 	a.ns = clock_ns(CLOCK_MONOTONIC);
 	return a;
 }

@@ -2,8 +2,8 @@
 /* The engine's steps on one segment, and the guards that mutations take out: included by handoff.pml. */
 
 /*
- * xiw_no_progress(). c_tried: a segment was refused at the octet where the stream stands (STANDS_AT). For the time limit
- * see STUCK.
+ * xiw_no_progress(). c_tried: a segment was refused at the octet where the stream stands (STANDS_AT). The time limit is
+ * as in STUCK.
  */
 #ifdef BREAKS
 #define STANDS_AT (c_draining -> c_stream_nxt : tcp_rcv_nxt)

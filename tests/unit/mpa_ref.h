@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the MPA tests measure by: RFC 5044 written down one octet at a time, sharing nothing
- * with the library but the public types.
+ * The reference for the MPA tests: RFC 5044 octet by octet. It shares only the public types with the library.
  */
 #ifndef XIW_TESTS_MPA_REF_H
 #define XIW_TESTS_MPA_REF_H
@@ -90,7 +89,7 @@ static inline void ref_fill(uint64_t *state, uint8_t *p, uint32_t len)
 		*p++ = (uint8_t)ref_random(state);
 }
 
-/* Cuts @len octets into @n pieces anywhere, empty pieces included. */
+/* Cuts @len octets into @n random pieces, some of them empty. */
 static inline void ref_cut(uint64_t *state, const uint8_t *p, uint32_t len, struct xiw_vec *v,
 			   unsigned int n)
 {
@@ -116,7 +115,7 @@ static const uint8_t ref_figure6[0x34] = {
 	0x00, 0x2a, 0x41, 0x43, [0x0f] = 0x02, [0x17] = 0x14, [0x30] = 0x84, 0x92, 0x58, 0x98,
 };
 
-/* The ULPDU of either: MSN 1 or 2. */
+/* The ULPDU of either figure: MSN 1 or 2. */
 static inline void ref_figure_ulpdu(uint8_t ulpdu[42], uint8_t msn)
 {
 	memset(ulpdu, 0, 42);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Programs older and newer than the library: the rules for option structures in xiwarp/xiwarp.h. */
+/* Programs older and newer than the library, by the rules for option structures in xiwarp/xiwarp.h. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -19,14 +19,14 @@ struct one {
 	uint32_t a, b;
 };
 
-/* The next release's. */
+/* Options of the next release. */
 struct two {
 	size_t size;
 	uint32_t a, b;
 	uint64_t c;
 };
 
-/* Not inlined, so that no compiler knows better how large a structure is. */
+/* Not inlined: otherwise the compiler would know the size of the structure. */
 static int (*volatile take)(void *, size_t, size_t, const void *) = xiw_opts_take;
 
 Test(base_opts, helper)
@@ -40,9 +40,9 @@ Test(base_opts, helper)
 	cr_expect(!take(&ours, sizeof(ours), sizeof(old), &old), "an older caller");
 	cr_expect(ours.size == sizeof(ours) && ours.a == 4 && ours.b == 5 && !ours.c);
 	cr_expect_eq(take(&own, sizeof(own), sizeof(old), &theirs), -EINVAL,
-		     "a newer caller, who asks for what is new");
+		     "a newer caller that uses a new member");
 	theirs.c = 0;
-	cr_expect(!take(&own, sizeof(own), sizeof(old), &theirs), "and who does not");
+	cr_expect(!take(&own, sizeof(own), sizeof(old), &theirs), "a newer caller that does not");
 	cr_expect(own.size == sizeof(own) && own.a == 1 && own.b == 2);
 	cr_expect(!take(&ours, sizeof(ours), sizeof(old), NULL));
 	cr_expect(ours.size == sizeof(ours) && !ours.a && !ours.b && !ours.c);
@@ -144,7 +144,7 @@ static int registers(const void *opts)
 	return err;
 }
 
-/* Options that are right get as far as the socket. */
+/* With correct options the call gets as far as the socket. */
 static int upgrade(const void *opts)
 {
 	struct xiw_conn *c;
@@ -153,7 +153,7 @@ static int upgrade(const void *opts)
 	return err == -EBADF ? 0 : err;
 }
 
-/* Or the interface. */
+/* Or as far as the interface. */
 static int load(const void *opts)
 {
 	int err = xiw_load("xiw-not-there", opts, NULL, 0);
@@ -175,7 +175,7 @@ static const struct {
 	{ "xiw_load", load, sizeof(struct xiw_load_opts) },
 };
 
-/* The same size; longer; longer, with something in what is unknown; and sizes that never were. */
+/* The same size; longer; longer, with a value in an unknown member; and sizes that never existed. */
 Test(api_opts, sizes)
 {
 	for (size_t i = 0; i < sizeof(takers) / sizeof(*takers); i++) {
@@ -191,7 +191,8 @@ Test(api_opts, sizes)
 		opts[0] = size + 16;
 		cr_expect_eq(takers[i].call(opts), 0, "%s: newer", takers[i].name);
 		opts[size / 8 + 1] = 1;
-		cr_expect_eq(takers[i].call(opts), -EINVAL, "%s: newer, and asks", takers[i].name);
+		cr_expect_eq(takers[i].call(opts), -EINVAL, "%s: newer, and uses it",
+			     takers[i].name);
 		opts[0] = sizeof(size_t);
 		cr_expect_eq(takers[i].call(opts), -EINVAL, "%s: too short", takers[i].name);
 		opts[0] = SIZE_MAX;
@@ -199,7 +200,7 @@ Test(api_opts, sizes)
 	}
 }
 
-/* A program built with the first release's headers: its structures' sizes then, and no octet behind is looked at. */
+/* A program built with the headers of the first release: no octet beyond its smaller structures is read. */
 Test(api_opts, first_release)
 {
 	static const size_t first[] = { 48, 80, 80, 16, 40, 40, 24 };
@@ -236,7 +237,7 @@ Test(api_opts, unknown_flags_and_values)
 	EXPECT_REFUSED(load, xiw_load_opts, .reserved = { 1 });
 }
 
-/* What no connection could be made with is found when the listener is, not by every peer. */
+/* Options that fit no connection are refused when the listener is made, not for each peer. */
 Test(api_opts, listener_sizes)
 {
 	static int (*const call[])(const void *opts) = { listens, connects };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* CRC32c: RFC 3720 appendix B.4, and every implementation against ISA-L's. */
+/* CRC32c: the examples of RFC 3720 appendix B.4, and every implementation compared with ISA-L's. */
 
 #include <criterion/criterion.h>
 #include <isa-l/crc.h>
@@ -29,7 +29,7 @@ static void fill(uint8_t *p, size_t len)
 		p[i] = rnd() >> 11;
 }
 
-/* ISA-L takes and gives the register itself: no inversion at either end. */
+/* ISA-L takes and returns the raw register, without the inversions at both ends. */
 static uint32_t reference(uint32_t crc, const uint8_t *src, size_t len)
 {
 	return ~crc32_iscsi((unsigned char *)src, len, ~crc);
@@ -43,7 +43,7 @@ static bool all_guard(const uint8_t *p, size_t len)
 	return true;
 }
 
-/* One call of each kind; @room has @len + 64 + 2 * GUARD octets. */
+/* Calls each function once. @room has @len + 64 + 2 * GUARD octets. */
 static void check_one(const struct xiw_crc32c_ops *ops, uint32_t crc, const uint8_t *src,
 		      size_t len, uint8_t *room, size_t dst_off)
 {
@@ -69,7 +69,7 @@ static void check_one(const struct xiw_crc32c_ops *ops, uint32_t crc, const uint
 	     ops < xiw_crc32c_table + xiw_crc32c_table_len; ops++)                                 \
 		if (ops->supported())
 
-/* RFC 3720 appendix B.4 lists octets as sent; as a number, the first is lowest. */
+/* RFC 3720 appendix B.4 lists octets as sent; in the number, the first octet is the lowest. */
 static const struct vector {
 	const char *name;
 	uint8_t octets[48];
@@ -129,13 +129,13 @@ Test(crc32c, chosen_is_first_supported)
 		cr_assert_str_eq(xiw_crc32c_impl(), ops->name);
 		break;
 	}
-	/* The last one must run anywhere, or there may be nothing to choose. */
+	/* The last one must run on every CPU; otherwise there may be nothing to choose. */
 	cr_assert(xiw_crc32c_table[xiw_crc32c_table_len - 1].supported());
 }
 
 static uint32_t early_crc;
 
-/* The earliest priority open to a program: before any constructor of the library. */
+/* The earliest priority that a program may use: before any constructor of the library. */
 __attribute__((constructor(101))) static void before_constructors(void)
 {
 	early_crc = xiw_crc32c(0, "123456789", 9);
@@ -151,7 +151,7 @@ Test(crc32c, every_small_length)
 	static const struct {
 		uint8_t src, dst;
 	} offs[] = { { 0, 0 }, { 1, 0 }, { 0, 1 }, { 7, 33 }, { 63, 18 }, { 32, 4 }, { 54, 61 } };
-	/* Separate, exactly sized blocks: a sanitizer sees one octet too many. */
+	/* Separate blocks of exact size, so that a sanitizer sees each access beyond them. */
 	uint8_t *room = malloc(MAX_SMALL + 64 + 2 * GUARD);
 
 	cr_assert(room);
@@ -170,7 +170,7 @@ Test(crc32c, every_small_length)
 	free(room);
 }
 
-/* Blocks are cut by where the destination lies: every cut, every rest. */
+/* The destination's alignment determines how a copy is cut: test every cut and every rest. */
 Test(crc32c, every_destination_alignment)
 {
 	static uint8_t src[2048], room[2048 + 64 + 2 * GUARD];
@@ -206,7 +206,7 @@ Test(crc32c, random_big_lengths)
 	free(room);
 }
 
-/* A piece of 2 to 16 octets often, as headers, markers and pads make them. */
+/* Often pieces of 2 to 16 octets, like headers, markers and padding. */
 static size_t piece(size_t left)
 {
 	size_t len = rnd() & 1 ? rnd() % 17 : rnd() % 600;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* DDP headers: the figures of RFC 5041 section 4, octet for octet. */
+/* DDP headers: the figures of RFC 5041 section 4, octet by octet. */
 
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -9,14 +9,14 @@
 
 #include "ddp/hdr.h"
 
-/* Figure 4 with T, L, DV 1. */
+/* Figure 4 with T, L and DV 1. */
 static const uint8_t tagged[] = {
 	0xc1, 0xa5,					/* T L Rsvd DV, RsvdULP */
 	0xde, 0xad, 0xbe, 0xef,				/* STag */
 	0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef, /* TO */
 };
 
-/* Figure 5 with neither T nor L, DV 1. */
+/* Figure 5 without T and L, DV 1. */
 static const uint8_t untagged[] = {
 	0x01, 0x43, 0x11, 0x22, 0x33, 0x44, /* control, RsvdULP[0:39] */
 	0x00, 0x00, 0x00, 0x02,		    /* QN */
@@ -60,7 +60,7 @@ Test(ddp_hdr, untagged_figure_5)
 	cr_expect_arr_eq(out, untagged, sizeof(untagged));
 }
 
-/* Every control octet: T, L and DV are told apart; reserved bits are ignored, and not sent. */
+/* Every control octet: T, L and DV are read separately; reserved bits are ignored, and sent as 0. */
 Test(ddp_hdr, control_octet)
 {
 	for (unsigned int c = 0; c < 256; c++) {

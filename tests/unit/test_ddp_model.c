@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Random messages from the Data Source's code to the Data Sink's, placed in any order that a window
- * allows and some segments twice (RFC 5041 section 5.3), delivered in order; memory and messages
- * are compared with plain arrays.
+ * Random messages from the Data Source's code to the Data Sink's. Segments are placed in any order that a window
+ * allows, some of them twice (RFC 5041 section 5.3), and delivered in order. Memory and messages are compared with
+ * plain arrays.
  */
 
 #include <criterion/criterion.h>
@@ -35,7 +35,8 @@ static const uint32_t stags[REGIONS] = { 0, 0xffffffff, 0x1234 };
 static uint8_t memory[REGIONS][REGION], model[REGIONS][REGION];
 static uint32_t used[REGIONS];
 static uint64_t bases[REGIONS] = { 0, UINT64_MAX - REGION, 1ull << 40 };
-static uint8_t bufs[QUEUES][DEPTH][MAX_LEN + 1]; /* the octet behind the buffer is watched */
+static uint8_t bufs[QUEUES][DEPTH]
+		   [MAX_LEN + 1]; /* with one octet after the buffer, which must not change */
 static struct message msgs[MSGS];
 static struct segment segs[MAX_SEGS];
 static int nsegs, delivered, messages_done;
@@ -70,7 +71,7 @@ static void post_all(void)
 	}
 }
 
-/* Tagged messages of one round do not overlap: the order of their Placement is free. */
+/* Tagged messages of one round do not overlap, so they may be placed in any order. */
 static void make_message(int i)
 {
 	struct message *m = &msgs[i];
@@ -117,7 +118,7 @@ static void cut_message(int i)
 	cr_assert_eq(total, msgs[i].len);
 }
 
-/* in_turn: all segments before it were placed, and the prediction was moved on for each. */
+/* in_turn: all earlier segments were placed, and each moved the prediction on. */
 static bool place(int i, bool in_turn)
 {
 	struct segment *g = &segs[i];
@@ -126,7 +127,7 @@ static bool place(int i, bool in_turn)
 	bool continues = i && segs[i - 1].msg == g->msg && g->len;
 
 	if (err) {
-		/* A buffer that comes with a later Delivery: only an early segment meets that. */
+		/* Only an early segment can need a buffer that is posted by a later Delivery. */
 		cr_assert(i > delivered, "%s", xiw_ddp_error_name(err));
 		cr_assert(err == XIW_DDP_UNTAGGED_NO_BUFFER || err == XIW_DDP_UNTAGGED_MSN_RANGE);
 		n_refused++;
@@ -178,7 +179,7 @@ static void deliver(void)
 	delivered++;
 }
 
-/* Any segment of the window, then whatever is in order. */
+/* Place any segment of the window, then deliver what is in order. */
 static void step_random(void)
 {
 	int i = delivered + rnd() % WINDOW;
@@ -189,7 +190,7 @@ static void step_random(void)
 		deliver();
 }
 
-/* As the engine does: each segment in its turn, placed and delivered. */
+/* Like the engine: place and deliver each segment in its turn. */
 static void step_batch(void)
 {
 	int want = 1 + rnd() % WINDOW;
@@ -225,7 +226,7 @@ static void start(void)
 	}
 	cr_assert_eq(xiw_ddp_rx_create(&rx, &o), 0);
 	cr_assert_eq(xiw_ddp_tx_init(&tx, QUEUES, 0), 0);
-	for (int i = 0; i < QUEUES; i++) /* each queue passes the wrap */
+	for (int i = 0; i < QUEUES; i++) /* each queue's MSN wraps */
 		tx.next_msn[i] = rx->queues[i].next_msn = -20 * (i + 1);
 	post_all();
 }
@@ -252,7 +253,7 @@ Test(ddp_model, random)
 		cr_assert_eq(memcmp(memory, model, sizeof(model)), 0, "seed %x round %d", SEED,
 			     round);
 	}
-	/* The run met what it is for. */
+	/* The run met the cases that it is for. */
 	cr_expect_gt(n_predicted, 1000);
 	cr_expect_gt(n_early, 1000);
 	cr_expect_gt(n_refused, 100);

@@ -22,7 +22,7 @@ static uint32_t rnd(void)
 	return x;
 }
 
-static const uint32_t *given; /* if there are any, instead of numbers at random */
+static const uint32_t *given; /* if set, these are used instead of random numbers */
 
 static int number(void *ctx, uint32_t *n)
 {
@@ -103,7 +103,7 @@ Test(ddp_region, arguments)
 	xiw_ddp_table_free(&t);
 }
 
-/* A chosen STag is what the source says, but for 0 and for those that are in use. */
+/* A chosen STag is the source's number, unless that is 0 or in use. */
 Test(ddp_region, chosen_stags)
 {
 	struct xiw_ddp_region_opts o = opts_fixed(7);
@@ -122,7 +122,7 @@ Test(ddp_region, chosen_stags)
 	xiw_ddp_table_free(&t);
 }
 
-/* Without a source, with one that has nothing, and with one that always says the same. */
+/* Without a source, with a source that fails, and with one that always returns the same number. */
 Test(ddp_region, no_stag_to_be_had)
 {
 	struct xiw_ddp_region_opts o = opts_fixed(9);
@@ -190,7 +190,7 @@ Test(ddp_region, check)
 	xiw_ddp_table_free(&t);
 }
 
-/* Random registrations and invalidations against a plain list. */
+/* Random registrations and invalidations, compared with a plain list. */
 Test(ddp_region, random)
 {
 	enum { N = 600, STEPS = 60000 };
@@ -210,7 +210,7 @@ Test(ddp_region, random)
 			cr_assert_neq(t.generation, generation);
 			list[i] = list[--n];
 		} else {
-			/* Few values, so that many fall on the same cells and on chosen STags. */
+			/* Few values, so that many collide with cells in use and with chosen STags. */
 			struct xiw_ddp_region_opts o = opts_fixed(rnd() % 512 * 0x01000001);
 			bool taken = xiw_ddp_region_lookup(&t, o.stag);
 			int err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an engine's STags tell of each other: nothing (RFC 5040 section 8.1.1 rule 8, RFC 5042 section 6.1.1). A peer that
- * was granted some computes others, by whatever is simple enough to be tried: each of these found the STags of a table
- * that spread its slots' numbers by a multiplication.
+ * An engine's STags reveal nothing about each other (RFC 5040 section 8.1.1 rule 8, RFC 5042 section 6.1.1). Each test
+ * is an attack by a peer that knows some STags and computes others in a simple way. Each attack succeeds if a table
+ * spreads the numbers of its slots by a multiplication.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void end(void)
 
 TestSuite(ddp_stags, .init = begin, .fini = end);
 
-/* The number that a * x is 1 with, modulo 2^32; a is odd. */
+/* The inverse of a modulo 2^32; a is odd. */
 static uint32_t inverse(uint32_t a)
 {
 	uint32_t x = a;
@@ -51,8 +51,8 @@ static uint32_t inverse(uint32_t a)
 }
 
 /*
- * The next of three numbers, by one of the rules that three numbers teach. The same rules are tried on the upper 24 bits,
- * and on the lower ones.
+ * Guesses the number after three others, by one of the rules that three numbers can reveal. The same rules are tried on
+ * the upper 24 bits and on the lower ones.
  */
 static uint32_t guess(int rule, const uint32_t s[3])
 {
@@ -86,7 +86,7 @@ static uint32_t guess(int rule, const uint32_t s[3])
 
 #define RULES 11
 
-/* Of 4096 numbers of 24 bits, with 33 guesses at each, chance finds one in 120 runs, and three in ten million. */
+/* With 33 guesses at each of 4096 numbers of 24 bits, chance hits one in 120 runs, three in ten million runs. */
 Test(ddp_stags, others_do_not_tell_one)
 {
 	uint32_t whole = 0, high = 0;
@@ -94,7 +94,7 @@ Test(ddp_stags, others_do_not_tell_one)
 	for (int i = 3; i < N; i++) {
 		const uint32_t *s = &stags[i - 3];
 		const uint32_t up[] = { s[0] >> 8, s[1] >> 8, s[2] >> 8 };
-		/* The first one and its neighbour teach of all that follow. */
+		/* The first number and its neighbour reveal all others. */
 		const uint32_t first[] = { stags[0] >> 8, stags[1] >> 8, up[2] };
 
 		for (int rule = 0; rule < RULES; rule++) {
@@ -108,7 +108,7 @@ Test(ddp_stags, others_do_not_tell_one)
 	cr_expect_leq(high, 3, "the upper 24 bits of %u of %d", high, N);
 }
 
-/* The first alone: its octets as a factor, for the next one. */
+/* The octets of the first number alone are the factor for the next one. */
 Test(ddp_stags, the_first_does_not_tell_the_second)
 {
 	const uint32_t index = stags[0] >> 8;
@@ -122,7 +122,7 @@ Test(ddp_stags, the_first_does_not_tell_the_second)
 	}
 }
 
-/* Section 8.1.1 rule 8: and sparse over the full range. No part of it is left out, or preferred. */
+/* Section 8.1.1 rule 8: STags are sparse over the full range. No part of it is left out or preferred. */
 Test(ddp_stags, all_numbers_alike)
 {
 	for (int bit = 0; bit < 32; bit++) {
@@ -143,7 +143,7 @@ Test(ddp_stags, all_numbers_alike)
 	}
 }
 
-/* The shortest register whose feedback gives these bits (Berlekamp and Massey). */
+/* Length of the shortest feedback register that generates these bits (Berlekamp-Massey algorithm). */
 static int linear_complexity(const uint8_t *s, int n)
 {
 	static uint8_t c[BITS + 1], b[BITS + 1], was[BITS + 1];
@@ -171,7 +171,10 @@ static int linear_complexity(const uint8_t *s, int n)
 	return len;
 }
 
-/* Counters, and every generator that is made of shifts and exclusive ors: bits at random need half of their number. */
+/*
+ * Finds counters, and generators that consist of shifts and exclusive ors. Random bits need a register of half their
+ * number.
+ */
 Test(ddp_stags, no_short_register_makes_them)
 {
 	uint8_t s[BITS];
@@ -186,7 +189,7 @@ Test(ddp_stags, no_short_register_makes_them)
 	}
 }
 
-/* A slot that is used again has an STag that says nothing of it. */
+/* When a slot is used again, its STag reveals nothing about the slot. */
 Test(ddp_stags, used_again)
 {
 	enum { AGAIN = 128 };

@@ -8,7 +8,7 @@
 
 static const uint8_t ulp[5] = { 1, 2, 3, 4, 5 };
 
-/* The examples of section 5.2: 2048 octets, MULPDU 1500. */
+/* The examples of section 5.2: 2048 octets at a MULPDU of 1500. */
 Test(ddp_tx, example_untagged)
 {
 	struct xiw_ddp_tx_msg m;
@@ -81,7 +81,7 @@ Test(ddp_tx, mulpdu_changes)
 	cr_expect_eq(xiw_ddp_tx_next(&m, 1500, &s), 0);
 }
 
-/* Section 4.3: begins at 1, counts per queue, 0 follows 0xFFFFFFFF. */
+/* Section 4.3: the MSN begins at 1 and counts per queue; 0 follows 0xFFFFFFFF. */
 Test(ddp_tx, msn)
 {
 	static const uint32_t want[] = { 0xffffffff, 0, 1 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Events that find the completion queue full, and the memory that they take. */
+/* Events that come while the completion queue is full, and the memory that they take. */
 #include <criterion/criterion.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static void drain(void)
 
 Test(engine_cq, what_overflowed_comes_in_order)
 {
-	/* Round and round: more come while the first ones are taken. */
+	/* In a circle: more events come while the first ones are taken. */
 	make(ENTRIES + 100);
 	for (uint32_t i = 0; i < 5000; i++) {
 		make(i % 7);
@@ -134,7 +134,9 @@ static void tell(uint32_t i, enum xiw_event event)
 	xiw_complete(e, &c);
 }
 
-/* Wherever they are, in the queue or beyond it: the others' stay, in order, and what is freed is not named. */
+/*
+ * Events of a freed connection disappear, in the queue and beyond it. The events of the others stay, in order.
+ */
 Test(engine_cq, none_of_what_is_freed)
 {
 	static const uint32_t numbers[] = { 1,		 100,	      ENTRIES - 7, ENTRIES,
@@ -163,14 +165,14 @@ Test(engine_cq, none_of_what_is_freed)
 		} while (e->overflow_n || e->cq_head != e->cq_tail);
 		cr_assert_eq(left, 0, "%u: %lu left", numbers[k], (unsigned long)left);
 		cr_assert(xiw_cq_heard(several[0]));
-		/* As new ones at the same addresses. */
+		/* As new connections at the same addresses. */
 		for (uint32_t i = 0; i < CONNS; i++)
 			several[i]->first_told = several[i]->last_told = 0;
 	}
 	free_several();
 }
 
-/* A listener's event names it by its number only. */
+/* A listener's event has only its number. */
 Test(engine_cq, none_of_a_freed_listener)
 {
 	struct xiw_listener a = { .engine = e }, b = { .engine = e };
@@ -188,7 +190,7 @@ Test(engine_cq, none_of_a_freed_listener)
 	cr_assert(!xiw_engine_next(e, &c));
 }
 
-/* Built for tests the library stops at an event behind the last one; else it keeps it to itself. */
+/* For an event after the last one, a library built for tests stops the program; otherwise it drops the event. */
 #ifdef XIW_CHECKS
 Test(engine_cq, nothing_after_closed, .signal = SIGABRT)
 #else
@@ -210,7 +212,7 @@ Test(engine_cq, nothing_after_closed)
 	free_several();
 }
 
-/* Nor is one told of a connection that the application has freed. */
+/* No event is reported for a connection that the application has freed. */
 Test(engine_cq, nothing_of_a_freed_connection)
 {
 	struct xiw_completion c;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a thread that has ended, and a process that forks, leave behind of an engine. */
+/* What remains of an engine after its thread has ended, or in a child after a fork. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "core/engine.h"
 
 #define MESSAGE (1u << 20)
-#define REQUEST 20 /* octets of an MPA Request without Private Data, and of the Reply */
+#define REQUEST 20 /* octets of an MPA Request or Reply without Private Data */
 
 static struct xiw_engine *e;
 
@@ -41,7 +41,7 @@ static int any_port(struct sockaddr_in *addr)
 	return fd;
 }
 
-/* A Responder that accepts, and then reads nothing. */
+/* A Responder that accepts and then reads nothing. */
 static int answer(int listener)
 {
 	uint8_t request[REQUEST], reply[REQUEST] = "MPA ID Rep Frame";
@@ -54,7 +54,7 @@ static int answer(int listener)
 	return fd;
 }
 
-/* Returns non-NULL when it is sure that octets wait for room in the socket. */
+/* Returns non-NULL once octets certainly wait for room in the socket. */
 static void *send_until_full(void *conn)
 {
 	static uint8_t buf[MESSAGE];
@@ -72,7 +72,7 @@ static void *send_until_full(void *conn)
 	return still == 50 ? c : NULL;
 }
 
-/* The kernel has let go of what was being sent, and so does the connection. */
+/* The kernel no longer uses what was being sent, so the connection frees it. */
 Test(engine_left, what_was_being_sent_when_the_thread_ended)
 {
 	const struct xiw_conn_opts o = { .size = sizeof(o) };
@@ -94,7 +94,7 @@ Test(engine_left, what_was_being_sent_when_the_thread_ended)
 	close(listener);
 }
 
-/* One that io_uring has not let go of yet, either. */
+/* Also a connection that io_uring still uses. */
 Test(engine_left, a_closed_listener_in_a_child)
 {
 	const struct xiw_conn_opts o = { .size = sizeof(o) };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The administrator's word on CRCs (RFC 5044 section 4.4): who can give it, and how it is read. */
+/* The administrator's policy on CRCs (RFC 5044 section 4.4): who can set it, and how it is read. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static enum xiw_crc_policy said(const char *text)
 	return xiw_policy_crc_of(path, why, sizeof(why));
 }
 
-/* Without root's own file nothing is allowed, whoever runs this: so it says nothing where it is not root. */
+/* Only a file that root owns allows anything, so this test shows something only if root runs it. */
 #define NEEDS_ROOT()                                                                               \
 	do {                                                                                       \
 		if (geteuid())                                                                     \
@@ -53,7 +53,7 @@ static enum xiw_crc_policy said(const char *text)
 Test(engine_policy, crc_is_required_unless_told_otherwise)
 {
 	cr_expect_eq(xiw_policy_crc_of(path, why, sizeof(why)), XIW_CRC_REQUIRED);
-	cr_expect_str_empty(why, "no file is nothing wrong");
+	cr_expect_str_empty(why, "a missing file is no error");
 	NEEDS_ROOT();
 	cr_expect_eq(said(""), XIW_CRC_REQUIRED);
 	cr_expect_str_empty(why);
@@ -132,7 +132,7 @@ Test(engine_policy, only_root_s_file_counts)
 	cr_expect_eq(xiw_policy_crc_of(path, why, sizeof(why)), XIW_CRC_REQUIRED);
 	cr_expect(strstr(why, "is no file"));
 	rmdir(path);
-	/* Nobody writes there: it must not be waited for. */
+	/* A FIFO without a writer: opening it must not wait. */
 	cr_assert_eq(mkfifo(path, 0644), 0);
 	cr_expect_eq(xiw_policy_crc_of(path, why, sizeof(why)), XIW_CRC_REQUIRED);
 	cr_expect(strstr(why, "is no file"));
@@ -146,7 +146,7 @@ Test(engine_policy, only_root_names_another_file)
 	cr_assert_eq(said("crc off"), XIW_CRC_OFF);
 	cr_assert_eq(setenv("XIW_CONF", path, 1), 0);
 	cr_expect_eq(xiw_policy_crc(why, sizeof(why)), XIW_CRC_OFF);
-	/* As a program is that was given to others to run with root's rights. */
+	/* Like a set-user-ID program that another user runs. */
 	cr_assert_eq(setresuid(65534, 0, 0), 0);
 	cr_expect_eq(xiw_policy_crc(why, sizeof(why)), XIW_CRC_REQUIRED);
 	cr_assert_eq(setresuid(65534, 65534, 0), 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What is refused again and again on the direct path ends it, however rarely the peer sends it and wherever it lies. */
+/* Repeated refusals end the direct path, however rarely the peer sends and whatever place the segments have. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -20,7 +20,7 @@ static struct xiw_meta meta;
 static const struct xiw_segment s = { &p, &meta };
 static struct xiw_tcp_seg seg;
 
-/* Direct, and entered, at AT. */
+/* In DIRECT, entered, at AT. */
 static void setup(void)
 {
 	e = calloc(1, sizeof(*e));
@@ -124,7 +124,7 @@ Test(engine_progress, damaged_segments_of_a_stretch_that_is_not_entered)
 	ends(is_damaged, AT - 3 * LEN, LEN, XIW_WHY_CHECKSUM);
 }
 
-/* Anybody can send what is refused for another cause, and as often as he likes. */
+/* Refusals for another cause do not count: anybody can send such segments, as often as they like. */
 Test(engine_progress, other_causes_in_between)
 {
 	for (int i = 0; i < 2; i++) {
@@ -136,7 +136,7 @@ Test(engine_progress, other_causes_in_between)
 	cr_assert(c->leaving);
 }
 
-/* So far back no peer has anything that was not acknowledged. */
+/* That far back the peer has nothing that is not acknowledged. */
 Test(engine_progress, damaged_segments_from_far_away)
 {
 	for (int i = 0; i < 3; i++, e->now_ms += 250)
@@ -144,7 +144,7 @@ Test(engine_progress, damaged_segments_from_far_away)
 	cr_assert(!c->leaving);
 }
 
-/* It has no octets, but a place. */
+/* A segment without octets has a place too. */
 Test(engine_progress, a_damaged_fin)
 {
 	ends(is_damaged, AT, 0, XIW_WHY_CHECKSUM);
@@ -167,7 +167,7 @@ Test(engine_progress, octets_that_come_again_after_they_were_acknowledged)
 	ends(is_refused, AT - LEN, LEN, XIW_WHY_UNHEARD);
 }
 
-/* A peer may cut its oldest octets anew each time. */
+/* A peer may cut its oldest octets differently each time. */
 Test(engine_progress, octets_that_come_again_in_other_segments)
 {
 	is_refused(AT - 3 * LEN, LEN);
@@ -190,7 +190,7 @@ Test(engine_progress, what_is_ahead_of_the_stream_shows_nothing)
 	cr_assert(!c->leaving);
 }
 
-/* A peer's time-out doubles each time; it may be long before anything is refused here. */
+/* The peer's timeout doubles each time, so the time between two refusals may be long. */
 Test(engine_progress, however_rarely_it_comes)
 {
 	for (uint64_t gap = 250; gap <= 120000; gap *= 2) {
@@ -203,7 +203,7 @@ Test(engine_progress, however_rarely_it_comes)
 	}
 }
 
-/* RFC 9293 section 3.8.4: with an octet that came before, perhaps. */
+/* RFC 9293 section 3.8.4: a keep-alive may carry an octet that came before. */
 Test(engine_progress, a_keepalive_repeats_nothing)
 {
 	for (int i = 0; i < 10; i++, e->now_ms += 30000)
@@ -220,12 +220,12 @@ Test(engine_progress, a_stream_that_moves_goes_on)
 	cr_assert(!c->leaving);
 }
 
-/* The socket is read only as fast as the application makes room, and until then nobody acknowledges. */
+/* The socket is read only as fast as the application makes room. Until then nobody acknowledges. */
 Test(engine_progress, the_start_of_a_stretch_that_waits_for_a_slow_application)
 {
 	begins_to_drain(AT - LEN);
 	waits_for_socket(AT, LEN);
-	c->stream_nxt++; /* it does read on */
+	c->stream_nxt++; /* the engine does read on */
 	waits_for_socket(AT + LEN, LEN);
 	cr_assert(!c->leaving);
 	ends(waits_for_socket, AT, LEN, XIW_WHY_WATCHDOG);
@@ -242,7 +242,7 @@ Test(engine_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
 	cr_assert(!c->leaving);
 }
 
-/* On an interface that has never carried a stretch nothing speaks for the next one. */
+/* If an interface never carried a stretch, there is no reason to expect more of the next one. */
 Test(engine_progress, a_cause_that_was_there_from_the_start)
 {
 	port.has_carried = false;
@@ -250,7 +250,7 @@ Test(engine_progress, a_cause_that_was_there_from_the_start)
 	cr_assert_eq(flow->barred, XIW_WHY_CHECKSUM);
 }
 
-/* On others an accident is forgiven, two are, three soon one after the other are none. */
+/* On other interfaces one or two failures may be accidents; three within a short time are not. */
 Test(engine_progress, accidents_and_what_lasts)
 {
 	static const uint64_t pauses[] = { 1000, 70000, 1000, 1000 };
@@ -286,7 +286,7 @@ Test(engine_progress, octets_that_wait_for_room_keep_the_socket)
 	is_the_kernels();
 	c->held_n = 1;
 	cr_assert(!arms());
-	/* Nothing may come on the kernel's path for long that would ask again. */
+	/* For a long time nothing may come on the kernel's path that would make the library try again. */
 	c->held_n = 0;
 	xiw_stream_resume(c);
 	cr_assert(c->want_arm);
@@ -302,7 +302,7 @@ Test(engine_progress, what_xdp_has_against_the_direct_path_is_told)
 	cr_assert_str_eq(c->no_direct, "the driver of eth7 leaves no room in front of packets");
 }
 
-/* Some frames come, those that the stream stands still for do not: XDP gives each stretch up. */
+/* Some frames come, but not those that the stream waits for: XDP ends each stretch. */
 static void a_stretch_is_given_up(bool frame_came_late)
 {
 	is_the_kernels();
@@ -349,7 +349,7 @@ Test(engine_progress, frames_that_are_lost_now_and_then)
 	}
 }
 
-/* Frames came and were committed, so that nothing else tells XDP of them; then the engine stood still for a while. */
+/* Frames came and were committed, which alone does not tell XDP. Then the engine stood still for a while. */
 Test(engine_progress, stretches_that_end_by_the_watchdog)
 {
 	is_the_kernels();

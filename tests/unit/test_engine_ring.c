@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The application's io_uring, in which completions are announced: no doorbell is lost without a word. */
+/* The application's io_uring, to which the engine announces completions: no doorbell is lost silently. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ static int create(int fd, unsigned int flags, struct xiw_engine **e)
 	return xiw_engine_create(&o, e);
 }
 
-/* Two completions: refused, closed. */
+/* Makes two completions: refused, closed. */
 static void fail_to_connect(struct xiw_engine *e)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET,
@@ -34,7 +34,7 @@ static void fail_to_connect(struct xiw_engine *e)
 	cr_assert_eq(xiw_connect(e, (struct sockaddr *)&to, sizeof(to), &o, &c), 0);
 }
 
-/* Runs until the engine has `n` completions and has seen what became of their doorbells. Returns the last error. */
+/* Runs until the engine has `n` completions and knows the results of their doorbells. Returns the last error. */
 static int run(struct xiw_engine *e, int n)
 {
 	int err = 0, got;
@@ -73,7 +73,7 @@ static int queued(struct xiw_engine *e)
 	return n;
 }
 
-/* Zeroed options ask for none, whatever descriptor 0 is; and a descriptor without the flag is a mistake. */
+/* Zeroed options ask for no ring, whatever descriptor 0 is. A descriptor without the flag is an error. */
 Test(engine_ring, none)
 {
 	struct xiw_engine *e;
@@ -100,7 +100,7 @@ Test(engine_ring, not_a_ring)
 	close(null);
 }
 
-/* Also as descriptor 0. */
+/* The ring may be descriptor 0. */
 Test(engine_ring, announced)
 {
 	struct xiw_engine *e;
@@ -120,7 +120,7 @@ Test(engine_ring, announced)
 	io_uring_queue_exit(&ring);
 }
 
-/* One that is enabled later is told from then on; of what went before, the engine's thread. */
+/* A ring that is enabled later is told from then on. Earlier results go to the engine's thread. */
 Test(engine_ring, disabled)
 {
 	struct xiw_engine *e;

@@ -17,7 +17,7 @@ static uint32_t rnd(uint32_t below)
 	return (uint32_t)(rng >> 33) % below;
 }
 
-/* Dead ones: a limit that has come does nothing to them but to be over. */
+/* Dead connections: a deadline that comes does nothing but pass. */
 static void setup(void)
 {
 	rng = SEED;
@@ -94,7 +94,7 @@ Test(engine_timer, an_engine_that_was_not_run_for_long_catches_up)
 	cr_assert_eq(e->timers, 0);
 }
 
-/* Against the obvious: nothing that is due is left, nothing else is over, and no wait is too long. */
+/* Compares with a plain list: all that is due fires, nothing else does, and no wait is too long. */
 Test(engine_timer, many_at_random)
 {
 	for (unsigned int step = 0; step < 20000; step++) {
@@ -105,10 +105,10 @@ Test(engine_timer, many_at_random)
 		case 0:
 			set_deadline(c, e->now_ms + 1 + rnd(rnd(4) ? 60 : 12000));
 			break;
-		case 1: /* as at a connection's end: it stays on the wheel */
+		case 1: /* as at the end of a connection, which stays on the wheel */
 			set_deadline(c, XIW_NEVER);
 			break;
-		case 2: /* as when it is freed */
+		case 2: /* as when a connection is freed */
 			set_deadline(c, XIW_NEVER);
 			xiw_timer_stop(c);
 			cr_assert_null(c->timer_at);

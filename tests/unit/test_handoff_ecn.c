@@ -5,7 +5,7 @@
 
 #include "handoff/ecn.h"
 
-/* As Linux 7.0 has it behind tcpi_snd_wnd: six words of 6.2 and 6.7, seven counters of AccECN's, and the mode. */
+/* struct tcp_info of Linux 7.0 after tcpi_snd_wnd: six words of 6.2 and 6.7, seven counters of AccECN, the mode. */
 struct info {
 	struct tcp_info known;
 	unsigned char octets[128];
@@ -17,7 +17,7 @@ enum { RCV_WND = 1, REHASH, TOTAL_RTO, TOTAL_RTO_TIME, RECEIVED_CE, RECEIVED_CE_
 static struct info made(unsigned int options, unsigned int mode)
 {
 	struct info i;
-	unsigned int word = mode | 0xabcdecu; /* other things are in there as well */
+	unsigned int word = mode | 0xabcdecu; /* the octet has other fields too */
 
 	memset(&i, 0xff, sizeof(i));
 	i.known.tcpi_options = (unsigned char)options;
@@ -36,7 +36,7 @@ Test(handoff_ecn, accurate)
 		i = made(TCPI_OPT_ECN, mode);
 		cr_expect_eq(xiw_ecn_read(&i, WORD(MODE + 1), "cubic"),
 			     mode < 2 ? XIW_ECN_PLAIN : XIW_ECN_ACCECN, "mode %u", mode);
-		/* A kernel that does not say it cannot do it. */
+		/* A kernel that does not report AccECN does not have it. */
 		cr_expect_eq(xiw_ecn_read(&i, WORD(MODE), "cubic"), XIW_ECN_PLAIN);
 		cr_expect_eq(xiw_ecn_read(&i, WORD(RCV_WND), "cubic"), XIW_ECN_PLAIN);
 	}

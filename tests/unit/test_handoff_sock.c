@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Reading a socket under TCP_REPAIR, and opening its window, while the peer's window changes: at each of the system
- * calls in turn the peer reads what it has, and its kernel tells ours.
+ * Reads a socket under TCP_REPAIR, and opens its window, while the peer's window changes. At each of the system calls
+ * in turn the peer reads what it has, so its kernel sends a window update.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -19,12 +19,12 @@
 
 #include "handoff/sock.h"
 
-#define CALLS 40 /* more than either function makes */
+#define CALLS 40 /* more calls than either function makes */
 #define MOST (4 << 20)
 
 static int ours = -1, peers = -1;
-static int calls, when = -1; /* the peer reads before the call of this number; -1: it does not */
-static int repair_mode;	     /* the last one set */
+static int calls, when = -1; /* the peer reads before the call with this number; -1: before none */
+static int repair_mode;	     /* the last value set */
 static size_t arrived, queued;
 
 static void peer_reads(void)
@@ -45,7 +45,7 @@ static struct tcp_info info(void)
 	return i;
 }
 
-/* The peer reads, and its kernel has told ours: at once, but for a machine that is busy. */
+/* The peer reads, and waits until its kernel has told ours. That is immediate unless the machine is busy. */
 static void a_call(int fd)
 {
 	uint32_t before;
@@ -58,7 +58,7 @@ static void a_call(int fd)
 		usleep(100);
 }
 
-/* The C library's, with that in front. */
+/* The C library's function, after the peer's turn. */
 int setsockopt(int fd, int level, int name, const void *value, socklen_t len)
 {
 	a_call(fd);
@@ -85,7 +85,7 @@ int ioctl(int fd, unsigned long request, ...)
 	return (int)syscall(SYS_ioctl, fd, request, arg);
 }
 
-/* A connection whose peer does not read, and with more to be sent than its window takes. */
+/* A connection whose peer does not read, with more to send than the peer's window holds. */
 static void connect_and_fill(void)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
@@ -132,7 +132,7 @@ static void all_arrives(void)
 	ours = peers = -1;
 }
 
-/* The peer reads before call n of those that read the socket: is anything sent again? -1: there is no such call. */
+/* The peer reads before call n of reading the socket. Is anything sent again? -1: there is no such call. */
 static int sent_again(int n)
 {
 	struct xiw_sock_state before, s;
@@ -152,7 +152,7 @@ static int sent_again(int n)
 	return again;
 }
 
-/* What the socket sends while it is read is sent, and not only counted, but for one moment between two calls. */
+/* What the socket sends while it is read really goes out, except at one moment between two calls. */
 Test(handoff_sock, sends_while_it_is_read)
 {
 	int lost = 0, n, again;
@@ -162,10 +162,10 @@ Test(handoff_sock, sends_while_it_is_read)
 	connect_and_fill();
 	reads_all();
 	if (info().tcpi_total_retrans)
-		cr_skip_test("on this machine octets are sent again whoever reads");
+		cr_skip_test("on this machine octets are sent again in any case");
 	all_arrives();
 	for (n = 0; n < CALLS && (again = sent_again(n)) >= 0; n++) {
-		/* A slow machine sends again what is not lost, but not each time. */
+		/* A slow machine resends what was not lost, but not each time. */
 		for (int i = 0; i < 2 && again > 0; i++)
 			again = sent_again(n);
 		lost += again > 0;
@@ -174,7 +174,7 @@ Test(handoff_sock, sends_while_it_is_read)
 	cr_assert(lost <= 1, "octets were lost in %d of %d moments", lost, n);
 }
 
-/* An update of the peer's window that opening ours would undo is asked for again; else the peer is not asked. */
+/* If opening our window would undo an update of the peer's, the peer is asked for it again, and only then. */
 Test(handoff_sock, window_of_the_peer)
 {
 	int asked = 0, n;
@@ -195,6 +195,6 @@ Test(handoff_sock, window_of_the_peer)
 		all_arrives();
 	}
 	cr_assert(n > 5 && n < CALLS, "%d calls", n);
-	/* Between the reading and the writing: one moment at least. */
+	/* There is at least one such moment, between the reading and the writing. */
 	cr_assert(asked >= 1 && asked < n, "%d of %d", asked, n);
 }

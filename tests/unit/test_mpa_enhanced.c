@@ -16,7 +16,7 @@ static struct xiw_mpa_enhanced on_the_wire(const struct xiw_mpa_enhanced *e)
 	return out;
 }
 
-/* RFC 6581 section 9.1: what holds between the two ends when a negotiation has succeeded. */
+/* RFC 6581 section 9.1: what both ends have agreed on after a successful negotiation. */
 static void check_depths(const struct xiw_mpa_terms *offered, const struct xiw_mpa_terms *initiator,
 			 const struct xiw_mpa_terms *responder, const struct xiw_mpa_terms *able,
 			 const struct xiw_mpa_enhanced *reply)
@@ -65,7 +65,7 @@ Test(mpa_enhanced, depths)
 	}
 }
 
-/* A rejection tells the ORD that is required, and leaves the terms as they are. */
+/* A rejection contains the required ORD and does not change the terms. */
 Test(mpa_enhanced, rejection)
 {
 	struct xiw_mpa_enhanced request = { .ird = 3, .ord = 3 }, reply;
@@ -92,7 +92,7 @@ static bool has(uint8_t rtr, enum xiw_rtr kind)
 	return rtr & kind;
 }
 
-/* Section 9.2, for every set of kinds at either end. */
+/* Section 9.2, for every set of RTR kinds at both ends. */
 Test(mpa_enhanced, rtr)
 {
 	for (unsigned int i = 1; i < 8; i++) {
@@ -121,7 +121,7 @@ Test(mpa_enhanced, rtr)
 				continue;
 			cr_assert(initiator.rtr & i & r);
 			cr_assert_eq(initiator.rtr & (initiator.rtr - 1), 0, "one of them");
-			/* Read is the ULP's: only if there is nothing else. */
+			/* Read belongs to the ULP: chosen only if there is no other kind. */
 			cr_assert(initiator.rtr != XIW_RTR_READ || (i & r) == XIW_RTR_READ);
 		}
 	}
@@ -137,7 +137,7 @@ Test(mpa_enhanced, connection_model)
 	mine = (struct xiw_mpa_terms){};
 	frame.peer_to_peer = true;
 	cr_assert_eq(xiw_mpa_conclude(&mine, &frame), XIW_MPA_ERR_RTR);
-	/* Without A the others are ignored, and sent as 0. */
+	/* Without A the other bits are ignored, and sent as 0. */
 	frame.peer_to_peer = false;
 	cr_assert_eq(xiw_mpa_conclude(&mine, &frame), 0);
 	mine = (struct xiw_mpa_terms){ .rtr = 3 };

@@ -77,7 +77,7 @@ Test(mpa_fpdu, figure_6_in_every_split)
 	figure_in_every_split(6);
 }
 
-/* One FPDU behind @off octets of something else, and some octets of the next behind it. */
+/* One FPDU after @off other octets, followed by some octets of the next FPDU. */
 static void check_one(uint64_t *rng, bool markers, uint32_t phase, uint32_t len)
 {
 	uint32_t off = ref_random(rng) % 100, behind = ref_random(rng) % 9;
@@ -129,7 +129,7 @@ Test(mpa_fpdu, random_at_every_phase)
 	check_one(&rng, false, 0, 64768);
 }
 
-/* Section 4.4: a Marker between PAD and CRC is covered by it, one behind the CRC is not. */
+/* Section 4.4: the CRC covers a Marker between PAD and CRC, but not a Marker after the CRC. */
 Test(mpa_fpdu, marker_around_crc)
 {
 	struct xiw_mpa_rx rx = { 512 - 28, true, true };
@@ -171,7 +171,7 @@ static void damage_markers(uint32_t phase, uint32_t len, uint64_t *rng)
 	for (uint32_t at = -phase & 511; at < size; at += 512, seen++) {
 		for (int bit = 0; bit < 32; bit++) {
 			uint8_t *p = wire + at + bit / 8, was = *p;
-			/* Section 4.2: the reserved half and FPDUPTR's low bits do not count. */
+			/* Section 4.2: the reserved half and the two low bits of FPDUPTR are ignored. */
 			bool counts = bit >= 16 && (bit < 24 || bit % 8 > 1);
 
 			*p ^= (uint8_t)(1 << bit % 8);

@@ -73,7 +73,7 @@ static void round_trip(const struct xiw_mpa_frame *in)
 		cr_assert_eq(need, have < 20 ? 20 : len);
 	}
 	cr_assert_eq(decode(len, in->reply, &need), XIW_MPA_START_OK);
-	/* Octets behind the frame are FPDUs, and none of its business. */
+	/* Octets after the frame are FPDUs, which the decoder does not touch. */
 	cr_assert_eq(xiw_mpa_frame_decode(buf, sizeof(buf), in->reply, &frame, &need),
 		     XIW_MPA_START_OK);
 	cr_assert_eq(need, len);
@@ -157,7 +157,7 @@ Test(mpa_startup, encode_refuses)
 	cr_assert_eq(xiw_mpa_frame_encode(&f, buf, sizeof(buf)), -EINVAL);
 }
 
-/* Every octet of the key matters, and is found wrong as soon as it has come. */
+/* A wrong octet of the key is found as soon as it has come. */
 Test(mpa_startup, wrong_key)
 {
 	struct xiw_mpa_frame frame = { .rev = 1 };
@@ -177,7 +177,7 @@ Test(mpa_startup, wrong_key)
 	}
 }
 
-/* Section 7.1.2 rule 8: two Initiators, or a Responder that answers nobody. */
+/* Section 7.1.2 rule 8: two Initiators, or a Reply that answers no Request. */
 Test(mpa_startup, wrong_role)
 {
 	struct xiw_mpa_frame frame = { .rev = 1 };
@@ -210,7 +210,7 @@ Test(mpa_startup, revisions)
 	}
 }
 
-/* Section 7.1.1: Res is not checked, nor is R in a Request; in Rev 1 S is part of Res. */
+/* Section 7.1.1: neither Res nor R in a Request is checked; in Rev 1 S is part of Res. */
 Test(mpa_startup, reserved_bits_are_ignored)
 {
 	struct xiw_mpa_frame frame = { .rev = 1, .pd_len = 5, .pd = (const uint8_t *)"12345" };
@@ -256,7 +256,7 @@ Test(mpa_startup, private_data_length)
 	buf[18] = 0xff;
 	cr_assert_eq(decode(sizeof(buf), false, &need), XIW_MPA_START_BAD_PD_LENGTH);
 
-	/* RFC 6581 section 6: with S the Private Data must begin with 4 octets. */
+	/* RFC 6581 section 6: if S is set, the Private Data must begin with 4 octets of IRD and ORD. */
 	buf[16] = 0x10;
 	buf[18] = 0;
 	for (uint8_t len = 0; len < 4; len++) {

@@ -9,13 +9,13 @@
 #define SEED 0x7323u
 #define FPDUS 12
 
-/* A stream, and what must come out of it. */
+/* A stream and the expected result. */
 struct expected {
 	struct ref_stream s;
 	struct xiw_mpa_rx rx;
 	uint8_t ulpdu[FPDUS][2000];
 	uint32_t len[FPDUS];
-	uint32_t end[FPDUS]; /* raw offset behind each FPDU */
+	uint32_t end[FPDUS]; /* raw offset of the end of each FPDU */
 	uint32_t seen;
 	uint32_t pause_at; /* the callback returns @pause_with for the FPDU of this number */
 	int pause_with;
@@ -142,7 +142,7 @@ Test(mpa_stream, octet_by_octet)
 	xiw_mpa_stream_free(&s);
 }
 
-/* A pause leaves the stream behind the FPDU; what was not used comes again. */
+/* A pause leaves the stream after the FPDU; the caller feeds the unused octets again. */
 Test(mpa_stream, pause_and_go_on)
 {
 	make(true, 0, FPDUS, 300);
@@ -167,7 +167,7 @@ Test(mpa_stream, pause_and_go_on)
 	}
 }
 
-/* Section 8: after an error nothing is delivered any more. */
+/* Section 8: nothing is delivered after an error. */
 static void ends_with(struct xiw_mpa_stream *s, uint32_t cut, int error, uint32_t seen)
 {
 	int ret;
@@ -206,7 +206,7 @@ Test(mpa_stream, error_of_the_callback_ends_it)
 		ends_with(&s, cut, -EPROTO, 4);
 }
 
-/* Section 8: code 3 is for a wrong Marker under a valid CRC; else it is code 2. */
+/* Section 8: a wrong Marker under a valid CRC is code 3, otherwise code 2. */
 Test(mpa_stream, wrong_marker_is_code_3_only_under_a_valid_crc)
 {
 	struct xiw_mpa_stream s;
@@ -225,7 +225,7 @@ Test(mpa_stream, wrong_marker_is_code_3_only_under_a_valid_crc)
 	for (uint32_t cut = 0; cut < e.s.len; cut++)
 		ends_with(&s, cut, -XIW_MPA_ERR_MARKER, i);
 
-	/* Without CRCs nothing else can explain it. */
+	/* Without CRCs a wrong Marker can only be code 3. */
 	wire[e.end[i] - 1] ^= 1;
 	ends_with(&s, marker, -XIW_MPA_ERR_CRC, i);
 	e.rx.crc = false;
@@ -248,7 +248,7 @@ static int count(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, u
 	return xiw_mpa_verify(f, v, n) ? 0 : -XIW_MPA_ERR_CRC;
 }
 
-/* The staging buffer grows with what comes, up to the largest FPDU, and stays there. */
+/* The staging buffer grows up to the largest FPDU and does not shrink. */
 Test(mpa_stream, staging_is_lazy_and_bounded)
 {
 	static uint8_t ulpdu[64768];
@@ -263,7 +263,7 @@ Test(mpa_stream, staging_is_lazy_and_bounded)
 	cr_assert_eq(seen, 1);
 	cr_assert_eq(s.room, 0);
 
-	/* 65288 octets end at phase 264, so this FPDU is another one. */
+	/* 65288 octets end at phase 264, so this FPDU has another layout. */
 	ref = (struct ref_stream){ wire, 0, size, true };
 	size = ref_fpdu(&ref, ulpdu, sizeof(ulpdu), true);
 	for (uint32_t pos = 0; pos < size; pos += 1000) {

@@ -20,7 +20,7 @@ Test(mpa_tx, figure_5)
 	cr_assert_eq(tx.phase, sizeof(ref_figure5));
 }
 
-/* Behind a first FPDU of 492 octets, as the figure says. */
+/* After a first FPDU of 492 octets, as in the figure. */
 Test(mpa_tx, figure_6)
 {
 	struct xiw_mpa_tx tx = { 0, true, true };
@@ -79,7 +79,7 @@ Test(mpa_tx, ulpdu_too_long)
 	cr_assert_eq(tx.phase, 8);
 }
 
-/* RFC 5044 section 4.5's formulas, worked by hand. */
+/* Figures computed by hand with the formulas of RFC 5044 section 4.5. */
 Test(mpa_tx, mulpdu_formulas)
 {
 	cr_assert_eq(mpa_mulpdu_any(1460, false), 1454);
@@ -94,7 +94,7 @@ Test(mpa_tx, mulpdu_formulas)
 	cr_assert_eq(mpa_mulpdu_any(65535, false), 64768);
 }
 
-/* Checked against the size function, which every_phase checks against the reference. */
+/* Compared with the size function, which every_phase compares with the reference. */
 static void largest_that_fits(uint32_t room, bool markers, uint32_t phase)
 {
 	struct xiw_mpa_tx tx = { phase, markers, true };
@@ -114,7 +114,7 @@ Test(mpa_tx, mulpdu_is_the_largest_that_fits)
 {
 	for (uint32_t emss = 0; emss <= 9000; emss++) {
 		largest_that_fits(emss, false, 0);
-		/* Every phase where the number of Markers changes, else some. */
+		/* Every phase where the number of Markers changes, and some others. */
 		for (uint32_t phase = emss % 7 * 4; phase < 512; phase += emss % 512 < 8 ? 4 : 28)
 			largest_that_fits(emss, true, phase);
 	}
@@ -123,7 +123,7 @@ Test(mpa_tx, mulpdu_is_the_largest_that_fits)
 			largest_that_fits(emss, true, phase);
 }
 
-/* Where the EMSS has room for 128 octets, both variants keep to one segment at every phase. */
+/* If the EMSS has room for 128 octets, both variants fit into one segment at every phase. */
 Test(mpa_tx, mulpdu_keeps_to_the_segment)
 {
 	for (uint32_t emss = 140; emss <= 9000; emss++) {

@@ -72,7 +72,7 @@ static void round_trip(struct xiw_rdma_terminate_info *t, uint32_t want_len)
 	cr_expect_eq(buf[3], 0);
 }
 
-/* Figures 7 to 10: what each layer's errors include. */
+/* Figures 7 to 10: which headers an error of each layer includes. */
 Test(rdmap_hdr, terminate_of_each_layer)
 {
 	const struct xiw_rdmap_read r = { 1, 2, 3, 4, 5 };
@@ -95,7 +95,7 @@ Test(rdmap_hdr, terminate_of_each_layer)
 	round_trip(&t, 4 + 2 + 18);
 	cr_expect_arr_eq(t.control, ((uint8_t[]){ 0x12, 5, 0xc0, 0 }), 4);
 
-	/* A Local Catastrophic Error quotes nothing, of either layer. */
+	/* A Local Catastrophic Error includes no header of either layer. */
 	xiw_rdmap_terminate_ddp(&t, XIW_DDP_LOCAL_CATASTROPHIC);
 	xiw_rdmap_terminate_quote(&t, untagged_header, 17, 17);
 	xiw_rdmap_terminate_quote(&t, untagged_header, 18, 18);
@@ -106,7 +106,7 @@ Test(rdmap_hdr, terminate_of_each_layer)
 	round_trip(&t, 4);
 	cr_expect_arr_eq(t.control, ((uint8_t[]){ 0, 0, 0, 0 }), 4);
 
-	/* Remote Operation Errors have no RDMA header, Remote Protection Errors of a Read have. */
+	/* Remote Operation Errors include no RDMA header; Remote Protection Errors of a Read do. */
 	xiw_rdmap_terminate_own(&t, XIW_RDMAP_OPCODE);
 	xiw_rdmap_terminate_quote(&t, untagged_header, 18, 46);
 	xiw_rdmap_terminate_quote_read(&t, &r);
@@ -119,7 +119,7 @@ Test(rdmap_hdr, terminate_of_each_layer)
 	cr_expect_arr_eq(t.control, ((uint8_t[]){ 0x01, 1, 0xe0, 0 }), 4);
 }
 
-/* Every number of Figure 9, of RFC 5041 section 7.2, of RFC 5044 and RFC 6581 section 8 is told apart, and has a name. */
+/* Each number of Figure 9, RFC 5041 section 7.2, RFC 5044 and RFC 6581 section 8 has a name of its own. */
 Test(rdmap_hdr, every_code)
 {
 	static const enum xiw_rdmap_error own[] = {
@@ -170,23 +170,23 @@ Test(rdmap_hdr, every_code)
 	cr_expect_str_eq(xiw_rdma_terminate_name(&t), "none");
 }
 
-/* What Linux's siw writes: Layer and EType exchanged, M, D and R at the other end of their octet. */
+/* Terminates as Linux's siw writes them: Layer and EType swapped; M, D and R at the other end of their octet. */
 Test(rdmap_hdr, terminate_of_siw)
 {
 	static const struct {
 		uint8_t control[4];
-		uint8_t ddp; /* the first octet of the DDP header behind the length, or 0: none */
-		bool read;   /* and a Read Request */
+		uint8_t ddp; /* first octet of the DDP header after the length; 0: no header */
+		bool read;   /* followed by a Read Request */
 		bool reversed;
 		uint8_t layer, etype, code;
 		bool m, d, r;
 	} t[] = {
-		/* Its CRC error, and its insufficient IRD, which reads as an unexpected opcode as well. */
+		/* siw's CRC error, and its insufficient IRD, which can also be read as an unexpected opcode. */
 		{ { 0x02, 2, 0, 0 }, 0, false, true, 2, 0, 2, false, false, false },
 		{ { 0x02, 6, 0, 0 }, 0, false, false, 0, 2, 6, false, false, false },
-		/* Its version and opcode errors come without headers. */
+		/* siw's version and opcode errors have no headers. */
 		{ { 0x20, 9, 0, 0 }, 0, false, true, 0, 2, 9, false, false, false },
-		/* With headers there is no doubt: the RFC's reading announces none. */
+		/* With headers there is no doubt: in the RFC's format the octet announces none. */
 		{ { 0x11, 0, 0x03, 0 }, 0x81, false, true, 1, 1, 0, true, true, false },
 		{ { 0x11, 1, 0x03, 0 }, 0x81, false, true, 1, 1, 1, true, true, false },
 		{ { 0x21, 2, 0x03, 0 }, 0x41, false, true, 1, 2, 2, true, true, false },
@@ -194,20 +194,20 @@ Test(rdmap_hdr, terminate_of_siw)
 		{ { 0x10, 1, 0x07, 0 }, 0x41, true, true, 0, 1, 1, true, true, true },
 		{ { 0x20, 7, 0x03, 0 }, 0x41, false, true, 0, 2, 7, true, true, false },
 		{ { 0x01, 0, 0x03, 0 }, 0x81, false, true, 1, 0, 0, true, true, false },
-		/* R without a Read Request, of a Send that invalidates what it must not. */
+		/* R without a Read Request, for a Send that invalidates an STag that it must not. */
 		{ { 0x10, 9, 0x07, 0 }, 0x41, false, true, 0, 1, 9, true, true, false },
-		/* As the RFC has them. */
+		/* In the RFC's format. */
 		{ { 0x20, 2, 0, 0 }, 0, false, false, 2, 0, 2, false, false, false },
 		{ { 0x12, 1, 0xc0, 0 }, 0x41, false, false, 1, 2, 1, true, true, false },
 		{ { 0x01, 1, 0xe0, 0 }, 0x41, true, false, 0, 1, 1, true, true, true },
-		/* Reserved bits are not looked at where the others speak for themselves. */
+		/* Reserved bits do not matter if the other bits are unambiguous. */
 		{ { 0x12, 1, 0xc3, 0xff }, 0x41, false, false, 1, 2, 1, true, true, false },
 		{ { 0x10, 2, 0x01, 0 }, 0, false, false, 1, 0, 2, false, false, false },
 		{ { 0x10, 2, 0x1f, 0xff }, 0, false, false, 1, 0, 2, false, false, false },
 		{ { 0x01, 9, 0x07, 0 }, 0, false, false, 0, 1, 9, false, false, false },
 		{ { 0x11, 1, 0x03, 0 }, 0, false, false, 1, 1, 1, false, false, false },
 		{ { 0x20, 5, 0x04, 0 }, 0, false, false, 2, 0, 5, false, false, false },
-		/* No sense either way: the RFC's. */
+		/* Senseless in both formats: the RFC's is used. */
 		{ { 0x7f, 1, 0, 0 }, 0, false, false, 7, 15, 1, false, false, false },
 		{ { 0x02, 2, 0x03, 0 }, 0, false, false, 0, 2, 2, false, false, false },
 	};
@@ -232,7 +232,7 @@ Test(rdmap_hdr, terminate_of_siw)
 	}
 }
 
-/* A message that makes sense as the RFC has it is read so, whatever its reserved bits are (section 4.8). */
+/* A message that makes sense in the RFC's format is read so, whatever its reserved bits are (section 4.8). */
 Test(rdmap_hdr, reserved_bits)
 {
 	uint8_t clean[4] = { 0 }, spoilt[4];
@@ -243,7 +243,7 @@ Test(rdmap_hdr, reserved_bits)
 		clean[1] = (uint8_t)i;
 		cr_assert_eq(xiw_rdmap_terminate_decode(&want, clean, 4), 0);
 		if (want.reversed)
-			continue; /* the RFC's reading makes none */
+			continue; /* senseless in the RFC's format */
 		memcpy(spoilt, clean, 4);
 		spoilt[2] = 0x1f;
 		spoilt[3] = 0xff;
@@ -255,7 +255,7 @@ Test(rdmap_hdr, reserved_bits)
 	}
 }
 
-/* Headers that are announced and do not fit are left out; the error stays. */
+/* Announced headers that do not fit are left out; the error remains. */
 Test(rdmap_hdr, terminate_cut_short)
 {
 	const struct xiw_rdmap_read r = { 1, 2, 3, 4, 5 };
@@ -270,7 +270,7 @@ Test(rdmap_hdr, terminate_cut_short)
 	for (uint32_t n = 0; n <= len; n++) {
 		uint8_t *exact = malloc(n ? n : 1);
 
-		/* So that a sanitizer sees a step beyond. */
+		/* So that a sanitizer sees an access beyond it. */
 		memcpy(exact, buf, n);
 		if (n < 4) {
 			cr_expect_eq(xiw_rdmap_terminate_decode(&got, exact, n), -EBADMSG);
@@ -286,7 +286,7 @@ Test(rdmap_hdr, terminate_cut_short)
 	}
 }
 
-/* Any octets: nothing beyond their end is read, and what is taken can be written again. */
+/* Random octets: nothing beyond their end is read, and an accepted message can be written again. */
 Test(rdmap_hdr, terminate_random)
 {
 	unsigned int seed = 20;

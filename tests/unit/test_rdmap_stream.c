@@ -7,7 +7,7 @@ TestSuite(rdmap_stream, .init = begin, .fini = end);
 
 /* ---- what comes in ----------------------------------------------------------------------------- */
 
-/* Figure 4: of every control octet, on every queue and Tagged, only these are taken. */
+/* Figure 4: of all control octets, on every queue and Tagged, only these are accepted. */
 Test(rdmap_stream, every_control_octet)
 {
 	static const uint8_t terminate[4] = { 0x20, 2 };
@@ -23,7 +23,7 @@ Test(rdmap_stream, every_control_octet)
 								     : op == 7);
 			enum xiw_rdmap_verdict got;
 
-			/* Those that say something of an STag or a Read have cases of their own. */
+			/* Messages with an STag and those of a Read have test cases of their own. */
 			if (v >> 6 == 1 &&
 			    ((qn == 0 && (op == 4 || op == 6)) || (qn == 3 && op == 2)))
 				continue;
@@ -67,7 +67,7 @@ Test(rdmap_stream, answers)
 	cr_expect_eq(s.info.read_octets_out, 100);
 }
 
-/* Section 5.3; one that is shared never (section 8.1.1 rule 7). */
+/* Section 5.3. A shared STag is never invalidated (section 8.1.1 rule 7). */
 Test(rdmap_stream, invalidate)
 {
 	const uint32_t cannot[] = { 0xdead, other_pd, other_stream, rd, wr };
@@ -78,14 +78,14 @@ Test(rdmap_stream, invalidate)
 	cr_expect_null(xiw_ddp_region_lookup(&table, bound_wr));
 	cr_expect_eq(in_untagged(0x46, 0, NULL, 10, bound, &stag), XIW_RDMAP_DELIVER);
 	cr_expect_eq(stag, bound);
-	/* Others have nothing to invalidate, whatever stands there (section 4.1). */
+	/* Other Sends invalidate nothing, whatever the field contains (section 4.1). */
 	cr_expect_eq(in_untagged(0x43, 0, NULL, 10, wr, &stag), XIW_RDMAP_DELIVER);
 	cr_expect_eq(in_untagged(0x45, 0, NULL, 10, wr, &stag), XIW_RDMAP_DELIVER);
 	cr_expect_eq(stag, 0);
 	cr_expect_not_null(xiw_ddp_region_lookup(&table, wr));
 	cr_expect_eq(s.info.invalidated, 2);
 	cr_expect_eq(s.info.sends_in, 4);
-	/* Once. */
+	/* The same STag only once. */
 	cr_expect_eq(in_untagged(0x44, 0, NULL, 0, bound, &stag), XIW_RDMAP_ERROR);
 	expect_failed(XIW_RDMAP_CANNOT_INVALIDATE, true, false);
 	for (size_t i = 0; i < sizeof(cannot) / sizeof(cannot[0]); i++) {
@@ -130,7 +130,7 @@ Test(rdmap_stream, posted_wrongly)
 	cr_expect_eq(post(XIW_RDMA_READ, 0, 1), -EOPNOTSUPP);
 }
 
-/* What each looks like, and section 5.5 rule 13: in the order posted. */
+/* The header of each operation; section 5.5 rule 13: they go out in the order posted. */
 Test(rdmap_stream, passed_on)
 {
 	static const uint8_t controls[] = { 0x43, 0x45, 0x44, 0x46 };
@@ -160,7 +160,7 @@ Test(rdmap_stream, passed_on)
 	cr_expect(r.sink_stag == wr && r.sink_to == BASE && r.size == 40);
 	cr_expect(r.src_stag == 0x99 && r.src_to == 0x1000);
 	cr_expect(xiw_rdmap_completed(&s, &op) && op.op.kind == XIW_RDMA_WRITE);
-	/* Not by being sent (rule 19), and not before it is, though the answer may be faster than that word. */
+	/* A Read completes neither when it is sent (rule 19) nor before, even if the response overtakes that notice. */
 	cr_expect(!xiw_rdmap_completed(&s, &op));
 	cr_expect_eq(in_tagged(0x42, wr, BASE, 40), XIW_RDMAP_HANDLED);
 	cr_expect(!xiw_rdmap_completed(&s, &op));
@@ -172,7 +172,7 @@ Test(rdmap_stream, passed_on)
 }
 
 /* Rule 15, and the limit of section 6.1. */
-/* Section 5.1: Writes go to DDP in the order submitted, whatever is between them or waits in front of them. */
+/* Section 5.1: Writes go to DDP in the order submitted, whatever lies between them or waits before them. */
 Test(rdmap_stream, writes_in_order)
 {
 	static const enum xiw_rdma_kind kinds[] = { XIW_RDMA_WRITE, XIW_RDMA_WRITE, XIW_RDMA_SEND,
@@ -217,7 +217,7 @@ Test(rdmap_stream, order_and_limit)
 	for (uint64_t i = 1; i < 4; i++)
 		cr_expect(xiw_rdmap_completed(&s, &op) && op.op.user_data == i && !op.failed);
 	cr_expect(xiw_rdmap_idle(&s));
-	/* One more than was asked for. */
+	/* One octet more than was requested. */
 	cr_expect_eq(in_tagged(0x42, wr, BASE, 10), XIW_RDMAP_ERROR);
 	expect_failed(XIW_RDMAP_OPCODE, true, false);
 }
@@ -235,7 +235,7 @@ Test(rdmap_stream, fence)
 	cr_expect_eq(xiw_rdmap_next(&s, &out), 1);
 }
 
-/* RFC 6581 section 9.2: nothing of it is the application's, and no limit holds it. */
+/* RFC 6581 section 9.2: the application does not see the RTR, and no limit applies to it. */
 Test(rdmap_stream, ready_to_receive)
 {
 	struct xiw_rdmap_out out;
@@ -252,7 +252,7 @@ Test(rdmap_stream, ready_to_receive)
 	cr_expect_eq(in_tagged(0x42, 0, 0, 0), XIW_RDMAP_HANDLED);
 	cr_expect(xiw_rdmap_completed(&s, &op) && op.internal);
 	cr_expect_eq(s.info.reads_out, 0);
-	/* And that of a peer, though no Reads were agreed on. */
+	/* Also the peer's RTR Read, although no Reads were agreed on. */
 	cr_expect_eq(in_read(0, 0, 0, 0), XIW_RDMAP_HANDLED);
 	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 	cr_expect_eq(out.rsvdulp[0], 0x42);
@@ -262,7 +262,7 @@ Test(rdmap_stream, ready_to_receive)
 
 #define IN_FLIGHT 64
 
-/* Messages that DDP has, which it may be done with in any order where some come back. */
+/* Messages that DDP has. It may finish them in any order if some come back. */
 static struct {
 	uint64_t id[IN_FLIGHT];
 	unsigned int n;
@@ -311,7 +311,7 @@ static void random_event(unsigned int *seed, unsigned int *asked)
 	}
 }
 
-/* Everything that was posted completes, once, in its order; a failed stream says why; nothing is counted twice. */
+/* Every posted operation completes once, in order; a failed stream gives its reason; nothing is counted twice. */
 Test(rdmap_stream, random)
 {
 	unsigned int seed = 7, failures = 0;
@@ -347,6 +347,6 @@ Test(rdmap_stream, random)
 			  run);
 		anew();
 	}
-	/* Streams that failed, and streams that did not. */
+	/* The runs had streams that failed and streams that did not. */
 	cr_expect(failures > 300 && failures < 2700, "%u", failures);
 }

@@ -7,7 +7,7 @@ TestSuite(rdmap_terminate, .init = begin, .fini = end);
 
 /* ---- what is refused --------------------------------------------------------------------------- */
 
-/* Section 7.2, Read Requests: each check, and its number. */
+/* Section 7.2: each check of a Read Request, and its error number. */
 Test(rdmap_terminate, read_source)
 {
 	const struct {
@@ -55,7 +55,7 @@ Test(rdmap_terminate, read_request_of_another_length)
 	}
 }
 
-/* Section 6.1: as many as were agreed on, and as many as a peer may ask for before it is known that they are sent. */
+/* Section 6.1: as many as were agreed on, plus those that the peer may request before we know that ours are sent. */
 Test(rdmap_terminate, too_many_reads)
 {
 	struct xiw_rdmap_out out;
@@ -69,7 +69,7 @@ Test(rdmap_terminate, too_many_reads)
 			cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 			first = i ? first : out.id;
 		}
-		/* TCP may have given the peer both answers: they are open no more, and it asks again. */
+		/* TCP may have delivered both responses: these Reads are no longer open, and the peer requests more. */
 		xiw_rdmap_given(&s, out.id);
 		for (int i = 0; i < 2; i++)
 			cr_assert_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_HANDLED);
@@ -80,21 +80,21 @@ Test(rdmap_terminate, too_many_reads)
 			xiw_rdmap_sent(&s, out.id, true);
 		}
 	}
-	/* Of these TCP has nothing that is whole: two are open, which is the limit, and not one more. */
+	/* TCP has none of these responses whole: two are open, which is the limit. */
 	for (int i = 0; i < 2; i++) {
 		cr_assert_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_HANDLED);
 		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 	}
 	cr_expect_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_ERROR);
 	expect_failed(XIW_RDMAP_STREAM, true, false);
-	/* Section 7.1 rule 4: the first error stays; nothing is sent any more. */
+	/* Section 7.1 rule 4: the first error remains, and nothing more is sent. */
 	cr_expect_eq(in_untagged(0xc3, 0, NULL, 0, 0, NULL), XIW_RDMAP_HANDLED);
 	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
 	cr_expect_eq(s.info.sent.ddp_header[1], 0x41);
 	cr_expect_eq(s.info.sent.code, 7);
 }
 
-/* No Reads were negotiated; but the one that says that the Initiator is ready (RFC 6581 section 9.2). */
+/* No Reads were negotiated, except the RTR Read of the Initiator (RFC 6581 section 9.2). */
 Test(rdmap_terminate, no_reads)
 {
 	struct xiw_rdmap_out out;
@@ -112,7 +112,7 @@ Test(rdmap_terminate, no_reads)
 	expect_failed(XIW_RDMAP_STREAM, true, false);
 }
 
-/* The source goes before it is sent, or while: the header says what is left (section 4.8). */
+/* The source is invalidated before or during sending: the header says how much is left (section 4.8). */
 Test(rdmap_terminate, source_goes)
 {
 	struct xiw_rdmap_out out;
@@ -129,7 +129,7 @@ Test(rdmap_terminate, source_goes)
 	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 	cr_expect(xiw_rdmap_readable(&s, out.id, 60));
 	xiw_ddp_region_set_access(&table, rd, XIW_DDP_REMOTE_WRITE);
-	/* All of it was taken already. */
+	/* All octets were taken already. */
 	cr_expect(xiw_rdmap_readable(&s, out.id, 100));
 	cr_expect(!xiw_rdmap_readable(&s, out.id, 60));
 	expect_failed(XIW_RDMAP_ACCESS, true, true);
@@ -138,7 +138,7 @@ Test(rdmap_terminate, source_goes)
 	cr_expect(left.src_stag == rd && left.src_to == BASE + 1 + 60);
 }
 
-/* Another region gets the STag: with the same rights, in the same place, of the same length. */
+/* Gives the STag to another region with the same rights, base and length. */
 static void replace(uint32_t stag, uint32_t access)
 {
 	static uint8_t others[SIZE];
@@ -155,7 +155,7 @@ static void replace(uint32_t stag, uint32_t access)
 	cr_assert_eq(xiw_ddp_region_register(&table, &o, &got), 0);
 }
 
-/* A Read is of the region that it was admitted for, and of no other that has its STag since. */
+/* A Read belongs to the region for which it was admitted, not to a later region with the same STag. */
 Test(rdmap_terminate, source_is_another)
 {
 	struct xiw_rdmap_out out;
@@ -176,7 +176,7 @@ Test(rdmap_terminate, source_is_another)
 	xiw_rdmap_read_decode(&left, s.info.sent.read_request);
 	cr_expect(left.sink_to == 0x500 + 60 && left.size == 40);
 
-	/* One that comes afterwards is of the new one. */
+	/* A later Read belongs to the new region. */
 	anew();
 	replace(rd, XIW_DDP_REMOTE_READ);
 	cr_assert_eq(in_read(100, rd, BASE, 0x500), XIW_RDMAP_HANDLED);
@@ -206,7 +206,7 @@ static enum xiw_rdmap_error segment(bool in_turn, bool tagged, uint8_t control, 
 	return xiw_rdmap_check_segment(&s, &g);
 }
 
-/* Version and opcode are of every segment, and known before its payload is anywhere. */
+/* Version and opcode of every segment are checked before its payload is placed. */
 Test(rdmap_terminate, segment_of_no_message)
 {
 	for (unsigned int control = 0; control < 256; control++) {
@@ -229,10 +229,10 @@ Test(rdmap_terminate, segment_of_no_message)
 					     want, "%02x, queue %u", control, qn);
 		}
 	}
-	cr_expect_eq(s.state, XIW_RDMAP_OPEN, "nothing has changed: the CRC may be wrong");
+	cr_expect_eq(s.state, XIW_RDMAP_OPEN, "no change of state, because the CRC may be wrong");
 }
 
-/* The answer to a Read: each segment where the one before it ended, and in the region that was named. */
+/* A Read Response: each segment begins where the previous one ended, in the region that was requested. */
 Test(rdmap_terminate, segments_of_an_answer)
 {
 	struct xiw_rdmap_out out;
@@ -251,13 +251,13 @@ Test(rdmap_terminate, segments_of_an_answer)
 	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE + 100, 101, 100), XIW_RDMAP_STREAM);
 	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE + 201, 1, 201), XIW_RDMAP_STREAM);
 	cr_expect_eq(segment(true, true, 0x42, 0, bound_wr, BASE, 100, 0), XIW_RDMAP_STREAM);
-	/* Early, what is in front of it is not known. */
+	/* For an early segment, the preceding octets are not known. */
 	cr_expect_eq(segment(false, true, 0x42, 0, wr, BASE + 100, 100, 0), XIW_RDMAP_OK);
 	replace(wr, XIW_DDP_REMOTE_WRITE);
 	cr_expect_eq(segment(true, true, 0x42, 0, wr, BASE, 100, 0), XIW_RDMAP_STREAM);
 }
 
-/* The first segments went to the sink's region, the last one ends the message: all of them count. */
+/* The first segments went to the sink's region, the last one ends the message: all are checked. */
 Test(rdmap_terminate, answer_in_pieces)
 {
 	const struct {
@@ -292,7 +292,7 @@ Test(rdmap_terminate, answer_in_pieces)
 	}
 }
 
-/* Section 5.2.2: the STag, Tagged Offset and length of the request. */
+/* Section 5.2.2: STag, Tagged Offset and length must be those of the request. */
 Test(rdmap_terminate, wrong_answers)
 {
 	const struct {
@@ -312,7 +312,7 @@ Test(rdmap_terminate, wrong_answers)
 		expect_failed(XIW_RDMAP_STREAM, true, false);
 		anew();
 	}
-	/* Of no octets: what its header says has no meaning. */
+	/* Without octets: the header's fields have no meaning. */
 	cr_assert_eq(post(XIW_RDMA_READ, 0, 0), 0);
 	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 	cr_expect_eq(in_tagged(0x42, 0xdead, 1, 0), XIW_RDMAP_HANDLED);
@@ -336,7 +336,7 @@ Test(rdmap_terminate, terminated)
 	cr_expect(!s.info.sent.present);
 	cr_expect_eq(post(XIW_RDMA_SEND, 0, 1), -EPIPE);
 	cr_expect_eq(xiw_rdmap_next(&s, &out), 0);
-	/* Section 5.4: what DDP has not been given fails at once, the other when DDP is done with it. */
+	/* Section 5.4: operations that DDP does not have fail at once, the others when DDP has finished them. */
 	xiw_rdmap_abandon(&s);
 	cr_expect(!xiw_rdmap_completed(&s, &op));
 	xiw_rdmap_sent(&s, 0, true);
@@ -366,7 +366,7 @@ Test(rdmap_terminate, lower_layers)
 	xiw_rdmap_lower_failed(&s, 0, XIW_DDP_UNTAGGED_MO, header, 18, 77);
 	cr_expect(s.info.sent.layer == 1 && s.info.sent.etype == 2 && s.info.sent.code == 4);
 	cr_expect(s.info.sent.has_ddp_header && s.info.sent.segment_len == 77);
-	/* The first one counts. */
+	/* Only the first one counts. */
 	xiw_rdmap_lower_failed(&s, XIW_MPA_ERR_CRC, 0, NULL, 0, 0);
 	cr_expect_eq(s.info.sent.layer, 1);
 	anew();
@@ -374,7 +374,7 @@ Test(rdmap_terminate, lower_layers)
 	expect_failed(XIW_RDMAP_LOCAL_CATASTROPHIC, false, false);
 }
 
-/* The peer has closed: Reads fail wherever they are, and what is between them goes out. */
+/* The peer has closed: all Reads fail, and the operations between them still go out. */
 Test(rdmap_terminate, peer_gone)
 {
 	struct xiw_rdmap_out out;

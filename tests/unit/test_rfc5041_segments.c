@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Rules of RFC 5041 that hold for every segment of a message, and for all that follows an error. */
+/* Rules of RFC 5041 for every segment of a message, and for everything after an error. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -14,10 +14,10 @@ static const uint8_t ulp[5] = { 0xa1, 0xb2, 0xc3, 0xd4, 0xe5 };
 
 struct cut {
 	bool tagged;
-	uint32_t len, mulpdu, step; /* the MULPDU changes by step with each segment */
+	uint32_t len, mulpdu, step; /* the MULPDU changes by this with each segment */
 };
 
-/* One message, with the octets of each header as they are sent. */
+/* Sends one message and checks the octets of each header. */
 static void check_cut(const struct cut *c)
 {
 	const uint32_t hlen = c->tagged ? 14 : 18;
@@ -46,7 +46,7 @@ static void check_cut(const struct cut *c)
 		cr_assert_leq(hlen + s.len, mulpdu, "section 5.2");
 		cr_assert_leq(hlen + s.len, 64768, "RFC 5044 section 3");
 		cr_assert(s.len || !c->len, "a segment without payload");
-		/* Section 4.1: T, L, reserved bits 0, DV 1. */
+		/* Section 4.1: T, L, reserved bits 0, and DV 1. */
 		cr_assert_eq(hdr[0], (c->tagged ? 0x80 : 0) | (last ? 0x40 : 0) | 1);
 		/* Sections 4.2 and 4.3: the offset of the segment's first octet. */
 		for (int i = 0; i < (c->tagged ? 8 : 4); i++)
@@ -55,7 +55,7 @@ static void check_cut(const struct cut *c)
 		cr_assert_eq(s.off, sent);
 		next += s.len;
 		sent += s.len;
-		/* RsvdULP, STag, QN and MSN are those of the first, which are the ULP's. */
+		/* RsvdULP, STag, QN and MSN are those of the first segment, which the ULP gave. */
 		hdr[0] &= ~0x40;
 		if (!segs)
 			memcpy(first, hdr, sizeof(hdr));
@@ -74,7 +74,7 @@ static void check_cut(const struct cut *c)
 Test(rfc5041, segments_of_a_message)
 {
 	static const struct cut table[] = {
-		/* Zero-length, one octet, exactly full, one more: of the smallest MULPDU and the largest. */
+		/* No octets, one octet, exactly full, one more; with the smallest MULPDU and the largest. */
 		{ true, 0, 128, 0 },
 		{ true, 1, 128, 0 },
 		{ true, 114, 128, 0 },
@@ -91,7 +91,7 @@ Test(rfc5041, segments_of_a_message)
 		{ false, 64750, 64768, 0 },
 		{ false, 64751, 64768, 0 },
 		{ false, 1u << 24, 64768, 0 },
-		/* Section 3: the MULPDU changes; what was cut before stays as it is. */
+		/* Section 3: the MULPDU changes, but segments that were cut before do not. */
 		{ true, 100000, 128, 3 },
 		{ false, 100000, 1454, -1u },
 	};
@@ -100,7 +100,7 @@ Test(rfc5041, segments_of_a_message)
 		check_cut(&table[i]);
 }
 
-/* Sections 4.3 and 5.3: MSNs per queue, in the order the messages were begun, whatever is between. */
+/* Sections 4.3 and 5.3: MSNs count per queue, in the order in which messages begin, whatever is between them. */
 Test(rfc5041, messages_in_order)
 {
 	uint32_t want[3] = { 1, 1, 1 };
@@ -117,7 +117,7 @@ Test(rfc5041, messages_in_order)
 		cr_assert_eq(m.hdr.msn, want[qn]++);
 		cr_assert_eq(xiw_ddp_tx_next(&m, 1000, &s), 1);
 		cr_assert_eq(s.hdr.msn, want[qn] - 1);
-		/* A Tagged one takes none. */
+		/* A Tagged message takes no MSN. */
 		cr_assert_eq(xiw_ddp_tx_tagged(&m, 1, i, i, 0), 0);
 	}
 	cr_assert_lt(want[2], 100, "passed the wrap");
@@ -187,7 +187,7 @@ static struct xiw_ddp_hdr version(struct xiw_ddp_hdr h)
 	return h;
 }
 
-/* As the engine does for a segment in its turn, its CRC right. */
+/* What the engine does with a segment in its turn and with a right CRC. */
 static enum xiw_ddp_error receive(struct xiw_ddp_hdr h, uint32_t len, struct xiw_ddp_place *p,
 				  struct xiw_ddp_msg *m)
 {
@@ -201,7 +201,7 @@ static enum xiw_ddp_error receive(struct xiw_ddp_hdr h, uint32_t len, struct xiw
 	return xiw_ddp_rx_deliver(rx, &h, len, m);
 }
 
-/* Section 7.1: the segment is not placed, the error is told, and each later segment is dropped. */
+/* Section 7.1: the segment is not placed, the error is reported, and each later segment is dropped. */
 static void fails(const char *name, struct xiw_ddp_hdr h, uint32_t len, enum xiw_ddp_error want)
 {
 	struct xiw_ddp_place p = { .dst = mem };
@@ -222,7 +222,7 @@ static void fails(const char *name, struct xiw_ddp_hdr h, uint32_t len, enum xiw
 	cr_expect_eq(receive(version(tagged(0, 0)), 0, &p, &m), want, "%s: the first stays", name);
 	cr_expect_eq(xiw_ddp_rx_post(rx, 0, buf[2], BUF, 0), -ESHUTDOWN, "%s", name);
 
-	/* Section 6.2.2: what is outstanding is completed. */
+	/* Section 6.2.2: outstanding buffers are completed. */
 	for (uint64_t i = 0; i < 2; i++)
 		cr_expect(xiw_ddp_rx_flush(rx, &qn, &b) && b.user_data == 100 + i, "%s", name);
 	cr_expect_not(xiw_ddp_rx_flush(rx, &qn, &b), "%s", name);
@@ -245,7 +245,7 @@ Test(rfc5041, nothing_after_an_error)
 	fails("version", version(untagged(0, 1, 0)), 1, XIW_DDP_UNTAGGED_VERSION);
 }
 
-/* Section 8.2: each stream reaches the STags of its domain that are bound to none or to it. */
+/* Section 8.2: a stream can use an STag of its domain that is bound to no stream or to this one. */
 Test(rfc5041, stag_association)
 {
 	struct xiw_ddp_rx_opts o = { .table = &table, .nqueues = 1, .depth = 1 };

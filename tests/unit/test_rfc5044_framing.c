@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Rules of RFC 5044 section 4 that only a whole stream of FPDUs shows, and what a receiver must not mind. */
+/* Rules of RFC 5044 section 4 that only a whole stream of FPDUs shows, and what a receiver must accept. */
 #include <criterion/criterion.h>
 
 #include "mpa/stream.h"
@@ -12,7 +12,7 @@
 static uint8_t wire[FPDUS * 2400], ulpdu[FPDUS][2000];
 static uint32_t len[FPDUS], total;
 
-/* Short ones, so that many lie between two Markers; long ones, so that an FPDU has several. */
+/* Short FPDUs, so that many lie between two Markers, and long ones with several Markers. */
 static void build(bool markers, bool crc)
 {
 	struct xiw_mpa_tx tx = { 0, markers, crc };
@@ -30,10 +30,10 @@ static void build(bool markers, bool crc)
 	}
 }
 
-/* Sections 4.2 and 4.3, octet by octet: a Marker at each multiple of 512, and nowhere else. */
+/* Sections 4.2 and 4.3, octet by octet: Markers are at all multiples of 512, and nowhere else. */
 struct reader {
 	uint32_t at;	    /* in wire */
-	uint32_t length_at; /* of the FPDU that the reader is in */
+	uint32_t length_at; /* of the current FPDU */
 	bool inside;
 	uint32_t seen, zero, several;
 	uint32_t in_fpdu; /* Markers of this FPDU */
@@ -67,7 +67,7 @@ static void read_fpdu(struct reader *r, bool markers, int i)
 {
 	uint32_t size, n = 0;
 
-	/* One that is due here is in front of ULPDU_Length, and belongs to this FPDU. */
+	/* A Marker that is due here precedes ULPDU_Length, and belongs to this FPDU. */
 	if (markers && r->at % 512 == 0)
 		read_marker(r);
 	r->length_at = r->at;
@@ -96,7 +96,7 @@ static void read_stream(bool markers, bool crc)
 	cr_assert_eq(r.at, total);
 	cr_assert_eq(r.seen, markers ? (total + 511) / 512 : 0);
 	if (markers) {
-		/* The run met both kinds, and the first octets of the stream were 0x00000000. */
+		/* The run met both kinds, and the stream began with 0x00000000. */
 		cr_assert_gt(r.zero, 1);
 		cr_assert_gt(r.several, 10);
 		cr_assert_eq(wire[0] | wire[1] | wire[2] | wire[3], 0);
@@ -109,7 +109,7 @@ Test(rfc5044, markers_of_a_stream)
 	read_stream(true, false);
 }
 
-/* Section 7.1.1: with M 0 in the peer's frame, none; section 7.1.2 rule 7: it begins with ULPDU_Length. */
+/* No Markers if the peer's frame has M 0 (section 7.1.1). It begins with ULPDU_Length (section 7.1.2 rule 7). */
 Test(rfc5044, stream_without_markers)
 {
 	read_stream(false, true);
@@ -156,8 +156,8 @@ static int feed(bool markers, bool crc, uint32_t *n)
 }
 
 /*
- * Gives each FPDU's CRC field what @value makes of the right one, after its PAD was set to @pad. Returns
- * where the PAD of the last one that has any begins. No Marker lies in front of a PAD, or in one.
+ * Sets each FPDU's PAD to @pad, and its CRC field to the result of @value on the right CRC. Returns the offset of the
+ * last PAD. No Marker precedes a PAD or lies within one.
  */
 static uint32_t rewrite(bool markers, int pad, uint32_t (*value)(uint32_t crc, uint32_t i))
 {
@@ -171,7 +171,7 @@ static uint32_t rewrite(bool markers, int pad, uint32_t (*value)(uint32_t crc, u
 
 		cr_assert_eq(xiw_mpa_parse(&rx, &v, 1, at, &f), XIW_MPA_OK);
 		end = at + f.wire_len - 4;
-		/* A Marker between PAD and CRC. */
+		/* Is there a Marker between PAD and CRC? */
 		last = markers && (end - 4) % 512 == 0 ? end - 4 - n : end - n;
 		memset(wire + last, pad, n);
 		crc = value(ref_crc32c(wire + at, f.wire_len - 4), i);
@@ -200,7 +200,7 @@ static uint32_t the_last_is_another(uint32_t crc, uint32_t i)
 	return i == FPDUS - 1 ? ~crc : crc;
 }
 
-/* Section 4.1: ignored by the receiver, except for the CRC. */
+/* Section 4.1: the receiver ignores the PAD, except in the CRC. */
 Test(rfc5044, pad_is_ignored)
 {
 	uint32_t n, last;
@@ -235,7 +235,7 @@ Test(rfc5044, crc_field_is_not_checked_without_crcs)
 	}
 }
 
-/* Section 4.4: the receiver verifies each FPDU, the last of a long stream as well. */
+/* Section 4.4: the receiver verifies each FPDU, also the last one of a long stream. */
 Test(rfc5044, every_fpdu_is_verified)
 {
 	uint32_t n;
@@ -248,7 +248,7 @@ Test(rfc5044, every_fpdu_is_verified)
 	}
 }
 
-/* Section 3: a ULPDU of every length, 64768 among them, is one FPDU, and comes out as one. */
+/* Section 3: a ULPDU of any length, 64768 included, is one FPDU, and is delivered as one ULPDU. */
 Test(rfc5044, one_ulpdu_is_one_fpdu)
 {
 	static uint8_t out[66000], in[64768];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* When ACKs are sent, and what is in them: SACK, D-SACK, ECN. */
+/* When ACKs are sent, and what they contain: SACK, D-SACK, ECN. */
 #include <errno.h>
 
 #include "tests/unit/test_tcp_rig.h"
@@ -32,7 +32,7 @@ Test(tcp_ack, delayed)
 	}
 }
 
-/* The time runs from the first unacknowledged segment, and never exceeds 500 ms. */
+/* The delay counts from the first unacknowledged segment and never exceeds 500 ms. */
 Test(tcp_ack, delay_is_bounded)
 {
 	struct rig r;
@@ -57,12 +57,12 @@ Test(tcp_ack, second_segment_whatever_its_size)
 	rig_data(&r, 0, 10);
 	cr_assert_not(due(&r, true));
 	rig_data(&r, 0, 10);
-	cr_assert_not(due(&r, false), "one ACK answers the batch");
+	cr_assert_not(due(&r, false), "one ACK for the batch");
 	cr_assert(due(&r, true));
 	cr_assert_eq(xiw_tcp_rx_deadline(&r.rx), 0);
 	rig_ack(&r);
 	cr_assert_not(due(&r, true));
-	/* One segment of two full sizes, as after reassembly. */
+	/* One segment of twice the full size, as after reassembly. */
 	rig_data(&r, 0, 2 * RIG_MSS);
 	cr_assert(due(&r, true));
 }
@@ -92,7 +92,7 @@ Test(tcp_ack, gap_and_fill_are_answered_at_once)
 	rig_data(&r, 100, 100);
 	cr_assert(due(&r, false));
 	rig_ack(&r);
-	/* Part of the gap, then the rest. */
+	/* A part of the gap is filled, then the rest. */
 	rig_data(&r, 0, 50);
 	cr_assert(due(&r, true));
 	rig_ack(&r);
@@ -104,7 +104,7 @@ Test(tcp_ack, gap_and_fill_are_answered_at_once)
 	cr_assert_not(due(&r, true));
 }
 
-/* Without SACK each duplicate ACK counts; with it, only until recovery has begun. */
+/* Without SACK the peer needs each duplicate ACK; with SACK only until recovery has begun. */
 Test(tcp_ack, duplicate_acks)
 {
 	for (int opts = 0; opts <= RIG_NO_SACK; opts += RIG_NO_SACK) {
@@ -122,7 +122,7 @@ Test(tcp_ack, duplicate_acks)
 	}
 }
 
-/* Each new gap is reported as promptly as the first. */
+/* Each new gap is reported as fast as the first. */
 Test(tcp_ack, duplicate_acks_of_the_next_gap)
 {
 	struct rig r;
@@ -139,7 +139,7 @@ Test(tcp_ack, duplicate_acks_of_the_next_gap)
 	}
 }
 
-/* A run that rcv_nxt has reached, but that was not taken yet, is no block above a gap. */
+/* A run that begins at rcv_nxt but was not taken yet is not a SACK block. */
 Test(tcp_ack, no_sack_for_what_is_due)
 {
 	struct xiw_tcp_seg seg;
@@ -173,19 +173,19 @@ Test(tcp_ack, sack_most_recent_first)
 		rig_expect_block(&r, 0, 700, 800);
 		rig_expect_block(&r, 1, 500, 600);
 		rig_expect_block(&r, 2, 300, 400);
-		/* An old block grows: it comes first, whole. */
+		/* An old block that grows comes first, as a whole. */
 		rig_data(&r, 200, 50);
 		rig_ack(&r);
 		rig_expect_block(&r, 0, 100, 250);
 		rig_expect_block(&r, 1, 700, 800);
 		rig_expect_block(&r, 2, 500, 600);
-		/* A segment joins two. */
+		/* A segment joins two blocks. */
 		rig_data(&r, 250, 50);
 		rig_ack(&r);
 		rig_expect_block(&r, 0, 100, 400);
 		rig_expect_block(&r, 1, 700, 800);
 		rig_expect_block(&r, 2, 500, 600);
-		/* One that advances rcv_nxt leaves the order of the others. */
+		/* A segment that advances rcv_nxt does not change the order of the other blocks. */
 		rig_data(&r, 0, 100);
 		rig_ack(&r);
 		cr_assert_eq(r.sent.ack - r.base, 400);
@@ -211,7 +211,7 @@ Test(tcp_ack, four_blocks_without_timestamps)
 	cr_assert_eq(r.sent.nsack, 4);
 	for (unsigned int i = 0; i < 4; i++)
 		rig_expect_block(&r, i, (6 - i) * 200, (6 - i) * 200 + 100);
-	/* Blocks not among the last reported take the room that is left. */
+	/* Blocks that were not reported last take the remaining room. */
 	rig_data(&r, 0, 200);
 	rig_data(&r, 1000, 100); /* 1300, continues 1200 */
 	rig_data(&r, 800, 100);	 /* 1100, joins 1000 to 1200 */
@@ -225,8 +225,8 @@ Test(tcp_ack, four_blocks_without_timestamps)
 }
 
 /*
- * A kept segment is taken out and refused: what lay under it alone is no longer reported, and
- * ranges that only it joined are two again.
+ * A kept segment is taken out and refused. Octets that only it held are no longer reported, and ranges that only it
+ * joined are two again.
  */
 Test(tcp_ack, sack_after_a_kept_segment_is_refused)
 {
@@ -269,6 +269,45 @@ static void numbers_acked(struct rig *r, uint32_t from, uint32_t to, uint32_t ac
 	cr_expect_eq(r->sent.ack - r->base, ack, "ack %u, not %u", r->sent.ack - r->base, ack);
 }
 
+static void lost_segments(void)
+{
+	struct rig r;
+
+	/* 4.2.2 */
+	rig_init(&r, 0xfffff800, 0);
+	numbers_acked(&r, 0, 1000, 1000);
+	numbers_acked(&r, 3000, 3500, 1000);
+	numbers_acked(&r, 1000, 1500, 1500);
+	rig_expect_block(&r, 0, 3000, 3500);
+	numbers_acked(&r, 2000, 2500, 1500);
+	rig_expect_block(&r, 0, 2000, 2500);
+	rig_expect_block(&r, 1, 3000, 3500);
+	numbers_acked(&r, 1000, 2500, 2500);
+	rig_expect_block(&r, 0, 1000, 1500);
+	rig_expect_block(&r, 1, 3000, 3500);
+
+	/* 4.2.3 */
+	rig_init(&r, 0xfffff800, 0);
+	numbers_acked(&r, 0, 1000, 1000);
+	numbers_acked(&r, 3500, 4000, 1000);
+	numbers_acked(&r, 1500, 2000, 1000);
+	rig_expect_block(&r, 0, 1500, 2000);
+	rig_expect_block(&r, 1, 3500, 4000);
+	numbers_acked(&r, 2500, 3000, 1000);
+	rig_expect_block(&r, 0, 2500, 3000);
+	rig_expect_block(&r, 1, 1500, 2000);
+	rig_expect_block(&r, 2, 3500, 4000);
+	numbers_acked(&r, 1500, 3000, 1000);
+	rig_expect_block(&r, 0, 1500, 2000);
+	rig_expect_block(&r, 1, 1500, 3000);
+	rig_expect_block(&r, 2, 3500, 4000);
+
+	/* In order, and over kept octets. */
+	numbers_acked(&r, 1000, 2200, 3000);
+	rig_expect_block(&r, 0, 1500, 2200);
+	rig_expect_block(&r, 1, 3500, 4000);
+}
+
 /* The examples of RFC 2883 sections 4.1 and 4.2, by their numbers. */
 Test(tcp_ack, dsack_examples)
 {
@@ -304,40 +343,7 @@ Test(tcp_ack, dsack_examples)
 	numbers_acked(&r, 1000, 2000, 2500);
 	cr_expect_eq(r.sent.nsack, 1);
 	rig_expect_block(&r, 0, 1000, 1500);
-
-	/* 4.2.2 */
-	rig_init(&r, 0xfffff800, 0);
-	numbers_acked(&r, 0, 1000, 1000);
-	numbers_acked(&r, 3000, 3500, 1000);
-	numbers_acked(&r, 1000, 1500, 1500);
-	rig_expect_block(&r, 0, 3000, 3500);
-	numbers_acked(&r, 2000, 2500, 1500);
-	rig_expect_block(&r, 0, 2000, 2500);
-	rig_expect_block(&r, 1, 3000, 3500);
-	numbers_acked(&r, 1000, 2500, 2500);
-	rig_expect_block(&r, 0, 1000, 1500);
-	rig_expect_block(&r, 1, 3000, 3500);
-
-	/* 4.2.3 */
-	rig_init(&r, 0xfffff800, 0);
-	numbers_acked(&r, 0, 1000, 1000);
-	numbers_acked(&r, 3500, 4000, 1000);
-	numbers_acked(&r, 1500, 2000, 1000);
-	rig_expect_block(&r, 0, 1500, 2000);
-	rig_expect_block(&r, 1, 3500, 4000);
-	numbers_acked(&r, 2500, 3000, 1000);
-	rig_expect_block(&r, 0, 2500, 3000);
-	rig_expect_block(&r, 1, 1500, 2000);
-	rig_expect_block(&r, 2, 3500, 4000);
-	numbers_acked(&r, 1500, 3000, 1000);
-	rig_expect_block(&r, 0, 1500, 2000);
-	rig_expect_block(&r, 1, 1500, 3000);
-	rig_expect_block(&r, 2, 3500, 4000);
-
-	/* In order, and over what was kept. */
-	numbers_acked(&r, 1000, 2200, 3000);
-	rig_expect_block(&r, 0, 1500, 2200);
-	rig_expect_block(&r, 1, 3500, 4000);
+	lost_segments();
 }
 
 Test(tcp_ack, no_sack_unless_negotiated)
@@ -361,7 +367,7 @@ static void feed_ecn(struct rig *r, int32_t off, uint8_t ecn, uint8_t flags)
 	rig_ack(r);
 }
 
-/* A CE that came before the receiver took over is echoed until CWR as well. */
+/* A CE that came before the receiver took over is also echoed until CWR. */
 Test(tcp_ack, ecn_echo_inherited)
 {
 	struct xiw_tcp_rx_conf conf = { .ece = true };
@@ -421,7 +427,7 @@ Test(tcp_ack, header)
 	rig_data(&r, 0, 100);
 	rig_data(&r, 100, 100);
 	cr_assert_eq(xiw_tcp_rx_build_ack(&r.rx, 1, r.ack, 43), -ENOSPC);
-	cr_assert(due(&r, true), "not sent, so still owed");
+	cr_assert(due(&r, true), "not sent, so still due");
 	memset(r.ack, 0xff, sizeof(r.ack));
 	len = xiw_tcp_rx_build_ack(&r.rx, 0x01020304, r.ack, 44);
 	cr_assert_eq(len, 44);

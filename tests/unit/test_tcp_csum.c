@@ -70,7 +70,7 @@ Test(tcp_csum, big)
 			check_partial(buf + off, lens[i]);
 }
 
-/* Carries out of every lane. */
+/* Every lane overflows. */
 Test(tcp_csum, all_ones_and_zeros)
 {
 	memset(buf, 0xff, sizeof(buf));
@@ -110,7 +110,7 @@ Test(tcp_csum, pieces)
 	}
 }
 
-/* A pseudo header laid out as RFC 9293 section 3.1 draws it, in front of the segment. */
+/* The pseudo header of RFC 9293 section 3.1, in front of the segment. */
 static uint16_t naive_tcp(const uint8_t *addr, size_t alen, const uint8_t *tcp, size_t len)
 {
 	uint8_t *all = calloc(1, 2 * alen + 8 + len);
@@ -134,7 +134,7 @@ static uint16_t naive_tcp(const uint8_t *addr, size_t alen, const uint8_t *tcp, 
 	return (uint16_t)~sum;
 }
 
-/* As a receiver verifies it: header and payload in two pieces, the field included. */
+/* As a receiver verifies it: header and payload as two pieces, with the checksum field. */
 static bool verify(const uint8_t *addr, bool six, const uint8_t *tcp, size_t len)
 {
 	size_t first = 20 + (len - 20) / 3;
@@ -189,7 +189,7 @@ Test(tcp_csum, incremental_equals_recomputed)
 		size_t at = rnd() % 16 * 2;
 		uint32_t v = edge_value();
 
-		if (at >= 14 && at <= 16) /* leave the field itself alone */
+		if (at >= 14 && at <= 16) /* do not change the field itself */
 			at = 4;
 		for (size_t i = 0; i < sizeof(tcp); i += 4) {
 			uint32_t w = edge_value();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A receiver under test, and segments relative to what it expects. Every table runs from
- * several initial sequence numbers, so that each case also crosses 2^31 and 2^32.
+ * A receiver under test, and segments relative to its rcv_nxt. Every table runs from several initial sequence numbers,
+ * so that each case also crosses 2^31 and 2^32.
  */
 #ifndef XIW_TEST_TCP_RIG_H
 #define XIW_TEST_TCP_RIG_H
@@ -86,8 +86,8 @@ static inline enum xiw_tcp_action rig_in(struct rig *r, const struct xiw_tcp_seg
 }
 
 /*
- * Feed a segment and do what a caller does: take all of it and all that follows, or keep it.
- * Stops at CONTROL. Returns the first answer (DROP for a kept duplicate).
+ * Feeds a segment and does what a caller does: take it and all that follows, or keep it. Stops at CONTROL. Returns the
+ * first answer, which is DROP for a duplicate of a kept segment.
  */
 static inline enum xiw_tcp_action rig_feed(struct rig *r, const struct xiw_tcp_seg *seg)
 {

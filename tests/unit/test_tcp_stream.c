@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Random streams against a model that knows, for every octet, how many kept segments hold it.
- * Segmentation, duplication, reordering, loss and retransmission with other boundaries all come
- * from choosing segments at random; the end of the stream is a FIN.
+ * Compares random streams with a model that knows for every octet how many kept segments hold it. Segments are chosen
+ * at random, which gives duplication, reordering, loss, and retransmission with other boundaries. The stream ends with
+ * a FIN.
  */
 #include <stdlib.h>
 
@@ -13,19 +13,20 @@
 #define ROUNDS 240
 
 struct node {
-	struct xiw_tcp_keep keep; /* first: the machine gives this back */
+	struct xiw_tcp_keep keep; /* first member: the machine returns pointers to it */
 	struct node *free;
 };
 
 struct world {
 	struct xiw_tcp_rx rx;
 	struct node pool[NODES], *free;
-	uint8_t held[STREAM + 1]; /* kept segments over each number; the last is the FIN */
+	uint8_t held[STREAM +
+		     1]; /* kept segments that hold each number; the last number is the FIN */
 	uint32_t iss, rnd, seed;
-	uint32_t edge; /* rightmost said on the wire, relative to iss */
+	uint32_t edge; /* highest edge on the wire, relative to iss */
 	uint32_t acked;
 	uint32_t front;	 /* highest number the sender has sent */
-	uint32_t newest; /* a number in the segment kept last, or 0 */
+	uint32_t newest; /* a number within the segment that was kept last, or 0 */
 	uint64_t now;
 	bool finished, sack, ts;
 };
@@ -86,7 +87,7 @@ static void drain(struct world *w)
 
 	while (!w->finished && (n = xiw_tcp_rx_next(&w->rx))) {
 		act = xiw_tcp_rx_turn(&w->rx, n, &take);
-		/* Now and then its CRC is wrong: gone, and to be sent again. */
+		/* Sometimes the CRC is wrong: the segment is lost and will be sent again. */
 		if (act == XIW_TCP_TAKE && rnd(w, 30))
 			consume(w, n->seq - w->iss, &take);
 		else if (act == XIW_TCP_CONTROL)
@@ -129,7 +130,7 @@ static void keep(struct world *w, const struct xiw_tcp_take *take)
 	}
 }
 
-/* The whole range of kept numbers that block names, with nothing kept on either side of it. */
+/* A block is a whole range of kept numbers, with no kept number on either side. */
 static void check_block(const struct world *w, const struct xiw_tcp_sack *b)
 {
 	uint32_t from = b->start - w->iss, to = b->end - w->iss;
@@ -199,11 +200,11 @@ static void acknowledge(struct world *w)
 		      edge - w->iss);
 	w->edge = edge - w->iss;
 	check_sack(w, &ack, &dsack);
-	cr_assert_not(xiw_tcp_rx_ack_due(&w->rx, w->now, true), "seed %u: owed again", w->seed);
+	cr_assert_not(xiw_tcp_rx_ack_due(&w->rx, w->now, true), "seed %u: due again", w->seed);
 	cr_assert_eq(xiw_tcp_rx_deadline(&w->rx), XIW_TCP_NEVER, "seed %u", w->seed);
 }
 
-/* New data, the oldest that is missing, or anything between; sometimes past the edge. */
+/* New data, the oldest missing data, or anything between; sometimes beyond the edge. */
 static struct xiw_tcp_seg choose(struct world *w)
 {
 	uint32_t from, len = 1 + rnd(w, rnd(w, 3) ? 300 : 1500);
@@ -261,7 +262,7 @@ static void step(struct world *w)
 		control(w, &take);
 		break;
 	case XIW_TCP_DROP:
-		/* Nothing new inside the window, or no room for it. */
+		/* It had nothing new within the window, or there was no room for it. */
 		cr_assert(from + seg.len + !!(seg.flags & XIW_TCP_FIN) <= at(w) ||
 				  from >= w->edge || w->edge == at(w) ||
 				  (from > at(w) && w->rx.kept == w->rx.max_keep),

@@ -24,7 +24,7 @@ Test(tcp_ts, paws)
 		cr_assert_eq(r.rx.drops[XIW_TCP_DROP_NO_TS], 1);
 		cr_assert_not(xiw_tcp_rx_ack_due(&r.rx, r.now, true));
 
-		/* PAWS comes before the window: the reason shows the order. */
+		/* PAWS is checked before the window: the reason shows the order. */
 		seg = rig_seg(&r, RIG_WND, 100);
 		seg.tsval -= 0x7fffffff;
 		cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
@@ -118,14 +118,14 @@ Test(tcp_ts, duplicate_updates_timestamp)
 	seg.tsval += 9;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
 	expect_echo(&r, 9);
-	/* But not one whose ACK value is false. */
+	/* A retransmission with a wrong ACK value does not. */
 	seg.tsval += 9;
 	seg.ack++;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
 	expect_echo(&r, 9);
 }
 
-/* Section 5.3, R2 before R3: what ends below the last ACK is outside the window, and can be anybody's. */
+/* Section 5.3, R2 before R3: a segment that ends below the last ACK is outside the window; anybody can send it. */
 Test(tcp_ts, old_duplicate_does_not)
 {
 	RIG_EACH_BASE(b)
@@ -145,7 +145,7 @@ Test(tcp_ts, old_duplicate_does_not)
 	}
 }
 
-/* A duplicate is reported (RFC 2883 section 4), whatever else is wrong with it. */
+/* A duplicate is reported (RFC 2883 section 4) even if it is wrong otherwise. */
 Test(tcp_ts, old_timestamp_on_a_duplicate)
 {
 	struct xiw_tcp_seg seg;
@@ -162,7 +162,7 @@ Test(tcp_ts, old_timestamp_on_a_duplicate)
 	cr_assert_eq(r.sent.nsack, 1);
 	cr_assert_eq(r.sent.sack[0].start, seg.seq);
 	cr_assert_eq(r.sent.sack[0].end, r.rx.rcv_nxt);
-	/* What is new in it was not taken. */
+	/* Its new octets were not taken. */
 	seg = rig_seg(&r, 0, 100);
 	seg.tsval -= 500;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);

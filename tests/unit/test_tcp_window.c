@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What window is offered, and when an update of it is sent. */
+/* Which window is offered, and when a window update is sent. */
 #include "tests/unit/test_tcp_rig.h"
 
 static bool due(struct rig *r)
@@ -23,7 +23,7 @@ Test(tcp_window, window_is_offered)
 		rig_data(&r, 0, 1000);
 		rig_ack(&r);
 		cr_assert_eq(sent_edge(&r), RIG_WND + 2000);
-		/* Less to offer: the edge stays. */
+		/* With less to offer, the edge stays. */
 		xiw_tcp_rx_set_window(&r.rx, 3000);
 		rig_data(&r, 0, 1000);
 		rig_data(&r, 0, 1000);
@@ -31,14 +31,14 @@ Test(tcp_window, window_is_offered)
 		rig_ack(&r);
 		cr_assert_eq(sent_edge(&r), RIG_WND + 2000);
 		cr_assert_eq(r.sent.wnd, 8000);
-		/* Nothing to offer until all of it is used. */
+		/* Nothing more is offered until all of it is used. */
 		xiw_tcp_rx_set_window(&r.rx, 0);
 		rig_data(&r, 0, 8000);
 		rig_ack(&r);
 		cr_assert_eq(r.sent.wnd, 0);
 		cr_assert_eq(rig_data(&r, 0, 1), XIW_TCP_DROP);
 		rig_ack(&r);
-		/* Silly windows are not offered, real ones by an update of their own. */
+		/* A small increase is not offered (silly window); a large one is sent as an update. */
 		xiw_tcp_rx_set_window(&r.rx, RIG_MSS - 1);
 		cr_assert_not(due(&r));
 		rig_ack(&r);
@@ -54,7 +54,7 @@ Test(tcp_window, window_is_offered)
 	}
 }
 
-/* What others have advertised is kept to, as far as a window field reaches. */
+/* An edge that others advertised is kept, as far as a window field reaches. */
 Test(tcp_window, promise_of_others)
 {
 	RIG_EACH_BASE(b)
@@ -64,7 +64,7 @@ Test(tcp_window, promise_of_others)
 		rig_init(&r, rig_bases[b], 0);
 		rig_data(&r, 0, 1000);
 		rig_data(&r, 0, 1000);
-		xiw_tcp_rx_promised(&r.rx, r.base + RIG_WND); /* long gone by */
+		xiw_tcp_rx_promised(&r.rx, r.base + RIG_WND); /* long past */
 		xiw_tcp_rx_promised(&r.rx, r.base + 2000 + 0xfff0);
 		rig_ack(&r);
 		cr_assert_eq(r.sent.wnd, 0xfff0);
@@ -112,7 +112,7 @@ Test(tcp_window, window_scale_does_not_retract)
 	rig_ack(&r);
 	cr_assert_eq(r.sent.wnd, 2);
 	cr_assert_eq(r.rx.right_edge, 1045 + 256);
-	/* It honours what it said. */
+	/* The receiver takes what it offered. */
 	cr_assert_eq(rig_data(&r, 255, 1), XIW_TCP_KEEP);
 	cr_assert_eq(rig_data(&r, 256, 1), XIW_TCP_DROP);
 }

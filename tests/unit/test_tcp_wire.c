@@ -50,7 +50,7 @@ static const struct opt_case opt_cases[] = {
 	  .nsack = 4,
 	  .first_start = 0x300,
 	  .last_end = 0x609 },
-	{ "after end nothing counts", { 0, TS, 1 }, 12, .ret = 0 },
+	{ "options after the end do not count", { 0, TS, 1 }, 12, .ret = 0 },
 	{ "unknown skipped", { 254, 4, 8, 10, TS, 1, 1 }, 16, .ret = 0, TS_IS },
 	{ "unknown of two octets", { 254, 2, TS }, 12, .ret = 0, TS_IS },
 	{ "no-operations", { 1, 1, 1, 1 }, 4, .ret = 0 },
@@ -64,7 +64,7 @@ static const struct opt_case opt_cases[] = {
 	{ "block cut", { 5, 9, 0, 0, 0, 0, 0, 0, 0 }, 9, .ret = -EBADMSG },
 	{ "no block", { 5, 2, TS }, 12, .ret = -EBADMSG },
 	{ "block past the end", { 1, 1, 5, 18, BLK(3) }, 12, .ret = -EBADMSG },
-	{ "what came before stays", { 1, 1, TS, 254, 0, 1, 1 }, 16, .ret = -EBADMSG, TS_IS },
+	{ "earlier options count", { 1, 1, TS, 254, 0, 1, 1 }, 16, .ret = -EBADMSG, TS_IS },
 	{ "blocks before stay",
 	  { 5, 10, BLK(3), 5, 3, 1 },
 	  13,
@@ -85,7 +85,7 @@ Test(tcp_wire, options)
 {
 	for (size_t i = 0; i < sizeof(opt_cases) / sizeof(*opt_cases); i++) {
 		const struct opt_case *c = &opt_cases[i];
-		/* On the heap at its exact length, so that a sanitizer sees a read past it. */
+		/* On the heap with its exact length, so that a sanitizer sees a read beyond it. */
 		uint8_t *opt = malloc(c->len + !c->len);
 		struct xiw_tcp_seg seg;
 
@@ -104,7 +104,7 @@ Test(tcp_wire, options)
 	}
 }
 
-/* Whatever the octets are, the parser stays inside them and the counts inside the arrays. */
+/* For any octets, the parser stays within them, and the counts stay within the arrays. */
 Test(tcp_wire, options_random)
 {
 	static const uint8_t likely[] = { 0, 1, 1, 2, 5, 8, 10, 18, 26, 34 };
