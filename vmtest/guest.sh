@@ -1,9 +1,9 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# A VM reads this before the scenario (see vmtest/vm). A scenario defines guest(), and peer() if it has a NIC; both print
-# PASS, FAIL and SKIP lines like tests. guest() may print `SHARE text` for the table at the end: how much of the payload
-# came on the direct path.
+# A VM reads this before the scenario (see vmtest/vm). A scenario defines guest(), and peer() if it has a NIC; both
+# print PASS, FAIL and SKIP lines like tests. guest() may print `SHARE text` for the table at the end: how much of the
+# payload came on the direct path.
 mkdir -p /run/netns /run/lock
 ip link set lo up
 modprobe veth

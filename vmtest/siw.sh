@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# A wire with siw at one end, in this namespace, and ours at the other end, in the namespace `ours`. siw has 10.88.0.1 and
-# fd88::1, ours has 10.88.0.2 and fd88::2.
+# A wire with siw at one end, in this namespace, and ours at the other end, in the namespace `ours`. siw has 10.88.0.1
+# and fd88::1, ours has 10.88.0.2 and fd88::2.
 #
 #   siw_up            make the wire, load our programs and siw
 #   in_ours CMD...    run CMD in our namespace

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# netem on the receiver's own veth wire: loss, reordering, duplication, as the kernel makes them. limit: 400
+# A veth wire with the kernel's netem: loss, reordering, duplication and damage. limit: 400
 guest() {
 	modprobe sch_netem || return
 	. tests/net/lib/lib.sh

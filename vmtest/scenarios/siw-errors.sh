@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# An error on each side of a connection between siw and ours: a wrong STag, a place out of bounds, a damaged octet.
-# The one that finds it says so in a Terminate, and the report of each names it. siw's application is
-# tests/siw/siw_peer.c, ours `xiwarp rping`, `xiwarp sink` and tests/net/peer/siw_end.c; what went over the wire is in
+# An error on each side of a connection between siw and ours: a wrong STag, a place out of bounds, a damaged octet. The
+# side that finds the error sends a Terminate, and the reports of both sides name it. siw's application is
+# tests/siw/siw_peer.c. Ours are `xiwarp rping`, `xiwarp sink` and tests/net/peer/siw_end.c. A capture of the wire is in
 # $RESULTS/errors.pcap. limit: 900, siw: 1
 . vmtest/siw.sh
 peer=$BUILD/tests/siw/siw_peer
 end=$BUILD/tests/net/peer/siw_end
 
-# says NAME FILE PATTERN: the report in it has that.
+# says NAME FILE PATTERN: the report in FILE must match.
 says() {
 	if grep -Eq "$3" "$2"; then
 		pass "$1"
 	else
-		fail "$1" "no '$3' in: $(cat "$2")"
+		fail "$1" "'$3' does not match: $(cat "$2")"
 	fi
 }
 
-# siw_errs NAME TERMINATE PEER-OPTIONS END-OPTIONS: siw writes into a region of siw_end's.
+# siw_errs NAME TERMINATE PEER-OPTIONS END-OPTIONS: siw writes to a region of siw_end, which sends TERMINATE.
 siw_errs() {
 	local pid out=$RESULTS/$1
 	# shellcheck disable=SC2086
@@ -31,12 +31,12 @@ siw_errs() {
 	cat "$out-siw" "$out-ours"
 	says "$1-ours-says" "$out-ours" "events=CeX .* sent=$2 \("
 	says "$1-siw-told" "$out-siw" '^cm RDMA_CM_EVENT_DISCONNECTED'
-	# Layer and type siw reads the wrong way round.
+	# siw reads layer and type in the wrong order.
 	dmesg | grep 'TERMINATE' | tail -n 1 >"$out-kernel"
 	says "$1-siw-says" "$out-kernel" "layer ${2:2:1}, type ${2:0:1}, code ${2:4:1}"
 }
 
-# ours_errs NAME RECEIVED OPTION [EQUAL]: ours writes to siw_peer's region, or reads there, and is told RECEIVED.
+# ours_errs NAME RECEIVED OPTION [EQUAL]: ours writes to or reads from siw_peer's region; siw sends RECEIVED.
 ours_errs() {
 	local pid i out=$RESULTS/$1
 	patiently 60 "$peer" listen 10.88.0.1 7300 equal="${4:-0}" >"$out-siw" 2>&1 &
@@ -54,15 +54,17 @@ ours_errs() {
 	says "$1-ours-says" "$out-ours" "events=C[^ ]*X .* received=$2( |$)"
 }
 
-# damage egress|ingress N: of what siw sends or gets from now on, the Nth segment of 100 octets or more.
+# damage egress|ingress N: damages the Nth segment of 100 octets or more that siw sends or receives from now on.
 damage() {
 	local octets
 	tc filter del dev sw0 ingress 2>/dev/null
 	tc filter del dev sw0 egress 2>/dev/null
-	octets=$(bpftool map show pinned /sys/fs/bpf/damage/hold | sed -n 's/.*value \([0-9]*\)B.*/\1/p')
+	octets=$(bpftool map show pinned /sys/fs/bpf/damage/hold |
+		sed -n 's/.*value \([0-9]*\)B.*/\1/p')
 	# shellcheck disable=SC2046
 	expect "armed-$1" bpftool map update pinned /sys/fs/bpf/damage/hold key hex 00 00 00 00 \
-		value hex 00 00 00 00 $(printf '%02x %02x' $(($2 & 255)) $(($2 >> 8))) 00 00 $(printf '00 %.0s' $(seq 9 "$octets"))
+		value hex 00 00 00 00 $(printf '%02x %02x' $(($2 & 255)) $(($2 >> 8))) \
+		00 00 $(printf '00 %.0s' $(seq 9 "$octets"))
 	expect "damage-$1" tc filter add dev sw0 "$1" bpf da pinned /sys/fs/bpf/damage-prog
 }
 
@@ -71,23 +73,26 @@ damaged() {
 	says "$1-damaged" /tmp/damage '"acted": *1\b'
 }
 
-# What sink and rping say of siw's wrong Writes.
+# What sink and rping report of siw's wrong Writes.
 programs() {
 	local pid out=$RESULTS/rping-stag
 	in_ours "$BUILD/xiwarp" rping -s -a 10.88.0.2 --json >"$out-ours" 2>&1 &
 	pid=$!
 	listening 7174 in_ours
-	patiently 30 "$peer" connect 10.88.0.2 7174 wait=1 stag=0xdead01 octets=1000 >"$out-siw" 2>&1
+	patiently 30 "$peer" connect 10.88.0.2 7174 wait=1 stag=0xdead01 octets=1000 \
+		>"$out-siw" 2>&1
 	ended "$pid"
 	expect rping-stag-exit [ $? = 7 ]
 	cat "$out-siw" "$out-ours"
-	says rping-stag-ours-says "$out-ours" '"terminate_sent":\{"layer":1,"type":1,"code":0,"name":"[a-z ]*STag'
+	says rping-stag-ours-says "$out-ours" \
+		'"terminate_sent":\{"layer":1,"type":1,"code":0,"name":"[a-z ]*STag'
 
 	out=$RESULTS/sink-bounds
 	in_ours "$BUILD/xiwarp" sink --stag 0x1234 --size 1M --once --json >"$out-ours" 2>&1 &
 	pid=$!
 	listening 15044 in_ours
-	patiently 30 "$peer" connect 10.88.0.2 15044 wait=1 stag=0x1234 to=1048000 octets=1000 >"$out-siw" 2>&1
+	patiently 30 "$peer" connect 10.88.0.2 15044 wait=1 stag=0x1234 to=1048000 octets=1000 \
+		>"$out-siw" 2>&1
 	ended "$pid"
 	expect sink-bounds-exit [ $? = 7 ]
 	cat "$out-siw" "$out-ours"
@@ -95,11 +100,12 @@ programs() {
 	says sink-bounds-siw-told "$out-siw" '^cm RDMA_CM_EVENT_DISCONNECTED'
 }
 
-# A segment that is damaged on the direct path is not acknowledged, and comes again.
+# A segment damaged on the direct path is not acknowledged, and siw resends it.
 repaired() {
 	local pid out=$RESULTS/crc-direct
 	head -c 4000000 /dev/urandom >/tmp/random
-	in_ours "$BUILD/xiwarp" sink --stag 0x1234 --path direct --once --json --out /tmp/written >"$out-ours" 2>&1 &
+	in_ours "$BUILD/xiwarp" sink --stag 0x1234 --path direct --once --json --out /tmp/written \
+		>"$out-ours" 2>&1 &
 	pid=$!
 	listening 15044 in_ours
 	damage egress 500
@@ -112,21 +118,23 @@ repaired() {
 	expect crc-direct-octets cmp /tmp/random /tmp/written
 }
 
-# The Terminates as they were on the wire: MPA, DDP (Last, version 1), RDMAP (version 1, opcode 7), STag, QN 2, MSN 1,
-# MO 0; then the control field.
+# terminates ADDRESS: the Terminates that it sent, as on the wire: MPA, DDP (Last, version 1), RDMAP (version 1,
+# opcode 7), STag, QN 2, MSN 1, MO 0, then the control field, which is printed.
 terminates() {
-	tshark -r "$RESULTS/errors.pcap" -Y "ip.src == $1 && tcp.len > 0" -T fields -e tcp.payload 2>/dev/null |
-		sed -n 's/.*4[01]47........000000020000000100000000\(........\).*/\1/p' | sort | uniq -c |
-		awk '{ print $2 }' | tr '\n' ' '
+	tshark -r "$RESULTS/errors.pcap" -Y "ip.src == $1 && tcp.len > 0" \
+		-T fields -e tcp.payload 2>/dev/null |
+		sed -n 's/.*4[01]47........000000020000000100000000\(........\).*/\1/p' |
+		sort -u | tr '\n' ' '
 }
 
 guest() {
 	local capture
 	siw_up
-	tcpdump -i sw0 -U -w "$RESULTS/errors.pcap" 'tcp port 7174 or port 7200 or port 7300' 2>/dev/null &
+	tcpdump -i sw0 -U -w "$RESULTS/errors.pcap" 'tcp port 7174 or port 7200 or port 7300' \
+		2>/dev/null &
 	capture=$!
 	sleep 1
-	# Of a Terminate that came siw tells its kernel's log and nobody else.
+	# siw reports a received Terminate only in the kernel's log.
 	echo 'func siw_proc_terminate +p' >/proc/dynamic_debug/control
 	siw_errs bounds 1.1.1MD "stag=0x2222 to=$((0x10000 + (1 << 20) - 999)) octets=1000"
 	siw_errs stag 1.1.0MD 'stag=0xdead01 octets=1000'
@@ -139,11 +147,11 @@ guest() {
 	ours_errs our-read-stag '0.1.*-siw .*' read=stag
 	ours_errs our-read-bounds '0.1.*-siw .*' read=bounds
 
-	expect damage-load bpftool prog load "$BUILD/tests/net/lib/hold.bpf.o" /sys/fs/bpf/damage-prog type classifier \
-		pinmaps /sys/fs/bpf/damage
+	expect damage-load bpftool prog load "$BUILD/tests/net/lib/hold.bpf.o" \
+		/sys/fs/bpf/damage-prog type classifier pinmaps /sys/fs/bpf/damage
 	expect clsact tc qdisc add dev sw0 clsact
 	damage ingress 1
-	# siw places octets first, then looks at the CRC: those in front of the damaged one are there.
+	# siw places octets before it checks the CRC: those before the damaged octet are in memory.
 	ours_errs our-crc '2.0.2-siw .*' write=good 904
 	damaged our-crc
 	damage egress 3
@@ -152,7 +160,8 @@ guest() {
 	repaired
 	kill "$capture"
 	wait "$capture"
-	# siw's: M, D and R are the third octet's lowest bits, layer and type have changed places.
-	expect wire-siw [ "$(terminates 10.88.0.1)" = '02020000 10000700 10010700 11000300 11010300 ' ]
+	# siw puts M, D and R into the lowest bits of the third octet, and swaps layer and type.
+	expect wire-siw [ "$(terminates 10.88.0.1)" = \
+		'02020000 10000700 10010700 11000300 11010300 ' ]
 	expect wire-ours [ "$(terminates 10.88.0.2)" = '1100c000 1101c000 20020000 ' ]
 }

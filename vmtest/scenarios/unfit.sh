@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Interfaces on which no connection can be direct: bonds, VRFs and what is in one, VLANs whose tags the hardware takes
-# off. Loading is refused in one line that says why, and what was loaded before does no harm: connections take the
+# Interfaces on which no connection can go direct: bonds, VRFs and their members, VLANs whose tags the hardware strips.
+# Loading is refused with a reason in one line. Programs that were loaded before do no harm: connections take the
 # kernel's path, in a VRF too. limit: 400
 
 # refused NAME WORDS IF
@@ -15,12 +15,13 @@ refused() {
 	echo "$out"
 }
 
-# transfers NAME NAMESPACE: a file between two namespaces whose receiver's interface is already as it is to be.
+# transfers NAME NAMESPACE: sends a file from namespace snd to NAMESPACE, whose interface is ready.
 transfers() {
 	local server rc
 	mkdir -p "/tmp/$1"
 	head -c 3000000 /dev/urandom >"/tmp/file-$1"
-	nsenter --net="/run/netns/$2" -- "$BUILD/xiwarp" serve --once --json "/tmp/$1" >"/tmp/$1.json" 2>&1 &
+	nsenter --net="/run/netns/$2" -- "$BUILD/xiwarp" serve --once --json "/tmp/$1" \
+		>"/tmp/$1.json" 2>&1 &
 	server=$!
 	listening 15044 "nsenter --net=/run/netns/$2"
 	patiently 60 nsenter --net=/run/netns/snd -- "$BUILD/xiwarp" put "/tmp/file-$1" 10.9.0.2
@@ -71,7 +72,7 @@ guest() {
 		expect vrf-module false
 	fi
 
-	# Into a VRF once loaded: listened in the default one, for all.
+	# The interface moves into a VRF after the load. The listener, in the default VRF, accepts from all.
 	ip -n rcv addr add 10.9.0.2/24 dev r0
 	ip -n rcv link set r0 up
 	expect load-before nsenter --net=/run/netns/rcv -- "$BUILD/xiwarp" load r0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Two queue pairs: one AF_XDP socket each, connections on whichever queue the NIC chooses. limit: 300, queues: 2
+# Two queue pairs with one AF_XDP socket each. The NIC chooses each connection's queue. limit: 300, queues: 2
 . vmtest/file.sh
 
 guest() {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# AF_XDP without a copy: the socket's XDP_OPTIONS say so, and 64 MiB come through it. virtio-net has had the
-# receiving half since Linux 6.11, but tells the kernel so (NETDEV_XDP_ACT_XSK_ZEROCOPY) only since it has both.
+# AF_XDP without a copy: the socket's XDP_OPTIONS report it, and 64 MiB are received. virtio-net has had the receiving
+# half since Linux 6.11, but announces it (NETDEV_XDP_ACT_XSK_ZEROCOPY) only since it has both halves.
 # limit: 400, queues: 1, kernels: newest
 . vmtest/file.sh
 
