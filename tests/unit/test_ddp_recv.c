@@ -5,67 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ddp/recv.h"
-
-enum { PD = 3, STREAM = 5, DEPTH = 4, STAG = 0x1000, BASE = 0x10000, LEN = 1000, BUF = 100 };
-
-static struct xiw_ddp_table table;
-static struct xiw_ddp_rx *rx;
-static uint8_t mem[LEN], other[LEN], bufs[DEPTH][BUF];
-
-static void region_add(uint32_t stag, uint32_t pd, uint32_t stream, uint32_t access, uint64_t base,
-		       void *ptr)
-{
-	struct xiw_ddp_region_opts o = {
-		.ptr = ptr,
-		.len = LEN,
-		.base = base,
-		.pd = pd,
-		.stream = stream,
-		.access = access,
-		.fixed = true,
-		.stag = stag,
-	};
-
-	cr_assert_eq(xiw_ddp_region_register(&table, &o, &stag), 0);
-}
-
-static void setup(void)
-{
-	struct xiw_ddp_rx_opts o = { .table = &table, .pd = PD, .stream = STREAM, .depth = DEPTH };
-
-	xiw_ddp_table_init(&table, NULL, NULL);
-	region_add(STAG, PD, XIW_DDP_ANY_STREAM, XIW_DDP_REMOTE_WRITE, BASE, mem);
-	cr_assert_eq(xiw_ddp_rx_create(&rx, &o), 0);
-}
-
-static void teardown(void)
-{
-	xiw_ddp_rx_free(rx);
-	xiw_ddp_table_free(&table);
-}
-
-static struct xiw_ddp_hdr tagged(uint32_t stag, uint64_t to, bool last)
-{
-	return (struct xiw_ddp_hdr){ .tagged = true,
-				     .last = last,
-				     .dv = 1,
-				     .len = 14,
-				     .rsvdulp = { 0x42 },
-				     .stag = stag,
-				     .to = to };
-}
-
-static struct xiw_ddp_hdr untagged(uint32_t qn, uint32_t msn, uint32_t mo, bool last)
-{
-	return (struct xiw_ddp_hdr){ .last = last,
-				     .dv = 1,
-				     .len = 18,
-				     .rsvdulp = { 1, 2, 3, 4, 5 },
-				     .qn = qn,
-				     .msn = msn,
-				     .mo = mo };
-}
+#include "tests/unit/ddp_rig.h"
 
 static struct xiw_ddp_hdr version(struct xiw_ddp_hdr h, uint8_t dv)
 {
@@ -73,25 +13,11 @@ static struct xiw_ddp_hdr version(struct xiw_ddp_hdr h, uint8_t dv)
 	return h;
 }
 
-static void post(uint32_t qn, int i)
-{
-	cr_assert_eq(xiw_ddp_rx_post(rx, qn, bufs[i], BUF, 100 + i), 0);
-}
-
-/* Place and, if that is allowed, deliver. */
-static enum xiw_ddp_error receive(struct xiw_ddp_hdr h, uint32_t len, struct xiw_ddp_place *p,
-				  struct xiw_ddp_msg *m)
-{
-	enum xiw_ddp_error err = xiw_ddp_rx_place(rx, &h, len, p);
-
-	return err ? err : xiw_ddp_rx_deliver(rx, &h, len, m);
-}
-
-TestSuite(ddp_recv, .init = setup, .fini = teardown);
+TestSuite(ddp_recv, .init = ddp_begin, .fini = ddp_end);
 
 Test(ddp_recv, creation)
 {
-	struct xiw_ddp_rx_opts ok = { .table = &table, .pd = PD, .stream = STREAM, .depth = 1 };
+	struct xiw_ddp_rx_opts ok = { .table = &ddp_table, .pd = PD, .stream = STREAM, .depth = 1 };
 	struct xiw_ddp_rx_opts o;
 	struct xiw_ddp_rx *r;
 
@@ -167,9 +93,9 @@ Test(ddp_recv, errors)
 	region_add(BOUND, PD, STREAM + 1, w, BASE, other);
 	region_add(MINE, PD, STREAM, w, BASE, other);
 	region_add(TOP, PD, XIW_DDP_ANY_STREAM, w, top, other);
-	post(0, 0);
-	post(1, 1);
-	post(1, 2);
+	post_buf(0, 0);
+	post_buf(1, 1);
+	post_buf(1, 2);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		struct xiw_ddp_hdr *h = &cases[i].h;
 		struct xiw_ddp_place p;
@@ -228,7 +154,7 @@ Test(ddp_recv, region_replaced_in_a_message)
 
 	cr_assert_eq(receive(tagged(STAG, BASE, false), 10, &p, &m), XIW_DDP_OK);
 	cr_expect_eq(p.dst, mem);
-	cr_assert_eq(xiw_ddp_region_invalidate(&table, STAG), 0);
+	cr_assert_eq(xiw_ddp_region_invalidate(&ddp_table, STAG), 0);
 	cr_expect_eq(receive(tagged(STAG, BASE + 10, false), 0, &p, &m), XIW_DDP_OK);
 	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
 	cr_assert_eq(receive(tagged(STAG, BASE + 10, true), 10, &p, &m), XIW_DDP_OK);
@@ -269,8 +195,8 @@ Test(ddp_recv, untagged_message)
 	struct xiw_ddp_place p;
 	struct xiw_ddp_msg m;
 
-	post(2, 0);
-	post(2, 1);
+	post_buf(2, 0);
+	post_buf(2, 1);
 	cr_assert_eq(receive(untagged(2, 1, 0, false), 30, &p, &m), XIW_DDP_OK);
 	cr_expect(p.dst == bufs[0] && !p.predicted && !m.complete);
 	cr_assert_eq(receive(untagged(2, 1, 30, true), 12, &p, &m), XIW_DDP_OK);
@@ -294,7 +220,7 @@ Test(ddp_recv, msn_wrap)
 
 	rx->queues[0].next_msn = 0xfffffffe;
 	for (int i = 0; i < DEPTH; i++)
-		post(0, i);
+		post_buf(0, i);
 	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 1, &p), XIW_DDP_OK);
 	cr_expect_eq(p.dst, bufs[2], "placed across the wrap");
 	h.msn = 0xfffffffd;
@@ -329,8 +255,8 @@ Test(ddp_recv, early_placement_then_delivery)
 	struct xiw_ddp_place p;
 	struct xiw_ddp_msg m;
 
-	post(0, 0);
-	post(0, 1);
+	post_buf(0, 0);
+	post_buf(0, 1);
 	for (int i = 4; i >= 0; i--) {
 		cr_assert_eq(xiw_ddp_rx_place(rx, &h[i], 10, &p), XIW_DDP_OK);
 		cr_expect(p.dst && !p.predicted);
@@ -348,8 +274,8 @@ Test(ddp_recv, msn_skipped)
 	struct xiw_ddp_place p;
 	struct xiw_ddp_msg m;
 
-	post(0, 0);
-	post(0, 1);
+	post_buf(0, 0);
+	post_buf(0, 1);
 	cr_assert_eq(receive(untagged(0, 1, 0, false), 5, &p, &m), XIW_DDP_OK);
 	cr_expect_eq(receive(untagged(0, 2, 0, true), 5, &p, &m), XIW_DDP_UNTAGGED_MSN_RANGE);
 	cr_expect_not(m.complete);
@@ -366,129 +292,10 @@ Test(ddp_recv, last_segment_is_not_the_highest)
 	struct xiw_ddp_place p;
 	struct xiw_ddp_msg m;
 
-	post(0, 0);
+	post_buf(0, 0);
 	cr_assert_eq(receive(untagged(0, 1, 50, false), 10, &p, &m), XIW_DDP_OK);
 	cr_expect_eq(receive(untagged(0, 1, 0, true), 50, &p, &m), XIW_DDP_UNTAGGED_MO);
 	cr_expect_not(m.complete);
-}
-
-Test(ddp_recv, prediction_is_exact)
-{
-	struct xiw_ddp_place p;
-	struct xiw_ddp_msg m;
-	struct xiw_ddp_hdr h;
-	const struct {
-		struct xiw_ddp_hdr h;
-		bool predicted;
-	} after_tagged[] = {
-		{ tagged(STAG, BASE + 20, false), true },
-		{ tagged(STAG, BASE + 20, true), true },
-		{ tagged(STAG, BASE + 21, false), false },
-		{ tagged(STAG, BASE + 19, false), false },
-		{ tagged(STAG, BASE, false), false },
-		{ tagged(0x7000, BASE + 20, false), false }, /* same memory, other STag */
-		{ tagged(0x7001, BASE + 40, false), false }, /* same memory, other TO */
-		{ untagged(0, 1, 20, false), false },
-	}, after_untagged[] = {
-		{ untagged(0, 1, 20, false), true },
-		{ untagged(0, 1, 21, false), false },
-		{ untagged(0, 2, 20, false), false },
-		{ untagged(1, 1, 20, false), false },
-		{ tagged(STAG, BASE + 20, false), false },
-	};
-
-	region_add(0x7000, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, mem);
-	region_add(0x7001, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE + 20, mem);
-	post(0, 0); /* one buffer three times: only the header tells them apart */
-	post(0, 0);
-	post(1, 0);
-	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
-	for (size_t i = 0; i < sizeof(after_tagged) / sizeof(after_tagged[0]); i++) {
-		h = after_tagged[i].h;
-		cr_assert_eq(xiw_ddp_rx_place(rx, &h, 10, &p), XIW_DDP_OK, "%zu", i);
-		cr_expect_eq(p.predicted, after_tagged[i].predicted, "%zu", i);
-	}
-	/* Where it goes does not vouch for how long it is. */
-	h = tagged(STAG, BASE + 20, true);
-	cr_expect_eq(xiw_ddp_rx_place(rx, &h, LEN, &p), XIW_DDP_TAGGED_BOUNDS);
-	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
-	for (size_t i = 0; i < sizeof(after_untagged) / sizeof(after_untagged[0]); i++) {
-		h = after_untagged[i].h;
-		cr_assert_eq(xiw_ddp_rx_place(rx, &h, 10, &p), XIW_DDP_OK, "%zu", i);
-		cr_expect_eq(p.predicted, after_untagged[i].predicted, "%zu", i);
-	}
-}
-
-/* A posted buffer that is also a Tagged one. */
-Test(ddp_recv, prediction_keeps_to_its_model)
-{
-	struct xiw_ddp_hdr u = untagged(0, 1, 20, false), t = tagged(STAG, BASE + 20, false);
-	struct xiw_ddp_place p;
-	struct xiw_ddp_msg m;
-
-	cr_assert_eq(xiw_ddp_rx_post(rx, 0, mem, LEN, 0), 0);
-	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
-	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
-	cr_assert_eq(xiw_ddp_rx_place(rx, &u, 5, &p), XIW_DDP_OK);
-	cr_expect(p.dst == mem + 20 && !p.predicted);
-	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
-	cr_assert_eq(xiw_ddp_rx_place(rx, &t, 5, &p), XIW_DDP_OK);
-	cr_expect(p.dst == mem + 20 && !p.predicted);
-}
-
-/* STags change their meaning between two segments. */
-Test(ddp_recv, prediction_and_new_regions)
-{
-	struct xiw_ddp_hdr a = tagged(STAG, BASE, false), b = tagged(1, BASE, false);
-	struct xiw_ddp_place p;
-	struct xiw_ddp_msg m;
-
-	/* The same address under another TO. */
-	cr_assert_eq(receive(a, 20, &p, &m), XIW_DDP_OK);
-	cr_assert_eq(xiw_ddp_region_invalidate(&table, STAG), 0);
-	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE + 5, mem);
-	a.to = BASE + 25;
-	cr_assert_eq(xiw_ddp_rx_place(rx, &a, 20, &p), XIW_DDP_OK);
-	cr_expect(p.dst == mem + 20 && !p.predicted);
-
-	/* Another region was placed in before Delivery, and its memory then given to this STag. */
-	region_add(1, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
-	cr_assert_eq(xiw_ddp_rx_place(rx, &b, 20, &p), XIW_DDP_OK);
-	cr_assert_eq(xiw_ddp_rx_deliver(rx, &a, 20, &m), XIW_DDP_OK);
-	cr_assert_eq(xiw_ddp_region_invalidate(&table, STAG), 0);
-	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
-	a.to = BASE + 45;
-	cr_assert_eq(xiw_ddp_rx_place(rx, &a, 20, &p), XIW_DDP_OK);
-	cr_expect(p.dst == other + 45 && !p.predicted);
-}
-
-Test(ddp_recv, invalidation)
-{
-	struct xiw_ddp_hdr h = tagged(STAG, BASE + 20, false);
-	struct xiw_ddp_place p;
-	struct xiw_ddp_msg m;
-
-	/* Of another STag: the check is done again, the prediction holds. */
-	region_add(1, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
-	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
-	cr_assert_eq(xiw_ddp_region_invalidate(&table, 1), 0);
-	cr_assert_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
-	cr_expect(p.predicted && p.dst == mem + 20);
-
-	cr_assert_eq(xiw_ddp_region_set_access(&table, STAG, 0), 0);
-	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_TAGGED_STAG);
-	cr_expect_null(p.dst);
-	cr_assert_eq(xiw_ddp_region_set_access(&table, STAG, XIW_DDP_REMOTE_WRITE), 0);
-	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
-
-	cr_assert_eq(xiw_ddp_region_invalidate(&table, STAG), 0);
-	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_TAGGED_STAG);
-	cr_expect(!p.dst && !p.predicted);
-
-	/* The same STag for other memory: allowed, but not what was expected. */
-	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
-	cr_assert_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
-	cr_expect(p.dst == other + 20 && !p.predicted);
 }
 
 Test(ddp_recv, post_and_flush)
@@ -501,11 +308,11 @@ Test(ddp_recv, post_and_flush)
 	cr_expect_eq(xiw_ddp_rx_post(rx, 3, bufs[0], BUF, 0), -EINVAL);
 	cr_expect_eq(xiw_ddp_rx_post(rx, 0, NULL, BUF, 0), -EINVAL);
 	for (int i = 0; i < DEPTH; i++)
-		post(0, i);
+		post_buf(0, i);
 	cr_expect_eq(xiw_ddp_rx_post(rx, 0, bufs[0], BUF, 0), -EAGAIN);
-	post(2, 1);
+	post_buf(2, 1);
 	cr_assert_eq(receive(untagged(0, 1, 0, true), 5, &p, &m), XIW_DDP_OK);
-	post(0, 0);
+	post_buf(0, 0);
 	for (int i = 1; i <= DEPTH; i++) {
 		cr_assert(xiw_ddp_rx_flush(rx, &qn, &b));
 		cr_expect(qn == 0 && b.user_data == 100 + i % DEPTH && b.base == bufs[i % DEPTH]);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* An RDMAP Stream's state machine: Sends, Writes and Reads (RFC 5040 sections 5 and 6). */
 
-#include "test_rdmap_rig.h"
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
 
-TestSuite(rdmap_stream, .init = begin, .fini = end);
+#include "tests/unit/rdmap_rig.h"
+
+TestSuite(rdmap_stream, .init = rdmap_begin, .fini = rdmap_end);
 
 /* ---- what comes in ----------------------------------------------------------------------------- */
 
@@ -43,7 +47,7 @@ Test(rdmap_stream, every_control_octet)
 				expect_failed(v >> 6 == 1 ? XIW_RDMAP_OPCODE : XIW_RDMAP_VERSION,
 					      true, false);
 			}
-			anew();
+			rdmap_anew();
 		}
 	}
 }
@@ -89,7 +93,7 @@ Test(rdmap_stream, invalidate)
 	cr_expect_eq(in_untagged(0x44, 0, NULL, 0, bound, &stag), XIW_RDMAP_ERROR);
 	expect_failed(XIW_RDMAP_CANNOT_INVALIDATE, true, false);
 	for (size_t i = 0; i < sizeof(cannot) / sizeof(cannot[0]); i++) {
-		anew();
+		rdmap_anew();
 		cr_expect_eq(in_untagged(0x46, 0, NULL, 0, cannot[i], &stag), XIW_RDMAP_ERROR);
 		expect_failed(XIW_RDMAP_CANNOT_INVALIDATE, true, false);
 		cr_expect(cannot[i] == 0xdead || xiw_ddp_region_lookup(&table, cannot[i]));
@@ -345,7 +349,7 @@ Test(rdmap_stream, random)
 		cr_assert_eq(completed, posted, "seed 7, run %d", run);
 		cr_assert(xiw_rdmap_idle(&s) && s.answer_head == s.answer_tail, "seed 7, run %d",
 			  run);
-		anew();
+		rdmap_anew();
 	}
 	/* The runs had streams that failed and streams that did not. */
 	cr_expect(failures > 300 && failures < 2700, "%u", failures);

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* An RDMAP Stream's state machine: errors, and how it ends (RFC 5040 sections 5.4 and 7). */
 
-#include "test_rdmap_rig.h"
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <string.h>
 
-TestSuite(rdmap_terminate, .init = begin, .fini = end);
+#include "tests/unit/rdmap_rig.h"
+
+TestSuite(rdmap_terminate, .init = rdmap_begin, .fini = rdmap_end);
 
 /* ---- what is refused --------------------------------------------------------------------------- */
 
@@ -38,7 +42,7 @@ Test(rdmap_terminate, read_source)
 		cr_expect_eq(got, t[i].want ? XIW_RDMAP_ERROR : XIW_RDMAP_HANDLED, "case %zu", i);
 		if (t[i].want)
 			expect_failed(t[i].want, true, true);
-		anew();
+		rdmap_anew();
 	}
 }
 
@@ -51,7 +55,7 @@ Test(rdmap_terminate, read_request_of_another_length)
 			continue;
 		cr_expect_eq(in_untagged(0x41, 1, buf, len, 0, NULL), XIW_RDMAP_ERROR);
 		expect_failed(XIW_RDMAP_OPERATION, true, false);
-		anew();
+		rdmap_anew();
 	}
 }
 
@@ -103,7 +107,7 @@ Test(rdmap_terminate, no_reads)
 	cr_expect_eq(in_read(10, rd, BASE, 0), XIW_RDMAP_ERROR);
 	expect_failed(XIW_RDMAP_STREAM, true, false);
 
-	anew();
+	rdmap_anew();
 	xiw_rdmap_limits(&s, 0, 0);
 	cr_expect_eq(in_read(0, 0, 0, 0), XIW_RDMAP_HANDLED);
 	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
@@ -124,7 +128,7 @@ Test(rdmap_terminate, source_goes)
 	expect_failed(XIW_RDMAP_STAG, true, true);
 	cr_expect_eq(s.info.sent.segment_len, 46);
 
-	anew();
+	rdmap_anew();
 	cr_assert_eq(in_read(100, rd, BASE + 1, 0x500), XIW_RDMAP_HANDLED);
 	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 	cr_expect(xiw_rdmap_readable(&s, out.id, 60));
@@ -166,7 +170,7 @@ Test(rdmap_terminate, source_is_another)
 	cr_expect_eq(xiw_rdmap_next(&s, &out), -EPROTO);
 	expect_failed(XIW_RDMAP_STAG, true, true);
 
-	anew();
+	rdmap_anew();
 	cr_assert_eq(in_read(100, rd, BASE, 0x500), XIW_RDMAP_HANDLED);
 	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 	cr_expect(out.from_region && out.buf == memory);
@@ -177,7 +181,7 @@ Test(rdmap_terminate, source_is_another)
 	cr_expect(left.sink_to == 0x500 + 60 && left.size == 40);
 
 	/* A later Read belongs to the new region. */
-	anew();
+	rdmap_anew();
 	replace(rd, XIW_DDP_REMOTE_READ);
 	cr_assert_eq(in_read(100, rd, BASE, 0x500), XIW_RDMAP_HANDLED);
 	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
@@ -288,7 +292,7 @@ Test(rdmap_terminate, answer_in_pieces)
 			     i < 2 ? XIW_RDMAP_ERROR : XIW_RDMAP_HANDLED, "case %zu", i);
 		if (i < 2)
 			expect_failed(XIW_RDMAP_STREAM, true, false);
-		anew();
+		rdmap_anew();
 	}
 }
 
@@ -310,7 +314,7 @@ Test(rdmap_terminate, wrong_answers)
 		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 		cr_expect_eq(in_tagged(0x42, t[i].stag, t[i].to, t[i].len), XIW_RDMAP_ERROR);
 		expect_failed(XIW_RDMAP_STREAM, true, false);
-		anew();
+		rdmap_anew();
 	}
 	/* Without octets: the header's fields have no meaning. */
 	cr_assert_eq(post(XIW_RDMA_READ, 0, 0), 0);
@@ -352,7 +356,7 @@ Test(rdmap_terminate, terminate_too_short)
 	for (uint32_t len = 0; len < 4; len++) {
 		cr_expect_eq(in_untagged(0x47, 2, body, len, 0, NULL), XIW_RDMAP_ERROR);
 		expect_failed(XIW_RDMAP_OPERATION, true, false);
-		anew();
+		rdmap_anew();
 	}
 }
 
@@ -362,14 +366,14 @@ Test(rdmap_terminate, lower_layers)
 	xiw_rdmap_lower_failed(&s, XIW_MPA_ERR_MARKER, 0, NULL, 0, 0);
 	cr_expect(s.info.sent.layer == 2 && s.info.sent.etype == 0 && s.info.sent.code == 3);
 	cr_expect(!s.info.sent.has_ddp_header && !s.info.sent.has_segment_len);
-	anew();
+	rdmap_anew();
 	xiw_rdmap_lower_failed(&s, 0, XIW_DDP_UNTAGGED_MO, header, 18, 77);
 	cr_expect(s.info.sent.layer == 1 && s.info.sent.etype == 2 && s.info.sent.code == 4);
 	cr_expect(s.info.sent.has_ddp_header && s.info.sent.segment_len == 77);
 	/* Only the first one counts. */
 	xiw_rdmap_lower_failed(&s, XIW_MPA_ERR_CRC, 0, NULL, 0, 0);
 	cr_expect_eq(s.info.sent.layer, 1);
-	anew();
+	rdmap_anew();
 	xiw_rdmap_lower_failed(&s, 0, 0, NULL, 0, 0);
 	expect_failed(XIW_RDMAP_LOCAL_CATASTROPHIC, false, false);
 }

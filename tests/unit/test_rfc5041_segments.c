@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "ddp/recv.h"
 #include "ddp/tx.h"
+#include "tests/unit/ddp_rig.h"
 
 /* ---- the Data Source: sections 4 and 5.2 ----------------------------------------------------------- */
 
@@ -126,59 +126,18 @@ Test(rfc5041, messages_in_order)
 
 /* ---- the Data Sink: sections 7.1 and 8.3 ----------------------------------------------------------- */
 
-enum { PD = 3, STREAM = 5, DEPTH = 4, STAG = 0x1000, BASE = 0x10000, LEN = 1000, BUF = 100 };
-
-static struct xiw_ddp_table table;
-static struct xiw_ddp_rx *rx;
-static uint8_t mem[LEN], buf[DEPTH][BUF];
-
 static void region(uint32_t stag, uint32_t pd, uint32_t stream)
 {
-	struct xiw_ddp_region_opts o = {
-		.ptr = mem,
-		.len = LEN,
-		.base = BASE,
-		.pd = pd,
-		.stream = stream,
-		.access = XIW_DDP_REMOTE_WRITE,
-		.fixed = true,
-		.stag = stag,
-	};
-
-	cr_assert_eq(xiw_ddp_region_register(&table, &o, &stag), 0);
+	region_add(stag, pd, stream, XIW_DDP_REMOTE_WRITE, BASE, mem);
 }
 
 static void open_stream(void)
 {
-	struct xiw_ddp_rx_opts o = { .table = &table, .pd = PD, .stream = STREAM, .depth = DEPTH };
-
-	xiw_ddp_table_init(&table, NULL, NULL);
-	region(STAG, PD, XIW_DDP_ANY_STREAM);
+	ddp_begin();
 	region(STAG + 1, PD + 1, XIW_DDP_ANY_STREAM);
 	region(STAG + 2, PD, STREAM + 1);
-	cr_assert_eq(xiw_ddp_rx_create(&rx, &o), 0);
 	for (int i = 0; i < 2; i++)
-		cr_assert_eq(xiw_ddp_rx_post(rx, 0, buf[i], BUF, 100 + i), 0);
-}
-
-static void close_stream(void)
-{
-	xiw_ddp_rx_free(rx);
-	xiw_ddp_table_free(&table);
-}
-
-static struct xiw_ddp_hdr tagged(uint32_t stag, uint64_t to)
-{
-	return (struct xiw_ddp_hdr){
-		.tagged = true, .last = true, .dv = 1, .len = 14, .stag = stag, .to = to
-	};
-}
-
-static struct xiw_ddp_hdr untagged(uint32_t qn, uint32_t msn, uint32_t mo)
-{
-	return (struct xiw_ddp_hdr){
-		.last = true, .dv = 1, .len = 18, .qn = qn, .msn = msn, .mo = mo
-	};
+		post_buf(0, i);
 }
 
 static struct xiw_ddp_hdr version(struct xiw_ddp_hdr h)
@@ -188,8 +147,8 @@ static struct xiw_ddp_hdr version(struct xiw_ddp_hdr h)
 }
 
 /* What the engine does with a segment in its turn and with a right CRC. */
-static enum xiw_ddp_error receive(struct xiw_ddp_hdr h, uint32_t len, struct xiw_ddp_place *p,
-				  struct xiw_ddp_msg *m)
+static enum xiw_ddp_error receive_in_turn(struct xiw_ddp_hdr h, uint32_t len,
+					  struct xiw_ddp_place *p, struct xiw_ddp_msg *m)
 {
 	enum xiw_ddp_error err = xiw_ddp_rx_place(rx, &h, len, p);
 
@@ -210,48 +169,49 @@ static void fails(const char *name, struct xiw_ddp_hdr h, uint32_t len, enum xiw
 	uint32_t qn;
 
 	open_stream();
-	cr_assert_eq(receive(tagged(STAG, BASE), 10, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(receive_in_turn(tagged(STAG, BASE, true), 10, &p, &m), XIW_DDP_OK);
 	cr_assert(p.dst && m.complete);
-	cr_expect_eq(receive(h, len, &p, &m), want, "%s", name);
+	cr_expect_eq(receive_in_turn(h, len, &p, &m), want, "%s", name);
 	cr_expect(!p.dst && !m.complete, "%s", name);
 
-	cr_expect_eq(receive(tagged(STAG, BASE), 10, &p, &m), want, "%s", name);
+	cr_expect_eq(receive_in_turn(tagged(STAG, BASE, true), 10, &p, &m), want, "%s", name);
 	cr_expect(!p.dst && !m.complete, "%s", name);
-	cr_expect_eq(receive(untagged(0, 1, 0), 10, &p, &m), want, "%s", name);
+	cr_expect_eq(receive_in_turn(untagged(0, 1, 0, true), 10, &p, &m), want, "%s", name);
 	cr_expect(!p.dst && !m.complete, "%s", name);
-	cr_expect_eq(receive(version(tagged(0, 0)), 0, &p, &m), want, "%s: the first stays", name);
-	cr_expect_eq(xiw_ddp_rx_post(rx, 0, buf[2], BUF, 0), -ESHUTDOWN, "%s", name);
+	cr_expect_eq(receive_in_turn(version(tagged(0, 0, true)), 0, &p, &m), want,
+		     "%s: the first stays", name);
+	cr_expect_eq(xiw_ddp_rx_post(rx, 0, bufs[2], BUF, 0), -ESHUTDOWN, "%s", name);
 
 	/* Section 6.2.2: outstanding buffers are completed. */
 	for (uint64_t i = 0; i < 2; i++)
 		cr_expect(xiw_ddp_rx_flush(rx, &qn, &b) && b.user_data == 100 + i, "%s", name);
 	cr_expect_not(xiw_ddp_rx_flush(rx, &qn, &b), "%s", name);
-	close_stream();
+	ddp_end();
 }
 
 Test(rfc5041, nothing_after_an_error)
 {
-	fails("STag", tagged(99, BASE), 1, XIW_DDP_TAGGED_STAG);
-	fails("bounds", tagged(STAG, BASE + LEN), 1, XIW_DDP_TAGGED_BOUNDS);
-	fails("other PD", tagged(STAG + 1, BASE), 1, XIW_DDP_TAGGED_NOT_STREAM);
-	fails("other stream", tagged(STAG + 2, BASE), 1, XIW_DDP_TAGGED_NOT_STREAM);
-	fails("wrap", tagged(STAG, UINT64_MAX), 2, XIW_DDP_TAGGED_TO_WRAP);
-	fails("version", version(tagged(STAG, BASE)), 1, XIW_DDP_TAGGED_VERSION);
-	fails("QN", untagged(3, 1, 0), 1, XIW_DDP_UNTAGGED_QN);
-	fails("no buffer", untagged(0, 3, 0), 1, XIW_DDP_UNTAGGED_NO_BUFFER);
-	fails("MSN", untagged(0, 0x80000000, 0), 1, XIW_DDP_UNTAGGED_MSN_RANGE);
-	fails("MO", untagged(0, 1, BUF), 1, XIW_DDP_UNTAGGED_MO);
-	fails("too long", untagged(0, 1, 0), BUF + 1, XIW_DDP_UNTAGGED_TOO_LONG);
-	fails("version", version(untagged(0, 1, 0)), 1, XIW_DDP_UNTAGGED_VERSION);
+	fails("STag", tagged(99, BASE, true), 1, XIW_DDP_TAGGED_STAG);
+	fails("bounds", tagged(STAG, BASE + LEN, true), 1, XIW_DDP_TAGGED_BOUNDS);
+	fails("other PD", tagged(STAG + 1, BASE, true), 1, XIW_DDP_TAGGED_NOT_STREAM);
+	fails("other stream", tagged(STAG + 2, BASE, true), 1, XIW_DDP_TAGGED_NOT_STREAM);
+	fails("wrap", tagged(STAG, UINT64_MAX, true), 2, XIW_DDP_TAGGED_TO_WRAP);
+	fails("version", version(tagged(STAG, BASE, true)), 1, XIW_DDP_TAGGED_VERSION);
+	fails("QN", untagged(3, 1, 0, true), 1, XIW_DDP_UNTAGGED_QN);
+	fails("no buffer", untagged(0, 3, 0, true), 1, XIW_DDP_UNTAGGED_NO_BUFFER);
+	fails("MSN", untagged(0, 0x80000000, 0, true), 1, XIW_DDP_UNTAGGED_MSN_RANGE);
+	fails("MO", untagged(0, 1, BUF, true), 1, XIW_DDP_UNTAGGED_MO);
+	fails("too long", untagged(0, 1, 0, true), BUF + 1, XIW_DDP_UNTAGGED_TOO_LONG);
+	fails("version", version(untagged(0, 1, 0, true)), 1, XIW_DDP_UNTAGGED_VERSION);
 }
 
 /* Section 8.2: a stream can use an STag of its domain that is bound to no stream or to this one. */
 Test(rfc5041, stag_association)
 {
-	struct xiw_ddp_rx_opts o = { .table = &table, .nqueues = 1, .depth = 1 };
+	struct xiw_ddp_rx_opts o = { .table = &ddp_table, .nqueues = 1, .depth = 1 };
 	struct xiw_ddp_rx *r[2][2];
 
-	xiw_ddp_table_init(&table, NULL, NULL);
+	xiw_ddp_table_init(&ddp_table, NULL, NULL);
 	for (uint32_t pd = 0; pd < 2; pd++) {
 		region(10 * pd, pd, XIW_DDP_ANY_STREAM);
 		region(10 * pd + 1, pd, 1);
@@ -264,7 +224,7 @@ Test(rfc5041, stag_association)
 	}
 	for (uint32_t i = 0; i < 24; i++) {
 		uint32_t pd = i / 12, stream = 1 + i / 6 % 2, of = i % 6 / 3, bound = i % 3;
-		struct xiw_ddp_hdr h = tagged(10 * of + bound, BASE);
+		struct xiw_ddp_hdr h = tagged(10 * of + bound, BASE, true);
 		bool may = pd == of && (!bound || bound == stream);
 		struct xiw_ddp_place p;
 
@@ -276,5 +236,5 @@ Test(rfc5041, stag_association)
 	}
 	for (int i = 0; i < 4; i++)
 		xiw_ddp_rx_free(r[i / 2][i % 2]);
-	xiw_ddp_table_free(&table);
+	xiw_ddp_table_free(&ddp_table);
 }

@@ -174,7 +174,7 @@ static uint32_t rewrite(bool markers, int pad, uint32_t (*value)(uint32_t crc, u
 		/* Is there a Marker between PAD and CRC? */
 		last = markers && (end - 4) % 512 == 0 ? end - 4 - n : end - n;
 		memset(wire + last, pad, n);
-		crc = value(ref_crc32c(wire + at, f.wire_len - 4), i);
+		crc = value(crc32c(wire + at, f.wire_len - 4), i);
 		for (int k = 0; k < 4; k++)
 			wire[end + k] = (uint8_t)(crc >> 8 * k);
 		at += f.wire_len;

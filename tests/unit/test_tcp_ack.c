@@ -2,7 +2,10 @@
 /* When ACKs are sent, and what they contain: SACK, D-SACK, ECN. */
 #include <errno.h>
 
-#include "tests/unit/test_tcp_rig.h"
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/unit/tcp_rig.h"
 
 static bool due(struct rig *r, bool end)
 {

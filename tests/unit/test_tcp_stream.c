@@ -6,7 +6,10 @@
  */
 #include <stdlib.h>
 
-#include "tests/unit/test_tcp_rig.h"
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/unit/tcp_rig.h"
 
 #define STREAM 20000
 #define NODES 300

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Timestamps and PAWS (RFC 7323). */
-#include "tests/unit/test_tcp_rig.h"
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/unit/tcp_rig.h"
 
 /* RFC 7323 sections 3.2, 4.3 and 5.3. */
 Test(tcp_ts, paws)

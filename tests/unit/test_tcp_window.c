@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Which window is offered, and when a window update is sent. */
-#include "tests/unit/test_tcp_rig.h"
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "tests/unit/tcp_rig.h"
 
 static bool due(struct rig *r)
 {

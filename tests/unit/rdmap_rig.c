@@ -1,33 +1,23 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A Stream under test with a table of regions, messages for it, and the account of its error. */
-#ifndef XIW_TEST_RDMAP_RIG_H
-#define XIW_TEST_RDMAP_RIG_H
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tests/unit/rdmap_rig.h"
 
 #include <criterion/criterion.h>
-#include <errno.h>
 #include <string.h>
 
-#include "rdmap/stream.h"
+struct xiw_ddp_table table;
+struct xiw_rdmap_stream s;
+uint8_t memory[SIZE];
+uint32_t rd, wr, other_pd, other_stream, bound, bound_wr;
+uint8_t header[18];
 
-#define PD 5
-#define STREAM 9
-#define BASE 0x10000
-#define SIZE 4096
-#define DEPTH 8
-
-static struct xiw_ddp_table table;
-static struct xiw_rdmap_stream s;
-static uint8_t memory[SIZE];
-static uint32_t rd, wr, other_pd, other_stream, bound, bound_wr;
-
-static inline int number(void *ctx, uint32_t *n)
+static int number(void *ctx, uint32_t *n)
 {
 	(void)ctx;
 	*n = (uint32_t)table.serial + 1;
 	return 0;
 }
 
-static inline uint32_t region(uint32_t pd, uint32_t stream, uint32_t access)
+uint32_t region(uint32_t pd, uint32_t stream, uint32_t access)
 {
 	const struct xiw_ddp_region_opts o = {
 		.ptr = memory,
@@ -43,7 +33,7 @@ static inline uint32_t region(uint32_t pd, uint32_t stream, uint32_t access)
 	return stag;
 }
 
-static inline void begin(void)
+void rdmap_begin(void)
 {
 	const struct xiw_rdmap_opts o = {
 		.table = &table, .pd = PD, .stream = STREAM, .depth = DEPTH, .ird_max = 2
@@ -60,18 +50,14 @@ static inline void begin(void)
 	xiw_rdmap_limits(&s, 2, 2);
 }
 
-static inline void end(void)
+void rdmap_end(void)
 {
 	xiw_rdmap_free(&s);
 	xiw_ddp_table_free(&table);
 }
 
-/* ---- what comes in ------------------------------------------------------------------------ */
-
-static uint8_t header[18];
-
-static inline enum xiw_rdmap_verdict in_untagged(uint8_t control, uint32_t qn, const uint8_t *buf,
-						 uint32_t len, uint32_t inv, uint32_t *invalidated)
+enum xiw_rdmap_verdict in_untagged(uint8_t control, uint32_t qn, const uint8_t *buf, uint32_t len,
+				   uint32_t inv, uint32_t *invalidated)
 {
 	uint8_t rsvdulp[5] = { control };
 	const struct xiw_rdmap_in m = {
@@ -91,8 +77,7 @@ static inline enum xiw_rdmap_verdict in_untagged(uint8_t control, uint32_t qn, c
 	return xiw_rdmap_received(&s, &m, invalidated ? invalidated : &none);
 }
 
-static inline enum xiw_rdmap_verdict in_tagged(uint8_t control, uint32_t stag, uint64_t to,
-					       uint64_t len)
+enum xiw_rdmap_verdict in_tagged(uint8_t control, uint32_t stag, uint64_t to, uint64_t len)
 {
 	const struct xiw_ddp_region *r = xiw_ddp_region_lookup(&table, stag);
 	const struct xiw_rdmap_in m = {
@@ -114,8 +99,7 @@ static inline enum xiw_rdmap_verdict in_tagged(uint8_t control, uint32_t stag, u
 	return xiw_rdmap_received(&s, &m, &none);
 }
 
-static inline enum xiw_rdmap_verdict in_read(uint32_t size, uint32_t stag, uint64_t to,
-					     uint64_t sink_to)
+enum xiw_rdmap_verdict in_read(uint32_t size, uint32_t stag, uint64_t to, uint64_t sink_to)
 {
 	const struct xiw_rdmap_read r = { 0x77, sink_to, size, stag, to };
 	uint8_t buf[XIW_RDMAP_READ_LEN];
@@ -124,7 +108,7 @@ static inline enum xiw_rdmap_verdict in_read(uint32_t size, uint32_t stag, uint6
 	return in_untagged(0x41, 1, buf, sizeof(buf), 0, NULL);
 }
 
-static inline void expect_failed(enum xiw_rdmap_error error, bool ddp, bool read)
+void expect_failed(enum xiw_rdmap_error error, bool ddp, bool read)
 {
 	cr_expect_eq(s.state, XIW_RDMAP_FAILED);
 	cr_expect(s.info.sent.present);
@@ -138,16 +122,13 @@ static inline void expect_failed(enum xiw_rdmap_error error, bool ddp, bool read
 		cr_expect_arr_eq(s.info.sent.ddp_header, header, s.info.sent.ddp_header_len);
 }
 
-/* A failed stream is begun anew, for the next case of a table. */
-static inline void anew(void)
+void rdmap_anew(void)
 {
-	end();
-	begin();
+	rdmap_end();
+	rdmap_begin();
 }
 
-/* ---- what is posted ----------------------------------------------------------------------- */
-
-static inline int post(enum xiw_rdma_kind kind, unsigned int flags, uint64_t len)
+int post(enum xiw_rdma_kind kind, unsigned int flags, uint64_t len)
 {
 	static uint8_t buf[16];
 	const struct xiw_rdma_op op = {
@@ -165,5 +146,3 @@ static inline int post(enum xiw_rdma_kind kind, unsigned int flags, uint64_t len
 
 	return xiw_rdmap_post(&s, &op);
 }
-
-#endif

@@ -1,43 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * A receiver under test, and segments relative to its rcv_nxt. Every table runs from several initial sequence numbers,
- * so that each case also crosses 2^31 and 2^32.
- */
-#ifndef XIW_TEST_TCP_RIG_H
-#define XIW_TEST_TCP_RIG_H
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "tests/unit/tcp_rig.h"
 
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "tcp/recv.h"
-
-#define RIG_SND 0x9000u /* our SND.NXT, relative to the base */
-#define RIG_WND 10000u
-#define RIG_MSS 1000
-#define RIG_TS 500u
-#define RIG_NODES 64
-
-struct rig {
-	struct xiw_tcp_rx rx;
-	struct xiw_tcp_rx_conf conf;
-	struct xiw_tcp_take take;
-	struct xiw_tcp_keep node[RIG_NODES];
-	unsigned int used;
-	uint32_t base; /* the first rcv_nxt */
-	uint64_t now;
-	uint8_t ack[XIW_TCP_MAX];
-	struct xiw_tcp_seg sent; /* the last ACK, parsed back */
-};
-
-static const uint32_t rig_bases[] = {
+const uint32_t rig_bases[RIG_BASES] = {
 	1000, 0, 0xfffffff0, 0xffffd8f0 /* right edge at 0 */, 0x7ffffff0, 0x80000000,
 };
 
-#define RIG_EACH_BASE(b) for (unsigned int b = 0; b < sizeof(rig_bases) / sizeof(*rig_bases); b++)
-
-enum { RIG_NO_TS = 1, RIG_NO_SACK = 2, RIG_ECN = 4 };
-
-static inline void rig_init(struct rig *r, uint32_t base, int opts)
+void rig_init(struct rig *r, uint32_t base, int opts)
 {
 	memset(r, 0, sizeof(*r));
 	r->base = base;
@@ -64,8 +35,7 @@ static inline void rig_init(struct rig *r, uint32_t base, int opts)
 	xiw_tcp_rx_init(&r->rx, &r->conf);
 }
 
-/* A plain segment at rcv_nxt + off. */
-static inline struct xiw_tcp_seg rig_seg(const struct rig *r, int32_t off, uint32_t len)
+struct xiw_tcp_seg rig_seg(const struct rig *r, int32_t off, uint32_t len)
 {
 	return (struct xiw_tcp_seg){
 		.seq = r->rx.rcv_nxt + (uint32_t)off,
@@ -79,17 +49,13 @@ static inline struct xiw_tcp_seg rig_seg(const struct rig *r, int32_t off, uint3
 	};
 }
 
-static inline enum xiw_tcp_action rig_in(struct rig *r, const struct xiw_tcp_seg *seg)
+enum xiw_tcp_action rig_in(struct rig *r, const struct xiw_tcp_seg *seg)
 {
 	memset(&r->take, 0xee, sizeof(r->take));
 	return xiw_tcp_rx_segment(&r->rx, seg, r->now, &r->take);
 }
 
-/*
- * Feeds a segment and does what a caller does: take it and all that follows, or keep it. Stops at CONTROL. Returns the
- * first answer, which is DROP for a duplicate of a kept segment.
- */
-static inline enum xiw_tcp_action rig_feed(struct rig *r, const struct xiw_tcp_seg *seg)
+enum xiw_tcp_action rig_feed(struct rig *r, const struct xiw_tcp_seg *seg)
 {
 	enum xiw_tcp_action act = rig_in(r, seg), turn;
 	struct xiw_tcp_take take;
@@ -117,15 +83,14 @@ static inline enum xiw_tcp_action rig_feed(struct rig *r, const struct xiw_tcp_s
 	return act;
 }
 
-static inline enum xiw_tcp_action rig_data(struct rig *r, int32_t off, uint32_t len)
+enum xiw_tcp_action rig_data(struct rig *r, int32_t off, uint32_t len)
 {
 	struct xiw_tcp_seg seg = rig_seg(r, off, len);
 
 	return rig_feed(r, &seg);
 }
 
-/* Build the ACK and parse it back. */
-static inline void rig_ack(struct rig *r)
+void rig_ack(struct rig *r)
 {
 	int len = xiw_tcp_rx_build_ack(&r->rx, 0xabcd, r->ack, sizeof(r->ack));
 
@@ -135,9 +100,7 @@ static inline void rig_ack(struct rig *r)
 	cr_assert_eq(r->sent.len, 0);
 }
 
-/* SACK block i of the last ACK, relative to the base. */
-static inline void rig_expect_block(const struct rig *r, unsigned int i, uint32_t start,
-				    uint32_t end)
+void rig_expect_block(const struct rig *r, unsigned int i, uint32_t start, uint32_t end)
 {
 	cr_assert_lt(i, r->sent.nsack, "block %u of %u", i, r->sent.nsack);
 	cr_expect_eq(r->sent.sack[i].start - r->base, start, "block %u: start %u, not %u", i,
@@ -145,5 +108,3 @@ static inline void rig_expect_block(const struct rig *r, unsigned int i, uint32_
 	cr_expect_eq(r->sent.sack[i].end - r->base, end, "block %u: end %u, not %u", i,
 		     r->sent.sack[i].end - r->base, end);
 }
-
-#endif

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The place that a receiver predicts for the next segment, and what makes the prediction void. */
+#include <criterion/criterion.h>
+
+#include "tests/unit/ddp_rig.h"
+
+TestSuite(ddp_predict, .init = ddp_begin, .fini = ddp_end);
+
+Test(ddp_predict, is_exact)
+{
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+	struct xiw_ddp_hdr h;
+	const struct {
+		struct xiw_ddp_hdr h;
+		bool predicted;
+	} after_tagged[] = {
+		{ tagged(STAG, BASE + 20, false), true },
+		{ tagged(STAG, BASE + 20, true), true },
+		{ tagged(STAG, BASE + 21, false), false },
+		{ tagged(STAG, BASE + 19, false), false },
+		{ tagged(STAG, BASE, false), false },
+		{ tagged(0x7000, BASE + 20, false), false }, /* same memory, other STag */
+		{ tagged(0x7001, BASE + 40, false), false }, /* same memory, other TO */
+		{ untagged(0, 1, 20, false), false },
+	}, after_untagged[] = {
+		{ untagged(0, 1, 20, false), true },
+		{ untagged(0, 1, 21, false), false },
+		{ untagged(0, 2, 20, false), false },
+		{ untagged(1, 1, 20, false), false },
+		{ tagged(STAG, BASE + 20, false), false },
+	};
+
+	region_add(0x7000, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, mem);
+	region_add(0x7001, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE + 20, mem);
+	post_buf(0, 0); /* one buffer three times: only the header tells them apart */
+	post_buf(0, 0);
+	post_buf(1, 0);
+	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
+	for (size_t i = 0; i < sizeof(after_tagged) / sizeof(after_tagged[0]); i++) {
+		h = after_tagged[i].h;
+		cr_assert_eq(xiw_ddp_rx_place(rx, &h, 10, &p), XIW_DDP_OK, "%zu", i);
+		cr_expect_eq(p.predicted, after_tagged[i].predicted, "%zu", i);
+	}
+	/* Where it goes does not vouch for how long it is. */
+	h = tagged(STAG, BASE + 20, true);
+	cr_expect_eq(xiw_ddp_rx_place(rx, &h, LEN, &p), XIW_DDP_TAGGED_BOUNDS);
+	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
+	for (size_t i = 0; i < sizeof(after_untagged) / sizeof(after_untagged[0]); i++) {
+		h = after_untagged[i].h;
+		cr_assert_eq(xiw_ddp_rx_place(rx, &h, 10, &p), XIW_DDP_OK, "%zu", i);
+		cr_expect_eq(p.predicted, after_untagged[i].predicted, "%zu", i);
+	}
+}
+
+/* A posted buffer that is also a Tagged one. */
+Test(ddp_predict, keeps_to_its_model)
+{
+	struct xiw_ddp_hdr u = untagged(0, 1, 20, false), t = tagged(STAG, BASE + 20, false);
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	cr_assert_eq(xiw_ddp_rx_post(rx, 0, mem, LEN, 0), 0);
+	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_rx_place(rx, &u, 5, &p), XIW_DDP_OK);
+	cr_expect(p.dst == mem + 20 && !p.predicted);
+	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_rx_place(rx, &t, 5, &p), XIW_DDP_OK);
+	cr_expect(p.dst == mem + 20 && !p.predicted);
+}
+
+/* STags change their meaning between two segments. */
+Test(ddp_predict, and_new_regions)
+{
+	struct xiw_ddp_hdr a = tagged(STAG, BASE, false), b = tagged(1, BASE, false);
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	/* The same address under another TO. */
+	cr_assert_eq(receive(a, 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_region_invalidate(&ddp_table, STAG), 0);
+	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE + 5, mem);
+	a.to = BASE + 25;
+	cr_assert_eq(xiw_ddp_rx_place(rx, &a, 20, &p), XIW_DDP_OK);
+	cr_expect(p.dst == mem + 20 && !p.predicted);
+
+	/* Another region was placed in before Delivery, and its memory then given to this STag. */
+	region_add(1, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
+	cr_assert_eq(xiw_ddp_rx_place(rx, &b, 20, &p), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_rx_deliver(rx, &a, 20, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_region_invalidate(&ddp_table, STAG), 0);
+	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
+	a.to = BASE + 45;
+	cr_assert_eq(xiw_ddp_rx_place(rx, &a, 20, &p), XIW_DDP_OK);
+	cr_expect(p.dst == other + 45 && !p.predicted);
+}
+
+Test(ddp_predict, invalidation)
+{
+	struct xiw_ddp_hdr h = tagged(STAG, BASE + 20, false);
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	/* Of another STag: the check is done again, the prediction holds. */
+	region_add(1, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
+	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_region_invalidate(&ddp_table, 1), 0);
+	cr_assert_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
+	cr_expect(p.predicted && p.dst == mem + 20);
+
+	cr_assert_eq(xiw_ddp_region_set_access(&ddp_table, STAG, 0), 0);
+	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_TAGGED_STAG);
+	cr_expect_null(p.dst);
+	cr_assert_eq(xiw_ddp_region_set_access(&ddp_table, STAG, XIW_DDP_REMOTE_WRITE), 0);
+	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
+
+	cr_assert_eq(xiw_ddp_region_invalidate(&ddp_table, STAG), 0);
+	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_TAGGED_STAG);
+	cr_expect(!p.dst && !p.predicted);
+
+	/* The same STag for other memory: allowed, but not what was expected. */
+	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
+	cr_assert_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
+	cr_expect(p.dst == other + 20 && !p.predicted);
+}
