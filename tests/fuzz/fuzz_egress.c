@@ -35,7 +35,7 @@ static bool good(const uint8_t *p, uint32_t len)
 {
 	struct xiw_csum sum = {};
 
-	xiw_csum_pseudo4(&sum, p + ETH + 12, p + ETH + 16, len);
+	xiw_csum_pseudo(&sum, p + ETH, len);
 	xiw_csum_add(&sum, p + ETH + IP, len);
 	return xiw_csum_good(&sum);
 }
@@ -109,7 +109,7 @@ static void segment(struct fuzz_in *in, struct xiw_flow *f, uint32_t wire_ack)
 	hlen = make_options(in, th, ack);
 	len = hlen + fuzz_u8(in) % 64;
 	xiw_put_be16(pkt + ETH + 2, (uint16_t)(IP + len));
-	xiw_tcp_csum_fill4(th, len, pkt + ETH + 12, pkt + ETH + 16);
+	xiw_tcp_csum_fill(pkt + ETH, th, len, NULL, 0);
 	p.len = ETH + IP + len;
 	p.linear = fuzz_u8(in) & 1 ? p.len : ETH + IP;
 	memcpy(old, pkt, sizeof(old));

@@ -128,7 +128,7 @@ void xiw_xsk_send(struct xiw_xsk *x, const uint8_t *packet, uint32_t len)
 
 	(void)x;
 	len -= ETH + XIW_IP4_MIN;
-	xiw_csum_pseudo4(&sum, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, len);
+	xiw_csum_pseudo(&sum, ip, len);
 	xiw_csum_add(&sum, tcp, len);
 	CHECK(xiw_csum_good(&sum));
 	WORLD_LOCK();

@@ -182,7 +182,7 @@ static void build(struct parcel *p)
 		xiw_put_be32(tcp + 24, now_ms());
 	}
 	memcpy(tcp + hlen, stream + p->pos, p->len);
-	xiw_tcp_csum_fill4(tcp, hlen + p->len, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST);
+	xiw_tcp_csum_fill(ip, tcp, hlen + p->len, NULL, 0);
 	p->octets_len = ETH + XIW_IP4_MIN + hlen + p->len;
 }
 
@@ -295,7 +295,7 @@ static void sock_receive(const uint8_t *ip, uint32_t len, const struct parcel *p
 
 	CHECK(xiw_get_be16(ip + XIW_IP4_OFF_LEN) == len);
 	len -= XIW_IP4_MIN;
-	xiw_csum_pseudo4(&sum, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, len);
+	xiw_csum_pseudo(&sum, ip, len);
 	xiw_csum_add(&sum, tcp, len);
 	if (!xiw_csum_good(&sum)) {
 		CHECK(p->damaged, "the checksum is wrong");
@@ -371,7 +371,7 @@ static struct parcel *sock_ack(void)
 	hlen = (uint32_t)(opt - tcp);
 	tcp[XIW_TCP_OFF_DOFF] = (uint8_t)(hlen / 4 << 4);
 	xiw_put_be16(ip + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + hlen));
-	xiw_tcp_csum_fill4(tcp, hlen, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST);
+	xiw_tcp_csum_fill(ip, tcp, hlen, NULL, 0);
 	p->octets_len = ETH + XIW_IP4_MIN + hlen;
 	return p;
 }

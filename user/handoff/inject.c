@@ -11,6 +11,7 @@
 
 #include "handoff/inject.h"
 #include "tcp/csum.h"
+#include "tcp/segment.h"
 #include "tcp/wire.h"
 
 #define PIECES_MAX 8
@@ -98,45 +99,14 @@ static unsigned int find_tsval(const uint8_t *tcp, unsigned int hlen)
 }
 
 /* IP options and extension headers have been obeyed on the wire; the copy goes without. */
-static unsigned int build_ip(uint8_t *out, const uint8_t *ip, uint32_t tcp_len)
+static uint32_t build_ip(uint8_t *out, const uint8_t *ip, uint32_t tcp_len)
 {
-	bool v4 = ip[0] >> 4 == 4;
+	struct xiw_ip_header h = xiw_ip_read(ip);
 
-	if (v4) {
-		memcpy(out, ip, XIW_IP4_MIN);
-		out[XIW_IP4_OFF_VER_IHL] = 0x45;
-		xiw_put_be16(out + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + tcp_len));
-		xiw_put_be16(out + XIW_IP4_OFF_FRAG, XIW_IP4_DF);
-		/* The kernel fills in the header's checksum (raw(7)). */
-		xiw_put_be16(out + XIW_IP4_OFF_CSUM, 0);
-		return XIW_IP4_MIN;
-	}
-	memcpy(out, ip, XIW_IP6_LEN);
-	xiw_put_be16(out + XIW_IP6_OFF_LEN, (uint16_t)tcp_len);
-	out[XIW_IP6_OFF_NEXT] = XIW_IP_PROTO_TCP;
-	/* Where this host is a router, and the address has just gone, it is not to be forwarded. */
-	out[XIW_IP6_OFF_HOPS] = 1;
-	return XIW_IP6_LEN;
-}
-
-static void fill_checksum(uint8_t *ip, uint8_t *tcp, uint32_t hlen, const struct xiw_vec *v,
-			  unsigned int n, uint32_t tcp_len)
-{
-	struct xiw_csum c = {};
-	uint16_t sum = 0;
-
-	if (ip[0] >> 4 == 4)
-		xiw_csum_pseudo4(&c, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, tcp_len);
-	else
-		xiw_csum_pseudo6(&c, ip + XIW_IP6_OFF_SRC, ip + XIW_IP6_OFF_DST, tcp_len);
-	memcpy(tcp + XIW_TCP_OFF_CSUM, &sum, 2);
-	xiw_csum_add(&c, tcp, hlen);
-	while (n--) {
-		xiw_csum_add(&c, v->base, v->len);
-		v++;
-	}
-	sum = xiw_csum_final(&c);
-	memcpy(tcp + XIW_TCP_OFF_CSUM, &sum, 2);
+	/* If this host is a router and the address has just been removed, the packet must not be forwarded. */
+	if (h.version == 6)
+		h.hops = 1;
+	return xiw_ip_build(out, &h, tcp_len);
 }
 
 /*
@@ -221,7 +191,7 @@ int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
 			*what->tsval = xiw_get_be32(tcp + ts);
 		xiw_put_be32(tcp + ts, *what->tsval);
 	}
-	fill_checksum(head, tcp, hlen, what->payload, what->pieces, hlen + len);
+	xiw_tcp_csum_fill(head, tcp, hlen, what->payload, what->pieces);
 	iov[0] = (struct iovec){ head, ip_len + hlen };
 	err = send_to_self(in, head, what->ifindex, &msg);
 	if (err)

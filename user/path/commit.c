@@ -12,6 +12,7 @@
 #include "path/inject.h"
 #include "path/progress.h"
 #include "tcp/csum.h"
+#include "tcp/segment.h"
 
 static uint8_t hops(const struct xiw_conn *c)
 {
@@ -20,44 +21,24 @@ static uint8_t hops(const struct xiw_conn *c)
 	return seen ? (uint8_t)seen : 64;
 }
 
-static uint8_t *ack_header4(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
-{
-	uint16_t sum;
-
-	memset(out, 0, XIW_IP4_MIN);
-	out[XIW_IP4_OFF_VER_IHL] = 0x45;
-	out[XIW_IP4_OFF_TOS] = (uint8_t)(xiw_flow_get(&c->flow->out_class) >> 20);
-	xiw_put_be16(out + XIW_IP4_OFF_LEN, (uint16_t)(XIW_IP4_MIN + tcp_len));
-	xiw_put_be16(out + XIW_IP4_OFF_FRAG, XIW_IP4_DF);
-	out[XIW_IP4_OFF_TTL] = hops(c);
-	out[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
-	memcpy(out + XIW_IP4_OFF_SRC, c->local_ip, 4);
-	memcpy(out + XIW_IP4_OFF_DST, c->remote_ip, 4);
-	sum = (uint16_t)~xiw_csum_fold(xiw_csum_partial(out, XIW_IP4_MIN));
-	memcpy(out + XIW_IP4_OFF_CSUM, &sum, 2);
-	return out + XIW_IP4_MIN;
-}
-
 /*
  * The frame around an ACK, from the one that came in: addresses change sides. In class, life and label it is like the
- * socket's own packets, of which xiw_egress has seen some: no stretch begins before.
+ * socket's own packets, of which xiw_egress has seen some: no stretch begins before. Returns the length.
  */
-static uint8_t *ack_headers(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
+static uint32_t ack_headers(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
 {
+	const struct xiw_ip_header ip = {
+		.version = c->ip_version,
+		.hops = hops(c),
+		.class_label = xiw_flow_get(&c->flow->out_class),
+		.src = c->local_ip,
+		.dst = c->remote_ip,
+	};
+
 	memcpy(out, c->l2, c->l2_len);
 	memcpy(out + XIW_ETH_OFF_DST, c->l2 + XIW_ETH_OFF_SRC, XIW_ETH_ADDR_LEN);
 	memcpy(out + XIW_ETH_OFF_SRC, c->l2 + XIW_ETH_OFF_DST, XIW_ETH_ADDR_LEN);
-	out += c->l2_len;
-	if (c->ip_version == 4)
-		return ack_header4(c, out, tcp_len);
-	memset(out, 0, XIW_IP6_LEN);
-	xiw_put_be32(out, 6u << 28 | xiw_flow_get(&c->flow->out_class));
-	xiw_put_be16(out + XIW_IP6_OFF_LEN, (uint16_t)tcp_len);
-	out[XIW_IP6_OFF_NEXT] = XIW_IP_PROTO_TCP;
-	out[XIW_IP6_OFF_HOPS] = hops(c);
-	memcpy(out + XIW_IP6_OFF_SRC, c->local_ip, 16);
-	memcpy(out + XIW_IP6_OFF_DST, c->remote_ip, 16);
-	return out + XIW_IP6_LEN;
+	return c->l2_len + xiw_ip_build(out + c->l2_len, &ip, tcp_len);
 }
 
 static void send_ack(struct xiw_conn *c)
@@ -75,12 +56,9 @@ static void send_ack(struct xiw_conn *c)
 				   sizeof(header));
 	if (len < 0)
 		return;
-	tcp = ack_headers(c, frame, (uint32_t)len);
+	tcp = frame + ack_headers(c, frame, (uint32_t)len);
 	memcpy(tcp, header, (size_t)len);
-	if (c->ip_version == 4)
-		xiw_tcp_csum_fill4(tcp, (size_t)len, c->local_ip, c->remote_ip);
-	else
-		xiw_tcp_csum_fill6(tcp, (size_t)len, c->local_ip, c->remote_ip);
+	xiw_tcp_csum_fill(frame + c->l2_len, tcp, (size_t)len, NULL, 0);
 	/* Before it is promised: what the kernel sends next must not promise less. */
 	xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 	xiw_xsk_send(&c->rxq->xsk, frame, (uint32_t)(tcp + len - frame));

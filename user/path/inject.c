@@ -5,10 +5,12 @@
  */
 #include "path/inject.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 #include "core/agenda.h"
 #include "path/packet.h"
+#include "tcp/segment.h"
 
 static uint32_t segment_end(const struct xiw_packet *p, const struct xiw_meta *meta)
 {
@@ -95,64 +97,35 @@ void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s)
 	xiw_inject_segment(c, s->packet, s->meta, len, c->committed - xiw_flow_kernel_nxt(c->flow));
 }
 
-static uint32_t put_sack(uint8_t *out, const struct xiw_tcp_sack *sack, unsigned int n)
-{
-	out[0] = out[1] = XIW_TCPOPT_NOP;
-	out[2] = XIW_TCPOPT_SACK;
-	out[3] = (uint8_t)(2 + n * XIW_TCPOPT_SACK_BLOCK);
-	for (unsigned int i = 0; i < n; i++) {
-		xiw_put_be32(out + 4 + i * 8, sack[i].start);
-		xiw_put_be32(out + 8 + i * 8, sack[i].end);
-	}
-	return 4 + n * XIW_TCPOPT_SACK_BLOCK;
-}
-
-static uint32_t news_header(const struct xiw_conn *c, uint8_t *tcp)
+static void build_news(const struct xiw_conn *c, uint8_t *tcp)
 {
 	const struct xiw_tcp_news *news = &c->tcp.news;
-	unsigned int nsack = news->nsack;
-	uint32_t len = XIW_TCP_MIN;
+	const bool ece = c->tcp.inject_needed & XIW_TCP_NEWS_ECE;
+	struct xiw_tcp_seg seg = {
+		.ack = news->ack,
+		.wnd = news->wnd,
+		.flags = XIW_TCP_ACK | (ece ? XIW_TCP_ECE : 0),
+		.has_ts = news->has_ts,
+		.tsval = news->tsval,
+		.tsecr = news->tsecr,
+		.nsack = news->nsack,
+	};
 
-	memset(tcp, 0, XIW_TCP_MIN);
-	xiw_put_be16(tcp + XIW_TCP_OFF_SPORT, c->tcp.dport);
-	xiw_put_be16(tcp + XIW_TCP_OFF_DPORT, c->tcp.sport);
-	xiw_put_be32(tcp + XIW_TCP_OFF_ACK, news->ack);
-	xiw_put_be16(tcp + XIW_TCP_OFF_WND, news->wnd);
-	tcp[XIW_TCP_OFF_FLAGS] = XIW_TCP_ACK;
-	if (c->tcp.inject_needed & XIW_TCP_NEWS_ECE)
-		tcp[XIW_TCP_OFF_FLAGS] |= XIW_TCP_ECE;
-	if (news->has_ts) {
-		tcp[len] = tcp[len + 1] = XIW_TCPOPT_NOP;
-		tcp[len + 2] = XIW_TCPOPT_TS;
-		tcp[len + 3] = XIW_TCPOPT_TS_LEN;
-		xiw_put_be32(tcp + len + 4, news->tsval);
-		xiw_put_be32(tcp + len + 8, news->tsecr);
-		len += XIW_TCPOPT_TS_ALIGNED;
-		if (nsack > 3)
-			nsack = 3; /* 40 octets of options: 12 + 4 + 3 * 8 */
-	}
-	if (nsack)
-		len += put_sack(tcp + len, news->sack, nsack);
-	tcp[XIW_TCP_OFF_DOFF] = (uint8_t)(len / 4 << 4);
-	return len;
+	memcpy(seg.sack, news->sack, sizeof(seg.sack));
+	xiw_tcp_build(tcp, c->tcp.dport, c->tcp.sport, &seg);
 }
 
-/* The peer's IP header, of a packet that is made here. Returns its length. */
+/* The IP header of a packet that is made here in the peer's name; xiw_inject() writes its lengths. Returns its length. */
 static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
 {
-	if (c->ip_version == 4) {
-		ip[XIW_IP4_OFF_VER_IHL] = 0x45;
-		ip[XIW_IP4_OFF_TTL] = 64;
-		ip[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;
-		memcpy(ip + XIW_IP4_OFF_SRC, c->remote_ip, 4);
-		memcpy(ip + XIW_IP4_OFF_DST, c->local_ip, 4);
-		return XIW_IP4_MIN;
-	}
-	ip[0] = 0x60;
-	ip[XIW_IP6_OFF_HOPS] = 64;
-	memcpy(ip + XIW_IP6_OFF_SRC, c->remote_ip, 16);
-	memcpy(ip + XIW_IP6_OFF_DST, c->local_ip, 16);
-	return XIW_IP6_LEN;
+	const struct xiw_ip_header h = {
+		.version = c->ip_version,
+		.hops = 64,
+		.src = c->remote_ip,
+		.dst = c->local_ip,
+	};
+
+	return xiw_ip_build(ip, &h, 0);
 }
 
 /*
@@ -161,7 +134,7 @@ static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
  */
 void xiw_inject_news(struct xiw_conn *c)
 {
-	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX] = {};
+	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX];
 	struct xiw_inject what = {
 		.ip = ip,
 		.l4_off = peer_header(c, ip),
@@ -170,7 +143,7 @@ void xiw_inject_news(struct xiw_conn *c)
 		.ifindex = c->port->ifindex,
 	};
 
-	news_header(c, ip + what.l4_off);
+	build_news(c, ip + what.l4_off);
 	xiw_inject(&c->engine->injector, &what);
 	c->injections++;
 	xiw_tcp_rx_injected(&c->tcp);
@@ -183,7 +156,7 @@ void xiw_inject_news(struct xiw_conn *c)
  */
 void xiw_inject_probe(struct xiw_conn *c)
 {
-	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX] = {}, *tcp;
+	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX];
 	const struct xiw_flow_key *key = &c->flow->key;
 	struct xiw_inject what = {
 		.ip = ip,
@@ -192,10 +165,8 @@ void xiw_inject_probe(struct xiw_conn *c)
 		.ifindex = c->port->ifindex,
 	};
 
-	tcp = ip + what.l4_off;
-	memcpy(tcp + XIW_TCP_OFF_SPORT, &key->remote_port, 2);
-	memcpy(tcp + XIW_TCP_OFF_DPORT, &key->local_port, 2);
-	tcp[XIW_TCP_OFF_DOFF] = XIW_TCP_MIN / 4 << 4;
+	xiw_tcp_build(ip + what.l4_off, ntohs(key->remote_port), ntohs(key->local_port),
+		      &(struct xiw_tcp_seg){});
 	xiw_inject(&c->engine->injector, &what);
 	c->injections++;
 }

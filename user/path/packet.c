@@ -69,10 +69,7 @@ static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
 	const uint8_t *ip = p->frag[0].base + meta->l3_off;
 	struct xiw_csum sum = {};
 
-	if (c->ip_version == 4)
-		xiw_csum_pseudo4(&sum, ip + XIW_IP4_OFF_SRC, ip + XIW_IP4_OFF_DST, len);
-	else
-		xiw_csum_pseudo6(&sum, ip + XIW_IP6_OFF_SRC, ip + XIW_IP6_OFF_DST, len);
+	xiw_csum_pseudo(&sum, ip, len);
 	if (c->port->virtual_wire && checksum_unfinished(&sum, p->frag[0].base + meta->l4_off))
 		return true;
 	for (unsigned int i = 0; i < p->frags && len; i++) {

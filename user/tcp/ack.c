@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* When to acknowledge, what window to offer, and how the ACK looks. */
 #include <errno.h>
-#include <string.h>
 
 #include "tcp/keep.h"
 #include "tcp/recv.h"
+#include "tcp/segment.h"
 
 void xiw_tcp_rx_set_window(struct xiw_tcp_rx *rx, uint32_t octets)
 {
@@ -73,30 +73,8 @@ static uint32_t next_edge(const struct xiw_tcp_rx *rx)
 	return rx->rcv_nxt + wnd;
 }
 
-static uint8_t *put_ts(uint8_t *p, uint32_t tsval, uint32_t tsecr)
-{
-	p[0] = p[1] = XIW_TCPOPT_NOP;
-	p[2] = XIW_TCPOPT_TS;
-	p[3] = XIW_TCPOPT_TS_LEN;
-	xiw_put_be32(p + 4, tsval);
-	xiw_put_be32(p + 8, tsecr);
-	return p + XIW_TCPOPT_TS_ALIGNED;
-}
-
-static uint8_t *put_sack(uint8_t *p, const struct xiw_tcp_sack *block, unsigned int n)
-{
-	p[0] = p[1] = XIW_TCPOPT_NOP;
-	p[2] = XIW_TCPOPT_SACK;
-	p[3] = (uint8_t)(2 + n * XIW_TCPOPT_SACK_BLOCK);
-	for (p += 4; n; n--, block++, p += XIW_TCPOPT_SACK_BLOCK) {
-		xiw_put_be32(p, block->start);
-		xiw_put_be32(p + 4, block->end);
-	}
-	return p;
-}
-
 /* RFC 2883 section 4: the duplicate first, then RFC 2018's blocks. */
-static unsigned int collect_sack(struct xiw_tcp_rx *rx, struct xiw_tcp_sack *block)
+static uint8_t collect_sack(struct xiw_tcp_rx *rx, struct xiw_tcp_sack *block)
 {
 	/* RFC 2018 section 3: beside a Timestamps option there is room for three. */
 	unsigned int max = rx->flags & XIW_TCP_RX_TS ? 3 : 4, n = 0;
@@ -107,41 +85,30 @@ static unsigned int collect_sack(struct xiw_tcp_rx *rx, struct xiw_tcp_sack *blo
 		block[n++] = rx->dsack;
 	if (rx->keep_head)
 		n += xiw_keep_blocks(rx, block + n, max - n);
-	return n;
+	return (uint8_t)n;
 }
 
 int xiw_tcp_rx_build_ack(struct xiw_tcp_rx *rx, uint32_t tsval, uint8_t *out, size_t cap)
 {
-	struct xiw_tcp_sack block[XIW_TCP_MAX_SACK];
-	uint8_t *p = out + XIW_TCP_MIN;
-	unsigned int nblock;
-	size_t len;
+	struct xiw_tcp_seg ack = {
+		.seq = rx->snd_nxt,
+		.ack = rx->rcv_nxt,
+		.flags = XIW_TCP_ACK | (rx->flags & XIW_TCP_RX_ECE ? XIW_TCP_ECE : 0),
+		.has_ts = rx->flags & XIW_TCP_RX_TS,
+		.tsval = tsval,
+		.tsecr = rx->ts_recent,
+	};
 
-	nblock = collect_sack(rx, block);
-	len = XIW_TCP_MIN + (rx->flags & XIW_TCP_RX_TS ? XIW_TCPOPT_TS_ALIGNED : 0) +
-	      (nblock ? 4 + nblock * XIW_TCPOPT_SACK_BLOCK : 0);
-	if (len > cap)
+	ack.nsack = collect_sack(rx, ack.sack);
+	if (xiw_tcp_build_len(&ack) > cap)
 		return -ENOSPC;
-
 	rx->right_edge = next_edge(rx);
-	xiw_put_be16(out + XIW_TCP_OFF_SPORT, rx->sport);
-	xiw_put_be16(out + XIW_TCP_OFF_DPORT, rx->dport);
-	xiw_put_be32(out + XIW_TCP_OFF_SEQ, rx->snd_nxt);
-	xiw_put_be32(out + XIW_TCP_OFF_ACK, rx->rcv_nxt);
-	out[XIW_TCP_OFF_DOFF] = (uint8_t)(len / 4 << 4);
-	out[XIW_TCP_OFF_FLAGS] = XIW_TCP_ACK | (rx->flags & XIW_TCP_RX_ECE ? XIW_TCP_ECE : 0);
-	xiw_put_be16(out + XIW_TCP_OFF_WND, xiw_tcp_rx_window_field(rx));
-	xiw_put_be16(out + XIW_TCP_OFF_CSUM, 0);
-	xiw_put_be16(out + XIW_TCP_OFF_URG, 0);
-	if (rx->flags & XIW_TCP_RX_TS)
-		p = put_ts(p, tsval, rx->ts_recent);
-	if (nblock)
-		put_sack(p, block, nblock);
+	ack.wnd = xiw_tcp_rx_window_field(rx);
 
 	rx->last_ack_sent = rx->rcv_nxt;
 	rx->pending = 0;
 	rx->pending_segs = 0;
 	rx->ack_flags = 0;
 	rx->dsack.start = rx->dsack.end;
-	return (int)len;
+	return (int)xiw_tcp_build(out, rx->sport, rx->dport, &ack);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -133,42 +134,27 @@ void xiw_csum_add(struct xiw_csum *c, const void *p, size_t len)
 	c->odd ^= len & 1;
 }
 
-void xiw_csum_pseudo4(struct xiw_csum *c, const void *saddr, const void *daddr, uint32_t tcp_len)
+void xiw_csum_pseudo(struct xiw_csum *c, const uint8_t *ip, uint32_t tcp_len)
 {
-	xiw_csum_add(c, saddr, 4);
-	xiw_csum_add(c, daddr, 4);
+	/* The two addresses stand side by side. */
+	if (ip[0] >> 4 == 4)
+		xiw_csum_add(c, ip + XIW_IP4_OFF_SRC, 8);
+	else
+		xiw_csum_add(c, ip + XIW_IP6_OFF_SRC, 32);
 	c->sum += (uint64_t)htonl(tcp_len) + htons(IPPROTO_TCP);
 }
 
-void xiw_csum_pseudo6(struct xiw_csum *c, const void *saddr, const void *daddr, uint32_t tcp_len)
+void xiw_tcp_csum_fill(const uint8_t *ip, uint8_t *tcp, size_t len, const struct xiw_vec *pieces,
+		       unsigned int n)
 {
-	xiw_csum_add(c, saddr, 16);
-	xiw_csum_add(c, daddr, 16);
-	c->sum += (uint64_t)htonl(tcp_len) + htons(IPPROTO_TCP);
-}
+	struct xiw_csum c = {};
+	uint16_t field = 0;
 
-static void csum_fill(struct xiw_csum *c, uint8_t *tcp, size_t len)
-{
-	uint16_t check = 0;
-
-	memcpy(tcp + XIW_TCP_OFF_CSUM, &check, sizeof(check));
-	xiw_csum_add(c, tcp, len);
-	check = xiw_csum_final(c);
-	memcpy(tcp + XIW_TCP_OFF_CSUM, &check, sizeof(check));
-}
-
-void xiw_tcp_csum_fill4(uint8_t *tcp, size_t len, const void *saddr, const void *daddr)
-{
-	struct xiw_csum c = { 0 };
-
-	xiw_csum_pseudo4(&c, saddr, daddr, (uint32_t)len);
-	csum_fill(&c, tcp, len);
-}
-
-void xiw_tcp_csum_fill6(uint8_t *tcp, size_t len, const void *saddr, const void *daddr)
-{
-	struct xiw_csum c = { 0 };
-
-	xiw_csum_pseudo6(&c, saddr, daddr, (uint32_t)len);
-	csum_fill(&c, tcp, len);
+	xiw_csum_pseudo(&c, ip, (uint32_t)(len + xiw_vec_total(pieces, n)));
+	memcpy(tcp + XIW_TCP_OFF_CSUM, &field, sizeof(field));
+	xiw_csum_add(&c, tcp, len);
+	for (; n; n--, pieces++)
+		xiw_csum_add(&c, pieces->base, pieces->len);
+	field = xiw_csum_final(&c);
+	memcpy(tcp + XIW_TCP_OFF_CSUM, &field, sizeof(field));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The Internet checksum (RFC 1071) over pieces, and its incremental update (RFC 1624).
+ * The Internet checksum (RFC 1071) over pieces.
  *
  * Sums are kept in memory order: 16-bit words are added as the host loads them, which RFC 1071
  * section 2 (B) allows. A folded value is therefore stored into a header with memcpy, unswapped.
@@ -11,7 +11,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
+
+#include "base/vec.h"
 
 /* A sum in progress. `odd` is set while an odd number of octets has been added. */
 struct xiw_csum {
@@ -26,13 +27,15 @@ uint32_t xiw_csum_partial_generic(const void *p, size_t len);
 
 void xiw_csum_add(struct xiw_csum *c, const void *p, size_t len);
 
-/* Pseudo headers; addresses point at wire octets, tcp_len is TCP header plus payload. */
-void xiw_csum_pseudo4(struct xiw_csum *c, const void *saddr, const void *daddr, uint32_t tcp_len);
-void xiw_csum_pseudo6(struct xiw_csum *c, const void *saddr, const void *daddr, uint32_t tcp_len);
+/* Adds the pseudo header of TCP; @tcp_len is the TCP header and payload. */
+void xiw_csum_pseudo(struct xiw_csum *c, const uint8_t *ip, uint32_t tcp_len);
 
-/* Fill the checksum field of a TCP segment of len octets (one piece), whatever it held before. */
-void xiw_tcp_csum_fill4(uint8_t *tcp, size_t len, const void *saddr, const void *daddr);
-void xiw_tcp_csum_fill6(uint8_t *tcp, size_t len, const void *saddr, const void *daddr);
+/*
+ * Fills in the checksum of the TCP segment behind this IP header, whatever the field holds: @len octets at @tcp, which
+ * begin with the header, and the pieces behind them.
+ */
+void xiw_tcp_csum_fill(const uint8_t *ip, uint8_t *tcp, size_t len, const struct xiw_vec *pieces,
+		       unsigned int n);
 
 static inline uint16_t xiw_csum_fold(uint64_t sum)
 {
@@ -53,25 +56,6 @@ static inline uint16_t xiw_csum_final(const struct xiw_csum *c)
 static inline bool xiw_csum_good(const struct xiw_csum *c)
 {
 	return xiw_csum_fold(c->sum) == 0xffff;
-}
-
-/*
- * RFC 1624 equation 3: HC' = ~(~HC + ~m + m'). The form with plain subtraction (RFC 1141) can
- * yield 0xffff where recomputing yields 0. `check` points at the field; old and new are wire
- * values in memory order, at an even offset of the checksummed octets.
- */
-static inline void xiw_csum_replace(void *check, uint32_t old, uint32_t new)
-{
-	uint16_t hc;
-
-	memcpy(&hc, check, sizeof(hc));
-	hc = (uint16_t)~xiw_csum_fold((uint64_t)(uint16_t)~hc + (uint32_t)~old + new);
-	memcpy(check, &hc, sizeof(hc));
-}
-
-static inline void xiw_csum_replace4(void *check, uint32_t old, uint32_t new)
-{
-	xiw_csum_replace(check, old, new);
 }
 
 #endif

@@ -107,7 +107,7 @@ restored xdp-replaced
 begin
 in_ns rcv tc filter del dev "$IF_RCV" egress
 ends tc-off xiw_egress
-refused tc-off-load-refused 5 "took xiw_egress off" "$xiwarp" load "$IF_RCV"
+refused tc-off-load-refused 5 "xiw_egress was detached" "$xiwarp" load "$IF_RCV"
 expect tc-off-unload unload
 restored tc-off
 begin

@@ -91,10 +91,7 @@ static bool sum_is_right(const struct relay_pkt *p, const struct relay_seg *s)
 	struct xiw_csum c = {}, h = {};
 	uint32_t len = s->pay - s->l4 + s->len;
 
-	if (s->v6)
-		xiw_csum_pseudo6(&c, ip + 8, ip + 24, len);
-	else
-		xiw_csum_pseudo4(&c, ip + 12, ip + 16, len);
+	xiw_csum_pseudo(&c, ip, len);
 	xiw_csum_add(&c, p->data + s->l4, len);
 	xiw_csum_add(&h, ip, s->v6 ? 0 : 20);
 	return xiw_csum_good(&c) && (s->v6 || xiw_csum_good(&h));

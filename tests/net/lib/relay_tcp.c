@@ -130,12 +130,9 @@ void relay_fill_sums(uint8_t *frame, const struct relay_seg *s)
 	uint8_t *ip = frame + L3, *tcp = frame + s->l4;
 	size_t len = s->pay - s->l4 + s->len;
 
-	if (s->v6) {
-		xiw_tcp_csum_fill6(tcp, len, ip + 8, ip + 24);
-	} else {
+	if (!s->v6)
 		fill_ip4(ip);
-		xiw_tcp_csum_fill4(tcp, len, ip + 12, ip + 16);
-	}
+	xiw_tcp_csum_fill(ip, tcp, len, NULL, 0);
 }
 
 bool relay_mark_ce(struct relay_pkt *p, const struct relay_seg *s)
