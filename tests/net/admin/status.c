@@ -59,14 +59,10 @@ static void fill_array(const struct btf *btf, const struct btf_array *a, uint8_t
 	}
 }
 
-static void fill_struct(const struct btf *btf, const char *name, uint8_t *value, size_t size)
+static void fill_members(const struct btf *btf, const struct btf_type *t, uint8_t *value)
 {
-	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
-	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-	const struct btf_member *m = t ? btf_members(t) : NULL;
+	const struct btf_member *m = btf_members(t);
 
-	if (!t || t->size != size)
-		die("no struct %s of %zu octets", name, size);
 	for (int i = 0; i < btf_vlen(t); i++, m++) {
 		const struct btf_type *of = btf__type_by_id(btf, m->type);
 		const char *field = btf__name_by_offset(btf, m->name_off);
@@ -75,9 +71,21 @@ static void fill_struct(const struct btf *btf, const char *name, uint8_t *value,
 
 		if (btf_is_array(of))
 			fill_array(btf, btf_array(of), at, field);
+		else if (btf_is_struct(of) && !*field)
+			fill_members(btf, of, at);
 		else if (len == 4 || len == 8)
 			fill_number(at, (uint32_t)len, field);
 	}
+}
+
+static void fill_struct(const struct btf *btf, const char *name, uint8_t *value, size_t size)
+{
+	int id = btf__find_by_name_kind(btf, name, BTF_KIND_STRUCT);
+	const struct btf_type *t = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+
+	if (!t || t->size != size)
+		die("no struct %s of %zu octets", name, size);
+	fill_members(btf, t, value);
 }
 
 static void update(const char *pins, const char *map, uint32_t key, const void *value)
