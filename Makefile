@@ -86,7 +86,7 @@ SIW_SRC := $(sort $(wildcard tests/siw/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAY_SRC := tests/fuzz/replay.c
 TSAN_SRC := $(sort $(wildcard tests/tsan/test_*.c))
-FUZZ_COMMON_SRC := $(filter-out $(FUZZ_SRC) $(FUZZ_REPLAY_SRC),$(sort $(wildcard tests/fuzz/*.c)))
+FUZZ_COMMON_SRC := $(filter-out $(FUZZ_SRC) $(FUZZ_REPLAY_SRC),$(sort $(wildcard tests/fuzz/*.c tests/bpf/ref*.c)))
 C_SRC := $(LIB_SRC) $(TOOL_SRC) $(EXAMPLE_SRC) $(UNIT_SRC) $(UNIT_COMMON_SRC) $(BPFTEST_SRC) \
 	$(BPFTEST_COMMON_SRC) $(NET_C) $(BENCH_SRC) $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(FUZZ_COMMON_SRC) \
 	$(TSAN_SRC)

@@ -1,152 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <linux/bpf.h>
 #include <string.h>
-#include "ref.h"
+
+#include "ref_parse.h"
 
 enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_URG = 32, TCP_CWR = 128 };
-
-static uint32_t be16(const uint8_t *p)
-{
-	return p[0] << 8 | p[1];
-}
-
-static uint32_t be32(const uint8_t *p)
-{
-	return (uint32_t)be16(p) << 16 | be16(p + 2);
-}
 
 static bool after(uint32_t a, uint32_t b)
 {
 	return (int32_t)(a - b) > 0;
-}
-
-enum xiw_verdict ref_classify(const uint8_t *payload, uint32_t len, uint32_t seq, bool markers,
-			      uint32_t origin, uint32_t *fpdus)
-{
-	uint32_t i, taken = 0, size = 0, start = 0, marker_at = 0;
-	int in_marker = 0;
-
-	*fpdus = 0;
-	/* Section 4.3: FPDUs are multiples of 4 from the origin, so none begins elsewhere. */
-	if (markers && (seq - origin) % 4)
-		return XIW_V_MARKER;
-	for (i = 0; i < len; i++) {
-		if (!in_marker && !taken && *fpdus == XIW_MAX_WALK)
-			return XIW_V_TOO_MANY;
-		if (!in_marker && markers && (seq + i - origin) % 512 == 0) {
-			in_marker = 4;
-			marker_at = i;
-		}
-		if (in_marker) {
-			if (--in_marker)
-				continue;
-			uint32_t ptr = be16(payload + i - 1) / 4 * 4;
-
-			if (ptr != (taken ? marker_at - start : 0))
-				return XIW_V_MARKER;
-			continue;
-		}
-		if (!taken)
-			start = i;
-		taken++;
-		if (taken == 2) {
-			size = 2 + be16(payload + i - 1);
-			while (size % 4)
-				size++;
-			size += 4;
-		}
-		if (taken > 2 && taken == size) {
-			(*fpdus)++;
-			taken = 0;
-		}
-	}
-	return taken || in_marker ||
-			       (len && marker_at + 4 == len && markers &&
-				(seq + marker_at - origin) % 512 == 0)
-		       ? XIW_V_PARTIAL
-		       : XIW_V_ALIGNED;
-}
-
-struct ref_parse {
-	struct xiw_flow_key key;
-	uint32_t l3, l4, ip_end;
-	bool fragment;
-};
-
-static bool parse_ip4(const struct ref_case *c, uint32_t off, struct ref_parse *p)
-{
-	const uint8_t *ip = c->pkt + off;
-
-	if (off + 20 > c->linear || ip[0] >> 4 != 4 || (ip[0] & 15) < 5 || ip[9] != 6 ||
-	    be16(ip + 6) & 0x1fff)
-		return false;
-	p->fragment = ip[6] & 0x20;
-	p->l4 = off + (ip[0] & 15) * 4;
-	p->ip_end = off + be16(ip + 2);
-	p->key.remote_addr[2] = p->key.local_addr[2] = __builtin_bswap32(0xffff);
-	memcpy(&p->key.remote_addr[3], ip + 12, 4);
-	memcpy(&p->key.local_addr[3], ip + 16, 4);
-	return true;
-}
-
-static bool parse_ip6(const struct ref_case *c, uint32_t off, struct ref_parse *p)
-{
-	static const uint8_t mapped[12] = { [10] = 0xff, 0xff };
-	const uint8_t *ip = c->pkt + off;
-	int next, headers = 0;
-
-	if (off + 40 > c->linear || ip[0] >> 4 != 6)
-		return false;
-	next = ip[6];
-	p->l4 = off + 40;
-	while (next != 6) {
-		const uint8_t *ext = c->pkt + p->l4;
-
-		if (++headers > 6 || p->l4 + 8 > c->linear)
-			return false;
-		if (next == 44) {
-			if (be16(ext + 2) >> 3)
-				return false;
-			p->fragment = true;
-			p->l4 += 8;
-		} else if (next == 0 || next == 43 || next == 60) {
-			p->l4 += 8 + 8 * ext[1];
-		} else {
-			return false;
-		}
-		next = ext[0];
-	}
-	p->ip_end = off + 40 + be16(ip + 4);
-	memcpy(p->key.remote_addr, ip + 8, 16);
-	memcpy(p->key.local_addr, ip + 24, 16);
-	return memcmp(ip + 8, mapped, sizeof(mapped)); /* no IPv4 flow's */
-}
-
-static bool parse(const struct ref_case *c, struct ref_parse *p)
-{
-	uint32_t off = 12, tags = 0, type;
-	bool ok;
-
-	memset(p, 0, sizeof(*p));
-	for (;;) {
-		if (off + 2 > c->linear)
-			return false;
-		type = be16(c->pkt + off);
-		if (type != 0x8100 && type != 0x88a8)
-			break;
-		if (++tags > 2)
-			return false;
-		off += 4;
-	}
-	p->l3 = off + 2;
-	ok = type == 0x0800   ? parse_ip4(c, p->l3, p)
-	     : type == 0x86dd ? parse_ip6(c, p->l3, p)
-			      : false;
-	if (!ok || p->l4 + 4 > c->len)
-		return false;
-	memcpy(&p->key.remote_port, c->pkt + p->l4, 2);
-	memcpy(&p->key.local_port, c->pkt + p->l4 + 2, 2);
-	return true;
 }
 
 struct ref_segment {
@@ -506,7 +368,7 @@ void ref_ingress(struct ref_case *c)
 	c->flow = NULL;
 	if (c->pulls && c->linear < 142)
 		c->linear = c->len < 142 ? c->len : 142;
-	if (!parse(c, &p))
+	if (!ref_parse(c, &p))
 		return;
 	for (i = 0; i < c->nflows; i++)
 		if (!memcmp(&c->flows[i].key, &p.key, sizeof(p.key)))

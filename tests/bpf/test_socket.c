@@ -28,8 +28,8 @@ struct row {
 #pragma GCC diagnostic ignored "-Woverride-init"
 
 static const struct row rows[] = {
-	{ "ours, translated by XDP", OURS, DIFFER, .flags = ACK, .seq = NXT - SKEW,
-	  .len = 100, .kept = true, .high = 0, .elsewhere = 0 },
+	{ "ours, translated by XDP", OURS, DIFFER, .flags = ACK, .seq = NXT - SKEW, .len = 100,
+	  .kept = true, .high = 0, .elsewhere = 0 },
 	{ "ours, while direct", OURS, DIRECT, .flags = ACK, .seq = NXT - SKEW, .len = 0,
 	  .kept = true, .high = 0, .elsewhere = 0 },
 	{ "injected", LO, DIFFER, .flags = ACK, .seq = NXT - SKEW, .len = 100, .kept = true,

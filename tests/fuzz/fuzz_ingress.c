@@ -9,8 +9,6 @@
 #include "tests/fuzz/mpa_model.h"
 #include "tests/fuzz/xdp.h"
 
-#include "tests/bpf/ref.c" /* NOLINT */
-
 #define SEQ 0xffffff00u
 
 static struct model_fpdu model;

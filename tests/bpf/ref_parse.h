@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* How the reference in ref.c reads a packet. */
+#ifndef XIW_TESTS_BPF_REF_PARSE_H
+#define XIW_TESTS_BPF_REF_PARSE_H
+
+#include "ref.h"
+
+struct ref_parse {
+	struct xiw_flow_key key;
+	uint32_t l3, l4, ip_end;
+	bool fragment;
+};
+
+static inline uint32_t be16(const uint8_t *p)
+{
+	return p[0] << 8 | p[1];
+}
+
+static inline uint32_t be32(const uint8_t *p)
+{
+	return (uint32_t)be16(p) << 16 | be16(p + 2);
+}
+
+/* Finds the TCP segment of a packet and its flow's key. False: there is none. */
+bool ref_parse(const struct ref_case *c, struct ref_parse *p);
+
+#endif
