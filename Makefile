@@ -86,10 +86,11 @@ SIW_SRC := $(sort $(wildcard tests/siw/*.c))
 FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAY_SRC := tests/fuzz/replay.c
 TSAN_SRC := $(sort $(wildcard tests/tsan/test_*.c))
-FUZZ_COMMON_SRC := $(filter-out $(FUZZ_SRC) $(FUZZ_REPLAY_SRC),$(sort $(wildcard tests/fuzz/*.c tests/bpf/ref*.c)))
+HANDOFF_SRC := $(sort $(wildcard tests/fuzz/handoff_*.c))
+FUZZ_COMMON_SRC := $(filter-out $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(HANDOFF_SRC),$(sort $(wildcard tests/fuzz/*.c tests/bpf/ref*.c)))
 C_SRC := $(LIB_SRC) $(TOOL_SRC) $(EXAMPLE_SRC) $(UNIT_SRC) $(UNIT_COMMON_SRC) $(BPFTEST_SRC) \
 	$(BPFTEST_COMMON_SRC) $(NET_C) $(BENCH_SRC) $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(FUZZ_COMMON_SRC) \
-	$(TSAN_SRC)
+	$(HANDOFF_SRC) $(TSAN_SRC)
 
 obj = $(patsubst %.c,$(B)/obj/%.o,$1)
 
@@ -329,7 +330,9 @@ $(BPFTEST_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(BPFTEST_COMMON_SRC
 	$(link) $(TEST_LIBS)
 $(BPFTEST_BIN): | $(BPF_OBJ)
 
-# The same objects with libFuzzer, or with a loop over the corpus. fuzz_handoff has its own surroundings of the engine.
+# The same objects with libFuzzer, or with a loop over the corpus. What tests of the hand-off put in the place of parts of
+# the library comes before it.
+$(filter %/fuzz_handoff %/test_handoff_threads,$(FUZZ_BIN) $(TSAN_BIN)): $(call obj,$(HANDOFF_SRC))
 $(FUZZ_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(FUZZ_COMMON_SRC)) \
 		$(if $(FUZZ),,$(call obj,$(FUZZ_REPLAY_SRC))) $(LIB_A)
 	$(say) LD $@

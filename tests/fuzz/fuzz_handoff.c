@@ -8,7 +8,7 @@
  * the wire works again, the stream reaches its end. An octet that was acknowledged and lost would stop it for ever,
  * because the peer does not resend it. A broken direct path may stay broken: the kernel's path remains.
  */
-#include "tests/fuzz/handoff_start.h"
+#include "tests/fuzz/handoff_engine.h"
 
 #define DRAIN_ROUNDS 4000
 

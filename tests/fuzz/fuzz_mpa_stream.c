@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "mpa/stream.h"
+#include "crc32c/crc32c.h"
 #include "tests/fuzz/mpa_model.h"
 
 #define STREAM_MAX 140000u

@@ -9,20 +9,23 @@
 #include <pthread.h>
 #include <sched.h>
 
-static pthread_mutex_t world = PTHREAD_MUTEX_INITIALIZER;
-#define WORLD_LOCK() pthread_mutex_lock(&world)
-#define WORLD_UNLOCK() pthread_mutex_unlock(&world)
-#define STREAM_MAX 1000000u
-#define FPDUS_MAX 8000
-
-#include "tests/fuzz/handoff_start.h"
-
 #include <time.h>
+
+#include "tests/fuzz/handoff_engine.h"
 
 #define LIMIT_S 100 /* when to give up: some fifty times what a run takes */
 
+static pthread_mutex_t world = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t socket_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool over;
+
+static void lock(bool on)
+{
+	if (on)
+		pthread_mutex_lock(&world);
+	else
+		pthread_mutex_unlock(&world);
+}
 
 struct dice {
 	uint64_t state;
@@ -107,16 +110,16 @@ static void *run_cpu(void *arg)
 		/* The kernel sends with the socket locked, one segment after the other. */
 		if (c->egress)
 			pthread_mutex_lock(&socket_lock);
-		WORLD_LOCK();
+		world_lock();
 		found = find_job(c, &d);
-		WORLD_UNLOCK();
+		world_unlock();
 		if (found)
 			cpu_run(c);
 		if (c->egress)
 			pthread_mutex_unlock(&socket_lock);
-		WORLD_LOCK();
+		world_lock();
 		softirq(c);
-		WORLD_UNLOCK();
+		world_unlock();
 		if (!found)
 			sched_yield();
 	}
@@ -131,7 +134,7 @@ static void peer(void)
 	time_t began = time(NULL);
 
 	while (!is_over()) {
-		WORLD_LOCK();
+		world_lock();
 		for (int i = 0; i < 8 && !fin_sent; i++) {
 			uint32_t len = fpdu_end(peer_nxt) - peer_nxt;
 
@@ -149,7 +152,7 @@ static void peer(void)
 		}
 		if (peer_una == stream_end + 1)
 			__atomic_store_n(&over, true, __ATOMIC_RELEASE);
-		WORLD_UNLOCK();
+		world_unlock();
 		__atomic_fetch_add(&xdp_now, 300000, __ATOMIC_RELAXED);
 		sched_yield();
 		CHECK(time(NULL) - began < LIMIT_S, "stalls at %u of %u", last, stream_end);
@@ -162,6 +165,9 @@ int main(void)
 	pthread_t engine_thread, cpu_thread[XDP_CPUS];
 	uint64_t hand_offs = 0;
 
+	world_locks = lock;
+	stream_max = 1000000;
+	fpdus_max = 8000;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
 		struct fuzz_in in = { kinds[i], sizeof(kinds[i]) };
 

@@ -1,10 +1,8 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The beginning and the end of a run: the stream that the peer is to send, and an established connection. */
-#ifndef XIW_TESTS_FUZZ_HANDOFF_START_H
-#define XIW_TESTS_FUZZ_HANDOFF_START_H
-
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The beginning and the end of a run. */
 #include "tests/fuzz/handoff_engine.h"
 
+#include "ddp/hdr.h"
 #include "mpa/tx.h"
 
 /* FPDUs that fill segments for the most part, some small, some larger than a segment. */
@@ -14,7 +12,7 @@ static void make_stream(struct fuzz_in *in)
 	uint32_t kind = fuzz_u8(in), to = 0, seed = fuzz_u8(in);
 
 	nfpdus = stream_end = 0;
-	while (nfpdus < FPDUS_MAX && stream_end < STREAM_MAX - 1500) {
+	while (nfpdus < fpdus_max && stream_end < stream_max - 1500) {
 		uint8_t header[XIW_DDP_HDR_MAX], payload[1024], roll = fuzz_pattern(seed++);
 		struct xiw_ddp_hdr h = { .tagged = true, .last = true, .dv = 1, .stag = 7 };
 		struct fpdu *f = &fpdus[nfpdus];
@@ -38,8 +36,7 @@ static void make_stream(struct fuzz_in *in)
 	}
 }
 
-/* What a connection is like is in the input; nothing is under way yet. */
-static void world_begin(struct fuzz_in *in)
+void world_begin(struct fuzz_in *in)
 {
 	static const uint32_t bases[] = { 1000, 0xfffff000, 0x7ffff000, 0, 0xffffffff };
 	uint8_t how = fuzz_u8(in);
@@ -48,14 +45,19 @@ static void world_begin(struct fuzz_in *in)
 	isn = bases[fuzz_below(in, 5)];
 	timestamps = how & 1;
 	with_markers = how & 2;
-	friendly = fin_sent = false;
+	fin_sent = false;
 	broken = 0;
 	peer_una = peer_nxt = held_upto = 0;
 	edge = KERNEL_WINDOW;
-	memset(held, 0, sizeof(held));
-	memset(&sock, 0, sizeof(sock));
+	held = calloc(stream_max + 1, sizeof(*held));
+	stream = calloc(1, stream_max + ROOM);
+	fpdus = calloc(fpdus_max, sizeof(*fpdus));
+	sock = (struct sock){ .has = calloc(stream_max + 1, sizeof(*sock.has)),
+			      .data = malloc(stream_max),
+			      .pos = malloc(stream_max * sizeof(*sock.pos)) };
+	CHECK(held && stream && fpdus && sock.has && sock.data && sock.pos);
 	sock.edge = KERNEL_WINDOW;
-	sock.ts_recent = now_ms();
+	sock.ts_recent = world_ms();
 	the_flow->key = (struct xiw_flow_key){ .remote_port = 3, .local_port = 4 };
 	the_flow->key.remote_addr[2] = the_flow->key.local_addr[2] = __builtin_bswap32(0xffff);
 	the_flow->key.remote_addr[3] = 1;
@@ -65,7 +67,7 @@ static void world_begin(struct fuzz_in *in)
 	engine_open();
 }
 
-static void world_end(void)
+void world_end(void)
 {
 	for (int i = 0; i < XDP_CPUS; i++)
 		empty(&cpus[i].backlog);
@@ -73,6 +75,10 @@ static void world_end(void)
 	empty(&ring);
 	empty(&injected);
 	engine_close();
+	free(held);
+	free(stream);
+	free(fpdus);
+	free(sock.has);
+	free(sock.data);
+	free(sock.pos);
 }
-
-#endif /* XIW_TESTS_FUZZ_HANDOFF_START_H */

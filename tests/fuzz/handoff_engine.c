@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The engine, as far as the hand-off reaches: its very sources, with AF_XDP, the raw socket and io_uring made here. Each
+ * access to a word that others write gives the schedule its chance.
+ */
+#include "tests/fuzz/handoff_engine.h"
+
+#include <errno.h>
+#include <liburing.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <xdp/xsk.h>
+
+#include "handoff/inject.h"
+#include "tcp/csum.h"
+
+/* A macro is not expanded inside of itself. */
+#define __atomic_load_n(p, order) (fiber_step(), __atomic_load_n(p, order))
+#define __atomic_store_n(p, v, order) (fiber_step(), __atomic_store_n(p, v, order))
+#define __atomic_fetch_add(p, v, order) (fiber_step(), __atomic_fetch_add(p, v, order))
+#define __atomic_compare_exchange_n(p, from, to, weak, yes, no)                                    \
+	(fiber_step(), __atomic_compare_exchange_n(p, from, to, weak, yes, no))
+#define sendmsg handoff_sendmsg
+#define xiw_inject(in, what) handoff_inject_built(in, what)
+
+static ssize_t handoff_sendmsg(int fd, const struct msghdr *msg, int flags);
+static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_inject *what);
+
+#include "user/handoff/inject.c"
+#undef sendmsg
+#undef xiw_inject
+
+#include "core/agenda.h"
+#include "core/cq.h"
+#include "core/ring.h"
+#include "core/timer.h"
+#include "path/arm.h"
+#include "path/stream.h"
+
+#define BIDS 4
+#define CQ 4096u
+
+/* Sources that other threads of control can be seen from. Their static names do not meet. */
+#include "user/path/direct.c"
+#include "user/path/packet.c"
+#include "user/path/inject.c"
+#include "user/path/handback.c"
+#include "user/path/commit.c"
+
+struct xiw_conn *conn;
+uint32_t next_fpdu, read_most;
+
+static struct xiw_engine *engine;
+static struct xiw_port port;
+static struct xiw_rxq rxq;
+static uint8_t frames[FRAMES][FRAME_SIZE + 256] __attribute__((aligned(64)));
+static uint64_t frame_stack[FRAMES];
+static uint8_t tx_frame[256];
+static uint8_t *memory;
+static uint32_t tx_edge;    /* that the peer knew when the ACK was begun */
+static uint32_t inject_pos; /* of the segment that xiw_inject() is at */
+static struct {
+	int res;
+	uint16_t bid;
+} cqes[BIDS];
+static unsigned int ncqes;
+static bool bid_out[BIDS], eof_told;
+
+unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsigned int max)
+{
+	unsigned int n = 0;
+
+	fiber_step();
+	world_lock();
+	while (n < max && ring.n && x->nfree) {
+		struct parcel *p = pull(&ring, 0);
+		uint64_t addr = x->free[--x->nfree];
+		uint8_t *at = frames[addr] + 256;
+
+		CHECK(x->nfree < FRAMES && addr < FRAMES && p->has_meta);
+		/* What an earlier tenant left would be seen. */
+		memset(frames[addr], 0xdd, sizeof(frames[addr]));
+		memcpy(at - sizeof(p->meta), &p->meta, sizeof(p->meta));
+		memcpy(at, p->octets, p->octets_len);
+		if (broken & BROKEN_CHECKSUMS)
+			at[ETH + XIW_IP4_MIN + XIW_TCP_OFF_CSUM] ^= 0x55;
+		packets[n++] = (struct xiw_packet){ .frag[0] = { at, p->octets_len },
+						    .addr[0] = addr,
+						    .len = p->octets_len,
+						    .frags = 1 };
+		free(p);
+	}
+	world_unlock();
+	return n;
+}
+
+void xiw_xsk_refill(struct xiw_xsk *x)
+{
+	CHECK(x->nfree <= FRAMES, "a frame was given back twice");
+}
+
+/* Where an ACK is begun. */
+uint8_t *xiw_xsk_tx_room(struct xiw_xsk *x)
+{
+	(void)x;
+	fiber_step();
+	world_lock();
+	tx_edge = edge;
+	world_unlock();
+	return tx_frame;
+}
+
+/* What is sent is on the wire at once. */
+void xiw_acks_out(struct xiw_engine *e)
+{
+	(void)e;
+}
+
+void xiw_xsk_send(struct xiw_xsk *x, const uint8_t *packet, uint32_t len)
+{
+	struct xiw_csum sum = {};
+	const uint8_t *ip = packet + ETH, *tcp = ip + XIW_IP4_MIN;
+
+	(void)x;
+	len -= ETH + XIW_IP4_MIN;
+	xiw_csum_pseudo(&sum, ip, len);
+	xiw_csum_add(&sum, tcp, len);
+	CHECK(xiw_csum_good(&sum));
+	world_lock();
+	if (!(broken & BROKEN_ACKS))
+		peer_ack(tcp, len, tx_edge);
+	world_unlock();
+}
+
+/* The segment's true place: the frame still has its wire number. */
+int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
+{
+	inject_pos = xiw_get_be32(what->ip + what->l4_off + XIW_TCP_OFF_SEQ) - isn;
+	fiber_step();
+	return handoff_inject_built(in, what);
+}
+
+static ssize_t handoff_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	struct parcel *p = new_parcel();
+	size_t octets = 0;
+
+	(void)fd;
+	(void)flags;
+	for (size_t i = 0; i < msg->msg_iovlen; i++) {
+		CHECK(p->octets_len + msg->msg_iov[i].iov_len <= sizeof(p->octets));
+		memcpy(p->octets + p->octets_len, msg->msg_iov[i].iov_base,
+		       msg->msg_iov[i].iov_len);
+		octets += msg->msg_iov[i].iov_len;
+		p->octets_len = (uint32_t)octets;
+	}
+	p->pos = inject_pos;
+	world_lock();
+	if (broken & BROKEN_LO)
+		free(p);
+	else
+		push(&injected, p);
+	world_unlock();
+	return (ssize_t)octets;
+}
+
+int xiw_sock_open_window(int fd, uint32_t window)
+{
+	(void)fd;
+	fiber_step();
+	world_lock();
+	sock_open(window);
+	world_unlock();
+	return 0;
+}
+
+uint32_t xiw_sock_tsval(const struct xiw_sock_state *state, uint64_t now_ns)
+{
+	(void)state;
+	(void)now_ns;
+	return world_ms();
+}
+
+struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op)
+{
+	static struct io_uring_sqe sqe;
+
+	(void)e;
+	(void)object;
+	(void)op;
+	return &sqe;
+}
+
+void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
+{
+	CHECK(bid < BIDS && bid_out[bid]);
+	bid_out[bid] = false;
+	e->bufs_out--;
+}
+
+/* ---- the application ----------------------------------------------------------------------------- */
+
+void take_completions(void)
+{
+	struct xiw_completion done;
+
+	while (xiw_engine_next(engine, &done)) {
+		const struct fpdu *f = &fpdus[next_fpdu];
+
+		CHECK(done.event == XIW_EV_WRITTEN && next_fpdu < nfpdus);
+		CHECK(done.length == f->payload && (!f->payload || done.to == f->to) &&
+			      done.rsvdulp[0] == (uint8_t)next_fpdu,
+		      "message %u", next_fpdu);
+		for (uint32_t i = 0; i < f->payload; i++)
+			CHECK(memory[f->to + i] == fuzz_pattern(f->to + i), "octet %u of %u", i,
+			      next_fpdu);
+		for (uint32_t i = 0; i < f->len; i++)
+			hold(f->start + i);
+		next_fpdu++;
+	}
+}
+
+/* ---- one turn, as engine.c has it ---------------------------------------------------------------- */
+
+static void turn_settle(void)
+{
+	while (engine->dirty) {
+		struct xiw_conn *c = engine->dirty;
+
+		xiw_direct_drained(c);
+		xiw_direct_settle(c);
+		engine->dirty = c->next_dirty;
+		c->dirty = false;
+		xiw_direct_news(c);
+		if (c->want_arm) {
+			c->want_arm = false;
+			xiw_try_arm(c, fuzz_pattern(c->fpdus) & 1 ? XIW_RUN : 2);
+		}
+		xiw_account(c);
+		/* The peer is right, the wire's damage is seen by checksums: no stream ends by an error. */
+		CHECK(!c->rx_dead && !c->ending, "the stream ends: MPA %d, DDP %x, FPDU %u",
+		      c->mpa_error, c->ddp_error, next_fpdu);
+	}
+}
+
+static bool turn_poll(void)
+{
+	__atomic_store_n(&rxq.shared->beat_ns, engine->now_ns, __ATOMIC_RELAXED);
+	if (!xiw_direct_poll(engine, &rxq)) {
+		__atomic_store_n(&rxq.shared->drained_ns, engine->now_ns, __ATOMIC_RELEASE);
+		return false;
+	}
+	turn_settle();
+	return true;
+}
+
+/* What the kernel has put into buffers by the end of the last turn. */
+static void turn_reap(void)
+{
+	for (unsigned int i = 0; i < ncqes; i++)
+		xiw_recv_done(conn, cqes[i].res,
+			      cqes[i].res ? IORING_CQE_F_MORE | IORING_CQE_F_BUFFER |
+						    (uint32_t)cqes[i].bid << IORING_CQE_BUFFER_SHIFT
+					  : 0);
+	ncqes = 0;
+}
+
+static void submit(void)
+{
+	uint16_t bid;
+
+	while (ncqes < BIDS && conn->recv_armed) {
+		uint32_t n = sock.rcv_nxt - sock.read;
+
+		for (bid = 0; bid < BIDS && bid_out[bid]; bid++)
+			;
+		if (!n && sock.fin && !eof_told) {
+			eof_told = true;
+			cqes[ncqes++].res = 0;
+			return;
+		}
+		if (!n || bid == BIDS)
+			return;
+		n = n < read_most ? n : read_most;
+		memcpy(engine->buf_area + (size_t)bid * XIW_BUF_SIZE, sock.data + sock.read, n);
+		sock.read += n;
+		bid_out[bid] = true;
+		cqes[ncqes].res = (int)n;
+		cqes[ncqes++].bid = bid;
+	}
+}
+
+static void turn_submit(void)
+{
+	fiber_step();
+	world_lock();
+	take_completions();
+	submit();
+	world_unlock();
+}
+
+static void turn_timers(void)
+{
+	struct xiw_conn *c;
+
+	while ((c = xiw_timer_due(engine))) {
+		if (c->stuck.due_ms <= engine->now_ms)
+			xiw_progress_due(c);
+		if (c->ack_ms <= engine->now_ms) {
+			xiw_direct_settle(c);
+			xiw_dirty(c);
+		}
+		xiw_timer(c);
+	}
+}
+
+void engine_turn(void *arg)
+{
+	(void)arg;
+	engine->now_ns = xdp_clock();
+	engine->now_ms = engine->now_ns / 1000000;
+	xiw_cq_drain(engine);
+	turn_poll();
+	turn_reap();
+	turn_timers();
+	turn_settle();
+	for (int i = 0; engine->leaving && i < 8; i++)
+		if (!turn_poll())
+			break;
+	while (engine->leaving)
+		xiw_leave(engine->leaving);
+	turn_settle();
+	turn_submit();
+}
+
+/* ---- beginning and end --------------------------------------------------------------------------- */
+
+static void open_engine(void)
+{
+	engine = aligned_alloc(64, (sizeof(*engine) + 63) & ~63ul);
+	conn = aligned_alloc(64, (sizeof(*conn) + 63) & ~63ul);
+	memory = calloc(1, stream_max);
+	CHECK(engine && conn && memory);
+	memset(engine, 0, sizeof(*engine));
+	memset(conn, 0, sizeof(*conn));
+	engine->opts = (struct xiw_engine_opts){ .app_ring_fd = -1, .frames = FRAMES };
+	engine->cq = calloc(CQ, sizeof(*engine->cq));
+	engine->cq_mask = CQ - 1;
+	engine->kept = calloc(FRAMES / 2, sizeof(*engine->kept));
+	engine->buf_area = malloc((size_t)BIDS * XIW_BUF_SIZE);
+	CHECK(engine->cq && engine->kept && engine->buf_area);
+	for (uint32_t i = 0; i < FRAMES / 2; i++) {
+		engine->kept[i].next_free = engine->kept_free;
+		engine->kept_free = &engine->kept[i];
+	}
+	engine->next_scan_ms = engine->collect_ms = engine->watch_ms = XIW_NEVER;
+	engine->now_ms = xdp_now / 1000000;
+	engine->conns = conn;
+}
+
+static void open_region(void)
+{
+	struct xiw_ddp_rx_opts ddp = { .pd = 0, .stream = 1, .nqueues = 1, .depth = 1 };
+	struct xiw_ddp_region_opts r = { .ptr = memory,
+					 .len = stream_max,
+					 .access = XIW_DDP_REMOTE_WRITE,
+					 .fixed = true,
+					 .stag = 7 };
+	uint32_t stag;
+
+	xiw_ddp_table_init(&engine->regions, NULL, NULL);
+	CHECK(!xiw_ddp_region_register(&engine->regions, &r, &stag));
+	ddp.table = &engine->regions;
+	CHECK(!xiw_ddp_rx_create(&conn->ddp, &ddp));
+}
+
+static void open_port(void)
+{
+	memset(&port, 0, sizeof(port));
+	port.by_flow = calloc(XIW_MAX_FLOWS, sizeof(*port.by_flow));
+	CHECK(port.by_flow);
+	port.by_flow[FLOW] = conn;
+	memset(&rxq, 0, sizeof(rxq));
+	rxq.port = &port;
+	rxq.shared = &xdp_queue;
+	rxq.batch = 16;
+	rxq.xsk.free = frame_stack;
+	for (uint64_t i = 0; i < FRAMES; i++)
+		frame_stack[rxq.xsk.nfree++] = i;
+	engine->injector.fd4 = 0; /* sendmsg() is ours */
+}
+
+static void open_conn(void)
+{
+	struct xiw_mpa_rx rx = { .markers = with_markers, .crc = true };
+
+	conn->engine = engine;
+	conn->port = &port;
+	conn->flow = the_flow;
+	conn->flow_index = FLOW;
+	conn->fd = -1;
+	conn->state = XIW_OPEN;
+	conn->may_send = conn->crc = true;
+	conn->window = WINDOW;
+	conn->deadline_ms = conn->ack_ms = conn->stuck.due_ms = XIW_NEVER;
+	conn->stuck.inject_works = true; /* nobody counts them here */
+	conn->ip_version = 4;
+	conn->remote_ip[0] = 1;
+	conn->local_ip[0] = 2;
+	conn->marker_origin = conn->stream_nxt = isn;
+	conn->sock = (struct xiw_sock_state){
+		.rcv_mss = MSS, .rcv_wscale = SCALE, .timestamps = timestamps, .sack = true
+	};
+	xiw_mpa_stream_init(&conn->mpa, &rx);
+}
+
+static void open_flow(void)
+{
+	the_flow->flags = (timestamps ? XIW_FLOW_TIMESTAMPS : 0) | XIW_FLOW_SACK | XIW_FLOW_CRC |
+			  (with_markers ? XIW_FLOW_MARKERS : 0);
+	the_flow->rcv_wscale = SCALE;
+	the_flow->window = WINDOW;
+	the_flow->marker_origin = the_flow->kernel_high = isn;
+	the_flow->kernel_edge = the_flow->direct_edge = isn + edge;
+	the_flow->snd_nxt = SND;
+	the_flow->kernel_nxt = ~0ull;
+	xiw_flow_publish(the_flow, 0);
+}
+
+void engine_open(void)
+{
+	open_engine();
+	open_region();
+	open_port();
+	open_conn();
+	next_fpdu = 0;
+	ncqes = 0;
+	eof_told = false;
+	memset(bid_out, 0, sizeof(bid_out));
+	open_flow();
+	xiw_try_arm(conn, 1);
+	xiw_recv_arm(conn);
+}
+
+void engine_close(void)
+{
+	xiw_mpa_stream_free(&conn->mpa);
+	xiw_ddp_rx_free(conn->ddp);
+	xiw_ddp_table_free(&engine->regions);
+	free(port.by_flow);
+	free(conn->held);
+	free(engine->overflow);
+	free(engine->buf_area);
+	free(engine->kept);
+	free(engine->cq);
+	free(conn);
+	free(engine);
+	free(memory);
+}
