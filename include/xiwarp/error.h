@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * xiwarp/error.h - the protocols' own error numbers. Functions return negative errno; how a stream
- * ended is told with these.
+ * xiwarp/error.h - the error numbers of the protocols. Functions return negative errno; these numbers
+ * say why a stream ended.
  */
 #ifndef XIWARP_ERROR_H
 #define XIWARP_ERROR_H
@@ -10,7 +10,7 @@
 
 XIW_BEGIN_DECLS
 
-/* RFC 5044 section 8; those from 5 on are of RFC 6581 section 8. 0 is no error. */
+/* RFC 5044 section 8; from 5 on RFC 6581 section 8. 0 is no error. */
 enum xiw_mpa_error {
 	XIW_MPA_ERR_CLOSED = 1,	 /* TCP connection closed, terminated, or lost */
 	XIW_MPA_ERR_CRC = 2,	 /* received CRC does not match the calculated one */
@@ -22,8 +22,8 @@ enum xiw_mpa_error {
 };
 
 /*
- * RFC 5041 section 7.2: Error Type << 8 | Error Code. Local Catastrophic is type 0 code 0, which would be
- * the same as no error: bit 16, outside of both fields, keeps it apart.
+ * RFC 5041 section 7.2: Error Type << 8 | Error Code. Local Catastrophic has type 0 and code 0; bit 16,
+ * which is outside both fields, tells it from no error.
  */
 enum xiw_ddp_error {
 	XIW_DDP_OK = 0,

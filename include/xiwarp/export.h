@@ -2,10 +2,10 @@
 #ifndef XIWARP_EXPORT_H
 #define XIWARP_EXPORT_H
 
-/* The library is built with hidden visibility; what carries this mark is its public interface. */
+/* Marks the public interface: the library is built with hidden visibility. */
 #define XIW_API __attribute__((visibility("default")))
 
-/* Around the functions of every header: C's names also in C++. */
+/* Around the functions of every header, so that they have C linkage in C++. */
 #ifdef __cplusplus
 #define XIW_BEGIN_DECLS extern "C" {
 #define XIW_END_DECLS }

@@ -2,17 +2,17 @@
 /*
  * xiwarp/load.h - the BPF programs on an interface.
  *
- * Loading pins programs and maps under DIR/IFNAME (DIR: /sys/fs/bpf/xiwarp by default) and attaches
- * xiw_ingress (XDP) and xiw_egress (TC clsact). Stock bpftool does the same from the same object
+ * Loading attaches xiw_ingress (XDP) and xiw_egress (TC clsact), and pins programs and maps under
+ * DIR/IFNAME (DIR: /sys/fs/bpf/xiwarp by default). Stock bpftool can do the same with the same object
  * file. Loading takes CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON, unloading CAP_NET_ADMIN, and both the
- * right to write in DIR; reading, the right to read there. Pins are open to their owner alone, who
- * is the user that loads. A directory that others could have a hand in is not used: what is pinned
- * there would be believed. To let another user run receivers, root may give him the pins: chown -R
- * USER DIR/IFNAME, chmod 711 DIR.
+ * right to write in DIR; reading takes the right to read there. Pins are open only to their owner, the
+ * user who loads. A directory that others could have changed is not used, because what is pinned there
+ * would be believed. Root may give an interface's pins to another user, who can run receivers then:
+ * chown -R USER DIR/IFNAME, chmod 711 DIR.
  *
  * A dot in IFNAME is a colon in the directory's name. The first network namespace that loads on an
- * IFNAME has DIR/IFNAME, and others that see the same DIR have IFNAME@network-namespace-COOKIE
- * beside it: all functions here mean the interface of the caller's own, and touch no other's pins.
+ * IFNAME gets DIR/IFNAME; others that see the same DIR get IFNAME@network-namespace-COOKIE beside it.
+ * All functions here mean the interface in the caller's own namespace, and touch no other pins.
  */
 #ifndef XIWARP_LOAD_H
 #define XIWARP_LOAD_H
@@ -38,34 +38,33 @@ struct xiw_load_opts {
 	size_t size;	     /* sizeof(struct xiw_load_opts) */
 	const char *pin_dir; /* NULL: XIW_PIN_DIR */
 	enum xiw_xdp_mode mode;
-	bool replace;	     /* take the place of another XDP program */
+	bool replace;	     /* replace another XDP program */
 	uint8_t reserved[3]; /* 0 */
 };
 
 /*
- * Loads, pins and attaches. On failure nothing stays behind, and `why` (if not NULL) gets one line
- * with cause and remedy; on success it is empty, or says why XIW_XDP_AUTO came to generic, or what
- * the driver could not do about buffers from before. A program that was replaced is put back on
- * failure, not by xiw_unload().
+ * Loads, pins and attaches. If that fails, nothing stays behind, a program that was replaced is put
+ * back, and `why` (if not NULL) gets one line with cause and remedy. On success `why` is empty, or
+ * says why XIW_XDP_AUTO chose generic mode, or what the driver could not do about packets in older
+ * buffers. xiw_unload() does not put a replaced program back.
+ *
  * -ENODEV: no such interface; -EPERM; -EBUSY: another XDP program is attached; -EALREADY: xiwarp is
  * loaded there, or pins of that name are left; -EUCLEAN: the pin directory may be somebody else's;
- * -EOPNOTSUPP: kernel or driver cannot, or the pins would end with this process (`ip netns exec`);
- * -ERANGE: MTU;
- * -EINVAL.
+ * -EOPNOTSUPP: not supported by the kernel or the driver, or the pins would end with this process
+ * (`ip netns exec`); -ERANGE: MTU; -EINVAL.
  */
 XIW_API int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why,
 		     size_t why_len);
 
 /*
- * Detaches and unpins. Flows in the direct path are given back to the kernel first; translation of
- * sequence numbers ends, so -EBUSY while flows with skew exist, unless `force` (those connections
- * break); also if another tool has put xiw_egress in a place that is not ours, if the interface is
- * part of one that has a program, and (unless `force`) if pins made by stock tools belong to
- * programs that are not on this interface. Programs whose pins are lost are found on the interface
- * by name, which takes CAP_SYS_ADMIN.
- * -ENODEV: no such interface, and no pins; -ENOENT: not loaded; -EPERM; -EUCLEAN: the pins may be
- * somebody else's;
- * -EINVAL. `why` as above.
+ * Detaches and unpins. Flows on the direct path are given back to the kernel first. Programs whose
+ * pins are lost are found on the interface by name, which takes CAP_SYS_ADMIN. `why` as above.
+ *
+ * -EBUSY: flows with skew exist, whose connections break without the programs (`force` unloads
+ * nevertheless); or pins made by stock tools belong to programs that are not on this interface (the
+ * same); or another tool has attached xiw_egress elsewhere; or the interface is part of another one
+ * that has a program. -ENODEV: no such interface, and no pins; -ENOENT: not loaded; -EPERM;
+ * -EUCLEAN: the pins may be somebody else's; -EINVAL.
  */
 XIW_API int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why,
 		       size_t why_len);
@@ -78,31 +77,32 @@ struct xiw_status {
 	uint32_t queues;		 /* RX queues */
 	enum xiw_xdp_mode mode;		 /* as attached */
 	uint32_t xdp_id, tc_id;		 /* BPF program ids; 0: pinned, but not attached */
-	uint32_t flows;			 /* that a process, of any PID namespace, has open */
+	uint32_t flows;			 /* that belong to a process, in any PID namespace */
 	uint64_t stats[XIW_STAT__COUNT]; /* sums over CPUs */
-	uint64_t too_long, tx_full;	 /* struct xiw_queue's, sums over queues */
+	uint64_t too_long, tx_full;	 /* of struct xiw_queue, sums over queues */
 };
 
 /*
- * -ENOENT: not loaded; -EPERM; -EUCLEAN: the pins may be somebody else's; -ESTALE: of another version;
- * -EINVAL, -ENAMETOOLONG: ifname, pin_dir. `size` is sizeof(struct xiw_status).
+ * Reads what is loaded. `size` is sizeof(struct xiw_status).
+ * -ENOENT: not loaded; -EPERM; -EUCLEAN: the pins may be somebody else's; -ESTALE: they are of another
+ * version; -EINVAL, -ENAMETOOLONG: ifname, pin_dir.
  */
 XIW_API int xiw_status_read(const char *ifname, const char *pin_dir, struct xiw_status *status,
 			    size_t size);
 
 /*
- * Calls fn for each interface of this network namespace with pins (fn returns nonzero to stop).
- * Returns fn's value, 0, or negative errno.
+ * Calls fn for each interface of this network namespace that has pins, until fn returns nonzero.
+ * Returns that value, 0, or negative errno.
  */
 XIW_API int xiw_status_each(const char *pin_dir, int (*fn)(const char *ifname, void *ctx),
 			    void *ctx);
 
-/* Calls fn with a snapshot of each flow in use. Returns fn's value, 0, or negative errno as above. */
+/* Calls fn with a snapshot of each flow in use. Stops and returns as xiw_status_each(). */
 XIW_API int xiw_flows_each(const char *ifname, const char *pin_dir,
 			   int (*fn)(uint32_t index, const struct xiw_flow *flow, void *ctx),
 			   void *ctx);
 
-/* Name of a xiw_stat; NULL past the end. */
+/* The name of an enum xiw_stat; NULL past the end. */
 XIW_API const char *xiw_stat_name(unsigned int stat);
 
 XIW_END_DECLS

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * xiwarp.h - MPA (RFC 5044) and DDP (RFC 5041) over TCP, received through XDP and AF_XDP where it can
- * be had, through the kernel's socket everywhere else.
+ * xiwarp.h - MPA (RFC 5044) and DDP (RFC 5041) over TCP, received through XDP and AF_XDP where that is
+ * possible and through the kernel's socket everywhere else.
  *
  *   engine.h   the engine: one thread's io_uring, AF_XDP sockets and completion queue
  *   region.h   memory that a peer may write into by STag
@@ -11,31 +11,31 @@
  *   error.h    the RFCs' error numbers
  *   abi.h      what user space and the BPF programs share
  *
- * Thread rules: an engine and everything made from it belong to one thread at a time. Only
- * xiw_engine_next() may run on another thread, one at a time, beside it. xiw_engine_run() belongs
- * to one thread for good, the first that calls it: an engine may be made in one thread, with
- * listeners, connections and regions, and be run in another; all functions but xiw_engine_run() may
- * still be called by any thread then, as long as no two do so at a time. What they ask of the
- * kernel goes out in the next turn. How an engine ends in another thread: xiw_engine_destroy(). No
- * function blocks except xiw_engine_run(), and xiw_engine_destroy() for up to a second.
+ * Units. Lengths are octets; integers are in host byte order unless a comment says otherwise.
  *
- * fork(): an engine that nobody has run, and that has not been prepared, may go on in the child
- * (daemon(3)); then the parent calls nothing of it any more. One that has been run stays its
- * process's: in a child xiw_engine_run() and xiw_engine_destroy() are -EEXIST, and nothing else of
- * it may be called. The child has none of its sockets, queues and rings, by pthread_atfork(3), so
- * that they end with the parent, however long the child lives.
+ * Threads. An engine and everything made from it may be used by one thread at a time. Only
+ * xiw_engine_next() may run on another thread beside it, one at a time. xiw_engine_run() belongs to
+ * the first thread that calls it, for good: an engine, with listeners, connections and regions, may be
+ * made in one thread and run in another. All other functions may still be called by any thread then,
+ * as long as no two do so at a time; what they ask of the kernel goes out in the next turn.
+ * xiw_engine_destroy() says how an engine ends in another thread. No function blocks except
+ * xiw_engine_run(), and xiw_engine_destroy() for up to a second.
  *
- * Lengths are octets; integers are in host byte order.
+ * fork(). An engine that nobody has run or prepared may go on in the child (daemon(3)); then the
+ * parent must not call any of its functions again. An engine that has been run belongs to its process:
+ * in a child xiw_engine_run() and xiw_engine_destroy() return -EEXIST, and no other function may be
+ * called. By pthread_atfork(3) the child has none of its sockets, queues and rings, so that they end
+ * with the parent, however long the child lives.
  *
- * Structures that grow. Option structures begin with `size`, which a caller sets to sizeof of the
- * structure as he has it; members that he does not name are to be zero, which is always the
- * default, and so is NULL in place of a whole structure. Programs built with an older header run
- * with a newer library, which takes what they do not have for zero; those built with a newer header
- * run with an older library as long as what it does not know is zero. Everything else is -EINVAL,
- * in every function that takes options: a size of 0, less than the structure ever had, or above
- * 4096; unknown flags and enumerators; and reserved members that are not zero. Structures that the
- * library fills in come with their size as an argument: a shorter one gets its part, a longer one
- * zeros behind.
+ * Structures that grow. An option structure begins with `size`, which the caller sets to sizeof of the
+ * structure as it was compiled. Members that the caller does not set are zero, which is always the
+ * default, as is NULL instead of a structure. A program built with an older header runs with a newer
+ * library, which takes the members that the program does not have as zero. A program built with a
+ * newer header runs with an older library as long as the members that the library does not know are
+ * zero. Every function that takes options returns -EINVAL for anything else: a size of 0, below that
+ * of the first release, or above 4096; unknown flags and enumerators; reserved members that are not
+ * zero. A structure that the library fills in comes with its size as an argument: a shorter one gets
+ * its part, a longer one is filled up with zeros.
  */
 #ifndef XIWARP_H
 #define XIWARP_H
