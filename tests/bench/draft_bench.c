@@ -194,7 +194,7 @@ static uint64_t memory(const struct xiw_engine *e)
 	uint64_t octets = heap.uordblks + heap.hblkhd;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), len = (size_t)XIW_BUFS * XIW_BUF_SIZE;
 
-	if (mincore(e->buf_area, len, pages))
+	if (mincore(e->io.buf_area, len, pages))
 		die("mincore", errno);
 	for (size_t i = 0; i < len / page; i++)
 		octets += pages[i] & 1 ? page : 0;

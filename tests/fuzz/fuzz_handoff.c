@@ -285,7 +285,7 @@ static void drain(void)
 	for (int i = 0; i < 3; i++)
 		engine_moves(1000000, 4096);
 	CHECK(next_fpdu == nfpdus || fpdus[next_fpdu].start >= goal, "%u messages", next_fpdu);
-	CHECK(!fin_sent || conn->eof);
+	CHECK(!fin_sent || conn->end.eof);
 }
 
 /* What `xiwarp status` shows as dropped includes everything that the receiver refused. */
@@ -294,7 +294,7 @@ static void counted(void)
 	uint64_t drops = 0;
 
 	for (int i = 0; i < XIW_TCP_DROP_MAX; i++)
-		drops += conn->drops[i] + conn->tcp.drops[i];
+		drops += conn->counts.drops[i] + conn->tcp.drops[i];
 	CHECK(the_flow->segs_dropped >= drops, "%ju segments of %ju counted as dropped",
 	      (uintmax_t)the_flow->segs_dropped, (uintmax_t)drops);
 }

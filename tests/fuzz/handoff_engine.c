@@ -196,7 +196,7 @@ void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
 {
 	CHECK(bid < BIDS && bid_out[bid]);
 	bid_out[bid] = false;
-	e->bufs_out--;
+	e->io.bufs_out--;
 }
 
 /* ---- the application ----------------------------------------------------------------------------- */
@@ -225,22 +225,22 @@ void take_completions(void)
 
 static void turn_settle(void)
 {
-	while (engine->dirty) {
-		struct xiw_conn *c = engine->dirty;
+	while (engine->agenda.dirty) {
+		struct xiw_conn *c = engine->agenda.dirty;
 
 		xiw_direct_drained(c);
 		xiw_direct_settle(c);
-		engine->dirty = c->next_dirty;
+		engine->agenda.dirty = c->next_dirty;
 		c->dirty = false;
 		xiw_direct_news(c);
-		if (c->want_arm) {
-			c->want_arm = false;
-			xiw_try_arm(c, fuzz_pattern(c->fpdus) & 1 ? XIW_RUN : 2);
+		if (c->handoff.want_arm) {
+			c->handoff.want_arm = false;
+			xiw_try_arm(c, fuzz_pattern(c->counts.fpdus) & 1 ? XIW_RUN : 2);
 		}
 		xiw_account(c);
 		/* The peer is right, the wire's damage is seen by checksums: no stream ends by an error. */
-		CHECK(!c->rx_dead && !c->ending, "the stream ends: MPA %d, DDP %x, FPDU %u",
-		      c->mpa_error, c->ddp_error, next_fpdu);
+		CHECK(!c->rx_dead && !c->end.asked, "the stream ends: MPA %d, DDP %x, FPDU %u",
+		      c->end.mpa_error, c->end.ddp_error, next_fpdu);
 	}
 }
 
@@ -270,7 +270,7 @@ static void submit(void)
 {
 	uint16_t bid;
 
-	while (ncqes < BIDS && conn->recv_armed) {
+	while (ncqes < BIDS && conn->recv.posted) {
 		uint32_t n = sock.rcv_nxt - sock.read;
 
 		for (bid = 0; bid < BIDS && bid_out[bid]; bid++)
@@ -283,7 +283,7 @@ static void submit(void)
 		if (!n || bid == BIDS)
 			return;
 		n = n < read_most ? n : read_most;
-		memcpy(engine->buf_area + (size_t)bid * XIW_BUF_SIZE, sock.data + sock.read, n);
+		memcpy(engine->io.buf_area + (size_t)bid * XIW_BUF_SIZE, sock.data + sock.read, n);
 		sock.read += n;
 		bid_out[bid] = true;
 		cqes[ncqes].res = (int)n;
@@ -305,9 +305,9 @@ static void turn_timers(void)
 	struct xiw_conn *c;
 
 	while ((c = xiw_timer_due(engine))) {
-		if (c->stuck.due_ms <= engine->now_ms)
+		if (c->progress.due_ms <= engine->now_ms)
 			xiw_progress_due(c);
-		if (c->ack_ms <= engine->now_ms) {
+		if (c->timer.ack_ms <= engine->now_ms) {
 			xiw_direct_settle(c);
 			xiw_dirty(c);
 		}
@@ -325,11 +325,11 @@ void engine_turn(void *arg)
 	turn_reap();
 	turn_timers();
 	turn_settle();
-	for (int i = 0; engine->leaving && i < 8; i++)
+	for (int i = 0; engine->agenda.leaving && i < 8; i++)
 		if (!turn_poll())
 			break;
-	while (engine->leaving)
-		xiw_leave(engine->leaving);
+	while (engine->agenda.leaving)
+		xiw_leave(engine->agenda.leaving);
 	turn_settle();
 	turn_submit();
 }
@@ -345,16 +345,16 @@ static void open_engine(void)
 	memset(engine, 0, sizeof(*engine));
 	memset(conn, 0, sizeof(*conn));
 	engine->opts = (struct xiw_engine_opts){ .app_ring_fd = -1, .frames = FRAMES };
-	engine->cq = calloc(CQ, sizeof(*engine->cq));
-	engine->cq_mask = CQ - 1;
-	engine->kept = calloc(FRAMES / 2, sizeof(*engine->kept));
-	engine->buf_area = malloc((size_t)BIDS * XIW_BUF_SIZE);
-	CHECK(engine->cq && engine->kept && engine->buf_area);
+	engine->cq.entries = calloc(CQ, sizeof(*engine->cq.entries));
+	engine->cq.mask = CQ - 1;
+	engine->pools.kept = calloc(FRAMES / 2, sizeof(*engine->pools.kept));
+	engine->io.buf_area = malloc((size_t)BIDS * XIW_BUF_SIZE);
+	CHECK(engine->cq.entries && engine->pools.kept && engine->io.buf_area);
 	for (uint32_t i = 0; i < FRAMES / 2; i++) {
-		engine->kept[i].next_free = engine->kept_free;
-		engine->kept_free = &engine->kept[i];
+		engine->pools.kept[i].next_free = engine->pools.kept_free;
+		engine->pools.kept_free = &engine->pools.kept[i];
 	}
-	engine->next_scan_ms = engine->collect_ms = engine->watch_ms = XIW_NEVER;
+	engine->wheel.next_ms = engine->wheel.collect_ms = engine->watch.look_ms = XIW_NEVER;
 	engine->now_ms = xdp_now / 1000000;
 	engine->conns = conn;
 }
@@ -398,18 +398,18 @@ static void open_conn(void)
 	conn->engine = engine;
 	conn->port = &port;
 	conn->flow = the_flow;
-	conn->flow_index = FLOW;
+	conn->reg.index = FLOW;
 	conn->fd = -1;
 	conn->state = XIW_OPEN;
-	conn->may_send = conn->crc = true;
-	conn->window = WINDOW;
-	conn->deadline_ms = conn->ack_ms = conn->stuck.due_ms = XIW_NEVER;
-	conn->stuck.inject_works = true; /* nobody counts them here */
-	conn->ip_version = 4;
-	conn->remote_ip[0] = 1;
-	conn->local_ip[0] = 2;
-	conn->marker_origin = conn->stream_nxt = isn;
-	conn->sock = (struct xiw_sock_state){
+	conn->send.allowed = conn->crc = true;
+	conn->reg.window = WINDOW;
+	conn->timer.deadline_ms = conn->timer.ack_ms = conn->progress.due_ms = XIW_NEVER;
+	conn->progress.inject_works = true; /* nobody counts them here */
+	conn->reg.ip_version = 4;
+	conn->reg.remote_ip[0] = 1;
+	conn->reg.local_ip[0] = 2;
+	conn->reg.marker_origin = conn->recv.nxt = isn;
+	conn->reg.sock = (struct xiw_sock_state){
 		.rcv_mss = MSS, .rcv_wscale = SCALE, .timestamps = timestamps, .sack = true
 	};
 	xiw_mpa_stream_init(&conn->mpa, &rx);
@@ -449,11 +449,11 @@ void engine_close(void)
 	xiw_ddp_rx_free(conn->ddp);
 	xiw_ddp_table_free(&engine->regions);
 	free(port.by_flow);
-	free(conn->held);
-	free(engine->overflow);
-	free(engine->buf_area);
-	free(engine->kept);
-	free(engine->cq);
+	free(conn->recv.held);
+	free(engine->cq.overflow);
+	free(engine->io.buf_area);
+	free(engine->pools.kept);
+	free(engine->cq.entries);
 	free(conn);
 	free(engine);
 	free(memory);

@@ -184,9 +184,9 @@ int main(void)
 		for (int t = 0; t < 3; t++)
 			engine_turn(NULL);
 		CHECK(next_fpdu == nfpdus, "%u of %u messages", next_fpdu, nfpdus);
-		CHECK(conn->stream_direct > stream_end / 10, "%llu octets went direct",
-		      (unsigned long long)conn->stream_direct);
-		hand_offs += conn->went_direct + conn->went_kernel;
+		CHECK(conn->counts.stream_direct > stream_end / 10, "%llu octets went direct",
+		      (unsigned long long)conn->counts.stream_direct);
+		hand_offs += conn->counts.went_direct + conn->counts.went_kernel;
 		world_end();
 	}
 	CHECK(hand_offs > 10, "%llu hand-offs", (unsigned long long)hand_offs);

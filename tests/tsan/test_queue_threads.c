@@ -28,12 +28,12 @@ static void *produce(void *arg)
 		struct xiw_completion c = { .user_data = i, .conn = conn, .length = ~i };
 
 		xiw_complete(&engine, &c);
-		while (engine.overflow_n > AHEAD) {
+		while (engine.cq.overflow_n > AHEAD) {
 			xiw_cq_drain(&engine);
 			sched_yield();
 		}
 	}
-	while (engine.overflow_n) {
+	while (engine.cq.overflow_n) {
 		xiw_cq_drain(&engine);
 		sched_yield();
 	}
@@ -49,9 +49,9 @@ static void queue(void)
 	CHECK(conn);
 	memset(conn, 0, sizeof(*conn));
 	engine.opts.app_ring_fd = -1;
-	engine.cq = calloc(ENTRIES, sizeof(*engine.cq));
-	engine.cq_mask = ENTRIES - 1;
-	CHECK(engine.cq);
+	engine.cq.entries = calloc(ENTRIES, sizeof(*engine.cq.entries));
+	engine.cq.mask = ENTRIES - 1;
+	CHECK(engine.cq.entries);
 	CHECK(!pthread_create(&thread, NULL, produce, conn));
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		while (!xiw_engine_next(&engine, &c))
@@ -60,8 +60,8 @@ static void queue(void)
 	}
 	pthread_join(thread, NULL);
 	CHECK(!xiw_engine_next(&engine, &c));
-	free(engine.overflow);
-	free(engine.cq);
+	free(engine.cq.overflow);
+	free(engine.cq.entries);
 	free(conn);
 	printf("PASS completions taken by another thread\n");
 }
@@ -93,9 +93,9 @@ static void *produce_and_free(void *arg)
 		do {
 			xiw_cq_drain(&engine);
 			sched_yield();
-		} while (engine.overflow_n > AHEAD);
+		} while (engine.cq.overflow_n > AHEAD);
 	}
-	while (engine.overflow_n) {
+	while (engine.cq.overflow_n) {
 		xiw_cq_drain(&engine);
 		sched_yield();
 	}
@@ -115,9 +115,9 @@ static void frees(void)
 	memset(&engine, 0, sizeof(engine));
 	conns[0].engine = conns[1].engine = &engine;
 	engine.opts.app_ring_fd = -1;
-	engine.cq = calloc(ENTRIES, sizeof(*engine.cq));
-	engine.cq_mask = ENTRIES - 1;
-	CHECK(engine.cq);
+	engine.cq.entries = calloc(ENTRIES, sizeof(*engine.cq.entries));
+	engine.cq.mask = ENTRIES - 1;
+	CHECK(engine.cq.entries);
 	CHECK(!pthread_create(&thread, NULL, produce_and_free, conns));
 	while (n < ROUNDS / 2 * EACH) {
 		known = __atomic_load_n(&freed, __ATOMIC_ACQUIRE);
@@ -133,8 +133,8 @@ static void frees(void)
 	}
 	pthread_join(thread, NULL);
 	CHECK(!xiw_engine_next(&engine, &c));
-	free(engine.overflow);
-	free(engine.cq);
+	free(engine.cq.overflow);
+	free(engine.cq.entries);
 	free(conns);
 	printf("PASS connections freed while another thread takes\n");
 }

@@ -23,15 +23,15 @@ static void setup(void)
 	memset(conn, 0, sizeof(*conn));
 	conn->engine = e;
 	e->opts.app_ring_fd = -1;
-	e->cq = calloc(ENTRIES, sizeof(*e->cq));
-	e->cq_mask = ENTRIES - 1;
-	cr_assert(e->cq);
+	e->cq.entries = calloc(ENTRIES, sizeof(*e->cq.entries));
+	e->cq.mask = ENTRIES - 1;
+	cr_assert(e->cq.entries);
 }
 
 static void teardown(void)
 {
-	free(e->overflow);
-	free(e->cq);
+	free(e->cq.overflow);
+	free(e->cq.entries);
 	free(conn);
 	free(e);
 }
@@ -46,7 +46,7 @@ static void make(uint32_t n)
 		c.user_data = made++;
 		xiw_complete(e, &c);
 	}
-	cr_assert(!e->lost_event);
+	cr_assert(!e->cq.lost);
 }
 
 static void take(uint32_t n)
@@ -67,7 +67,7 @@ static void drain(void)
 		xiw_cq_drain(e);
 		while (xiw_engine_next(e, &c))
 			cr_assert_eq(c.user_data, taken++);
-	} while (e->overflow_n);
+	} while (e->cq.overflow_n);
 	cr_assert_eq(taken, made);
 }
 
@@ -88,11 +88,11 @@ Test(engine_cq, memory_of_a_bad_moment_is_given_back)
 	uint64_t before = e->budget.used;
 
 	make(ENTRIES + MANY);
-	cr_assert_geq(e->overflow_room, MANY);
-	cr_assert_geq(e->budget.used - before, MANY * sizeof(*e->overflow));
+	cr_assert_geq(e->cq.overflow_room, MANY);
+	cr_assert_geq(e->budget.used - before, MANY * sizeof(*e->cq.overflow));
 	drain();
-	cr_assert_leq(e->overflow_room, 256, "%zu entries are kept", e->overflow_room);
-	cr_assert_leq(e->budget.used - before, 256 * sizeof(*e->overflow));
+	cr_assert_leq(e->cq.overflow_room, 256, "%zu entries are kept", e->cq.overflow_room);
+	cr_assert_leq(e->budget.used - before, 256 * sizeof(*e->cq.overflow));
 	make(ENTRIES + 10);
 	drain();
 }
@@ -162,12 +162,12 @@ Test(engine_cq, none_of_what_is_freed)
 				left--;
 			}
 			xiw_cq_drain(e);
-		} while (e->overflow_n || e->cq_head != e->cq_tail);
+		} while (e->cq.overflow_n || e->cq.head != e->cq.tail);
 		cr_assert_eq(left, 0, "%u: %lu left", numbers[k], (unsigned long)left);
 		cr_assert(xiw_cq_heard(several[0]));
 		/* As new connections at the same addresses. */
 		for (uint32_t i = 0; i < CONNS; i++)
-			several[i]->first_told = several[i]->last_told = 0;
+			several[i]->end.first_told = several[i]->end.last_told = 0;
 	}
 	free_several();
 }
@@ -218,7 +218,7 @@ Test(engine_cq, nothing_of_a_freed_connection)
 	struct xiw_completion c;
 
 	make_several();
-	several[0]->freed = true;
+	several[0]->end.freed = true;
 	tell(0, XIW_EV_CLOSED);
 	cr_assert(!xiw_engine_next(e, &c));
 	free_several();

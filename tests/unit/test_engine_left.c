@@ -67,7 +67,7 @@ static void *send_until_full(void *conn)
 			return NULL;
 		while (c->state == XIW_OPEN && !xiw_conn_send(c, &m))
 			;
-		still = c->sending && c->stage ? still + 1 : 0;
+		still = c->send.busy && c->send.stage ? still + 1 : 0;
 	}
 	return still == 50 ? c : NULL;
 }
@@ -88,7 +88,7 @@ Test(engine_left, what_was_being_sent_when_the_thread_ended)
 	cr_assert_eq(pthread_join(thread, &waits), 0);
 	cr_assert_not_null(waits);
 	cr_assert_eq(xiw_engine_destroy(e), 0);
-	cr_expect_null(c->stage);
+	cr_expect_null(c->send.stage);
 	xiw_conn_free(c);
 	close(peer);
 	close(listener);

@@ -30,19 +30,19 @@ static void setup(void)
 	memset(c, 0, sizeof(*c));
 	memset(flow, 0, sizeof(*flow));
 	e->now_ms = 100000;
-	e->next_scan_ms = e->collect_ms = XIW_NEVER;
+	e->wheel.next_ms = e->wheel.collect_ms = XIW_NEVER;
 	e->injector.fd4 = e->injector.fd6 = -1;
 	c->engine = e;
 	c->port = &port;
 	c->flow = flow;
 	c->fd = -1;
-	c->ip_version = 4;
-	c->deadline_ms = c->ack_ms = c->stuck.due_ms = XIW_NEVER;
-	c->direct = true;
-	c->epoch = 7;
-	c->committed = c->stream_nxt = c->tcp.rcv_nxt = AT;
-	flow->kernel_nxt = xiw_kernel_nxt_pack(AT, c->epoch);
-	flow->owner = xiw_owner_pack(AT, c->epoch, XIW_PATH_DIRECT);
+	c->reg.ip_version = 4;
+	c->timer.deadline_ms = c->timer.ack_ms = c->progress.due_ms = XIW_NEVER;
+	c->stretch.state = XIW_STRETCH_RUNS;
+	c->stretch.epoch = 7;
+	c->stretch.committed = c->recv.nxt = c->tcp.rcv_nxt = AT;
+	flow->kernel_nxt = xiw_kernel_nxt_pack(AT, c->stretch.epoch);
+	flow->owner = xiw_owner_pack(AT, c->stretch.epoch, XIW_PATH_DIRECT);
 	flow->kernel_edge = flow->direct_edge = AT + 10 * LEN;
 }
 
@@ -93,19 +93,20 @@ static void is_refused(uint32_t seq, uint32_t len)
 
 static void begins_to_drain(uint32_t read)
 {
-	c->draining = true;
-	c->stream_nxt = read;
-	c->early_end = &c->early;
+	c->stretch.state = XIW_STRETCH_WAITS;
+	c->recv.nxt = read;
+	c->keeps.waiting_end = &c->keeps.waiting;
 }
 
 static void ends(void (*how)(uint32_t, uint32_t), uint32_t seq, uint32_t len, enum xiw_reason why)
 {
 	how(seq, len);
-	cr_assert(!c->leaving, "at the first time");
+	cr_assert(c->stretch.state != XIW_STRETCH_ENDS, "at the first time");
 	e->now_ms += 250;
 	how(seq, len);
-	cr_assert(c->leaving, "seq %u, reason %d: not at the second time", seq, why);
-	cr_assert_eq(c->why, why);
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS, "seq %u, reason %d: not at the second time",
+		  seq, why);
+	cr_assert_eq(c->handoff.why, why);
 }
 
 Test(engine_progress, damaged_segments_that_the_stream_waits_for)
@@ -133,7 +134,7 @@ Test(engine_progress, other_causes_in_between)
 		is_damaged(AT, LEN);
 		e->now_ms += 100;
 	}
-	cr_assert(c->leaving);
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
 }
 
 /* That far back the peer has nothing that is not acknowledged. */
@@ -141,7 +142,7 @@ Test(engine_progress, damaged_segments_from_far_away)
 {
 	for (int i = 0; i < 3; i++, e->now_ms += 250)
 		is_damaged(AT - 200000, LEN);
-	cr_assert(!c->leaving);
+	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
 }
 
 /* A segment without octets has a place too. */
@@ -173,21 +174,21 @@ Test(engine_progress, octets_that_come_again_in_other_segments)
 	is_refused(AT - 3 * LEN, LEN);
 	e->now_ms += 250;
 	is_refused(AT - 3 * LEN, 2 * LEN);
-	cr_assert(c->leaving);
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
 }
 
 Test(engine_progress, old_segments_of_any_place_show_nothing)
 {
 	for (uint32_t i = 0; i < 10; i++, e->now_ms += 250)
 		is_refused(AT - 5 * LEN + i % 3 * LEN, LEN);
-	cr_assert(!c->leaving);
+	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
 }
 
 Test(engine_progress, what_is_ahead_of_the_stream_shows_nothing)
 {
 	for (int i = 0; i < 10; i++, e->now_ms += 250)
 		is_damaged(AT + 1, LEN);
-	cr_assert(!c->leaving);
+	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
 }
 
 /* The peer's timeout doubles each time, so the time between two refusals may be long. */
@@ -199,7 +200,8 @@ Test(engine_progress, however_rarely_it_comes)
 		is_damaged(AT, LEN);
 		e->now_ms += gap;
 		is_damaged(AT, LEN);
-		cr_assert(c->leaving, "%lu ms after the first time", (unsigned long)gap);
+		cr_assert(c->stretch.state == XIW_STRETCH_ENDS, "%lu ms after the first time",
+			  (unsigned long)gap);
 	}
 }
 
@@ -208,7 +210,7 @@ Test(engine_progress, a_keepalive_repeats_nothing)
 {
 	for (int i = 0; i < 10; i++, e->now_ms += 30000)
 		is_refused(AT - 1, 1);
-	cr_assert(!c->leaving);
+	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
 }
 
 Test(engine_progress, a_stream_that_moves_goes_on)
@@ -217,7 +219,7 @@ Test(engine_progress, a_stream_that_moves_goes_on)
 		is_damaged(AT + i * LEN, LEN);
 		c->tcp.rcv_nxt += LEN;
 	}
-	cr_assert(!c->leaving);
+	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
 }
 
 /* The socket is read only as fast as the application makes room. Until then nobody acknowledges. */
@@ -225,9 +227,9 @@ Test(engine_progress, the_start_of_a_stretch_that_waits_for_a_slow_application)
 {
 	begins_to_drain(AT - LEN);
 	waits_for_socket(AT, LEN);
-	c->stream_nxt++; /* the engine does read on */
+	c->recv.nxt++; /* the engine does read on */
 	waits_for_socket(AT + LEN, LEN);
-	cr_assert(!c->leaving);
+	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
 	ends(waits_for_socket, AT, LEN, XIW_WHY_WATCHDOG);
 }
 
@@ -236,10 +238,10 @@ Test(engine_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
 	begins_to_drain(AT - 2 * LEN);
 	for (int i = 0; i < 2; i++, e->now_ms += 250) {
 		waits_for_socket(AT - 2 * LEN + (uint32_t)i * LEN, LEN);
-		c->stream_nxt += LEN;
+		c->recv.nxt += LEN;
 		waits_for_socket(AT, LEN);
 	}
-	cr_assert(!c->leaving);
+	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
 }
 
 /* If an interface never carried a stretch, there is no reason to expect more of the next one. */
@@ -259,8 +261,8 @@ Test(engine_progress, accidents_and_what_lasts)
 	for (int i = 0; i < 5; i++) {
 		ends(is_damaged, AT, LEN, XIW_WHY_CHECKSUM);
 		cr_assert_eq(flow->barred, i < 4 ? XIW_WHY_NONE : XIW_WHY_CHECKSUM, "end %d", i);
-		c->leaving = false;
-		e->leaving = NULL;
+		c->stretch.state = XIW_STRETCH_RUNS;
+		e->agenda.leaving = NULL;
 		e->now_ms += i < 4 ? pauses[i] : 0;
 	}
 }
@@ -269,10 +271,10 @@ Test(engine_progress, accidents_and_what_lasts)
 
 static void is_the_kernels(void)
 {
-	c->direct = false;
+	c->stretch.state = XIW_STRETCH_OFF;
 	c->state = XIW_OPEN;
-	c->stuck.inject_works = true;
-	flow->owner = xiw_owner_pack(0, c->epoch + 1, XIW_PATH_KERNEL);
+	c->progress.inject_works = true;
+	flow->owner = xiw_owner_pack(0, c->stretch.epoch + 1, XIW_PATH_KERNEL);
 }
 
 static bool arms(void)
@@ -284,12 +286,12 @@ static bool arms(void)
 Test(engine_progress, octets_that_wait_for_room_keep_the_socket)
 {
 	is_the_kernels();
-	c->held_n = 1;
+	c->recv.held_n = 1;
 	cr_assert(!arms());
 	/* For a long time nothing may come on the kernel's path that would make the library try again. */
-	c->held_n = 0;
+	c->recv.held_n = 0;
 	xiw_stream_resume(c);
-	cr_assert(c->want_arm);
+	cr_assert(c->handoff.want_arm);
 	cr_assert(arms());
 }
 
@@ -355,7 +357,7 @@ Test(engine_progress, stretches_that_end_by_the_watchdog)
 	is_the_kernels();
 	cr_assert(arms());
 	for (int i = 0; i < 5; i++) {
-		c->went_direct++;
+		c->counts.went_direct++;
 		is_the_kernels();
 		flow->why[XIW_WHY_WATCHDOG]++;
 		cr_assert(arms(), "after %d", i);

@@ -23,7 +23,7 @@ static void setup(void)
 	rng = SEED;
 	e = calloc(1, sizeof(*e));
 	cr_assert(e);
-	e->next_scan_ms = e->collect_ms = XIW_NEVER;
+	e->wheel.next_ms = e->wheel.collect_ms = XIW_NEVER;
 	e->now_ms = 123456789;
 	for (unsigned int i = 0; i < CONNS; i++) {
 		conns[i] = aligned_alloc(64, (sizeof(**conns) + 63) & ~63ul);
@@ -31,7 +31,8 @@ static void setup(void)
 		memset(conns[i], 0, sizeof(**conns));
 		conns[i]->engine = e;
 		conns[i]->state = XIW_DEAD;
-		conns[i]->deadline_ms = conns[i]->ack_ms = conns[i]->stuck.due_ms = XIW_NEVER;
+		conns[i]->timer.deadline_ms = conns[i]->timer.ack_ms = conns[i]->progress.due_ms =
+			XIW_NEVER;
 	}
 }
 
@@ -50,17 +51,17 @@ static void run_at(uint64_t ms)
 
 	e->now_ms = ms;
 	while ((c = xiw_timer_due(e))) {
-		if (c->deadline_ms <= ms)
-			c->deadline_ms = XIW_NEVER;
+		if (c->timer.deadline_ms <= ms)
+			c->timer.deadline_ms = XIW_NEVER;
 		xiw_timer(c);
 	}
-	e->next_scan_ms = XIW_NEVER;
+	e->wheel.next_ms = XIW_NEVER;
 	xiw_timer_wake(e);
 }
 
 static void set_deadline(struct xiw_conn *c, uint64_t at_ms)
 {
-	c->deadline_ms = at_ms;
+	c->timer.deadline_ms = at_ms;
 	xiw_timer(c);
 }
 
@@ -70,16 +71,17 @@ Test(engine_timer, a_deadline_is_kept_to_the_millisecond)
 		uint64_t due = e->now_ms + wait;
 
 		set_deadline(conns[0], due);
-		while (e->next_scan_ms < due) {
-			cr_assert_gt(e->next_scan_ms, e->now_ms);
-			run_at(e->next_scan_ms);
-			cr_assert_eq(conns[0]->deadline_ms, due, "%u ms: too early", wait);
+		while (e->wheel.next_ms < due) {
+			cr_assert_gt(e->wheel.next_ms, e->now_ms);
+			run_at(e->wheel.next_ms);
+			cr_assert_eq(conns[0]->timer.deadline_ms, due, "%u ms: too early", wait);
 		}
-		cr_assert_eq(e->next_scan_ms, due);
+		cr_assert_eq(e->wheel.next_ms, due);
 		run_at(due);
-		cr_assert_eq(conns[0]->deadline_ms, XIW_NEVER, "%u ms: not at its time", wait);
-		cr_assert_eq(e->next_scan_ms, XIW_NEVER);
-		cr_assert_eq(e->timers, 0);
+		cr_assert_eq(conns[0]->timer.deadline_ms, XIW_NEVER, "%u ms: not at its time",
+			     wait);
+		cr_assert_eq(e->wheel.next_ms, XIW_NEVER);
+		cr_assert_eq(e->wheel.n, 0);
 	}
 }
 
@@ -90,8 +92,8 @@ Test(engine_timer, an_engine_that_was_not_run_for_long_catches_up)
 	}
 	run_at(e->now_ms + 1000000);
 	for (unsigned int i = 0; i < CONNS; i++)
-		cr_expect_eq(conns[i]->deadline_ms, XIW_NEVER, "%u", i);
-	cr_assert_eq(e->timers, 0);
+		cr_expect_eq(conns[i]->timer.deadline_ms, XIW_NEVER, "%u", i);
+	cr_assert_eq(e->wheel.n, 0);
 }
 
 /* Compares with a plain list: all that is due fires, nothing else does, and no wait is too long. */
@@ -111,20 +113,21 @@ Test(engine_timer, many_at_random)
 		case 2: /* as when a connection is freed */
 			set_deadline(c, XIW_NEVER);
 			xiw_timer_stop(c);
-			cr_assert_null(c->timer_at);
+			cr_assert_null(c->timer.at);
 			break;
 		default:
 			run_at(e->now_ms + rnd(rnd(8) ? 4 : 900));
 		}
 		for (unsigned int i = 0; i < CONNS; i++)
-			if (conns[i]->deadline_ms < next)
-				next = conns[i]->deadline_ms;
-		cr_assert_leq(e->next_scan_ms, next, "step %u, seed %#x", step, SEED);
-		if (e->now_ms >= e->next_scan_ms)
+			if (conns[i]->timer.deadline_ms < next)
+				next = conns[i]->timer.deadline_ms;
+		cr_assert_leq(e->wheel.next_ms, next, "step %u, seed %#x", step, SEED);
+		if (e->now_ms >= e->wheel.next_ms)
 			run_at(e->now_ms);
 		for (unsigned int i = 0; i < CONNS; i++)
-			cr_assert(conns[i]->deadline_ms == XIW_NEVER ||
-					  (conns[i]->deadline_ms > e->now_ms && conns[i]->timer_at),
+			cr_assert(conns[i]->timer.deadline_ms == XIW_NEVER ||
+					  (conns[i]->timer.deadline_ms > e->now_ms &&
+					   conns[i]->timer.at),
 				  "step %u, seed %#x", step, SEED);
 	}
 }

@@ -41,7 +41,7 @@ static int take(struct xiw_listener *l, int fd)
 		return err;
 	l->told = 0;
 	c->fd = fd;
-	c->remote = peer;
+	c->addr.remote = peer;
 	c->state = XIW_LISTENING;
 	xiw_unstarted_join(c, l);
 	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL, &c->sock_was);

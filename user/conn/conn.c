@@ -30,14 +30,14 @@ static void take_terms(struct xiw_conn *c)
 {
 	struct xiw_conn_opts *o = &c->opts;
 
-	c->terms = (struct xiw_mpa_terms){ .ird = o->ird, .ord = o->ord, .rtr = o->rtr };
+	c->startup.terms = (struct xiw_mpa_terms){ .ird = o->ird, .ord = o->ord, .rtr = o->rtr };
 	if (!c->initiator) {
 		o->revision = o->revision ? o->revision : 2;
 		if (!o->rtr) /* section 9.2: one at least */
-			c->terms.rtr = XIW_RTR_SEND | XIW_RTR_WRITE;
+			c->startup.terms.rtr = XIW_RTR_SEND | XIW_RTR_WRITE;
 		return;
 	}
-	c->terms.peer_to_peer = o->rtr;
+	c->startup.terms.peer_to_peer = o->rtr;
 	o->enhanced |= o->ird || o->ord || o->rtr;
 	if (!o->revision)
 		o->revision = o->enhanced ? 2 : 1;
@@ -54,7 +54,7 @@ static int take_opts(struct xiw_conn *c, const struct xiw_conn_opts *opts)
 		c->opts.no_crc = c->engine->crc_policy == XIW_CRC_OFF;
 	take_terms(c);
 	if (c->initiator && c->opts.private_data_len)
-		memcpy(c->private_out, c->opts.private_data, c->opts.private_data_len);
+		memcpy(c->startup.private_out, c->opts.private_data, c->opts.private_data_len);
 	c->opts.private_data = NULL;
 	return 0;
 }
@@ -77,13 +77,13 @@ static void leave_engine(struct xiw_conn *c)
 		c->next->prev = c->prev;
 	c->engine->nconns--;
 	if (c->dirty) {
-		not_dirty(c, &c->engine->dirty);
-		not_dirty(c, &c->engine->settling);
+		not_dirty(c, &c->engine->agenda.dirty);
+		not_dirty(c, &c->engine->agenda.settling);
 	}
 	xiw_timer_stop(c);
 	xiw_ends_forget(c);
 	xiw_mpa_stream_free(&c->mpa);
-	if (!c->sending)
+	if (!c->send.busy)
 		xiw_stage_free(c);
 	xiw_budget_give(&c->engine->budget, c->memory);
 	c->next = c->prev = NULL;
@@ -97,10 +97,10 @@ static void release(struct xiw_conn *c)
 	if (c->ulp)
 		c->ulp->free(c);
 	xiw_ddp_rx_free(c->ddp);
-	xiw_ddp_tx_free(&c->ddp_tx);
-	free(c->sendq);
-	free(c->held);
-	free(c->streaming);
+	xiw_ddp_tx_free(&c->send.ddp);
+	free(c->send.queue);
+	free(c->recv.held);
+	free(c->startup.streaming);
 	free(c);
 }
 
@@ -122,7 +122,7 @@ int xiw_conn_equip(struct xiw_conn *c)
 		.depth = c->opts.recv_depth,
 		.first_msn = c->opts.first_msn,
 	};
-	size_t sendq = (size_t)c->opts.send_depth * sizeof(*c->sendq);
+	size_t sendq = (size_t)c->opts.send_depth * sizeof(*c->send.queue);
 	size_t tx = c->opts.queues * sizeof(uint32_t);
 	int err;
 
@@ -130,9 +130,9 @@ int xiw_conn_equip(struct xiw_conn *c)
 		return 0;
 	if (!xiw_conn_charge(c, xiw_ddp_rx_size(&ddp) + tx + sendq))
 		return -ENOMEM;
-	err = xiw_ddp_tx_init(&c->ddp_tx, c->opts.queues, c->opts.first_msn);
-	c->send_depth = c->opts.send_depth;
-	if (!err && !(c->sendq = calloc(1, sendq)))
+	err = xiw_ddp_tx_init(&c->send.ddp, c->opts.queues, c->opts.first_msn);
+	c->send.depth = c->opts.send_depth;
+	if (!err && !(c->send.queue = calloc(1, sendq)))
 		err = -ENOMEM;
 	return err ? err : xiw_ddp_rx_create(&c->ddp, &ddp);
 }
@@ -154,10 +154,10 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 	memset(c, 0, sizeof(*c));
 	c->engine = e;
 	c->memory = size;
-	c->initiator = c->known = initiator;
+	c->initiator = c->end.known = initiator;
 	c->fd = -1;
-	c->window = e->opts.window;
-	c->deadline_ms = c->ack_ms = c->vouch_ms = c->stuck.due_ms = XIW_NEVER;
+	c->reg.window = e->opts.window;
+	c->timer.deadline_ms = c->timer.ack_ms = c->timer.vouch_ms = c->progress.due_ms = XIW_NEVER;
 	do {
 		c->id = ++e->next_id;
 	} while (c->id == XIW_DDP_ANY_STREAM);
@@ -198,14 +198,14 @@ void xiw_conn_set_user_data(struct xiw_conn *c, uint64_t user_data)
 const void *xiw_conn_private_data(const struct xiw_conn *c, size_t *len)
 {
 	if (len)
-		*len = c->peer.pd_len;
-	return c->peer.pd;
+		*len = c->startup.peer.pd_len;
+	return c->startup.peer.pd;
 }
 
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
 {
 	/* No message can come any more; what is held back is not the end yet. */
-	if (c->eof_told || c->state == XIW_DEAD)
+	if (c->end.eof_told || c->state == XIW_DEAD)
 		return -ESHUTDOWN;
 	return xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data);
 }
@@ -220,12 +220,12 @@ int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len,
 /* The socket takes what still comes, to be thrown away; our own half goes on until the application closes. */
 void xiw_conn_failed(struct xiw_conn *c)
 {
-	c->failing = false;
+	c->end.failing = false;
 	if (c->state == XIW_DEAD)
 		return; /* a reset came in the same turn: its end says that the stream was in error */
 	xiw_fall_back(c, XIW_WHY_ERROR, NULL);
 	/* Armed it must not stay: frames would come, and none is taken any more. */
-	if (c->flow && !c->direct)
+	if (c->flow && c->stretch.state == XIW_STRETCH_OFF)
 		xiw_flow_settle(c->flow);
 	xiw_conn_event(c, XIW_EV_ERROR, -EPROTO);
 }
@@ -247,10 +247,10 @@ static void flush(struct xiw_conn *c)
 			c->ulp->returned(c, done.qn, buf.user_data);
 	}
 	xiw_send_flush(c);
-	while (c->held_n) {
-		xiw_buf_return(c->engine, c->held[c->held_head].bid);
-		c->held_head = (uint16_t)((c->held_head + 1) % XIW_BUFS);
-		c->held_n--;
+	while (c->recv.held_n) {
+		xiw_buf_return(c->engine, c->recv.held[c->recv.held_head].bid);
+		c->recv.held_head = (uint16_t)((c->recv.held_head + 1) % XIW_BUFS);
+		c->recv.held_n--;
 	}
 	xiw_stage_forget(c);
 	xiw_stream_forget(c);
@@ -258,7 +258,7 @@ static void flush(struct xiw_conn *c)
 
 static void close_socket(struct xiw_conn *c)
 {
-	if (c->fd < 0 || (c->rejected && c->error == ECONNREFUSED && !c->freed))
+	if (c->fd < 0 || (c->startup.rejected && c->end.error == ECONNREFUSED && !c->end.freed))
 		return;
 	close(c->fd);
 	c->fd = -1;
@@ -281,26 +281,27 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 
 	if (c->state == XIW_DEAD)
 		return;
-	if (c->local_error)
-		error = c->local_error;
+	if (c->startup.local_error)
+		error = c->startup.local_error;
 	else if (c->rx_dead)
 		error = EPROTO; /* the first cause, whatever came of it */
-	else if (c->at_once)
-		error = c->end_error;
-	c->error = error;
+	else if (c->end.at_once)
+		error = c->end.asked_error;
+	c->end.error = error;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_unstarted_leave(c);
 	xiw_conn_unregister(c);
 	c->state = XIW_DEAD;
 	flush(c);
 	xiw_mpa_stream_free(&c->mpa);
-	if (!c->sending)
+	if (!c->send.busy)
 		xiw_stage_free(c);
 	/* Except if the peer was told why, and should learn of it; then nothing of his is unread. */
-	if (error && !c->rejected && !c->refusing && !(c->shut && c->eof) && c->fd >= 0) {
+	if (error && !c->startup.rejected && !c->startup.refusing && !(c->end.shut && c->end.eof) &&
+	    c->fd >= 0) {
 		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 		/* A send that waits for room ends at once, and no FIN says that this was all. */
-		if (c->sending)
+		if (c->send.busy)
 			connect(c->fd, &nowhere, sizeof(nowhere));
 	}
 	if (c->ops) {
@@ -323,7 +324,7 @@ void xiw_conn_op_done(struct xiw_conn *c)
 	if (c->state != XIW_DEAD || c->ops)
 		return;
 	close_socket(c);
-	if (c->freed)
+	if (c->end.freed)
 		destroy(c);
 }
 
@@ -331,7 +332,7 @@ int xiw_conn_take_fd(struct xiw_conn *c)
 {
 	int fd = c->fd;
 
-	if (c->state != XIW_DEAD || !c->rejected || c->error != ECONNREFUSED || fd < 0)
+	if (c->state != XIW_DEAD || !c->startup.rejected || c->end.error != ECONNREFUSED || fd < 0)
 		return -ENOTCONN;
 	if (c->port)
 		setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
@@ -343,41 +344,43 @@ int xiw_conn_take_fd(struct xiw_conn *c)
 /* After each step of an orderly close, ours or the peer's: the step makes the connection dirty. */
 void xiw_conn_maybe_end(struct xiw_conn *c)
 {
-	if (c->state == XIW_DEAD || c->ending)
+	if (c->state == XIW_DEAD || c->end.asked)
 		return;
-	if (c->eof && c->state < XIW_OPEN) {
-		c->mpa_error = XIW_MPA_ERR_CLOSED; /* "FIN received" (RFC 5044 section 8) */
+	if (c->end.eof && c->state < XIW_OPEN) {
+		c->end.mpa_error = XIW_MPA_ERR_CLOSED; /* "FIN received" (RFC 5044 section 8) */
 		xiw_conn_end(c, ECONNRESET);
 		return;
 	}
 	/* It went before it could be told of an error of ours. */
-	if (c->eof && c->local_error && !c->refusing) {
-		xiw_conn_end(c, c->local_error);
+	if (c->end.eof && c->startup.local_error && !c->startup.refusing) {
+		xiw_conn_end(c, c->startup.local_error);
 		return;
 	}
 	/* A Responder that no FPDU came to, and none will, may not send (RFC 5044 section 7.1.2 rule 4). */
-	if (c->eof && !c->may_send && !c->held_n && c->state == XIW_OPEN && !c->direct)
+	if (c->end.eof && !c->send.allowed && !c->recv.held_n && c->state == XIW_OPEN &&
+	    c->stretch.state == XIW_STRETCH_OFF)
 		xiw_send_flush(c);
-	if (c->closing && !c->shut && !c->send_count && !c->sending && c->state == XIW_OPEN) {
-		c->shut = true;
+	if (c->end.closing && !c->end.shut && !c->send.count && !c->send.busy &&
+	    c->state == XIW_OPEN) {
+		c->end.shut = true;
 		shutdown(c->fd, SHUT_WR);
 		/* Time for the last message to arrive: closing with octets unread would reset. */
-		if (c->rx_dead && c->limit != XIW_LIMIT_LAST)
+		if (c->rx_dead && c->timer.limit != XIW_LIMIT_LAST)
 			xiw_conn_limit_last(c);
 	}
-	if (!c->eof || c->held_n || c->failing)
+	if (!c->end.eof || c->recv.held_n || c->end.failing)
 		return;
 	if (c->rx_dead) {
-		if (c->shut)
+		if (c->end.shut)
 			xiw_conn_end(c, EPROTO);
 	} else if (xiw_mpa_stream_pending(&c->mpa)) {
 		/* The stream ended within an FPDU. */
-		c->mpa_error = XIW_MPA_ERR_CLOSED;
+		c->end.mpa_error = XIW_MPA_ERR_CLOSED;
 		xiw_conn_end(c, ECONNRESET);
-	} else if (c->shut) {
+	} else if (c->end.shut) {
 		xiw_conn_end(c, 0);
-	} else if (!c->eof_told) {
-		c->eof_told = true;
+	} else if (!c->end.eof_told) {
+		c->end.eof_told = true;
 		xiw_conn_look(c);
 		xiw_conn_event(c, XIW_EV_EOF, 0);
 	}
@@ -387,7 +390,7 @@ int xiw_conn_close(struct xiw_conn *c)
 {
 	if (c->state == XIW_DEAD)
 		return 0;
-	if (c->state != XIW_OPEN || (c->rtr_wait && !c->may_send))
+	if (c->state != XIW_OPEN || (c->startup.rtr_wait && !c->send.allowed))
 		xiw_conn_end(c, ECONNABORTED);
 	else
 		xiw_conn_ask_close(c);
@@ -401,9 +404,9 @@ void xiw_conn_abort(struct xiw_conn *c)
 
 void xiw_conn_free(struct xiw_conn *c)
 {
-	if (!c || c->freed)
+	if (!c || c->end.freed)
 		return;
-	c->freed = true;
+	c->end.freed = true;
 	if (!c->engine) {
 		xiw_orphan_leave(&c->orphan);
 		release(c);
@@ -423,7 +426,7 @@ void xiw_conns_end(struct xiw_engine *e)
 {
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
 		next = c->next;
-		if (c->known || xiw_cq_heard(c))
+		if (c->end.known || xiw_cq_heard(c))
 			xiw_conn_end(c, ECONNABORTED);
 		else
 			xiw_conn_free(c);
@@ -437,7 +440,7 @@ void xiw_conns_detach(struct xiw_engine *e)
 
 	while ((c = e->conns)) {
 		leave_engine(c);
-		if (c->freed)
+		if (c->end.freed)
 			continue; /* an operation that did not end may still write into it */
 		if (c->fd >= 0)
 			close(c->fd);

@@ -23,13 +23,13 @@ int xiw_connect(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len
 	struct xiw_conn *c;
 	int err;
 
-	if (len > sizeof(c->remote))
+	if (len > sizeof(c->addr.remote))
 		return -EINVAL;
 	err = xiw_conn_new_equipped(e, true, opts, &c);
 	if (err)
 		return err;
-	memcpy(&c->remote, addr, len);
-	c->remote_len = len;
+	memcpy(&c->addr.remote, addr, len);
+	c->addr.remote_len = len;
 	err = xiw_connect_start(c);
 	if (err) {
 		c->state = XIW_DEAD;
@@ -101,17 +101,17 @@ int xiw_conn_from_fd(struct xiw_engine *e, int fd, bool initiator, const struct 
 		return err;
 	if (u.last_len) {
 		if (xiw_conn_charge(c, u.last_len))
-			c->streaming = malloc(u.last_len);
-		if (!c->streaming) {
+			c->startup.streaming = malloc(u.last_len);
+		if (!c->startup.streaming) {
 			c->state = XIW_DEAD;
 			xiw_conn_free(c);
 			return -ENOMEM;
 		}
-		memcpy(c->streaming, u.last, u.last_len);
-		c->streaming_len = (uint32_t)u.last_len;
+		memcpy(c->startup.streaming, u.last, u.last_len);
+		c->startup.streaming_len = (uint32_t)u.last_len;
 	}
 	c->fd = fd;
-	c->upgraded = c->known = true;
+	c->startup.upgraded = c->end.known = true;
 	xiw_sock_prepare(fd, e, c->opts.path, &c->sock_was);
 	c->state = initiator ? XIW_REQUESTED : XIW_LISTENING;
 	*conn = c;

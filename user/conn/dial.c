@@ -13,12 +13,12 @@
 
 int xiw_connect_start(struct xiw_conn *c)
 {
-	c->fd = socket(c->remote.ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	c->fd = socket(c->addr.remote.ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (c->fd < 0)
 		return -errno;
 	xiw_sock_prepare(c->fd, c->engine, c->opts.path, &c->sock_was);
 	io_uring_prep_connect(xiw_sqe(c->engine, c, XIW_OP_CONNECT), c->fd,
-			      (struct sockaddr *)&c->remote, c->remote_len);
+			      (struct sockaddr *)&c->addr.remote, c->addr.remote_len);
 	c->ops++;
 	return 0;
 }
@@ -29,14 +29,15 @@ int xiw_connect_start(struct xiw_conn *c)
  */
 bool xiw_connect_again(struct xiw_conn *c)
 {
-	if (!c->opts.fall_back || !c->opts.enhanced || c->upgraded || c->ops || c->startup_len)
+	if (!c->opts.fall_back || !c->opts.enhanced || c->startup.upgraded || c->ops ||
+	    c->startup.in_len)
 		return false;
 	xiw_conn_unregister(c);
 	close(c->fd);
 	c->opts.enhanced = false;
 	c->opts.revision = 1;
-	c->terms = (struct xiw_mpa_terms){ .ird = XIW_DEPTH_ULP, .ord = XIW_DEPTH_ULP };
-	c->reply_len = c->startup_off = 0;
+	c->startup.terms = (struct xiw_mpa_terms){ .ird = XIW_DEPTH_ULP, .ord = XIW_DEPTH_ULP };
+	c->startup.out_len = c->startup.out_off = 0;
 	c->no_direct[0] = '\0';
 	c->state = XIW_CONNECTING;
 	return !xiw_connect_start(c);

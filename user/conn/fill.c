@@ -25,8 +25,8 @@ static uint16_t emss(struct xiw_conn *c)
 	int mss = 0;
 
 	if (!getsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &len) && mss > 0)
-		c->emss = (uint16_t)mss;
-	return c->emss ? c->emss : 536;
+		c->send.emss = (uint16_t)mss;
+	return c->send.emss ? c->send.emss : 536;
 }
 
 static void look_at_tcp(struct xiw_conn *c, struct tcp_info *info)
@@ -35,14 +35,14 @@ static void look_at_tcp(struct xiw_conn *c, struct tcp_info *info)
 
 	*info = (struct tcp_info){ 0 };
 	getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, info, &len);
-	if (info->tcpi_snd_wnd > c->peer_window)
-		c->peer_window = info->tcpi_snd_wnd;
-	c->sack_room = !(info->tcpi_options & TCPI_OPT_SACK)	  ? 0
-		       : info->tcpi_options & TCPI_OPT_TIMESTAMPS ? SACK_ROOM_TS
-								  : SACK_ROOM;
-	if (info->tcpi_rcv_ooopack != c->ooo_seen) {
-		c->ooo_seen = info->tcpi_rcv_ooopack;
-		c->ooo_ms = c->engine->now_ms;
+	if (info->tcpi_snd_wnd > c->send.peer_window)
+		c->send.peer_window = info->tcpi_snd_wnd;
+	c->send.sack_room = !(info->tcpi_options & TCPI_OPT_SACK)      ? 0
+			    : info->tcpi_options & TCPI_OPT_TIMESTAMPS ? SACK_ROOM_TS
+								       : SACK_ROOM;
+	if (info->tcpi_rcv_ooopack != c->send.ooo_seen) {
+		c->send.ooo_seen = info->tcpi_rcv_ooopack;
+		c->send.ooo_ms = c->engine->now_ms;
 	}
 }
 
@@ -58,16 +58,17 @@ static uint16_t sack_room(struct xiw_conn *c)
 	socklen_t len = sizeof(mem);
 	int unread = 0;
 
-	if (c->peer_window && !c->sack_room)
+	if (c->send.peer_window && !c->send.sack_room)
 		return 0; /* not negotiated */
 	if (getsockopt(c->fd, SOL_SOCKET, SO_MEMINFO, mem, &len) || !mem[SK_MEMINFO_RMEM_ALLOC])
 		return 0;
 	look_at_tcp(c, &info);
-	if (!c->ooo_seen)
+	if (!c->send.ooo_seen)
 		return 0;
-	if (ioctl(c->fd, SIOCINQ, &unread) || (unread && c->engine->now_ms - c->ooo_ms > SACK_MS))
+	if (ioctl(c->fd, SIOCINQ, &unread) ||
+	    (unread && c->engine->now_ms - c->send.ooo_ms > SACK_MS))
 		return 0;
-	return c->sack_room;
+	return c->send.sack_room;
 }
 
 /* What is left of a message, as one ULPDU. */
@@ -87,20 +88,20 @@ static uint32_t longest_run(struct xiw_conn *c)
 	struct tcp_info info;
 
 	/* A window grows while a stream is under way; there is no need to look when it is large enough. */
-	if (!c->peer_window || (c->tx_runs && c->peer_window < 2 * RUN_MAX))
+	if (!c->send.peer_window || (c->send.runs && c->send.peer_window < 2 * RUN_MAX))
 		look_at_tcp(c, &info);
-	return c->peer_window < 2 * RUN_MAX ? c->peer_window / 2 : RUN_MAX;
+	return c->send.peer_window < 2 * RUN_MAX ? c->send.peer_window / 2 : RUN_MAX;
 }
 
 static void end_run(struct xiw_conn *c)
 {
-	struct xiw_stage *s = c->stage;
-	uint32_t len = c->stage_len - run_start(s);
+	struct xiw_stage *s = c->send.stage;
+	uint32_t len = c->send.stage_len - run_start(s);
 
 	if (!len)
 		return;
-	s->end[s->nends++] = c->stage_len;
-	c->tx_runs |= len > c->emss;
+	s->end[s->nends++] = c->send.stage_len;
+	c->send.runs |= len > c->send.emss;
 }
 
 /*
@@ -111,9 +112,9 @@ static bool can_wait(struct xiw_conn *c, uint32_t mss)
 {
 	uint64_t octets = 0;
 
-	if (c->opts.no_pack || xiw_queued_at(c, c->send_sent)->cut.off)
+	if (c->opts.no_pack || xiw_queued_at(c, c->send.staged)->cut.off)
 		return false;
-	for (uint32_t i = c->send_sent; i < c->send_count && octets < mss; i++)
+	for (uint32_t i = c->send.staged; i < c->send.count && octets < mss; i++)
 		octets += ulpdu_left(xiw_queued_at(c, i)) + XIW_MPA_OVERHEAD;
 	return octets < mss;
 }
@@ -121,7 +122,7 @@ static bool can_wait(struct xiw_conn *c, uint32_t mss)
 /* Room for the next FPDU behind those that are in the segment already; 0: it begins another one. */
 static uint32_t room_behind(struct xiw_conn *c, const struct xiw_queued *q, uint32_t left)
 {
-	uint32_t fit = xiw_mpa_ulpdu_fit(left, c->mpa_tx.markers, c->mpa_tx.phase);
+	uint32_t fit = xiw_mpa_ulpdu_fit(left, c->send.mpa.markers, c->send.mpa.phase);
 
 	if (c->opts.no_pack)
 		return 0;
@@ -140,11 +141,11 @@ static void put_fpdu(struct xiw_conn *c, struct xiw_queued *q, uint32_t mulpdu)
 	if (xiw_ddp_tx_next(&q->cut, mulpdu, &seg) <= 0)
 		abort();
 	hlen = xiw_ddp_hdr_encode(&seg.hdr, header);
-	c->stage_len += xiw_mpa_build(&c->mpa_tx, c->stage->octets + c->stage_len, header, hlen,
-				      q->buf + seg.off, seg.len);
-	c->octets_sent += seg.len;
+	c->send.stage_len += xiw_mpa_build(&c->send.mpa, c->send.stage->octets + c->send.stage_len,
+					   header, hlen, q->buf + seg.off, seg.len);
+	c->counts.octets_sent += seg.len;
 	if (q->cut.done)
-		c->send_sent++;
+		c->send.staged++;
 }
 
 /* Has the memory of a message from a region stayed the peer's to read? */
@@ -166,35 +167,35 @@ void xiw_stage_fill(struct xiw_conn *c)
 	const uint32_t mss = whole - sacks;
 	/* An EMSS that does not hold the smallest MULPDU holds less than this. */
 	const uint32_t longest = mss > 2 * XIW_MPA_MULPDU_MIN ? mss : 2 * XIW_MPA_MULPDU_MIN;
-	struct xiw_stage *s = c->stage;
+	struct xiw_stage *s = c->send.stage;
 	const uint32_t run_max = sacks ? 0 : longest_run(c);
 	uint32_t begin = 0; /* of the segment */
 
-	c->stage_len = c->stage_off = 0;
+	c->send.stage_len = c->send.stage_off = 0;
 	s->nends = 0;
-	c->tx_runs = s->full = false;
-	while (c->send_sent < c->send_count && s->nends < XIW_RUNS) {
-		struct xiw_queued *q = xiw_queued_at(c, c->send_sent);
+	c->send.runs = s->full = false;
+	while (c->send.staged < c->send.count && s->nends < XIW_RUNS) {
+		struct xiw_queued *q = xiw_queued_at(c, c->send.staged);
 		uint32_t mulpdu;
 
 		if (!may_read(c, q))
 			break;
-		if (c->stage_len == begin) {
+		if (c->send.stage_len == begin) {
 			if (begin + longest > XIW_TX_STAGE || (begin && can_wait(c, mss)))
 				break;
-			mulpdu = xiw_mpa_mulpdu(mss, c->mpa_tx.markers, c->mpa_tx.phase);
+			mulpdu = xiw_mpa_mulpdu(mss, c->send.mpa.markers, c->send.mpa.phase);
 		} else {
-			mulpdu = room_behind(c, q, mss - (c->stage_len - begin));
+			mulpdu = room_behind(c, q, mss - (c->send.stage_len - begin));
 			if (!mulpdu) {
 				end_run(c);
-				begin = c->stage_len;
+				begin = c->send.stage_len;
 				continue;
 			}
 		}
 		put_fpdu(c, q, mulpdu);
-		if (c->stage_len - begin >= mss)
-			begin = c->stage_len;
-		if (c->stage_len == begin && begin - run_start(s) + mss > run_max)
+		if (c->send.stage_len - begin >= mss)
+			begin = c->send.stage_len;
+		if (c->send.stage_len == begin && begin - run_start(s) + mss > run_max)
 			end_run(c);
 	}
 	if (s->nends < XIW_RUNS)

@@ -7,7 +7,7 @@
 /* The i-th message that is queued. */
 static inline struct xiw_queued *xiw_queued_at(struct xiw_conn *c, uint32_t i)
 {
-	return &c->sendq[(c->send_head + i) % c->send_depth];
+	return &c->send.queue[(c->send.head + i) % c->send.depth];
 }
 
 void xiw_stage_fill(struct xiw_conn *c);

@@ -10,14 +10,15 @@
 /* One thing after the other: sends on one socket may overtake each other. */
 void xiw_startup_send(struct xiw_conn *c)
 {
-	const uint8_t *from = c->streaming ? c->streaming : c->reply;
-	uint32_t len = (c->streaming ? c->streaming_len : c->reply_len) - c->startup_off;
+	const uint8_t *from = c->startup.streaming ? c->startup.streaming : c->startup.out;
+	uint32_t len = (c->startup.streaming ? c->startup.streaming_len : c->startup.out_len) -
+		       c->startup.out_off;
 
-	if (c->sending || !len || c->state == XIW_DEAD)
+	if (c->send.busy || !len || c->state == XIW_DEAD)
 		return;
-	io_uring_prep_send(xiw_sqe(c->engine, c, XIW_OP_STARTUP_SEND), c->fd, from + c->startup_off,
-			   len, MSG_EOR | MSG_NOSIGNAL | MSG_WAITALL);
-	c->sending = true;
+	io_uring_prep_send(xiw_sqe(c->engine, c, XIW_OP_STARTUP_SEND), c->fd,
+			   from + c->startup.out_off, len, MSG_EOR | MSG_NOSIGNAL | MSG_WAITALL);
+	c->send.busy = true;
 	c->ops++;
 }
 
@@ -27,7 +28,7 @@ void xiw_startup_fpdu(struct xiw_conn *c, const struct xiw_ddp_hdr *h, const uin
 {
 	uint8_t header[XIW_DDP_HDR_MAX];
 
-	c->reply_len += xiw_mpa_build(&c->mpa_tx, c->reply + c->reply_len, header,
-				      xiw_ddp_hdr_encode(h, header), payload, len);
+	c->startup.out_len += xiw_mpa_build(&c->send.mpa, c->startup.out + c->startup.out_len,
+					    header, xiw_ddp_hdr_encode(h, header), payload, len);
 	xiw_startup_send(c);
 }

@@ -21,52 +21,53 @@ static void flow_info(struct xiw_conn_info *i, const struct xiw_flow *f, uint32_
 void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t size)
 {
 	struct xiw_conn_info i = {
-		.local = c->local,
-		.remote = c->remote,
+		.local = c->addr.local,
+		.remote = c->addr.remote,
 		.markers_in = c->opts.markers,
-		.markers_out = c->mpa_tx.markers,
+		.markers_out = c->send.mpa.markers,
 		.crc = c->crc,
-		.zero_copy = c->zero_copy,
-		.rejected = c->rejected,
-		.revision = c->startup_len > XIW_MPA_REV_OFF ? c->startup[XIW_MPA_REV_OFF] : 0,
-		.enhanced = c->peer.has_enhanced,
-		.peer_to_peer = c->terms.peer_to_peer,
-		.rtr = c->terms.rtr,
-		.ird = c->terms.ird,
-		.ord = c->terms.ord,
-		.peer_ird = c->peer.enhanced.ird,
-		.peer_ord = c->peer.enhanced.ord,
-		.emss = c->emss,
-		.octets_direct = c->placed_direct,
-		.octets_kernel = c->placed_kernel,
-		.stream_direct = c->stream_direct,
-		.stream_kernel = c->stream_kernel,
-		.fpdus = c->fpdus,
-		.fpdus_early = c->fpdus_early,
-		.messages = c->messages,
-		.octets_sent = c->octets_sent,
-		.crc_errors = c->crc_errors,
-		.went_direct = c->went_direct,
-		.went_kernel = c->went_kernel,
-		.acks_sent = c->acks_sent,
-		.injected = c->injections,
-		.mpa_error = c->mpa_error,
-		.ddp_error = c->ddp_error,
-		.error_header_len = c->error_header_len,
-		.error_segment_len = c->error_segment_len,
-		.error = c->error,
-		.armed = c->armed,
-		.segments_dropped = c->segs_dropped,
-		.challenges_withheld = c->challenges_withheld + c->tcp.challenges_withheld,
+		.zero_copy = c->reg.zero_copy,
+		.rejected = c->startup.rejected,
+		.revision = c->startup.in_len > XIW_MPA_REV_OFF ? c->startup.in[XIW_MPA_REV_OFF]
+								: 0,
+		.enhanced = c->startup.peer.has_enhanced,
+		.peer_to_peer = c->startup.terms.peer_to_peer,
+		.rtr = c->startup.terms.rtr,
+		.ird = c->startup.terms.ird,
+		.ord = c->startup.terms.ord,
+		.peer_ird = c->startup.peer.enhanced.ird,
+		.peer_ord = c->startup.peer.enhanced.ord,
+		.emss = c->send.emss,
+		.octets_direct = c->counts.placed_direct,
+		.octets_kernel = c->counts.placed_kernel,
+		.stream_direct = c->counts.stream_direct,
+		.stream_kernel = c->counts.stream_kernel,
+		.fpdus = c->counts.fpdus,
+		.fpdus_early = c->counts.fpdus_early,
+		.messages = c->counts.messages,
+		.octets_sent = c->counts.octets_sent,
+		.crc_errors = c->counts.crc_errors,
+		.went_direct = c->counts.went_direct,
+		.went_kernel = c->counts.went_kernel,
+		.acks_sent = c->counts.acks_sent,
+		.injected = c->counts.injected,
+		.mpa_error = c->end.mpa_error,
+		.ddp_error = c->end.ddp_error,
+		.error_header_len = c->end.header_len,
+		.error_segment_len = c->end.segment_len,
+		.error = c->end.error,
+		.armed = c->counts.armed,
+		.segments_dropped = c->counts.segs_dropped,
+		.challenges_withheld = c->counts.challenges_withheld + c->tcp.challenges_withheld,
 	};
 
 	memcpy(i.no_direct, c->no_direct, sizeof(i.no_direct));
-	memcpy(i.error_header, c->error_header, sizeof(i.error_header));
+	memcpy(i.error_header, c->end.header, sizeof(i.error_header));
 	for (unsigned int d = 0; d < XIW_TCP_DROP_MAX; d++)
-		i.drops[d] = c->drops[d] + c->tcp.drops[d];
+		i.drops[d] = c->counts.drops[d] + c->tcp.drops[d];
 	if (c->flow)
-		flow_info(&i, c->flow, c->flow_index);
+		flow_info(&i, c->flow, c->reg.index);
 	else
-		flow_info(&i, &c->last, c->flow_index);
+		flow_info(&i, &c->reg.last, c->reg.index);
 	xiw_opts_give(info, size, &i, sizeof(i));
 }

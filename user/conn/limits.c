@@ -37,7 +37,7 @@ void xiw_conn_watch_peer(struct xiw_conn *c)
 {
 	xiw_sock_limit(c->fd, &c->opts, &c->sock_was);
 	if (limited(c->opts.keepalive_ms))
-		c->vouch_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
+		c->timer.vouch_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
 }
 
 /* ---- limits of our own --------------------------------------------------------------------------- */
@@ -53,7 +53,7 @@ static bool look(const struct xiw_conn *c, uint64_t *octets)
 	*octets = info.tcpi_bytes_acked;
 	/* After an error his are thrown away, and are no reason to wait. */
 	if (!c->rx_dead)
-		*octets += c->stream_direct + info.tcpi_bytes_received;
+		*octets += c->counts.stream_direct + info.tcpi_bytes_received;
 	return info.tcpi_state != STATE_CLOSE;
 }
 
@@ -79,8 +79,8 @@ void xiw_conn_limit_close(struct xiw_conn *c)
 		xiw_conn_look(c);
 		return;
 	}
-	c->stalls = 0;
-	look(c, &c->moved);
+	c->timer.stalls = 0;
+	look(c, &c->timer.moved);
 	xiw_conn_deadline(c, XIW_LIMIT_CLOSE, quarter(c));
 }
 
@@ -95,31 +95,31 @@ void xiw_conn_limit_last(struct xiw_conn *c)
 /* After the peer's FIN no receive is under way. */
 void xiw_conn_look(struct xiw_conn *c)
 {
-	if (c->eof && c->limit == XIW_LIMIT_NONE)
+	if (c->end.eof && c->timer.limit == XIW_LIMIT_NONE)
 		xiw_conn_deadline(c, XIW_LIMIT_LOOK, LOOK_MS);
 }
 
 /* What has arrived waits for the application, not for the peer. */
 static bool application_waits(const struct xiw_conn *c)
 {
-	return c->held_n || xiw_cq_room(c->engine) <= XIW_CQ_RESERVE;
+	return c->recv.held_n || xiw_cq_room(c->engine) <= XIW_CQ_RESERVE;
 }
 
 static void closing(struct xiw_conn *c)
 {
-	uint64_t octets = c->moved;
+	uint64_t octets = c->timer.moved;
 
-	if (!look(c, &octets) && c->eof) {
+	if (!look(c, &octets) && c->end.eof) {
 		lost(c);
 		return;
 	}
-	if (octets != c->moved || application_waits(c))
-		c->stalls = 0;
-	else if (++c->stalls == QUARTERS) {
+	if (octets != c->timer.moved || application_waits(c))
+		c->timer.stalls = 0;
+	else if (++c->timer.stalls == QUARTERS) {
 		xiw_conn_ask_end(c, ETIMEDOUT, true);
 		return;
 	}
-	c->moved = octets;
+	c->timer.moved = octets;
 	xiw_conn_deadline(c, XIW_LIMIT_CLOSE, quarter(c));
 }
 
@@ -155,9 +155,9 @@ void xiw_conn_ask_close(struct xiw_conn *c)
 	if (c->state == XIW_DEAD)
 		return;
 	xiw_dirty(c);
-	if (c->closing)
+	if (c->end.closing)
 		return;
-	c->closing = true;
-	if (c->limit != XIW_LIMIT_CLOSE && c->limit != XIW_LIMIT_LAST)
+	c->end.closing = true;
+	if (c->timer.limit != XIW_LIMIT_CLOSE && c->timer.limit != XIW_LIMIT_LAST)
 		xiw_conn_limit_close(c);
 }

@@ -57,7 +57,7 @@ int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
 	l->next = e->listeners;
 	e->listeners = l;
 	/* Not before somebody runs the engine: one that is freed until then closes at once. */
-	if (e->ring_enabled) {
+	if (e->io.enabled) {
 		xiw_accept_arm(l);
 	} else {
 		l->retry_ms = 0;

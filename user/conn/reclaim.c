@@ -19,12 +19,12 @@ static uint64_t stuck_since(const struct xiw_conn *c)
 {
 	uint64_t since = XIW_NEVER;
 
-	if (c->state == XIW_DEAD || c->ending)
+	if (c->state == XIW_DEAD || c->end.asked)
 		return since;
 	if (c->mpa.room)
-		since = c->fpdu_ms;
-	if (c->stage && c->stage_ms < since)
-		since = c->stage_ms;
+		since = c->recv.fpdu_ms;
+	if (c->send.stage && c->send.stage_ms < since)
+		since = c->send.stage_ms;
 	return since;
 }
 
@@ -52,7 +52,7 @@ void xiw_reclaim(struct xiw_engine *e)
 
 	e->short_of_memory = false;
 	/* Who waits for a stage asks every turn. */
-	for (c = e->conns; c && !c->hungry; c = c->next)
+	for (c = e->conns; c && !c->recv.hungry; c = c->next)
 		;
 	if (!c && e->now_ms < e->reclaim_ms)
 		return;
@@ -63,8 +63,8 @@ void xiw_reclaim(struct xiw_engine *e)
 	}
 	for (c = e->conns; c; c = next) {
 		next = c->next;
-		if (c->hungry && !some)
+		if (c->recv.hungry && !some)
 			xiw_conn_ask_end(c, ENOMEM, true);
-		c->hungry = false;
+		c->recv.hungry = false;
 	}
 }

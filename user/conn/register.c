@@ -29,25 +29,25 @@ static void wait_for_slot(struct xiw_conn *c)
 {
 	struct xiw_engine *e = c->engine;
 
-	if (c->slotless_at)
+	if (c->reg.slotless_at)
 		return;
-	c->next_slotless = NULL;
-	c->slotless_at = e->slotless_end;
-	*e->slotless_end = c;
-	e->slotless_end = &c->next_slotless;
+	c->reg.next_slotless = NULL;
+	c->reg.slotless_at = e->agenda.slotless_end;
+	*e->agenda.slotless_end = c;
+	e->agenda.slotless_end = &c->reg.next_slotless;
 	xiw_collect_soon(e);
 }
 
 static void wait_no_longer(struct xiw_conn *c)
 {
-	if (!c->slotless_at)
+	if (!c->reg.slotless_at)
 		return;
-	*c->slotless_at = c->next_slotless;
-	if (c->next_slotless)
-		c->next_slotless->slotless_at = c->slotless_at;
+	*c->reg.slotless_at = c->reg.next_slotless;
+	if (c->reg.next_slotless)
+		c->reg.next_slotless->reg.slotless_at = c->reg.slotless_at;
 	else
-		c->engine->slotless_end = c->slotless_at;
-	c->slotless_at = NULL;
+		c->engine->agenda.slotless_end = c->reg.slotless_at;
+	c->reg.slotless_at = NULL;
 }
 
 /* ---- registration ------------------------------------------------------------------------------------- */
@@ -64,18 +64,18 @@ static void remember_addresses(struct xiw_conn *c, const struct xiw_flow_key *ke
 {
 	bool v4 = !key->local_addr[0] && !key->local_addr[1] && key->local_addr[2] == htonl(0xffff);
 
-	c->ip_version = v4 ? 4 : 6;
-	memcpy(c->local_ip, v4 ? &key->local_addr[3] : key->local_addr, v4 ? 4 : 16);
-	memcpy(c->remote_ip, v4 ? &key->remote_addr[3] : key->remote_addr, v4 ? 4 : 16);
+	c->reg.ip_version = v4 ? 4 : 6;
+	memcpy(c->reg.local_ip, v4 ? &key->local_addr[3] : key->local_addr, v4 ? 4 : 16);
+	memcpy(c->reg.remote_ip, v4 ? &key->remote_addr[3] : key->remote_addr, v4 ? 4 : 16);
 }
 
 /* Where the stream stands, in the socket's numbers: asked once, as from here on the engine counts what it reads. */
 static void note_place(struct xiw_conn *c)
 {
-	if (c->placed)
+	if (c->recv.known)
 		return;
-	c->placed = true;
-	c->stream_nxt = c->marker_origin = c->sock.copied_seq;
+	c->recv.known = true;
+	c->recv.nxt = c->reg.marker_origin = c->reg.sock.copied_seq;
 }
 
 /*
@@ -86,39 +86,40 @@ static void note_place(struct xiw_conn *c)
 static int publish(struct xiw_conn *c, uint32_t skew)
 {
 	struct xiw_flow *f = c->flow;
-	int err = xiw_sock_read(c->fd, &c->sock);
+	int err = xiw_sock_read(c->fd, &c->reg.sock);
 
 	if (err)
 		return err;
-	f->flags = (c->sock.timestamps ? XIW_FLOW_TIMESTAMPS : 0) |
-		   (c->sock.sack ? XIW_FLOW_SACK : 0) | (c->sock.ecn ? XIW_FLOW_ECN : 0);
-	f->rcv_wscale = c->sock.rcv_wscale;
+	f->flags = (c->reg.sock.timestamps ? XIW_FLOW_TIMESTAMPS : 0) |
+		   (c->reg.sock.sack ? XIW_FLOW_SACK : 0) | (c->reg.sock.ecn ? XIW_FLOW_ECN : 0);
+	f->rcv_wscale = c->reg.sock.rcv_wscale;
 	/* Nothing promises, or opens the socket to, more than a window field can say (RFC 7323 section 2.3). */
-	if (c->window > 0xffffu << f->rcv_wscale)
-		c->window = 0xffffu << f->rcv_wscale;
-	f->window = c->window;
-	f->kernel_high = c->sock.rcv_nxt + skew;
-	f->kernel_edge = f->direct_edge = c->sock.rcv_edge + skew;
-	f->snd_nxt = c->sock.snd_nxt;
-	f->acked = c->sock.rcv_nxt + skew;
+	if (c->reg.window > 0xffffu << f->rcv_wscale)
+		c->reg.window = 0xffffu << f->rcv_wscale;
+	f->window = c->reg.window;
+	f->kernel_high = c->reg.sock.rcv_nxt + skew;
+	f->kernel_edge = f->direct_edge = c->reg.sock.rcv_edge + skew;
+	f->snd_nxt = c->reg.sock.snd_nxt;
+	f->acked = c->reg.sock.rcv_nxt + skew;
 	f->ifindex = c->port->ifindex;
 	memcpy(f->mac, c->port->mac, sizeof(f->mac));
 	xiw_paths_begin(c);
 	xiw_flow_publish(f, skew);
-	err = xiw_table_insert(&c->port->table, c->flow_index);
+	err = xiw_table_insert(&c->port->table, c->reg.index);
 	if (!err)
-		err = xiw_sock_read(c->fd, &c->sock);
+		err = xiw_sock_read(c->fd, &c->reg.sock);
 	/* Nothing follows a FIN, and what pretends to must not find a place where a stretch begins. */
-	if (!err && c->sock.ended)
+	if (!err && c->reg.sock.ended)
 		err = -ENOTCONN;
 	if (err)
 		return err;
-	xiw_flow_raise(&f->kernel_high, (c->sock.ooo ? c->sock.rcv_edge : c->sock.rcv_nxt) + skew);
-	xiw_flow_raise(&f->kernel_edge, c->sock.rcv_edge + skew);
-	xiw_flow_raise(&f->snd_nxt, c->sock.snd_nxt);
+	xiw_flow_raise(&f->kernel_high,
+		       (c->reg.sock.ooo ? c->reg.sock.rcv_edge : c->reg.sock.rcv_nxt) + skew);
+	xiw_flow_raise(&f->kernel_edge, c->reg.sock.rcv_edge + skew);
+	xiw_flow_raise(&f->snd_nxt, c->reg.sock.snd_nxt);
 	note_place(c);
-	c->stream_nxt += skew;
-	c->marker_origin += skew;
+	c->recv.nxt += skew;
+	c->reg.marker_origin += skew;
 	return 0;
 }
 
@@ -136,7 +137,8 @@ static int no_slot(struct xiw_conn *c, int err)
 	snprintf(c->no_direct, sizeof(c->no_direct), "flow table of %s: %s", c->port->ifname,
 		 err == -ENOSPC ? "full; tried again when a connection has ended" : strerror(-err));
 	c->port = NULL;
-	if (err == -ENOSPC && (c->placed || (!xiw_sock_read(c->fd, &c->sock) && !c->sock.ended))) {
+	if (err == -ENOSPC &&
+	    (c->recv.known || (!xiw_sock_read(c->fd, &c->reg.sock) && !c->reg.sock.ended))) {
 		note_place(c);
 		wait_for_slot(c);
 	}
@@ -160,9 +162,10 @@ static int port_of(struct xiw_engine *e, const struct sockaddr_storage *local,
 	}
 	err = xiw_port_by_name(e, name, port, why, len);
 	/* The privilege may be gone by now: what was in the way then is what counts. */
-	if (err == -EPERM && e->unready[0] && (!strcmp(name, e->unready) || !e->ports))
-		snprintf(why, len, "%s", e->unready_why);
-	else if (err == -EPERM && e->prepared)
+	if (err == -EPERM && e->unready.ifname[0] &&
+	    (!strcmp(name, e->unready.ifname) || !e->ports))
+		snprintf(why, len, "%s", e->unready.why);
+	else if (err == -EPERM && e->unready.prepared)
 		snprintf(why, len, "%s can be opened at the start only: start this process again",
 			 name);
 	return err;
@@ -175,7 +178,7 @@ int xiw_conn_port(struct xiw_conn *c, struct xiw_port **port)
 		snprintf(c->no_direct, sizeof(c->no_direct), "the kernel path was asked for");
 		return -ENOTSUP;
 	}
-	return port_of(c->engine, &c->local, port, c->no_direct, sizeof(c->no_direct));
+	return port_of(c->engine, &c->addr.local, port, c->no_direct, sizeof(c->no_direct));
 }
 
 /* ECN as the engine and xiw_egress do not do it is the socket's own affair, and stays that. */
@@ -208,12 +211,12 @@ int xiw_conn_register(struct xiw_conn *c)
 		err = check_ecn(c);
 	if (err)
 		return err;
-	xiw_flow_key_set(&key, &c->remote, &c->local);
+	xiw_flow_key_set(&key, &c->addr.remote, &c->addr.local);
 	remember_addresses(c, &key);
 	slot = claim(&c->port->table, &key, &skew);
 	if (slot < 0)
 		return no_slot(c, slot);
-	c->flow_index = (uint32_t)slot;
+	c->reg.index = (uint32_t)slot;
 	c->flow = &c->port->table.flows[slot];
 	err = filter_socket(c);
 	if (!err)
@@ -223,9 +226,9 @@ int xiw_conn_register(struct xiw_conn *c)
 			 err == -EPERM ? " (needs CAP_NET_ADMIN)" : "");
 		/* The connection that this slot was adopted for needs its translation on. */
 		if (skew)
-			xiw_table_abandon(&c->port->table, c->flow_index);
+			xiw_table_abandon(&c->port->table, c->reg.index);
 		else
-			xiw_table_remove(&c->port->table, c->flow_index);
+			xiw_table_remove(&c->port->table, c->reg.index);
 		/* Without XDP its segments may come by any interface, under the wire's numbers. */
 		if (!skew)
 			setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
@@ -235,7 +238,7 @@ int xiw_conn_register(struct xiw_conn *c)
 	}
 	c->port->by_flow[slot] = c;
 	xiw_account(c); /* an adopted slot has that of the last connection */
-	c->zero_copy = c->port->nqueues && c->port->queues[0].xsk.zero_copy;
+	c->reg.zero_copy = c->port->nqueues && c->port->queues[0].xsk.zero_copy;
 	why[0] = '\0';
 	return 0;
 }
@@ -256,13 +259,13 @@ void xiw_conn_unregister(struct xiw_conn *c)
 	/* It may be DIRECT without a frame having told. */
 	skew = xiw_flow_settle(c->flow);
 	xiw_progress_end(c);
-	c->port->by_flow[c->flow_index] = NULL;
+	c->port->by_flow[c->reg.index] = NULL;
 	xiw_account(c);
-	c->last = *c->flow;
+	c->reg.last = *c->flow;
 	if (skew)
-		xiw_table_abandon(&c->port->table, c->flow_index);
+		xiw_table_abandon(&c->port->table, c->reg.index);
 	else
-		xiw_table_retire(&c->port->table, c->flow_index);
+		xiw_table_retire(&c->port->table, c->reg.index);
 	c->flow = NULL;
 	xiw_collect_soon(c->engine);
 }
@@ -274,7 +277,7 @@ void xiw_slot_describe(struct xiw_conn *c)
 {
 	if (!c->flow)
 		return;
-	c->flow->marker_origin = c->marker_origin;
+	c->flow->marker_origin = c->reg.marker_origin;
 	c->flow->flags |= (c->opts.markers ? XIW_FLOW_MARKERS : 0) | (c->crc ? XIW_FLOW_CRC : 0);
 }
 
@@ -284,13 +287,13 @@ static bool retry(struct xiw_conn *c)
 	int err;
 
 	wait_no_longer(c);
-	if (c->state != XIW_OPEN || c->closing || c->eof || c->rx_dead)
+	if (c->state != XIW_OPEN || c->end.closing || c->end.eof || c->rx_dead)
 		return true;
 	err = xiw_conn_register(c);
 	if (err)
 		return err != -ENOSPC;
 	xiw_slot_describe(c);
-	c->want_arm = true;
+	c->handoff.want_arm = true;
 	xiw_dirty(c);
 	return true;
 }
@@ -298,21 +301,21 @@ static bool retry(struct xiw_conn *c)
 /* Those that try in vain stand at the end again: one of another interface may have more luck. */
 static void retry_all(struct xiw_engine *e)
 {
-	for (int i = 0; e->slotless && i < RETRIES; i++)
-		if (!retry(e->slotless))
+	for (int i = 0; e->agenda.slotless && i < RETRIES; i++)
+		if (!retry(e->agenda.slotless))
 			break;
 }
 
 /* Abandoned slots whose sockets are gone; connections that wait for one may have it. */
 void xiw_slots_collect(struct xiw_engine *e)
 {
-	if (e->collect_ms > e->now_ms)
+	if (e->wheel.collect_ms > e->now_ms)
 		return;
-	e->collect_ms = XIW_NEVER;
+	e->wheel.collect_ms = XIW_NEVER;
 	for (struct xiw_port *p = e->ports; p; p = p->next)
 		if (xiw_table_collect_some(&p->table, COLLECT_MOST))
-			e->collect_ms = e->now_ms + XIW_COLLECT_MS;
+			e->wheel.collect_ms = e->now_ms + XIW_COLLECT_MS;
 	retry_all(e);
-	if (e->slotless)
-		e->collect_ms = e->now_ms + XIW_COLLECT_MS;
+	if (e->agenda.slotless)
+		e->wheel.collect_ms = e->now_ms + XIW_COLLECT_MS;
 }

@@ -41,20 +41,20 @@ void xiw_rtr_send(struct xiw_conn *c)
 	struct xiw_ddp_tx_msg m = {};
 	struct xiw_ddp_seg seg;
 
-	if (c->terms.rtr == XIW_RTR_READ)
+	if (c->startup.terms.rtr == XIW_RTR_READ)
 		return; /* the ULP's first message */
-	if (c->terms.rtr == XIW_RTR_WRITE)
+	if (c->startup.terms.rtr == XIW_RTR_WRITE)
 		xiw_ddp_tx_tagged(&m, 0, 0, 0, RDMAP_WRITE);
 	else
-		xiw_ddp_tx_untagged(&c->ddp_tx, &m, RDMAP_QN_SEND, 0, rsvdulp);
+		xiw_ddp_tx_untagged(&c->send.ddp, &m, RDMAP_QN_SEND, 0, rsvdulp);
 	xiw_ddp_tx_next(&m, XIW_MPA_MULPDU_MIN, &seg);
 	xiw_startup_fpdu(c, &seg.hdr, NULL, 0);
 }
 
 static void ready(struct xiw_conn *c)
 {
-	c->rtr_wait = false;
-	c->gate = NULL;
+	c->startup.rtr_wait = false;
+	c->startup.gate = NULL;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_conn_event(c, XIW_EV_CONNECTED, 0);
 	xiw_dirty(c); /* what was queued may leave */
@@ -70,33 +70,33 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 	const uint8_t control = h->rsvdulp[0] & RDMAP_CONTROL;
 	bool empty = !payload && h->last;
 
-	if (c->local_error) {
-		xiw_terminate(c, XIW_MPA_ERR_LOCAL, c->local_error);
+	if (c->startup.local_error) {
+		xiw_terminate(c, XIW_MPA_ERR_LOCAL, c->startup.local_error);
 		return -EPROTO;
 	}
 	if (h->dv != XIW_DDP_VERSION)
 		return 0;
-	if (h->tagged && control == RDMAP_WRITE && empty && c->terms.rtr & XIW_RTR_WRITE) {
+	if (h->tagged && control == RDMAP_WRITE && empty && c->startup.terms.rtr & XIW_RTR_WRITE) {
 		ready(c);
 		return 1;
 	}
 	if (!h->tagged && h->qn == RDMAP_QN_SEND &&
 	    (control == RDMAP_SEND || control == RDMAP_SEND_SE) && h->msn == first_msn(c) &&
-	    !h->mo && empty && c->terms.rtr & XIW_RTR_SEND) {
+	    !h->mo && empty && c->startup.terms.rtr & XIW_RTR_SEND) {
 		xiw_ddp_rx_pass(c->ddp, RDMAP_QN_SEND);
 		ready(c);
 		return 1;
 	}
 	if (!h->tagged && h->qn == RDMAP_QN_READ && control == RDMAP_READ &&
-	    c->terms.rtr & XIW_RTR_READ) {
+	    c->startup.terms.rtr & XIW_RTR_READ) {
 		ready(c);
 		return 0;
 	}
 	/* The Initiator tells why it goes: for the ULP. */
 	if (!h->tagged && h->qn == RDMAP_QN_TERMINATE && control == RDMAP_TERMINATE)
 		return 0;
-	c->rtr_wait = false;
-	c->gate = NULL;
+	c->startup.rtr_wait = false;
+	c->startup.gate = NULL;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_conn_stream_error(c, XIW_MPA_ERR_RTR, 0);
 	return -EPROTO;
@@ -117,12 +117,12 @@ void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error)
 	};
 	const uint8_t payload[TERMINATE_LEN] = { TERMINATE_LLP_MPA, (uint8_t)code };
 
-	c->mpa_error = code;
-	c->refusing = error;
+	c->end.mpa_error = code;
+	c->startup.refusing = error;
 	xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
-	c->mpa_tx = (struct xiw_mpa_tx){
-		.markers = c->peer.markers,
-		.crc = c->peer.crc || !c->opts.no_crc,
+	c->send.mpa = (struct xiw_mpa_tx){
+		.markers = c->startup.peer.markers,
+		.crc = c->startup.peer.crc || !c->opts.no_crc,
 	};
 	xiw_startup_fpdu(c, &h, payload, sizeof(payload));
 }

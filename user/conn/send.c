@@ -54,19 +54,19 @@ static bool unsent(struct xiw_conn *c)
 /* A run that waits for the window is cut where the cork comes off, be the next write ever so short. */
 static void cork(struct xiw_conn *c, bool on)
 {
-	if (c->tx_corked == on || (c->tx_corked && unsent(c)))
+	if (c->send.corked == on || (c->send.corked && unsent(c)))
 		return;
 	set_tcp(c, TCP_CORK, on);
-	c->tx_corked = on;
+	c->send.corked = on;
 }
 
 /* The first write that TCP has not taken completely. */
 static uint32_t first_run(struct xiw_conn *c)
 {
-	const struct xiw_stage *s = c->stage;
+	const struct xiw_stage *s = c->send.stage;
 	uint32_t i = 0;
 
-	while (s->end[i] <= c->stage_off)
+	while (s->end[i] <= c->send.stage_off)
 		i++;
 	return i;
 }
@@ -74,11 +74,11 @@ static uint32_t first_run(struct xiw_conn *c)
 /* What the socket takes without waiting. Negative errno: the connection is broken. */
 static int give_now(struct xiw_conn *c)
 {
-	struct xiw_stage *s = c->stage;
+	struct xiw_stage *s = c->send.stage;
 	struct mmsghdr m[XIW_RUNS] = { 0 };
 	struct iovec v[XIW_RUNS];
 	unsigned int n = 0;
-	uint32_t at = c->stage_off;
+	uint32_t at = c->send.stage_off;
 	int done;
 
 	for (uint32_t i = first_run(c); i < s->nends; at = s->end[i++], n++) {
@@ -91,14 +91,14 @@ static int give_now(struct xiw_conn *c)
 	if (done < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	for (int i = 0; i < done; i++)
-		c->stage_off += m[i].msg_len;
-	c->stage_ms = c->engine->now_ms;
+		c->send.stage_off += m[i].msg_len;
+	c->send.stage_ms = c->engine->now_ms;
 	return 0;
 }
 
 static void await(struct xiw_conn *c)
 {
-	c->sending = true;
+	c->send.busy = true;
 	c->ops++;
 }
 
@@ -106,8 +106,8 @@ static void submit(struct xiw_conn *c)
 {
 	struct io_uring_sqe *sqe = xiw_sqe(c->engine, c, XIW_OP_SEND);
 
-	io_uring_prep_send(sqe, c->fd, c->stage->octets + c->stage_off,
-			   c->stage->end[first_run(c)] - c->stage_off,
+	io_uring_prep_send(sqe, c->fd, c->send.stage->octets + c->send.stage_off,
+			   c->send.stage->end[first_run(c)] - c->send.stage_off,
 			   MSG_EOR | MSG_NOSIGNAL | MSG_WAITALL);
 	await(c);
 }
@@ -147,8 +147,8 @@ static void report_sent(struct xiw_conn *c, uint32_t n, enum xiw_event event)
 	while (n--) {
 		struct xiw_queued q = *xiw_queued_at(c, 0);
 
-		c->send_head = (c->send_head + 1) % c->send_depth;
-		c->send_count--;
+		c->send.head = (c->send.head + 1) % c->send.depth;
+		c->send.count--;
 		report(c, &q, event);
 	}
 }
@@ -156,50 +156,50 @@ static void report_sent(struct xiw_conn *c, uint32_t n, enum xiw_event event)
 /* TCP has all of the stage. */
 static void finish(struct xiw_conn *c)
 {
-	c->stage_len = 0;
-	if (c->tx_corked)
+	c->send.stage_len = 0;
+	if (c->send.corked)
 		set_tcp(c, TCP_NODELAY, 1);
-	report_sent(c, c->send_sent, XIW_EV_SENT);
-	c->send_sent = 0;
-	if (!c->send_count && c->closing)
+	report_sent(c, c->send.staged, XIW_EV_SENT);
+	c->send.staged = 0;
+	if (!c->send.count && c->end.closing)
 		xiw_dirty(c);
 }
 
 /* Gives the stage to TCP: a short single write with the turn's other operations, much at once. */
 static void give(struct xiw_conn *c)
 {
-	struct xiw_stage *s = c->stage;
+	struct xiw_stage *s = c->send.stage;
 	int err;
 
-	cork(c, c->tx_runs);
-	if (s->nends == 1 && !c->tx_runs && c->send_sent == c->send_count) {
+	cork(c, c->send.runs);
+	if (s->nends == 1 && !c->send.runs && c->send.staged == c->send.count) {
 		submit(c);
 		return;
 	}
 	err = give_now(c);
 	if (err) {
 		xiw_conn_broken(c, -err);
-	} else if (c->stage_off < c->stage_len) {
+	} else if (c->send.stage_off < c->send.stage_len) {
 		s->full = true;
 		submit(c);
 	} else {
 		finish(c);
-		if (c->send_count)
+		if (c->send.count)
 			next_turn(c);
 	}
 }
 
 void xiw_send_pump(struct xiw_conn *c)
 {
-	if (c->sending || !c->may_send || c->state != XIW_OPEN || c->shut || c->failing ||
-	    c->ending)
+	if (c->send.busy || !c->send.allowed || c->state != XIW_OPEN || c->end.shut ||
+	    c->end.failing || c->end.asked)
 		return;
 	if (!xiw_stage_take(c)) {
 		xiw_stage_await(c);
 		return;
 	}
 	xiw_stage_fill(c);
-	if (c->stage_len)
+	if (c->send.stage_len)
 		give(c);
 	xiw_stage_put(c);
 }
@@ -211,17 +211,17 @@ static void sent(struct xiw_conn *c, int res)
 		return;
 	}
 	if (res > 0) {
-		c->stage_off += (uint32_t)res;
-		c->stage_ms = c->engine->now_ms;
+		c->send.stage_off += (uint32_t)res;
+		c->send.stage_ms = c->engine->now_ms;
 	}
-	if (c->stage_off < c->stage_len) {
+	if (c->send.stage_off < c->send.stage_len) {
 		give(c);
 		return;
 	}
 	finish(c);
-	if (!c->send_count)
+	if (!c->send.count)
 		xiw_stage_put(c);
-	else if (c->stage->full)
+	else if (c->send.stage->full)
 		next_turn(c);
 	else
 		xiw_send_pump(c);
@@ -230,13 +230,13 @@ static void sent(struct xiw_conn *c, int res)
 /* A close waits for it, and for messages that were cancelled meanwhile. */
 static void gone_on(struct xiw_conn *c)
 {
-	if (!c->sending && c->closing)
+	if (!c->send.busy && c->end.closing)
 		xiw_dirty(c);
 }
 
 void xiw_send_done(struct xiw_conn *c, int res)
 {
-	c->sending = false;
+	c->send.busy = false;
 	if (c->state == XIW_DEAD) {
 		xiw_stage_free(c);
 		return;
@@ -247,7 +247,7 @@ void xiw_send_done(struct xiw_conn *c, int res)
 
 void xiw_send_paused(struct xiw_conn *c)
 {
-	c->sending = false;
+	c->send.busy = false;
 	if (c->state == XIW_DEAD) {
 		xiw_stage_free(c);
 		return;
@@ -259,16 +259,16 @@ void xiw_send_paused(struct xiw_conn *c)
 /* Teardown: what was not sent comes back. */
 void xiw_send_flush(struct xiw_conn *c)
 {
-	report_sent(c, c->send_count, XIW_EV_FLUSHED);
-	c->send_sent = 0;
+	report_sent(c, c->send.count, XIW_EV_FLUSHED);
+	c->send.staged = 0;
 }
 
 /* All that no FPDU was made of comes back, also the rest of a message. */
 void xiw_send_cancel(struct xiw_conn *c)
 {
-	uint32_t from = c->send_sent, to = c->send_count;
+	uint32_t from = c->send.staged, to = c->send.count;
 
-	c->send_count = from;
+	c->send.count = from;
 	for (uint32_t i = from; i < to; i++)
 		report(c, xiw_queued_at(c, i), XIW_EV_FLUSHED);
 }
@@ -283,24 +283,24 @@ int xiw_send(struct xiw_conn *c, const struct xiw_message *m)
 	struct xiw_queued *q;
 	int err;
 
-	if (c->closing || c->state == XIW_DEAD || c->failing || c->ending)
+	if (c->end.closing || c->state == XIW_DEAD || c->end.failing || c->end.asked)
 		return -EPIPE;
 	if (c->state != XIW_OPEN)
 		return -ENOTCONN;
 	if (m->len && !m->buf)
 		return -EINVAL;
-	if (c->send_count == c->send_depth)
+	if (c->send.count == c->send.depth)
 		return -EAGAIN;
-	q = xiw_queued_at(c, c->send_count);
+	q = xiw_queued_at(c, c->send.count);
 	err = m->tagged ? xiw_ddp_tx_tagged(&q->cut, m->stag, m->to, m->len, m->rsvdulp[0])
-			: xiw_ddp_tx_untagged(&c->ddp_tx, &q->cut, m->qn, m->len, m->rsvdulp);
+			: xiw_ddp_tx_untagged(&c->send.ddp, &q->cut, m->qn, m->len, m->rsvdulp);
 	if (err)
 		return err;
 	q->buf = m->buf;
 	q->user_data = m->user_data;
 	q->len = (uint32_t)m->len;
 	q->generation = 0;
-	c->send_count++;
+	c->send.count++;
 	xiw_dirty(
 		c); /* goes out with the turn, so that messages queued together are packed together */
 	return 0;
@@ -312,6 +312,6 @@ int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m)
 	int err = xiw_send(c, m);
 
 	if (!err)
-		xiw_queued_at(c, c->send_count - 1)->generation = c->engine->regions.generation;
+		xiw_queued_at(c, c->send.count - 1)->generation = c->engine->regions.generation;
 	return err;
 }

@@ -15,13 +15,13 @@
 bool xiw_stage_take(struct xiw_conn *c)
 {
 	struct xiw_engine *e = c->engine;
-	struct xiw_stage *s = e->stages;
+	struct xiw_stage *s = e->pools.stages;
 
-	if (c->stage)
+	if (c->send.stage)
 		return true;
 	if (s) {
-		e->stages = s->next;
-		e->nstages--;
+		e->pools.stages = s->next;
+		e->pools.nstages--;
 	} else if (xiw_budget_take(&e->budget, sizeof(*s))) {
 		s = malloc(sizeof(*s));
 		if (!s)
@@ -31,41 +31,41 @@ bool xiw_stage_take(struct xiw_conn *c)
 		return false;
 	s->nends = 0;
 	s->full = false;
-	c->stage = s;
-	c->stage_ms = e->now_ms;
+	c->send.stage = s;
+	c->send.stage_ms = e->now_ms;
 	return true;
 }
 
 void xiw_stage_free(struct xiw_conn *c)
 {
-	xiw_budget_free(&c->engine->budget, c->stage, sizeof(struct xiw_stage));
-	c->stage = NULL;
+	xiw_budget_free(&c->engine->budget, c->send.stage, sizeof(struct xiw_stage));
+	c->send.stage = NULL;
 }
 
 /* The one that was used last is used next, and the caches have it; so a few are enough. */
 void xiw_stage_put(struct xiw_conn *c)
 {
 	struct xiw_engine *e = c->engine;
-	struct xiw_stage *s = c->stage;
+	struct xiw_stage *s = c->send.stage;
 
-	if (!s || c->sending || c->stage_len || c->send_count)
+	if (!s || c->send.busy || c->send.stage_len || c->send.count)
 		return;
-	if (e->nstages == STAGES) {
+	if (e->pools.nstages == STAGES) {
 		xiw_stage_free(c);
 		return;
 	}
-	c->stage = NULL;
-	s->next = e->stages;
-	e->stages = s;
-	e->nstages++;
+	c->send.stage = NULL;
+	s->next = e->pools.stages;
+	e->pools.stages = s;
+	e->pools.nstages++;
 }
 
 void xiw_stages_free(struct xiw_engine *e)
 {
 	struct xiw_stage *s;
 
-	while ((s = e->stages)) {
-		e->stages = s->next;
+	while ((s = e->pools.stages)) {
+		e->pools.stages = s->next;
 		xiw_budget_free(&e->budget, s, sizeof(*s));
 	}
 }
@@ -76,24 +76,24 @@ void xiw_stage_await(struct xiw_conn *c)
 	struct xiw_engine *e = c->engine;
 
 	e->short_of_memory = true;
-	if (c->stageless_at)
+	if (c->send.stageless_at)
 		return;
-	c->next_stageless = NULL;
-	c->stageless_at = e->stageless_end;
-	*e->stageless_end = c;
-	e->stageless_end = &c->next_stageless;
+	c->send.next_stageless = NULL;
+	c->send.stageless_at = e->agenda.stageless_end;
+	*e->agenda.stageless_end = c;
+	e->agenda.stageless_end = &c->send.next_stageless;
 }
 
 void xiw_stage_forget(struct xiw_conn *c)
 {
-	if (!c->stageless_at)
+	if (!c->send.stageless_at)
 		return;
-	*c->stageless_at = c->next_stageless;
-	if (c->next_stageless)
-		c->next_stageless->stageless_at = c->stageless_at;
+	*c->send.stageless_at = c->send.next_stageless;
+	if (c->send.next_stageless)
+		c->send.next_stageless->send.stageless_at = c->send.stageless_at;
 	else
-		c->engine->stageless_end = c->stageless_at;
-	c->stageless_at = NULL;
+		c->engine->agenda.stageless_end = c->send.stageless_at;
+	c->send.stageless_at = NULL;
 }
 
 /* Every turn: the first one takes what there is, and with it the turn goes on. */
@@ -101,7 +101,7 @@ void xiw_stage_retry(struct xiw_engine *e)
 {
 	struct xiw_conn *c;
 
-	while ((c = e->stageless)) {
+	while ((c = e->agenda.stageless)) {
 		if (c->state == XIW_OPEN && !xiw_stage_take(c)) {
 			e->short_of_memory = true;
 			return;

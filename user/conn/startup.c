@@ -33,7 +33,7 @@
 
 void xiw_startup_sent(struct xiw_conn *c, int res)
 {
-	c->sending = false;
+	c->send.busy = false;
 	if (c->state == XIW_DEAD)
 		return;
 	if (res < 0) {
@@ -42,33 +42,35 @@ void xiw_startup_sent(struct xiw_conn *c, int res)
 			return;
 		}
 		if (res == -ECONNRESET || res == -EPIPE || res == -ETIMEDOUT)
-			c->mpa_error = XIW_MPA_ERR_CLOSED;
+			c->end.mpa_error = XIW_MPA_ERR_CLOSED;
 		xiw_conn_ask_end(c, -res, true);
 		return;
 	}
-	c->startup_off += (uint32_t)res;
-	if (c->streaming && c->startup_off == c->streaming_len) {
-		free(c->streaming);
-		c->streaming = NULL;
-		c->startup_off = 0;
+	c->startup.out_off += (uint32_t)res;
+	if (c->startup.streaming && c->startup.out_off == c->startup.streaming_len) {
+		free(c->startup.streaming);
+		c->startup.streaming = NULL;
+		c->startup.out_off = 0;
 	}
 	xiw_startup_send(c);
-	if (c->sending)
+	if (c->send.busy)
 		return;
-	if (c->refusing)
-		xiw_conn_ask_end(c, c->refusing, true);
-	else if (c->rejected)
+	if (c->startup.refusing)
+		xiw_conn_ask_end(c, c->startup.refusing, true);
+	else if (c->startup.rejected)
 		xiw_conn_ask_end(c, ECONNREFUSED, true);
-	else if (c->limit == XIW_LIMIT_STARTUP && !c->rtr_wait && c->state == XIW_OPEN)
+	else if (c->timer.limit == XIW_LIMIT_STARTUP && !c->startup.rtr_wait &&
+		 c->state == XIW_OPEN)
 		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0); /* all of it is out */
-	if (c->send_count || c->closing)
+	if (c->send.count || c->end.closing)
 		xiw_dirty(c);
 }
 
 static void send_frame(struct xiw_conn *c, const struct xiw_mpa_frame *frame)
 {
 	/* It fits: checked with the options, and in answer(). */
-	c->reply_len = (uint32_t)xiw_mpa_frame_encode(frame, c->reply, XIW_MPA_FRAME_MAX);
+	c->startup.out_len =
+		(uint32_t)xiw_mpa_frame_encode(frame, c->startup.out, XIW_MPA_FRAME_MAX);
 	xiw_startup_send(c);
 }
 
@@ -79,12 +81,12 @@ static void send_request(struct xiw_conn *c)
 		.crc = !c->opts.no_crc,
 		.rev = c->opts.revision,
 		.has_enhanced = c->opts.enhanced,
-		.pd = c->private_out,
+		.pd = c->startup.private_out,
 		.pd_len = (uint16_t)c->opts.private_data_len,
 	};
 
 	if (frame.has_enhanced)
-		xiw_mpa_offer(&c->terms, &frame.enhanced);
+		xiw_mpa_offer(&c->startup.terms, &frame.enhanced);
 	send_frame(c, &frame);
 }
 
@@ -92,7 +94,7 @@ static void send_request(struct xiw_conn *c)
 
 static void invalid(struct xiw_conn *c, int error)
 {
-	c->mpa_error = XIW_MPA_ERR_STARTUP;
+	c->end.mpa_error = XIW_MPA_ERR_STARTUP;
 	xiw_conn_ask_end(c, error, true);
 }
 
@@ -105,7 +107,7 @@ static bool has_surplus(const struct xiw_conn *c)
 {
 	int unread = 0;
 
-	return c->surplus || (!ioctl(c->fd, SIOCINQ, &unread) && unread > 0);
+	return c->startup.surplus || (!ioctl(c->fd, SIOCINQ, &unread) && unread > 0);
 }
 
 static void arm(struct xiw_conn *c)
@@ -116,15 +118,15 @@ static void arm(struct xiw_conn *c)
 	if (c->state == XIW_DECIDING)
 		io_uring_prep_poll_add(sqe, c->fd, POLLRDHUP);
 	else
-		io_uring_prep_recv(sqe, c->fd, c->startup + c->startup_len,
-				   c->startup_need - c->startup_len, 0);
-	c->startup_recv = true;
+		io_uring_prep_recv(sqe, c->fd, c->startup.in + c->startup.in_len,
+				   c->startup.in_need - c->startup.in_len, 0);
+	c->startup.receiving = true;
 	c->ops++;
 }
 
 static void disarm(struct xiw_conn *c)
 {
-	if (c->startup_recv)
+	if (c->startup.receiving)
 		io_uring_prep_cancel64(xiw_sqe(c->engine, NULL, XIW_OP_NONE),
 				       (uintptr_t)c | XIW_OP_STARTUP_RECV, 0);
 }
@@ -136,12 +138,12 @@ static void disarm(struct xiw_conn *c)
  */
 static void fail_locally(struct xiw_conn *c, int error)
 {
-	if (!c->peer.has_enhanced)
+	if (!c->startup.peer.has_enhanced)
 		xiw_conn_ask_end(c, error, true);
 	else if (c->initiator)
 		xiw_terminate(c, XIW_MPA_ERR_LOCAL, error);
 	else
-		c->local_error = error;
+		c->startup.local_error = error;
 }
 
 /*
@@ -162,34 +164,35 @@ static void open_stream(struct xiw_conn *c)
 	struct xiw_mpa_rx rx = { .markers = c->opts.markers };
 
 	/* CRCs unless both sides do without (section 7.1.1: either C bit). */
-	c->crc = c->peer.crc || !c->opts.no_crc;
+	c->crc = c->startup.peer.crc || !c->opts.no_crc;
 	rx.crc = c->crc;
 	xiw_mpa_stream_init(&c->mpa, &rx);
 	c->mpa.resize = xiw_stream_resize;
 	c->mpa.ctx = c;
-	c->mpa_tx = (struct xiw_mpa_tx){ .markers = c->peer.markers, .crc = c->crc };
+	c->send.mpa = (struct xiw_mpa_tx){ .markers = c->startup.peer.markers, .crc = c->crc };
 	xiw_slot_describe(c);
-	c->may_send = c->initiator; /* rule 4 */
-	c->rtr_wait = !c->initiator && (c->terms.peer_to_peer || c->local_error);
-	c->gate = c->rtr_wait ? xiw_rtr_take : NULL;
+	c->send.allowed = c->initiator; /* rule 4 */
+	c->startup.rtr_wait = !c->initiator &&
+			      (c->startup.terms.peer_to_peer || c->startup.local_error);
+	c->startup.gate = c->startup.rtr_wait ? xiw_rtr_take : NULL;
 	/* One that is only to be told of an error is none that has begun. */
-	if (!c->local_error)
+	if (!c->startup.local_error)
 		xiw_unstarted_leave(c);
 	c->state = XIW_OPEN;
 	disarm(c);
 	/* Before the Reply is out, so that the first FPDU can already go direct. */
 	xiw_try_arm(c, 1);
 	xiw_recv_arm(c);
-	if (c->initiator && c->terms.peer_to_peer)
+	if (c->initiator && c->startup.terms.peer_to_peer)
 		xiw_rtr_send(c);
 	/*
 	 * The peer may not take our frame, or not say that it is ready; and the application has decided, maybe long.
 	 */
-	if (c->rtr_wait || c->sending)
+	if (c->startup.rtr_wait || c->send.busy)
 		xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
 	else
 		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
-	if (!c->rtr_wait)
+	if (!c->startup.rtr_wait)
 		xiw_conn_event(c, XIW_EV_CONNECTED, 0);
 }
 
@@ -205,18 +208,18 @@ static void got_reply(struct xiw_conn *c)
 {
 	enum xiw_mpa_error err = 0;
 
-	if (c->peer.reject) {
-		c->rejected = true;
+	if (c->startup.peer.reject) {
+		c->startup.rejected = true;
 		xiw_conn_ask_end(c, ECONNREFUSED, true);
 		return;
 	}
 	/* RFC 6581 section 10: enhanced is answered by enhanced, and the other by the other. */
-	if (has_surplus(c) || c->peer.has_enhanced != c->opts.enhanced) {
+	if (has_surplus(c) || c->startup.peer.has_enhanced != c->opts.enhanced) {
 		invalid(c, EPROTO);
 		return;
 	}
-	if (c->peer.has_enhanced)
-		err = xiw_mpa_conclude(&c->terms, &c->peer.enhanced);
+	if (c->startup.peer.has_enhanced)
+		err = xiw_mpa_conclude(&c->startup.terms, &c->startup.peer.enhanced);
 	if (err)
 		xiw_terminate(c, err, err == XIW_MPA_ERR_IRD ? ENOBUFS : EOPNOTSUPP);
 	else if (c->opts.review_reply)
@@ -230,9 +233,9 @@ static void send_reply(struct xiw_conn *c, bool reject, const void *pd, size_t l
 /* Told at the listener too: it is what keeps peers from getting in. */
 static void no_memory(struct xiw_conn *c)
 {
-	xiw_not_accepted(c->listener, -ENOMEM);
+	xiw_not_accepted(c->unstarted.listener, -ENOMEM);
 	fail_locally(c, ENOMEM);
-	if (!c->local_error)
+	if (!c->startup.local_error)
 		return;
 	send_reply(c, false, NULL, 0);
 	open_stream(c);
@@ -242,7 +245,7 @@ static void got_frame(struct xiw_conn *c)
 {
 	if (c->initiator)
 		got_reply(c);
-	else if (c->peer.rev > c->opts.revision)
+	else if (c->startup.peer.rev > c->opts.revision)
 		invalid(c, EPROTONOSUPPORT);
 	else if (xiw_conn_equip(c))
 		no_memory(c);
@@ -255,14 +258,15 @@ static void advance(struct xiw_conn *c, uint32_t len)
 {
 	size_t need;
 
-	c->startup_len += len;
-	switch (xiw_mpa_frame_decode(c->startup, c->startup_len, c->initiator, &c->peer, &need)) {
+	c->startup.in_len += len;
+	switch (xiw_mpa_frame_decode(c->startup.in, c->startup.in_len, c->initiator,
+				     &c->startup.peer, &need)) {
 	case XIW_MPA_START_OK:
-		c->startup_need = c->startup_len;
+		c->startup.in_need = c->startup.in_len;
 		got_frame(c);
 		break;
 	case XIW_MPA_START_MORE:
-		c->startup_need = (uint32_t)need;
+		c->startup.in_need = (uint32_t)need;
 		break;
 	case XIW_MPA_START_WRONG_ROLE: /* rule 8: two Initiators, or a Reply to nobody */
 		invalid(c, EPROTOTYPE);
@@ -279,23 +283,23 @@ static void advance(struct xiw_conn *c, uint32_t len)
 
 static bool receiving(const struct xiw_conn *c)
 {
-	return (c->state == XIW_LISTENING || c->state == XIW_REQUESTED) && !c->refusing &&
-	       !c->ending;
+	return (c->state == XIW_LISTENING || c->state == XIW_REQUESTED) && !c->startup.refusing &&
+	       !c->end.asked;
 }
 
 /* A receive or the poll has ended. */
 void xiw_startup_received(struct xiw_conn *c, int res)
 {
-	c->startup_recv = false;
-	if (c->state == XIW_DEAD || c->state == XIW_OPEN || c->ending || res == -ECANCELED)
+	c->startup.receiving = false;
+	if (c->state == XIW_DEAD || c->state == XIW_OPEN || c->end.asked || res == -ECANCELED)
 		return;
 	if (c->state == XIW_REQUESTED && (!res || res == -ECONNRESET) && xiw_connect_again(c))
 		return;
 	if (res < 0) {
-		c->mpa_error = XIW_MPA_ERR_CLOSED;
+		c->end.mpa_error = XIW_MPA_ERR_CLOSED;
 		xiw_conn_ask_end(c, -res, true);
 	} else if (!res || c->state == XIW_DECIDING) {
-		c->eof = true;
+		c->end.eof = true;
 		xiw_dirty(c);
 	} else {
 		advance(c, (uint32_t)res);
@@ -308,26 +312,26 @@ void xiw_startup_received(struct xiw_conn *c, int res)
 static void feed_prefix(struct xiw_conn *c, const uint8_t *data, size_t len)
 {
 	while (len && receiving(c)) {
-		uint32_t want = c->startup_need - c->startup_len;
+		uint32_t want = c->startup.in_need - c->startup.in_len;
 
 		if (want > len)
 			want = (uint32_t)len;
-		memcpy(c->startup + c->startup_len, data, want);
+		memcpy(c->startup.in + c->startup.in_len, data, want);
 		data += want;
 		len -= want;
-		c->surplus = len && c->startup_len + want == c->startup_need;
+		c->startup.surplus = len && c->startup.in_len + want == c->startup.in_need;
 		advance(c, want);
 	}
 }
 
 void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 {
-	socklen_t len = sizeof(c->local);
+	socklen_t len = sizeof(c->addr.local);
 	struct xiw_port *port;
 
-	getsockname(c->fd, (struct sockaddr *)&c->local, &len);
-	c->remote_len = sizeof(c->remote);
-	getpeername(c->fd, (struct sockaddr *)&c->remote, &c->remote_len);
+	getsockname(c->fd, (struct sockaddr *)&c->addr.local, &len);
+	c->addr.remote_len = sizeof(c->addr.remote);
+	getpeername(c->fd, (struct sockaddr *)&c->addr.remote, &c->addr.remote_len);
 	if (c->opts.path == XIW_USE_AUTO)
 		c->opts.path = c->engine->opts.path;
 	/*
@@ -338,7 +342,7 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 		return;
 	}
 	xiw_conn_watch_peer(c);
-	c->startup_need = XIW_MPA_FRAME_HDR;
+	c->startup.in_need = XIW_MPA_FRAME_HDR;
 	xiw_startup_send(c);
 	if (c->initiator)
 		send_request(c);
@@ -351,8 +355,9 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 /* Rules 8 and 10: also how two Responders find out. */
 void xiw_startup_timeout(struct xiw_conn *c)
 {
-	if (c->state == XIW_REQUESTED || c->state == XIW_LISTENING || (c->rtr_wait && !c->rx_dead))
-		c->mpa_error = c->local_error ? XIW_MPA_ERR_LOCAL : XIW_MPA_ERR_STARTUP;
+	if (c->state == XIW_REQUESTED || c->state == XIW_LISTENING ||
+	    (c->startup.rtr_wait && !c->rx_dead))
+		c->end.mpa_error = c->startup.local_error ? XIW_MPA_ERR_LOCAL : XIW_MPA_ERR_STARTUP;
 	xiw_conn_ask_end(c, ETIMEDOUT, true);
 }
 
@@ -363,25 +368,26 @@ static void send_reply(struct xiw_conn *c, bool reject, const void *pd, size_t l
 	struct xiw_mpa_frame frame = {
 		.reply = true,
 		.markers = c->opts.markers,
-		.crc = c->peer.crc || !c->opts.no_crc,
+		.crc = c->startup.peer.crc || !c->opts.no_crc,
 		.reject = reject,
-		.rev = c->peer.rev,
-		.has_enhanced = c->peer.has_enhanced,
+		.rev = c->startup.peer.rev,
+		.has_enhanced = c->startup.peer.has_enhanced,
 		.pd = pd,
 		.pd_len = (uint16_t)len,
 	};
 
 	if (frame.has_enhanced)
-		xiw_mpa_respond(&c->terms, &c->peer.enhanced, reject, &frame.enhanced);
+		xiw_mpa_respond(&c->startup.terms, &c->startup.peer.enhanced, reject,
+				&frame.enhanced);
 	send_frame(c, &frame);
 }
 
 static int check_answer(const struct xiw_conn *c, const void *pd, size_t len)
 {
-	size_t most = c->peer.has_enhanced ? XIW_PRIVATE_DATA_MAX - XIW_MPA_ENHANCED_SIZE
-					   : XIW_PRIVATE_DATA_MAX;
+	size_t most = c->startup.peer.has_enhanced ? XIW_PRIVATE_DATA_MAX - XIW_MPA_ENHANCED_SIZE
+						   : XIW_PRIVATE_DATA_MAX;
 
-	if (c->state != XIW_DECIDING || c->rejected || c->refusing || c->ending)
+	if (c->state != XIW_DECIDING || c->startup.rejected || c->startup.refusing || c->end.asked)
 		return -ENOTCONN;
 	return (c->initiator ? len : len > most) || (len && !pd) ? -EINVAL : 0;
 }
@@ -396,7 +402,7 @@ int xiw_conn_accept(struct xiw_conn *c, const void *private_data, size_t len)
 		invalid(c, EPROTO);
 		return 0;
 	}
-	if (!take_slot(c) && !c->local_error)
+	if (!take_slot(c) && !c->startup.local_error)
 		return 0;
 	if (!c->initiator)
 		send_reply(c, false, private_data, len);
@@ -410,7 +416,7 @@ int xiw_conn_reject(struct xiw_conn *c, const void *private_data, size_t len)
 
 	if (err)
 		return err;
-	c->rejected = true;
+	c->startup.rejected = true;
 	if (c->initiator) {
 		xiw_conn_ask_end(c, ECONNREFUSED, true);
 		return 0;
@@ -429,8 +435,8 @@ int xiw_conn_set_depths(struct xiw_conn *c, uint16_t ird, uint16_t ord)
 		return -ENOTCONN;
 	if (c->ulp && c->ulp->set_depths(c, ird))
 		return -ENOMEM;
-	c->depths_set = true;
-	c->terms.ird = ird;
-	c->terms.ord = ord;
+	c->startup.depths_set = true;
+	c->startup.terms.ird = ird;
+	c->startup.terms.ord = ord;
 	return 0;
 }

@@ -60,8 +60,8 @@ static struct xiw_conn *oldest(struct xiw_engine *e, const struct xiw_listener *
 {
 	struct xiw_conn *c = e->unstarted.first;
 
-	while (c && (c->state != XIW_LISTENING || (l && c->listener != l)))
-		c = c->unstarted_next;
+	while (c && (c->state != XIW_LISTENING || (l && c->unstarted.listener != l)))
+		c = c->unstarted.next;
 	return c;
 }
 
@@ -72,8 +72,8 @@ static struct xiw_conn *of_peer(struct xiw_engine *e, const struct xiw_listener 
 	struct xiw_conn *found = NULL;
 
 	*n = 0;
-	for (struct xiw_conn *c = *chain(e, key); c; c = c->chain_next) {
-		if (c->peer_key != key || c->listener != l)
+	for (struct xiw_conn *c = *chain(e, key); c; c = c->unstarted.chain_next) {
+		if (c->unstarted.peer_key != key || c->unstarted.listener != l)
 			continue;
 		++*n;
 		if (c->state == XIW_LISTENING)
@@ -87,18 +87,18 @@ void xiw_unstarted_join(struct xiw_conn *c, struct xiw_listener *l)
 	struct xiw_unstarted *u = &c->engine->unstarted;
 	struct xiw_conn **at;
 
-	c->listener = l;
-	c->accepted_ms = c->engine->now_ms;
-	c->peer_key = peer_key(&c->remote);
-	c->unstarted_prev = u->last;
-	c->unstarted_next = NULL;
-	*(u->last ? &u->last->unstarted_next : &u->first) = c;
+	c->unstarted.listener = l;
+	c->unstarted.accepted_ms = c->engine->now_ms;
+	c->unstarted.peer_key = peer_key(&c->addr.remote);
+	c->unstarted.prev = u->last;
+	c->unstarted.next = NULL;
+	*(u->last ? &u->last->unstarted.next : &u->first) = c;
 	u->last = c;
-	at = chain(c->engine, c->peer_key);
-	c->chain_at = at;
-	c->chain_next = *at;
+	at = chain(c->engine, c->unstarted.peer_key);
+	c->unstarted.chain_at = at;
+	c->unstarted.chain_next = *at;
 	if (*at)
-		(*at)->chain_at = &c->chain_next;
+		(*at)->unstarted.chain_at = &c->unstarted.chain_next;
 	*at = c;
 	u->n++;
 	l->unstarted++;
@@ -108,18 +108,18 @@ void xiw_unstarted_leave(struct xiw_conn *c)
 {
 	struct xiw_unstarted *u = &c->engine->unstarted;
 
-	if (!c->chain_at)
+	if (!c->unstarted.chain_at)
 		return;
-	*c->chain_at = c->chain_next;
-	if (c->chain_next)
-		c->chain_next->chain_at = c->chain_at;
-	c->chain_at = NULL;
-	*(c->unstarted_prev ? &c->unstarted_prev->unstarted_next : &u->first) = c->unstarted_next;
-	*(c->unstarted_next ? &c->unstarted_next->unstarted_prev : &u->last) = c->unstarted_prev;
+	*c->unstarted.chain_at = c->unstarted.chain_next;
+	if (c->unstarted.chain_next)
+		c->unstarted.chain_next->unstarted.chain_at = c->unstarted.chain_at;
+	c->unstarted.chain_at = NULL;
+	*(c->unstarted.prev ? &c->unstarted.prev->unstarted.next : &u->first) = c->unstarted.next;
+	*(c->unstarted.next ? &c->unstarted.next->unstarted.prev : &u->last) = c->unstarted.prev;
 	u->n--;
-	if (c->listener)
-		c->listener->unstarted--;
-	c->listener = NULL;
+	if (c->unstarted.listener)
+		c->unstarted.listener->unstarted--;
+	c->unstarted.listener = NULL;
 }
 
 static void reset(struct xiw_conn *c)
@@ -132,9 +132,9 @@ static void reset(struct xiw_conn *c)
 /* The listener goes; what it has accepted goes on. */
 void xiw_unstarted_orphan(struct xiw_listener *l)
 {
-	for (struct xiw_conn *c = l->engine->unstarted.first; c; c = c->unstarted_next)
-		if (c->listener == l)
-			c->listener = NULL;
+	for (struct xiw_conn *c = l->engine->unstarted.first; c; c = c->unstarted.next)
+		if (c->unstarted.listener == l)
+			c->unstarted.listener = NULL;
 }
 
 static bool make_way(struct xiw_conn *c)
@@ -169,7 +169,7 @@ bool xiw_unstarted_make_way(struct xiw_engine *e)
 {
 	struct xiw_conn *c = oldest(e, NULL);
 
-	if (c && c->accepted_ms + GRACE_MS > e->now_ms)
+	if (c && c->unstarted.accepted_ms + GRACE_MS > e->now_ms)
 		return false;
 	return make_way(c);
 }

@@ -11,8 +11,8 @@
 
 void xiw_wake_at(struct xiw_engine *e, uint64_t ms)
 {
-	if (ms < e->next_scan_ms)
-		e->next_scan_ms = ms;
+	if (ms < e->wheel.next_ms)
+		e->wheel.next_ms = ms;
 }
 
 void xiw_dirty(struct xiw_conn *c)
@@ -20,8 +20,8 @@ void xiw_dirty(struct xiw_conn *c)
 	if (c->dirty)
 		return;
 	c->dirty = true;
-	c->next_dirty = c->engine->dirty;
-	c->engine->dirty = c;
+	c->next_dirty = c->engine->agenda.dirty;
+	c->engine->agenda.dirty = c;
 }
 
 /*
@@ -33,9 +33,9 @@ void xiw_conn_stream_error(struct xiw_conn *c, enum xiw_mpa_error mpa, enum xiw_
 	if (c->rx_dead)
 		return;
 	c->rx_dead = true;
-	c->failing = true;
-	c->mpa_error = mpa;
-	c->ddp_error = ddp;
+	c->end.failing = true;
+	c->end.mpa_error = mpa;
+	c->end.ddp_error = ddp;
 	xiw_dirty(c);
 }
 
@@ -48,41 +48,41 @@ void xiw_conn_ask_end(struct xiw_conn *c, int error, bool at_once)
 {
 	if (c->state == XIW_DEAD)
 		return;
-	c->at_once |= at_once;
-	if (c->ending)
+	c->end.at_once |= at_once;
+	if (c->end.asked)
 		return;
-	c->ending = true;
-	c->end_error = error;
-	c->next_ending = c->engine->ending;
-	c->engine->ending = c;
+	c->end.asked = true;
+	c->end.asked_error = error;
+	c->end.next_ending = c->engine->agenda.ending;
+	c->engine->agenda.ending = c;
 	/* The receive that is under way gives what there is, and then the end. */
-	if (!at_once && !c->eof && c->fd >= 0)
+	if (!at_once && !c->end.eof && c->fd >= 0)
 		shutdown(c->fd, SHUT_RD);
 }
 
 /* The connection was reset, or lost by a time-out (RFC 5044 section 8). */
 void xiw_conn_broken(struct xiw_conn *c, int error)
 {
-	if (!c->mpa_error && !c->ddp_error)
-		c->mpa_error = XIW_MPA_ERR_CLOSED;
+	if (!c->end.mpa_error && !c->end.ddp_error)
+		c->end.mpa_error = XIW_MPA_ERR_CLOSED;
 	xiw_conn_ask_end(c, error, false);
 }
 
 void xiw_ends_forget(struct xiw_conn *c)
 {
-	struct xiw_conn **at = &c->engine->ending;
+	struct xiw_conn **at = &c->engine->agenda.ending;
 
 	while (*at && *at != c)
-		at = &(*at)->next_ending;
+		at = &(*at)->end.next_ending;
 	if (*at)
-		*at = c->next_ending;
+		*at = c->end.next_ending;
 }
 
 /* Something is wrong: look in this turn. */
 void xiw_watch_soon(struct xiw_engine *e)
 {
-	e->watch_ms = e->now_ms;
-	xiw_wake_at(e, e->watch_ms);
+	e->watch.look_ms = e->now_ms;
+	xiw_wake_at(e, e->watch.look_ms);
 }
 
 /* What the connection has until it is freed. */

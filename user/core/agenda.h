@@ -15,7 +15,7 @@ bool xiw_conn_charge(struct xiw_conn *c, size_t n);
 
 static inline void xiw_segment_dropped(struct xiw_conn *c)
 {
-	c->segs_dropped++;
+	c->counts.segs_dropped++;
 	xiw_dirty(c);
 }
 

@@ -113,8 +113,89 @@ enum xiw_conn_state {
 	XIW_DEAD, /* XIW_EV_CLOSED is out; nothing happens any more */
 };
 
-/* What was last seen of the way that a connection's packets go: paths.c. */
-struct xiw_paths {
+/* ---- the rooms of a connection: each is one file's, which alone writes it where nothing else is said ---- */
+
+/* path/direct.c, handback.c: the time from ARMED -> DIRECT to the next DIRECT -> KERNEL. */
+enum xiw_stretch_state {
+	XIW_STRETCH_OFF,
+	XIW_STRETCH_WAITS, /* frames come, and wait: the socket has not been read up to its start yet */
+	XIW_STRETCH_RUNS, /* the fast-path receiver takes segments */
+	XIW_STRETCH_ENDS, /* what comes is injected, until the owner word is swapped at the turn's end */
+};
+
+struct xiw_stretch {
+	struct xiw_rxq *rxq; /* that the last frame came by */
+	uint32_t epoch;
+	uint32_t committed; /* rcv_nxt in the owner word */
+	uint32_t batch;	    /* of the engine, that the last frame was in */
+	uint8_t state;	    /* enum xiw_stretch_state */
+	bool relink;	    /* no acceptable segment of this batch has said yet where ACKs go */
+};
+
+/* What the reports count; each file counts what it does. */
+struct xiw_counts {
+	uint64_t placed_direct, placed_kernel; /* DDP payload */
+	uint64_t stream_direct, stream_kernel; /* stream octets */
+	uint64_t fpdus, fpdus_early, messages, crc_errors;
+	uint64_t went_direct, went_kernel, armed;
+	uint64_t acks_sent, injected, octets_sent;
+	uint64_t segs_dropped;		  /* frames refused, for whatever reason */
+	uint64_t drops[XIW_TCP_DROP_MAX]; /* of the stretches before this one */
+	uint64_t challenges_withheld;	  /* as well */
+};
+
+/* Provided buffers that wait for room in the completion queue. */
+struct xiw_held {
+	uint16_t bid;
+	uint32_t off, len;
+};
+
+/* path/stream.c: the kernel path. */
+struct xiw_recv {
+	uint32_t nxt;  /* wire seq of the next octet the socket will give, from registration on */
+	uint32_t skip; /* octets from there that the direct path processed but could not commit */
+	bool known;    /* nxt is */
+	bool posted;   /* a receive is with io_uring */
+	bool hungry;   /* the budget did not have what it needs to go on */
+	uint16_t held_head, held_n;
+	struct xiw_held *held;			   /* XIW_BUFS of them, made when first needed */
+	struct xiw_conn *next_holder, **holder_at; /* in engine->holders while held_n */
+	struct xiw_conn *next_starved, **starved_at;
+	uint64_t fpdu_ms; /* when the unfinished FPDU last got any further */
+};
+
+/* path/packet.c: packets that are kept. */
+struct xiw_keeps {
+	struct xiw_kept *waiting, **waiting_end; /* for the socket, as they came */
+	uint32_t frames;			 /* of these, and of those out of order */
+};
+
+/* conn/register.c: how XDP and the engine know the connection. */
+struct xiw_registration {
+	struct xiw_sock_state sock;
+	uint32_t marker_origin;
+	uint32_t window;      /* octets to offer in the direct path */
+	uint32_t index;	      /* of the slot in the flow table */
+	struct xiw_flow last; /* the slot as it was when the connection left it: for the report */
+	bool zero_copy;
+	uint8_t ip_version;
+	uint8_t remote_ip[16], local_ip[16];
+	uint8_t l2_len, l2[22];			       /* where ACKs go: path/direct.c */
+	struct xiw_conn *next_slotless, **slotless_at; /* in engine->slotless */
+};
+
+/* path/inject.c, handback.c, direct.c */
+struct xiw_handoff {
+	enum xiw_reason why; /* the stretch that is being left ends */
+	struct xiw_conn *next_leaving;
+	uint64_t control_seen;	     /* control_segs when a frame was last looked at */
+	uint32_t injected_tsval;     /* the newest that was injected */
+	uint32_t crc_seq, crc_tries; /* a bad CRC, again and again at one place */
+	bool want_arm;		     /* the path may be KERNEL: arm at the end of the turn */
+};
+
+/* path/route.c: what was last seen of the way that the packets go. */
+struct xiw_route {
 	bool too_many;	     /* no_direct says that the interface has too many queues */
 	uint64_t came, left; /* segments that XDP, and xiw_egress, have counted */
 	uint64_t elsewhere;  /* that came by another interface, when XDP last counted one */
@@ -130,15 +211,15 @@ struct xiw_tries {
 	uint64_t since_ms, last_ms;
 };
 
-/* progress.c: what speaks against the direct path. */
-struct xiw_stuck {
+/* path/progress.c: what speaks against the direct path. */
+struct xiw_progress {
 	struct xiw_tries refused;  /* segments that the stream waits for */
 	enum xiw_reason why;	   /* the last one was */
 	uint64_t due_ms;	   /* when silence tells, or XIW_NEVER */
 	struct xiw_tries unheard;  /* segments that were acknowledged, */
 	uint32_t dup_seq, dup_end; /* and the first of them */
-	uint64_t
-		waits_ms; /* the stretch's first segment came, and the socket was not read up to it; 0: none has */
+	/* The stretch's first segment came, and the socket was not read up to it; 0: none has. */
+	uint64_t waits_ms;
 
 	enum xiw_reason ended_why; /* a stretch ended so, or none has */
 	uint64_t ended_ms;
@@ -161,163 +242,153 @@ struct xiw_stuck {
 	uint32_t resent;   /* the flow's count of data that the socket sent again */
 };
 
-struct xiw_conn {
-	/* Direct path. */
-	struct xiw_flow *flow; /* NULL: not registered with XDP */
-	struct xiw_port *port;
-	struct xiw_rxq *rxq; /* that the last frame came by */
-	uint32_t epoch;	     /* of the stretch under way */
-	uint32_t committed;  /* rcv_nxt in the owner word */
-	uint32_t batch;	     /* of the engine, that the last frame was in */
-	bool direct;	     /* the stretch `epoch` is under way */
-	bool leaving;  /* it ends here: what comes is injected, until xiw_leave() swaps the owner */
-	bool draining; /* its frames wait: the socket has not been read up to its start yet */
-	bool dirty;    /* in engine->dirty or engine->settling */
-	bool want_arm; /* the path may be KERNEL: arm at the end of the turn */
-	bool crc;
-	bool rx_dead; /* in error: nothing is passed up any more */
-	bool relink;  /* no acceptable segment of this batch has said yet where ACKs go */
-	struct xiw_conn *next_dirty;
-	struct xiw_tcp_rx tcp;		       /* its hot line is this one's next */
-	uint64_t placed_direct, placed_kernel; /* DDP payload */
-	uint64_t stream_direct, stream_kernel; /* stream octets */
-	uint64_t fpdus, fpdus_early, messages, crc_errors;
-	struct xiw_ddp_rx *ddp;
-	struct xiw_mpa_stream mpa;
-
-	/* Kernel path. */
-	uint32_t
-		stream_nxt; /* wire seq of the next octet the socket will give, from registration on */
-	bool placed;	    /* that is known */
-	uint32_t skip; /* octets from there that the direct path processed but could not commit */
-	struct xiw_kept *early,
-		**early_end;  /* frames of a stretch that is draining, as they came */
-	uint32_t kept_frames; /* early, or out of order */
-	bool recv_armed;
-	uint16_t held_head,
-		held_n; /* provided buffers that wait for room in the completion queue */
-	struct xiw_held {
-		uint16_t bid;
-		uint32_t off, len;
-	} * held;				   /* XIW_BUFS of them, made when first needed */
-	struct xiw_conn *next_holder, **holder_at; /* in engine->holders while held_n */
-	struct xiw_conn *next_starved, **starved_at;
-	struct xiw_conn *next_stageless, **stageless_at;
-	struct xiw_conn *next_slotless, **slotless_at; /* in engine->slotless */
-
-	/* Hand-off. */
-	struct xiw_sock_state sock;
-	uint32_t marker_origin;
-	uint32_t window;       /* octets to offer in the direct path */
-	uint64_t control_seen; /* control_segs when a frame was last looked at */
-	uint32_t flow_index;
-	struct xiw_paths paths;
-	enum xiw_reason why; /* the stretch that is being left ends */
-	struct xiw_conn *next_leaving;
-	uint64_t went_direct, went_kernel, acks_sent, injections, armed;
-	uint64_t segs_dropped;		  /* frames refused, for whatever reason */
-	uint32_t injected_tsval;	  /* the newest that was injected */
-	uint32_t crc_seq, crc_tries;	  /* a bad CRC, again and again at one place */
-	uint64_t drops[XIW_TCP_DROP_MAX]; /* of the stretches before this one */
-	uint64_t challenges_withheld;	  /* as well */
-	struct xiw_flow last; /* the slot as it was when the connection left it: for the report */
-	struct xiw_stuck stuck;
-	uint8_t l2[22];
-	uint8_t l2_len;
-	uint8_t ip_version;
-	uint8_t remote_ip[16], local_ip[16];
-
-	/* Sending. */
-	struct xiw_mpa_tx mpa_tx;
-	struct xiw_ddp_tx ddp_tx;
-	struct xiw_queued *sendq;
-	uint32_t send_depth, send_head, send_count,
-		send_sent; /* sent: in the stage, not yet reported */
+/* conn/send.c, fill.c, stage.c */
+struct xiw_send {
+	struct xiw_mpa_tx mpa;
+	struct xiw_ddp_tx ddp;
+	struct xiw_queued *queue;
+	uint32_t depth, head, count;
+	uint32_t staged; /* messages in the stage, not yet reported */
 	struct xiw_stage *stage;
 	uint32_t stage_len, stage_off;
+	uint64_t stage_ms;    /* when it last got any further */
 	uint32_t peer_window; /* the largest that the peer was seen to offer */
-	bool tx_runs;	      /* writes longer than a segment were in the last stage */
-	bool tx_corked;
+	bool runs;	      /* writes longer than a segment were in the last stage */
+	bool corked;
+	bool busy;    /* a send is with io_uring */
+	bool allowed; /* RFC 5044 section 7.1.2 rule 4 */
 	uint16_t emss;
 	uint16_t sack_room; /* octets of a segment that SACK blocks can take; 0: not negotiated */
 	uint32_t ooo_seen;  /* packets that the socket has had out of order */
 	uint64_t ooo_ms;    /* when that was seen to grow */
-	bool sending;	    /* a send is with io_uring */
-	bool may_send;	    /* RFC 5044 section 7.1.2 rule 4 */
-	uint64_t octets_sent;
+	struct xiw_conn *next_stageless, **stageless_at;
+};
 
-	/* Life. */
-	struct xiw_engine
-		*engine; /* NULL: it is gone, and only xiw_conn_free() is left to be called */
-	struct xiw_orphan orphan;
-	size_t memory; /* that it has of the budget until it is freed; buffers that come and go are not in it */
-	uint64_t fpdu_ms,
-		stage_ms; /* when the unfinished FPDU, what is to be sent, last got any further */
-	bool hungry;	  /* the budget did not have what it needs to go on */
-	struct xiw_conn *next, *prev;
-	int fd;
-	struct xiw_sock_was sock_was;
-	enum xiw_conn_state state;
-	bool initiator, closing, shut, eof, eof_told, failing;
+/* conn/conn.c: its end. */
+struct xiw_end {
+	bool closing, shut, eof, eof_told;
+	bool failing;	  /* in error: the application is to be told at the end of the batch */
 	bool known;	  /* the application was given it by a function */
 	bool freed;	  /* and has given it back */
 	bool closed_told; /* XIW_EV_CLOSED is out */
-	/* Of engine->told: the first and the last completion that names it; 0: none yet. */
-	uint64_t first_told, last_told;
-	int error;
+	bool asked;	  /* for with xiw_conn_ask_end() */
+	bool at_once;	  /* without the octets that have arrived */
+	int asked_error, error;
 	enum xiw_mpa_error mpa_error;
 	enum xiw_ddp_error ddp_error;
-	uint8_t error_header[XIW_DDP_HDR_MAX];
-	uint32_t error_header_len, error_segment_len;
-	uint32_t ops;	      /* with io_uring */
+	uint8_t header[XIW_DDP_HDR_MAX]; /* of the segment that ended the stream */
+	uint32_t header_len, segment_len;
+	/* Of engine->told: the first and the last completion that names it; 0: none yet. */
+	uint64_t first_told, last_told;
+	struct xiw_conn *next_ending;
+};
+
+/* core/timer.c */
+struct xiw_timer {
 	uint64_t deadline_ms; /* of `limit`, or XIW_NEVER: set by xiw_conn_deadline() alone */
 	enum xiw_limit limit;
-	uint64_t moved; /* octets both ways when XIW_LIMIT_CLOSE last looked */
-	uint8_t stalls; /* times in a row that it found no more */
-	bool ending;	/* asked for with xiw_conn_ask_end() */
-	bool at_once;	/* without the octets that have arrived */
-	int end_error;
-	struct xiw_conn *next_ending;
+	uint8_t stalls;	   /* times in a row that XIW_LIMIT_CLOSE found no more octets */
+	uint64_t moved;	   /* than these, both ways */
 	uint64_t vouch_ms; /* when the socket is told that the peer lives, or XIW_NEVER */
 	uint64_t ack_ms;   /* of the delayed ACK, or XIW_NEVER */
-	uint64_t timer_ms; /* its place on the wheel; timer_at: NULL if it has none */
-	struct xiw_conn *timer_next, **timer_at;
-	struct xiw_conn_opts opts;
-	const struct xiw_ulp *ulp; /* NULL: the application */
-	void *ulp_ctx;
-	/* Startup. */
-	struct xiw_listener *listener; /* in engine->unstarted while chain_at is set */
-	uint64_t peer_key, accepted_ms;
-	struct xiw_conn *unstarted_next, *unstarted_prev, *chain_next, **chain_at;
+	uint64_t at_ms;	   /* its place on the wheel; at: NULL if it has none */
+	struct xiw_conn *next, **at;
+};
+
+/* conn/startup.c, frames.c, rtr.c */
+struct xiw_startup {
 	uint8_t private_out[XIW_PRIVATE_DATA_MAX];
-	uint8_t startup[XIW_MPA_FRAME_MAX]; /* the peer's frame as far as it is here */
-	uint32_t startup_len, startup_need;
-	struct xiw_mpa_frame peer; /* its pd points into startup */
+	uint8_t in[XIW_MPA_FRAME_MAX]; /* the peer's frame as far as it is here */
+	uint32_t in_len, in_need;
+	struct xiw_mpa_frame peer; /* its pd points into `in` */
 	struct xiw_mpa_terms terms;
 	/* To be sent: the last streaming message, then our frame and at most one FPDU. */
 	uint8_t *streaming;
-	uint32_t streaming_len, reply_len, startup_off;
-	uint8_t reply[XIW_MPA_FRAME_MAX + XIW_STARTUP_FPDU_MAX];
-	bool startup_recv; /* a receive, or the poll while deciding, is with io_uring */
-	bool upgraded;	   /* the socket was the application's */
-	bool surplus;	   /* octets behind a frame where none may be */
-	bool rejected;	   /* out of MPA, the TCP connection left open */
-	bool rtr_wait;	   /* Responder: RFC 6581's indication has not come yet */
-	/* While that is so: the first FPDU, its CRC verified. 1: consumed; 0: it is DDP's; negative: reported. */
-	int (*gate)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload);
+	uint32_t streaming_len, out_len, out_off;
+	uint8_t out[XIW_MPA_FRAME_MAX + XIW_STARTUP_FPDU_MAX];
+	bool receiving;	 /* a receive, or the poll while deciding, is with io_uring */
+	bool upgraded;	 /* the socket was the application's */
+	bool surplus;	 /* octets behind a frame where none may be */
+	bool rejected;	 /* out of MPA, the TCP connection left open */
+	bool rtr_wait;	 /* Responder: RFC 6581's indication has not come yet */
+	bool depths_set; /* by the application, for this connection */
 	int refusing;	 /* errno to end with when the Terminate message is out */
 	int local_error; /* Responder: errno of what the first FPDU is answered with */
-	bool depths_set; /* by the application, for this connection */
+	/* While rtr_wait: the first FPDU, its CRC verified. 1: consumed; 0: it is DDP's; negative: reported. */
+	int (*gate)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload);
+};
 
+/* conn/unstarted.c: its places in engine->unstarted while chain_at is set. */
+struct xiw_waiting_room {
+	struct xiw_listener *listener;
+	uint64_t peer_key, accepted_ms;
+	struct xiw_conn *next, *prev, *chain_next, **chain_at;
+};
+
+struct xiw_addresses {
 	struct sockaddr_storage local, remote;
 	socklen_t remote_len;
-	bool zero_copy;
-	char no_direct[96];
+};
+
+struct xiw_conn {
+	/* Line 0: all that a segment needs but the receiver's state. */
+	struct xiw_flow *flow; /* NULL: not registered with XDP */
+	struct xiw_port *port;
+	struct xiw_conn *next_dirty;
+	struct xiw_stretch stretch;
+	bool dirty; /* in engine->dirty or engine->settling */
+	bool crc;
+	bool rx_dead; /* in error: nothing is passed up any more */
+
+	/* Line 1 on: the receiver's state, its own hot line first. */
+	struct xiw_tcp_rx tcp;
+
+	/* What an FPDU needs. */
+	struct xiw_ddp_rx *ddp;
+	struct xiw_mpa_stream mpa;
+	const struct xiw_ulp *ulp; /* NULL: the application */
+	void *ulp_ctx;
+	struct xiw_engine
+		*engine; /* NULL: it is gone, and only xiw_conn_free() is left to be called */
+	struct xiw_counts counts;
+
+	/* What a batch or a turn needs. */
+	enum xiw_conn_state state;
+	int fd;
+	uint32_t ops; /* with io_uring */
 	uint32_t id;
+	struct xiw_recv recv;
+	struct xiw_keeps keeps;
+	struct xiw_timer timer;
+	struct xiw_send send;
+	struct xiw_handoff handoff;
+	struct xiw_end end;
+
+	/* What is seldom needed. */
+	struct xiw_registration reg;
+	struct xiw_route route;
+	struct xiw_progress progress;
+	struct xiw_startup startup;
+	struct xiw_waiting_room unstarted;
+	struct xiw_addresses addr;
+	struct xiw_conn_opts opts;
+	struct xiw_sock_was sock_was;
+	struct xiw_orphan orphan;
+	struct xiw_conn *next, *prev; /* in engine->conns */
+	/* That it has of the budget until it is freed; buffers that come and go are not in it. */
+	size_t memory;
+	bool initiator;
+	char no_direct[96];
 } __attribute__((aligned(64)));
 
 _Static_assert(offsetof(struct xiw_conn, tcp) == 64,
-	       "a segment's state: one line, and the receiver's");
+	       "a segment needs line 0 and the receiver's state");
+
+/* A stretch is under way, and has not been given up. */
+static inline bool xiw_stretch_live(const struct xiw_conn *c)
+{
+	return c->stretch.state == XIW_STRETCH_WAITS || c->stretch.state == XIW_STRETCH_RUNS;
+}
 
 struct xiw_listener {
 	struct xiw_engine *engine; /* NULL: it is gone */

@@ -22,22 +22,22 @@ static void ring_doorbell(struct xiw_engine *e, const struct xiw_completion *c)
 /* Nobody is told of those that were rung. The completion stays in the queue, for who asks there. */
 void xiw_doorbell_failed(struct xiw_engine *e, int error)
 {
-	e->doorbells_lost++;
-	e->doorbell_error = error;
+	e->cq.doorbells_lost++;
+	e->cq.doorbell_error = error;
 }
 
 uint64_t xiw_engine_doorbells_lost(const struct xiw_engine *e)
 {
-	return e->doorbells_lost;
+	return e->cq.doorbells_lost;
 }
 
 static void enqueue(struct xiw_engine *e, const struct xiw_entry *entry)
 {
-	struct xiw_entry *at = &e->cq[e->cq_tail & e->cq_mask];
+	struct xiw_entry *at = &e->cq.entries[e->cq.tail & e->cq.mask];
 
 	at->done = entry->done;
 	__atomic_store_n(&at->owner, entry->owner, __ATOMIC_RELAXED);
-	__atomic_store_n(&e->cq_tail, e->cq_tail + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&e->cq.tail, e->cq.tail + 1, __ATOMIC_RELEASE);
 	if (e->opts.app_ring_fd >= 0 && entry->owner)
 		ring_doorbell(e, &entry->done);
 }
@@ -49,29 +49,30 @@ static void enqueue(struct xiw_engine *e, const struct xiw_entry *entry)
 bool xiw_conn_silent(const struct xiw_conn *c)
 {
 #ifdef XIW_CHECKS
-	if (c->closed_told && !c->freed)
+	if (c->end.closed_told && !c->end.freed)
 		abort();
 #endif
-	return c->closed_told || c->freed;
+	return c->end.closed_told || c->end.freed;
 }
 
 /* The i-th of those that wait. */
 static struct xiw_entry *overflowed(const struct xiw_engine *e, size_t i)
 {
-	return &e->overflow[(e->overflow_head + i) % e->overflow_room];
+	return &e->cq.overflow[(e->cq.overflow_head + i) % e->cq.overflow_room];
 }
 
 void xiw_overflow_free(struct xiw_engine *e)
 {
-	xiw_budget_free(&e->budget, e->overflow, e->overflow_room * sizeof(*e->overflow));
-	e->overflow = NULL;
-	e->overflow_n = e->overflow_room = e->overflow_head = 0;
+	xiw_budget_free(&e->budget, e->cq.overflow, e->cq.overflow_room * sizeof(*e->cq.overflow));
+	e->cq.overflow = NULL;
+	e->cq.overflow_n = e->cq.overflow_room = e->cq.overflow_head = 0;
 }
 
 /* Not refused for the budget's sake, since the application would miss an event; so others are. */
 static bool more_overflow(struct xiw_engine *e)
 {
-	size_t room = e->overflow_room ? 2 * e->overflow_room : OVERFLOW_KEPT, n = e->overflow_n;
+	size_t room = e->cq.overflow_room ? 2 * e->cq.overflow_room : OVERFLOW_KEPT,
+	       n = e->cq.overflow_n;
 	struct xiw_entry *more = malloc(room * sizeof(*more));
 
 	if (!more)
@@ -80,9 +81,9 @@ static bool more_overflow(struct xiw_engine *e)
 		more[i] = *overflowed(e, i);
 	xiw_overflow_free(e);
 	xiw_budget_force(&e->budget, room * sizeof(*more));
-	e->overflow = more;
-	e->overflow_room = room;
-	e->overflow_n = n;
+	e->cq.overflow = more;
+	e->cq.overflow_room = room;
+	e->cq.overflow_n = n;
 	return true;
 }
 
@@ -90,16 +91,16 @@ static void tell(struct xiw_engine *e, const struct xiw_completion *c, const voi
 {
 	const struct xiw_entry entry = { *c, owner };
 
-	e->told++;
-	if (!e->overflow_n && xiw_cq_room(e)) {
+	e->cq.told++;
+	if (!e->cq.overflow_n && xiw_cq_room(e)) {
 		enqueue(e, &entry);
 		return;
 	}
-	if (e->overflow_n == e->overflow_room && !more_overflow(e)) {
-		e->lost_event = true; /* the application hears of it from xiw_engine_run() */
+	if (e->cq.overflow_n == e->cq.overflow_room && !more_overflow(e)) {
+		e->cq.lost = true; /* the application hears of it from xiw_engine_run() */
 		return;
 	}
-	*overflowed(e, e->overflow_n++) = entry;
+	*overflowed(e, e->cq.overflow_n++) = entry;
 }
 
 void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
@@ -108,14 +109,14 @@ void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
 
 	if (xiw_conn_silent(conn))
 		return;
-	conn->closed_told = c->event == XIW_EV_CLOSED;
+	conn->end.closed_told = c->event == XIW_EV_CLOSED;
 	/* Nobody takes completions any more. */
 	if (e->destroying)
 		return;
 	tell(e, c, conn);
-	conn->last_told = e->told;
-	if (!conn->first_told)
-		conn->first_told = e->told;
+	conn->end.last_told = e->cq.told;
+	if (!conn->end.first_told)
+		conn->end.first_told = e->cq.told;
 }
 
 void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *c)
@@ -127,14 +128,14 @@ void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *
 /* How many completions have been taken, or passed over, of all that were told. */
 static uint64_t taken(const struct xiw_engine *e)
 {
-	uint32_t head = __atomic_load_n(&e->cq_head, __ATOMIC_ACQUIRE);
+	uint32_t head = __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE);
 
-	return e->told - e->overflow_n - (e->cq_tail - head);
+	return e->cq.told - e->cq.overflow_n - (e->cq.tail - head);
 }
 
 bool xiw_cq_heard(const struct xiw_conn *c)
 {
-	return c->first_told && c->first_told <= taken(c->engine);
+	return c->end.first_told && c->end.first_told <= taken(c->engine);
 }
 
 /*
@@ -145,14 +146,14 @@ bool xiw_cq_heard(const struct xiw_conn *c)
  */
 void xiw_cq_forget(struct xiw_engine *e, const void *owner)
 {
-	for (uint32_t i = __atomic_load_n(&e->cq_head, __ATOMIC_ACQUIRE); i != e->cq_tail; i++) {
-		struct xiw_entry *at = &e->cq[i & e->cq_mask];
+	for (uint32_t i = __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE); i != e->cq.tail; i++) {
+		struct xiw_entry *at = &e->cq.entries[i & e->cq.mask];
 
 		if (at->owner == owner)
 			__atomic_store_n(&at->owner, NULL, __ATOMIC_RELEASE);
 	}
 	/* They keep their places: places are counted. */
-	for (size_t i = 0; i < e->overflow_n; i++)
+	for (size_t i = 0; i < e->cq.overflow_n; i++)
 		if (overflowed(e, i)->owner == owner)
 			overflowed(e, i)->owner = NULL;
 }
@@ -160,21 +161,21 @@ void xiw_cq_forget(struct xiw_engine *e, const void *owner)
 void xiw_cq_forget_conn(const struct xiw_conn *c)
 {
 	/* Mostly the application has taken all there were. */
-	if (c->last_told > taken(c->engine))
+	if (c->end.last_told > taken(c->engine))
 		xiw_cq_forget(c->engine, c);
 }
 
 void xiw_cq_drain(struct xiw_engine *e)
 {
-	if (!e->overflow_n)
+	if (!e->cq.overflow_n)
 		return;
-	while (e->overflow_n && xiw_cq_room(e)) {
+	while (e->cq.overflow_n && xiw_cq_room(e)) {
 		enqueue(e, overflowed(e, 0));
-		e->overflow_head = (e->overflow_head + 1) % e->overflow_room;
-		e->overflow_n--;
+		e->cq.overflow_head = (e->cq.overflow_head + 1) % e->cq.overflow_room;
+		e->cq.overflow_n--;
 	}
 	/* What one bad moment needed is not kept for good. */
-	if (!e->overflow_n && e->overflow_room > OVERFLOW_KEPT)
+	if (!e->cq.overflow_n && e->cq.overflow_room > OVERFLOW_KEPT)
 		xiw_overflow_free(e);
 }
 
@@ -200,18 +201,18 @@ void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status)
 
 int xiw_engine_next(struct xiw_engine *e, struct xiw_completion *c)
 {
-	uint32_t head = e->cq_head;
+	uint32_t head = e->cq.head;
 	const void *owner;
 
 	do {
-		const struct xiw_entry *at = &e->cq[head & e->cq_mask];
+		const struct xiw_entry *at = &e->cq.entries[head & e->cq.mask];
 
-		if (head == __atomic_load_n(&e->cq_tail, __ATOMIC_ACQUIRE))
+		if (head == __atomic_load_n(&e->cq.tail, __ATOMIC_ACQUIRE))
 			return 0;
 		owner = __atomic_load_n(&at->owner, __ATOMIC_ACQUIRE);
 		if (owner)
 			*c = at->done;
-		__atomic_store_n(&e->cq_head, ++head, __ATOMIC_RELEASE);
+		__atomic_store_n(&e->cq.head, ++head, __ATOMIC_RELEASE);
 	} while (!owner);
 	return 1;
 }

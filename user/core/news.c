@@ -14,10 +14,10 @@
 
 void xiw_news_poll(struct xiw_engine *e)
 {
-	if (e->watch_fd < 0 || e->watching)
+	if (e->watch.fd < 0 || e->watch.polled)
 		return;
-	io_uring_prep_poll_add(xiw_sqe(e, e, XIW_OP_WATCH), e->watch_fd, POLLIN);
-	e->watching = true;
+	io_uring_prep_poll_add(xiw_sqe(e, e, XIW_OP_WATCH), e->watch.fd, POLLIN);
+	e->watch.polled = true;
 }
 
 /* A port has been opened. Without the socket (no file descriptor left) looking has to do. */
@@ -29,16 +29,16 @@ void xiw_news_begin(struct xiw_engine *e)
 	};
 	int size = NEWS_ROOM;
 
-	e->watch_ms = e->now_ms + XIW_LOOK_MS;
-	xiw_wake_at(e, e->watch_ms);
-	if (e->watch_fd >= 0)
+	e->watch.look_ms = e->now_ms + XIW_LOOK_MS;
+	xiw_wake_at(e, e->watch.look_ms);
+	if (e->watch.fd >= 0)
 		return;
-	e->watch_fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
-	if (e->watch_fd >= 0 && bind(e->watch_fd, (struct sockaddr *)&groups, sizeof(groups))) {
-		close(e->watch_fd);
-		e->watch_fd = -1;
+	e->watch.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);
+	if (e->watch.fd >= 0 && bind(e->watch.fd, (struct sockaddr *)&groups, sizeof(groups))) {
+		close(e->watch.fd);
+		e->watch.fd = -1;
 	}
-	if (e->watch_fd >= 0)
-		setsockopt(e->watch_fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
+	if (e->watch.fd >= 0)
+		setsockopt(e->watch.fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 	xiw_news_poll(e);
 }

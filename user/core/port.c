@@ -147,16 +147,16 @@ void xiw_port_free(struct xiw_port *p)
 /* While another process has the queues, each connection would cost the time to find out: not so often. */
 static int refuse(struct xiw_engine *e, const struct xiw_port *p, int err, const char *why)
 {
-	snprintf(e->refused.ifname, sizeof(e->refused.ifname), "%s", p->ifname);
-	snprintf(e->refused.why, sizeof(e->refused.why), "%s", why);
-	e->refused.err = err;
-	e->refused.until_ms = e->now_ms + REFUSED_MS;
+	snprintf(e->unready.refused, sizeof(e->unready.refused), "%s", p->ifname);
+	snprintf(e->unready.refused_why, sizeof(e->unready.refused_why), "%s", why);
+	e->unready.refused_err = err;
+	e->unready.refused_until_ms = e->now_ms + REFUSED_MS;
 	return err;
 }
 
 static bool was_refused(const struct xiw_engine *e, const char *ifname)
 {
-	return e->refused.err && !strcmp(e->refused.ifname, ifname);
+	return e->unready.refused_err && !strcmp(e->unready.refused, ifname);
 }
 
 static const char *xsk_cause(int err, bool jumbo)
@@ -331,9 +331,9 @@ int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **p
 			return xiw_port_usable(p, why, len) ? 0 : -EMSGSIZE;
 		}
 	}
-	if (was_refused(e, name) && e->now_ms < e->refused.until_ms) {
-		snprintf(why, len, "%s", e->refused.why);
-		return e->refused.err;
+	if (was_refused(e, name) && e->now_ms < e->unready.refused_until_ms) {
+		snprintf(why, len, "%s", e->unready.refused_why);
+		return e->unready.refused_err;
 	}
 	p = calloc(1, sizeof(*p));
 	if (!p)
@@ -349,7 +349,7 @@ int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **p
 			xiw_injector_close(&e->injector);
 		return err;
 	}
-	e->refused.err = 0;
+	e->unready.refused_err = 0;
 	p->next = e->ports;
 	e->ports = p;
 	*port = p;

@@ -35,7 +35,7 @@ static int make_runner(struct xiw_engine *e)
 	if (!err)
 		err = pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	if (!err)
-		err = pthread_mutex_init(&e->runner, &attr);
+		err = pthread_mutex_init(&e->io.runner, &attr);
 	pthread_mutexattr_destroy(&attr);
 	return -err;
 }
@@ -46,17 +46,17 @@ enum xiw_ring_owner xiw_ring_owner(struct xiw_engine *e)
 
 	if (e->forked)
 		return XIW_RING_ANOTHERS;
-	if (!e->ring_ready)
+	if (!e->io.ready)
 		return XIW_RING_NOBODYS;
-	err = pthread_mutex_trylock(&e->runner);
+	err = pthread_mutex_trylock(&e->io.runner);
 	if (err == EOWNERDEAD) {
-		pthread_mutex_consistent(&e->runner);
-		e->ring_orphan = true;
+		pthread_mutex_consistent(&e->io.runner);
+		e->io.orphan = true;
 	} else if (err) {
 		return XIW_RING_ANOTHERS;
 	}
-	pthread_mutex_unlock(&e->runner);
-	return e->ring_enabled && !e->ring_orphan ? XIW_RING_MINE : XIW_RING_NOBODYS;
+	pthread_mutex_unlock(&e->io.runner);
+	return e->io.enabled && !e->io.orphan ? XIW_RING_MINE : XIW_RING_NOBODYS;
 }
 
 /* What the kernel has of an orphan's requests it ended with the thread; more it will not take. */
@@ -67,20 +67,20 @@ int xiw_ring_run(struct xiw_engine *e)
 
 	if (owner == XIW_RING_MINE)
 		return 0;
-	if (owner == XIW_RING_ANOTHERS || e->ring_orphan)
+	if (owner == XIW_RING_ANOTHERS || e->io.orphan)
 		return -EEXIST;
-	pthread_mutex_lock(&e->runner);
+	pthread_mutex_lock(&e->io.runner);
 	/* As io_uring_enable_rings(), which liburing.so has only from 2.4 on. */
-	err = io_register(e->ring.ring_fd, IORING_REGISTER_ENABLE_RINGS);
+	err = io_register(e->io.ring.ring_fd, IORING_REGISTER_ENABLE_RINGS);
 	if (err) {
-		pthread_mutex_unlock(&e->runner);
+		pthread_mutex_unlock(&e->io.runner);
 		return err;
 	}
-	e->ring_enabled = true;
+	e->io.enabled = true;
 	/* From here on it cannot go on in a child, where a mapping would keep it from ending with this process. */
-	io_uring_ring_dontfork(&e->ring);
-	madvise(e->bufs, XIW_BUFS * sizeof(struct io_uring_buf), MADV_DONTFORK);
-	madvise(e->buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE, MADV_DONTFORK);
+	io_uring_ring_dontfork(&e->io.ring);
+	madvise(e->io.bufs, XIW_BUFS * sizeof(struct io_uring_buf), MADV_DONTFORK);
+	madvise(e->io.buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE, MADV_DONTFORK);
 	return 0;
 }
 
@@ -90,15 +90,15 @@ static void next_in_line(struct xiw_engine *e)
 {
 	struct io_uring_sqe *sqe;
 
-	while (e->line_n && (sqe = io_uring_get_sqe(&e->ring))) {
-		*sqe = e->line[e->line_head++];
-		e->line_n--;
+	while (e->io.line_n && (sqe = io_uring_get_sqe(&e->io.ring))) {
+		*sqe = e->io.line[e->io.line_head++];
+		e->io.line_n--;
 	}
-	if (e->line_n)
+	if (e->io.line_n)
 		return;
-	xiw_budget_free(&e->budget, e->line, e->line_room * sizeof(*e->line));
-	e->line = NULL;
-	e->line_room = e->line_head = 0;
+	xiw_budget_free(&e->budget, e->io.line, e->io.line_room * sizeof(*e->io.line));
+	e->io.line = NULL;
+	e->io.line_room = e->io.line_head = 0;
 }
 
 /* As many as the kernel takes. */
@@ -106,9 +106,9 @@ static int submit_line(struct xiw_engine *e)
 {
 	int n = 1;
 
-	while (e->line_n && n > 0) {
+	while (e->io.line_n && n > 0) {
 		next_in_line(e);
-		n = io_uring_submit(&e->ring);
+		n = io_uring_submit(&e->io.ring);
 	}
 	return n;
 }
@@ -117,17 +117,17 @@ int xiw_ring_submit(struct xiw_engine *e)
 {
 	int err;
 
-	if (!e->ring_enabled)
+	if (!e->io.enabled)
 		return 0;
 	err = submit_line(e);
-	return err < 0 ? err : io_uring_submit(&e->ring);
+	return err < 0 ? err : io_uring_submit(&e->io.ring);
 }
 
 int xiw_ring_submit_and_get(struct xiw_engine *e)
 {
 	int err = submit_line(e);
 
-	return err < 0 ? err : io_uring_submit_and_get_events(&e->ring);
+	return err < 0 ? err : io_uring_submit_and_get_events(&e->io.ring);
 }
 
 int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
@@ -135,7 +135,7 @@ int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
 	struct io_uring_cqe *cqe;
 	int err = submit_line(e);
 
-	return err < 0 ? err : io_uring_submit_and_wait_timeout(&e->ring, &cqe, 1, ts, NULL);
+	return err < 0 ? err : io_uring_submit_and_wait_timeout(&e->io.ring, &cqe, 1, ts, NULL);
 }
 
 /*
@@ -144,30 +144,30 @@ int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
  */
 static struct io_uring_sqe *stand_in_line(struct xiw_engine *e)
 {
-	uint32_t at = e->line_head + e->line_n;
+	uint32_t at = e->io.line_head + e->io.line_n;
 
-	if (at == e->line_room) {
+	if (at == e->io.line_room) {
 		uint32_t room = at ? 2 * at : XIW_SQ_ENTRIES;
-		struct io_uring_sqe *more = realloc(e->line, room * sizeof(*more));
+		struct io_uring_sqe *more = realloc(e->io.line, room * sizeof(*more));
 
 		if (!more) {
-			e->lost_event = true; /* heard of from xiw_engine_run() */
-			return &e->nowhere;
+			e->cq.lost = true; /* heard of from xiw_engine_run() */
+			return &e->io.nowhere;
 		}
-		xiw_budget_force(&e->budget, (room - e->line_room) * sizeof(*more));
-		e->line = more;
-		e->line_room = room;
+		xiw_budget_force(&e->budget, (room - e->io.line_room) * sizeof(*more));
+		e->io.line = more;
+		e->io.line_room = room;
 	}
-	e->line_n++;
-	return &e->line[at];
+	e->io.line_n++;
+	return &e->io.line[at];
 }
 
 struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op)
 {
-	struct io_uring_sqe *sqe = e->line_n ? NULL : io_uring_get_sqe(&e->ring);
+	struct io_uring_sqe *sqe = e->io.line_n ? NULL : io_uring_get_sqe(&e->io.ring);
 
-	if (!sqe && e->ring_enabled && xiw_ring_submit(e) >= 0 && !e->line_n)
-		sqe = io_uring_get_sqe(&e->ring);
+	if (!sqe && e->io.enabled && xiw_ring_submit(e) >= 0 && !e->io.line_n)
+		sqe = io_uring_get_sqe(&e->io.ring);
 	if (!sqe)
 		sqe = stand_in_line(e);
 	/* The io_uring_prep_*() that follows leaves user_data alone since liburing 2.2. */
@@ -180,15 +180,15 @@ struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op)
 
 static void buf_add(struct xiw_engine *e, uint16_t bid)
 {
-	io_uring_buf_ring_add(e->bufs, e->buf_area + (size_t)bid * XIW_BUF_SIZE, XIW_BUF_SIZE, bid,
-			      io_uring_buf_ring_mask(XIW_BUFS), 0);
-	io_uring_buf_ring_advance(e->bufs, 1);
+	io_uring_buf_ring_add(e->io.bufs, e->io.buf_area + (size_t)bid * XIW_BUF_SIZE, XIW_BUF_SIZE,
+			      bid, io_uring_buf_ring_mask(XIW_BUFS), 0);
+	io_uring_buf_ring_advance(e->io.bufs, 1);
 }
 
 void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
 {
 	buf_add(e, bid);
-	e->bufs_out--;
+	e->io.bufs_out--;
 }
 
 /* Shared: a child that fork() made and that runs the engine writes where the kernel looks, not to its own copy. */
@@ -197,24 +197,25 @@ static int make_bufs(struct xiw_engine *e)
 	size_t ring_len = XIW_BUFS * sizeof(struct io_uring_buf);
 	struct io_uring_buf_reg reg = { .ring_entries = XIW_BUFS, .bgid = XIW_BUF_GROUP };
 
-	e->bufs = mmap(NULL, ring_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (e->bufs == MAP_FAILED) {
-		e->bufs = NULL;
+	e->io.bufs =
+		mmap(NULL, ring_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (e->io.bufs == MAP_FAILED) {
+		e->io.bufs = NULL;
 		return -ENOMEM;
 	}
-	e->buf_area = mmap(NULL, (size_t)XIW_BUFS * XIW_BUF_SIZE, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (e->buf_area == MAP_FAILED) {
-		e->buf_area = NULL;
+	e->io.buf_area = mmap(NULL, (size_t)XIW_BUFS * XIW_BUF_SIZE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (e->io.buf_area == MAP_FAILED) {
+		e->io.buf_area = NULL;
 		return -ENOMEM;
 	}
-	reg.ring_addr = (uintptr_t)e->bufs;
+	reg.ring_addr = (uintptr_t)e->io.bufs;
 
-	int err = io_uring_register_buf_ring(&e->ring, &reg, 0);
+	int err = io_uring_register_buf_ring(&e->io.ring, &reg, 0);
 
 	if (err)
 		return err;
-	io_uring_buf_ring_init(e->bufs);
+	io_uring_buf_ring_init(e->io.bufs);
 	for (uint16_t i = 0; i < XIW_BUFS; i++)
 		buf_add(e, i);
 	return 0;
@@ -234,28 +235,28 @@ int xiw_ring_create(struct xiw_engine *e)
 
 	if (err)
 		return err;
-	err = io_uring_queue_init_params(XIW_SQ_ENTRIES, &e->ring, &p);
+	err = io_uring_queue_init_params(XIW_SQ_ENTRIES, &e->io.ring, &p);
 	if (err) {
-		pthread_mutex_destroy(&e->runner);
+		pthread_mutex_destroy(&e->io.runner);
 		return err;
 	}
-	e->ring_ready = true;
+	e->io.ready = true;
 	return make_bufs(e);
 }
 
 void xiw_ring_free(struct xiw_engine *e)
 {
-	if (!e->ring_ready)
+	if (!e->io.ready)
 		return;
-	io_uring_queue_exit(&e->ring);
-	if (e->ring_enabled && !e->ring_orphan)
-		pthread_mutex_unlock(&e->runner);
-	pthread_mutex_destroy(&e->runner);
-	if (e->bufs)
-		munmap(e->bufs, XIW_BUFS * sizeof(struct io_uring_buf));
-	if (e->buf_area)
-		munmap(e->buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE);
-	free(e->line);
+	io_uring_queue_exit(&e->io.ring);
+	if (e->io.enabled && !e->io.orphan)
+		pthread_mutex_unlock(&e->io.runner);
+	pthread_mutex_destroy(&e->io.runner);
+	if (e->io.bufs)
+		munmap(e->io.bufs, XIW_BUFS * sizeof(struct io_uring_buf));
+	if (e->io.buf_area)
+		munmap(e->io.buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE);
+	free(e->io.line);
 }
 
 /*

@@ -15,44 +15,45 @@
 
 static struct xiw_conn **slot_of(struct xiw_engine *e, uint64_t ms)
 {
-	return &e->wheel[ms % XIW_WHEEL];
+	return &e->wheel.slots[ms % XIW_WHEEL];
 }
 
 void xiw_timer_stop(struct xiw_conn *c)
 {
-	if (!c->timer_at)
+	if (!c->timer.at)
 		return;
-	*c->timer_at = c->timer_next;
-	if (c->timer_next)
-		c->timer_next->timer_at = c->timer_at;
-	c->timer_at = NULL;
-	c->engine->timers--;
+	*c->timer.at = c->timer.next;
+	if (c->timer.next)
+		c->timer.next->timer.at = c->timer.at;
+	c->timer.at = NULL;
+	c->engine->wheel.n--;
 }
 
 void xiw_timer(struct xiw_conn *c)
 {
-	uint64_t at = c->deadline_ms < c->ack_ms ? c->deadline_ms : c->ack_ms;
+	uint64_t at = c->timer.deadline_ms < c->timer.ack_ms ? c->timer.deadline_ms
+							     : c->timer.ack_ms;
 	struct xiw_engine *e = c->engine;
 
-	if (c->stuck.due_ms < at)
-		at = c->stuck.due_ms;
-	if (at == XIW_NEVER || (c->timer_at && c->timer_ms <= at))
+	if (c->progress.due_ms < at)
+		at = c->progress.due_ms;
+	if (at == XIW_NEVER || (c->timer.at && c->timer.at_ms <= at))
 		return;
 	xiw_timer_stop(c);
-	if (!e->timers)
-		e->wheel_ms = e->now_ms;
+	if (!e->wheel.n)
+		e->wheel.ms = e->now_ms;
 	if (at <= e->now_ms)
 		at = e->now_ms + 1;
 	/* Beyond the wheel's turn: looked at then, and put on again. */
-	if (at - e->wheel_ms >= XIW_WHEEL)
-		at = e->wheel_ms + XIW_WHEEL - 1;
-	c->timer_ms = at;
-	c->timer_at = slot_of(e, at);
-	c->timer_next = *c->timer_at;
-	if (c->timer_next)
-		c->timer_next->timer_at = &c->timer_next;
-	*c->timer_at = c;
-	e->timers++;
+	if (at - e->wheel.ms >= XIW_WHEEL)
+		at = e->wheel.ms + XIW_WHEEL - 1;
+	c->timer.at_ms = at;
+	c->timer.at = slot_of(e, at);
+	c->timer.next = *c->timer.at;
+	if (c->timer.next)
+		c->timer.next->timer.at = &c->timer.next;
+	*c->timer.at = c;
+	e->wheel.n++;
 	xiw_wake_at(e, at);
 }
 
@@ -61,17 +62,17 @@ void xiw_conn_deadline(struct xiw_conn *c, enum xiw_limit limit, unsigned int ms
 	/* The application may not have run the engine for long. */
 	if (limit != XIW_LIMIT_NONE)
 		xiw_look_at_clock(c->engine);
-	c->limit = limit;
-	c->deadline_ms = limit == XIW_LIMIT_NONE ? XIW_NEVER : c->engine->now_ms + ms;
+	c->timer.limit = limit;
+	c->timer.deadline_ms = limit == XIW_LIMIT_NONE ? XIW_NEVER : c->engine->now_ms + ms;
 	xiw_timer(c);
 }
 
 /* A connection has left its slot, which the kernel may need for a while yet. */
 void xiw_collect_soon(struct xiw_engine *e)
 {
-	if (e->collect_ms == XIW_NEVER)
-		e->collect_ms = e->now_ms + XIW_COLLECT_MS;
-	xiw_wake_at(e, e->collect_ms);
+	if (e->wheel.collect_ms == XIW_NEVER)
+		e->wheel.collect_ms = e->now_ms + XIW_COLLECT_MS;
+	xiw_wake_at(e, e->wheel.collect_ms);
 }
 
 /* The next connection whose time has come, off the wheel; NULL: there is none. */
@@ -79,17 +80,17 @@ struct xiw_conn *xiw_timer_due(struct xiw_engine *e)
 {
 	struct xiw_conn *c;
 
-	if (e->now_ms - e->wheel_ms > XIW_WHEEL)
-		e->wheel_ms = e->now_ms - XIW_WHEEL;
-	while (e->timers) {
-		c = *slot_of(e, e->wheel_ms);
-		if (c && e->wheel_ms <= e->now_ms) {
+	if (e->now_ms - e->wheel.ms > XIW_WHEEL)
+		e->wheel.ms = e->now_ms - XIW_WHEEL;
+	while (e->wheel.n) {
+		c = *slot_of(e, e->wheel.ms);
+		if (c && e->wheel.ms <= e->now_ms) {
 			xiw_timer_stop(c);
 			return c;
 		}
-		if (e->wheel_ms >= e->now_ms)
+		if (e->wheel.ms >= e->now_ms)
 			break;
-		e->wheel_ms++;
+		e->wheel.ms++;
 	}
 	return NULL;
 }
@@ -97,7 +98,7 @@ struct xiw_conn *xiw_timer_due(struct xiw_engine *e)
 /* The engine is to be woken when the next time on the wheel comes. */
 void xiw_timer_wake(struct xiw_engine *e)
 {
-	for (uint64_t ms = e->wheel_ms + 1; e->timers && ms < e->next_scan_ms; ms++)
+	for (uint64_t ms = e->wheel.ms + 1; e->wheel.n && ms < e->wheel.next_ms; ms++)
 		if (*slot_of(e, ms))
 			xiw_wake_at(e, ms);
 }

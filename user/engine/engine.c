@@ -40,7 +40,7 @@ void xiw_engine_info(const struct xiw_engine *e, struct xiw_engine_info *info, s
 		.unstarted = e->unstarted.n,
 	};
 
-	for (const struct xiw_conn *c = e->slotless; c; c = c->next_slotless)
+	for (const struct xiw_conn *c = e->agenda.slotless; c; c = c->reg.next_slotless)
 		i.slotless++;
 	xiw_opts_give(info, size, &i, sizeof(i));
 }
@@ -112,11 +112,11 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 		return -ENOMEM;
 	memset(e, 0, sizeof(*e));
 	e->injector = xiw_injector_none;
-	e->watch_fd = -1;
-	e->next_scan_ms = e->collect_ms = e->watch_ms = XIW_NEVER;
-	e->starved_end = &e->starved;
-	e->slotless_end = &e->slotless;
-	e->stageless_end = &e->stageless;
+	e->watch.fd = -1;
+	e->wheel.next_ms = e->wheel.collect_ms = e->watch.look_ms = XIW_NEVER;
+	e->agenda.starved_end = &e->agenda.starved;
+	e->agenda.slotless_end = &e->agenda.slotless;
+	e->agenda.stageless_end = &e->agenda.stageless;
 	xiw_look_at_clock(e);
 	err = take_opts(e, opts);
 	if (!err)
@@ -124,15 +124,15 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	if (err)
 		goto fail;
 	err = -ENOMEM;
-	e->cq = calloc(e->opts.cq_entries, sizeof(*e->cq));
-	e->cq_mask = e->opts.cq_entries - 1;
-	e->kept_total = e->opts.frames / 2;
-	e->kept = xiw_budget_alloc(&e->budget, e->kept_total * sizeof(*e->kept));
-	if (!e->cq || !e->kept)
+	e->cq.entries = calloc(e->opts.cq_entries, sizeof(*e->cq.entries));
+	e->cq.mask = e->opts.cq_entries - 1;
+	e->pools.kept_total = e->opts.frames / 2;
+	e->pools.kept = xiw_budget_alloc(&e->budget, e->pools.kept_total * sizeof(*e->pools.kept));
+	if (!e->cq.entries || !e->pools.kept)
 		goto fail;
-	for (uint32_t i = 0; i < e->kept_total; i++) {
-		e->kept[i].next_free = e->kept_free;
-		e->kept_free = &e->kept[i];
+	for (uint32_t i = 0; i < e->pools.kept_total; i++) {
+		e->pools.kept[i].next_free = e->pools.kept_free;
+		e->pools.kept_free = &e->pools.kept[i];
 	}
 	xiw_ddp_table_init(&e->regions, xiw_random, NULL);
 	e->crc_policy = xiw_policy_crc(why, sizeof(why));
@@ -159,7 +159,7 @@ static void forget_requests(struct xiw_engine *e)
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
 		next = c->next;
 		c->ops = 0;
-		c->sending = false;
+		c->send.busy = false;
 		xiw_conn_op_done(c);
 	}
 }
@@ -185,8 +185,8 @@ static void close_all(struct xiw_engine *e)
 	xiw_listeners_end(e);
 	xiw_conns_end(e);
 	/* Nobody takes completions any more, and with some in the queue nothing would wait. */
-	e->cq_head = e->cq_tail;
-	e->overflow_n = 0;
+	e->cq.head = e->cq.tail;
+	e->cq.overflow_n = 0;
 }
 
 /* What the application has and has not freed yet. */
@@ -205,7 +205,7 @@ int xiw_engine_destroy(struct xiw_engine *e)
 		return 0;
 	if (owner == XIW_RING_ANOTHERS)
 		return -EEXIST;
-	if (owner == XIW_RING_NOBODYS && e->ring_ready)
+	if (owner == XIW_RING_NOBODYS && e->io.ready)
 		forget_requests(e);
 	xiw_fork_forget(e);
 	close_all(e);
@@ -214,14 +214,14 @@ int xiw_engine_destroy(struct xiw_engine *e)
 	detach_all(e);
 	xiw_ports_free(e);
 	xiw_ring_free(e);
-	if (e->watch_fd >= 0)
-		close(e->watch_fd);
+	if (e->watch.fd >= 0)
+		close(e->watch.fd);
 	xiw_injector_close(&e->injector);
 	xiw_ddp_table_free(&e->regions);
 	xiw_stages_free(e);
 	xiw_overflow_free(e);
-	xiw_budget_free(&e->budget, e->kept, e->kept_total * sizeof(*e->kept));
-	free(e->cq);
+	xiw_budget_free(&e->budget, e->pools.kept, e->pools.kept_total * sizeof(*e->pools.kept));
+	free(e->cq.entries);
 	free(e);
 	return 0;
 }

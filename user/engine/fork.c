@@ -46,9 +46,9 @@ static void leave_behind(struct xiw_engine *e)
 		shut(&c->fd);
 	shut_listeners(e->listeners);
 	shut_listeners(e->closed_listeners);
-	shut(&e->watch_fd);
+	shut(&e->watch.fd);
 	xiw_injector_close(&e->injector);
-	shut(&e->ring.ring_fd);
+	shut(&e->io.ring.ring_fd);
 }
 
 static void before(void)
@@ -65,7 +65,7 @@ static void in_parent(void)
 static void in_child(void)
 {
 	for (struct xiw_engine *e = all; e; e = e->next_engine)
-		if (e->ring_enabled || e->ports || e->retired)
+		if (e->io.enabled || e->ports || e->retired)
 			leave_behind(e);
 	pthread_mutex_unlock(&lock);
 }

@@ -26,14 +26,14 @@ static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char w
 	memcpy(&local, addr,
 	       addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
 					  : sizeof(struct sockaddr_in6));
-	int err = xiw_port_find(&local, e->unready);
+	int err = xiw_port_find(&local, e->unready.ifname);
 
 	if (err) {
 		snprintf(why, 96, "%s",
 			 err == -ENODEV ? "no interface has the address" : strerror(-err));
 		return err;
 	}
-	return xiw_port_by_name(e, e->unready, &port, why, 96);
+	return xiw_port_by_name(e, e->unready.ifname, &port, why, 96);
 }
 
 /* One that is ready is enough; of those where the programs are and cannot be used the first is told. */
@@ -58,7 +58,7 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 		if (!one || one == -ENOENT || err != -ENOENT)
 			continue;
 		err = one;
-		snprintf(e->unready, sizeof(e->unready), "%s", i->if_name);
+		snprintf(e->unready.ifname, sizeof(e->unready.ifname), "%s", i->if_name);
 		snprintf(why, 96, "%s", line);
 	}
 	if_freenameindex(all);
@@ -71,23 +71,23 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 
 int xiw_engine_prepare(struct xiw_engine *e, const struct sockaddr *addr, char *why, size_t len)
 {
-	char *line = e->unready_why;
+	char *line = e->unready.why;
 	int err;
 
-	line[0] = e->unready[0] = '\0';
+	line[0] = e->unready.ifname[0] = '\0';
 	if (e->opts.path == XIW_USE_KERNEL) {
-		snprintf(line, sizeof(e->unready_why), "the kernel path was asked for");
+		snprintf(line, sizeof(e->unready.why), "the kernel path was asked for");
 		err = -EOPNOTSUPP;
 	} else if (wildcard(addr)) {
 		err = prepare_all(e, line);
 	} else {
 		err = prepare_one(e, addr, line);
 	}
-	e->prepared = true;
+	e->unready.prepared = true;
 	if (why && len)
 		snprintf(why, len, "%s", line);
 	/* Where nothing was loaded, it may be by the time of a connection. */
 	if (err == -ENOENT || !line[0])
-		e->unready[0] = '\0';
+		e->unready.ifname[0] = '\0';
 	return err;
 }

@@ -106,13 +106,13 @@ unsigned int xiw_turn_reap(struct xiw_engine *e)
 	struct io_uring_cqe *cqe;
 	unsigned int head, n = 0;
 
-	e->news_read = false;
-	io_uring_for_each_cqe(&e->ring, head, cqe)
+	e->watch.read = false;
+	io_uring_for_each_cqe(&e->io.ring, head, cqe)
 	{
 		dispatch(cqe);
 		n++;
 	}
-	io_uring_cq_advance(&e->ring, n);
+	io_uring_cq_advance(&e->io.ring, n);
 	return n;
 }
 
@@ -123,16 +123,16 @@ unsigned int xiw_turn_reap(struct xiw_engine *e)
  */
 static void settle_sending(struct xiw_conn *c)
 {
-	if (c->failing)
+	if (c->end.failing)
 		xiw_conn_failed(c);
-	if (c->want_arm) {
-		c->want_arm = false;
+	if (c->handoff.want_arm) {
+		c->handoff.want_arm = false;
 		xiw_try_arm(c, XIW_RUN);
 	}
 	xiw_direct_news(c);
-	if (c->send_count > c->send_sent)
+	if (c->send.count > c->send.staged)
 		xiw_send_pump(c);
-	if (c->eof || c->closing)
+	if (c->end.eof || c->end.closing)
 		xiw_conn_maybe_end(c);
 	xiw_account(c);
 }
@@ -143,18 +143,18 @@ static void settle_sending(struct xiw_conn *c)
  */
 static void settle(struct xiw_engine *e)
 {
-	while (e->dirty) {
+	while (e->agenda.dirty) {
 		struct xiw_conn *c;
 
-		for (c = e->dirty; c; c = c->next_dirty) {
+		for (c = e->agenda.dirty; c; c = c->next_dirty) {
 			xiw_direct_drained(c);
 			xiw_direct_settle(c);
 		}
 		xiw_acks_out(e);
-		e->settling = e->dirty;
-		e->dirty = NULL;
-		while ((c = e->settling)) {
-			e->settling = c->next_dirty;
+		e->agenda.settling = e->agenda.dirty;
+		e->agenda.dirty = NULL;
+		while ((c = e->agenda.settling)) {
+			e->agenda.settling = c->next_dirty;
 			c->dirty = false;
 			settle_sending(c);
 		}
@@ -192,11 +192,11 @@ static bool poll_queues(struct xiw_engine *e)
  */
 static void leave(struct xiw_engine *e)
 {
-	for (int i = 0; e->leaving && i < LEAVE_BATCHES; i++)
+	for (int i = 0; e->agenda.leaving && i < LEAVE_BATCHES; i++)
 		if (!poll_queues(e))
 			break;
-	while (e->leaving)
-		xiw_leave(e->leaving);
+	while (e->agenda.leaving)
+		xiw_leave(e->agenda.leaving);
 }
 
 /* Room for completions, or buffers, may be back. */
@@ -204,13 +204,13 @@ static void resume(struct xiw_engine *e)
 {
 	uint32_t room;
 
-	for (struct xiw_conn *c = e->holders, *next; c; c = next) {
-		next = c->next_holder;
+	for (struct xiw_conn *c = e->agenda.holders, *next; c; c = next) {
+		next = c->recv.next_holder;
 		xiw_stream_resume(c);
 	}
 	/* As many as there are buffers, first come, first served; all at once would find none again. */
-	for (room = XIW_BUFS - e->bufs_out; e->starved && room; room--)
-		xiw_recv_arm(e->starved);
+	for (room = XIW_BUFS - e->io.bufs_out; e->agenda.starved && room; room--)
+		xiw_recv_arm(e->agenda.starved);
 	xiw_stage_retry(e);
 }
 
@@ -242,10 +242,10 @@ static void kick(struct xiw_engine *e)
 
 static void deadline(struct xiw_conn *c)
 {
-	const enum xiw_limit limit = c->limit;
+	const enum xiw_limit limit = c->timer.limit;
 
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
-	if (c->state == XIW_DEAD || c->ending)
+	if (c->state == XIW_DEAD || c->end.asked)
 		return;
 	if (limit == XIW_LIMIT_STARTUP)
 		xiw_startup_timeout(c);
@@ -255,11 +255,11 @@ static void deadline(struct xiw_conn *c)
 
 static void due(struct xiw_conn *c)
 {
-	if (c->deadline_ms <= c->engine->now_ms)
+	if (c->timer.deadline_ms <= c->engine->now_ms)
 		deadline(c);
-	if (c->stuck.due_ms <= c->engine->now_ms)
+	if (c->progress.due_ms <= c->engine->now_ms)
 		xiw_progress_due(c);
-	if (c->ack_ms <= c->engine->now_ms) {
+	if (c->timer.ack_ms <= c->engine->now_ms) {
 		xiw_direct_settle(c);
 		xiw_dirty(c); /* for what comes behind the ACK */
 	}
@@ -270,12 +270,12 @@ static void run_timers(struct xiw_engine *e)
 {
 	struct xiw_conn *c;
 
-	if (e->now_ms < e->next_scan_ms)
+	if (e->now_ms < e->wheel.next_ms)
 		return;
 	while ((c = xiw_timer_due(e)))
 		due(c);
 	xiw_slots_collect(e);
-	e->next_scan_ms = e->collect_ms;
+	e->wheel.next_ms = e->wheel.collect_ms;
 	xiw_timer_wake(e);
 	xiw_accept_again(e);
 	xiw_watch_scan(e);
@@ -307,23 +307,23 @@ static bool frames_taken(struct xiw_conn *c)
 
 static bool delivered(struct xiw_conn *c)
 {
-	return c->at_once || c->rx_dead || (c->eof && !c->held_n && frames_taken(c));
+	return c->end.at_once || c->rx_dead || (c->end.eof && !c->recv.held_n && frames_taken(c));
 }
 
 static void carry_out_ends(struct xiw_engine *e)
 {
 	struct xiw_conn *c, *waiting = NULL;
 
-	while ((c = e->ending)) {
-		e->ending = c->next_ending;
+	while ((c = e->agenda.ending)) {
+		e->agenda.ending = c->end.next_ending;
 		if (c->state != XIW_DEAD && !delivered(c)) {
-			c->next_ending = waiting;
+			c->end.next_ending = waiting;
 			waiting = c;
 			continue;
 		}
-		xiw_conn_end(c, c->end_error);
+		xiw_conn_end(c, c->end.asked_error);
 	}
-	e->ending = waiting;
+	e->agenda.ending = waiting;
 }
 
 /* ---- all of it ---------------------------------------------------------------------------------------- */
@@ -352,7 +352,7 @@ static bool turn(struct xiw_engine *e)
 
 static uint32_t completions(const struct xiw_engine *e)
 {
-	return e->cq_tail - __atomic_load_n(&e->cq_head, __ATOMIC_ACQUIRE);
+	return e->cq.tail - __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE);
 }
 
 static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
@@ -361,12 +361,13 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 	struct __kernel_timespec ts;
 	int err;
 
-	if (e->next_scan_ms < until)
-		until = e->next_scan_ms;
+	if (e->wheel.next_ms < until)
+		until = e->wheel.next_ms;
 	/*
 	 * Octets wait for room in the queue, which another thread may make without a word; or requests, for memory.
 	 */
-	if (e->bufs_out || e->starved || e->overflow_n || e->line_n || e->stageless)
+	if (e->io.bufs_out || e->agenda.starved || e->cq.overflow_n || e->io.line_n ||
+	    e->agenda.stageless)
 		until = e->now_ms + 1 < until ? e->now_ms + 1 : until;
 	if (until != XIW_NEVER) {
 		uint64_t ms = until > e->now_ms ? until - e->now_ms : 0;
@@ -381,9 +382,9 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 /* What the application is to hear once of: a turn's doorbells that could not be rung. */
 static int result(struct xiw_engine *e)
 {
-	int err = e->doorbell_error;
+	int err = e->cq.doorbell_error;
 
-	e->doorbell_error = 0;
+	e->cq.doorbell_error = 0;
 	return err ? err : (int)completions(e);
 }
 
@@ -395,12 +396,12 @@ int xiw_engine_run(struct xiw_engine *e, int timeout_ms)
 	if (err)
 		return err;
 	busy = turn(e);
-	if (e->lost_event)
+	if (e->cq.lost)
 		return -ENOMEM;
 	if (busy || completions(e) || !timeout_ms) {
 		/* One system call for everything queued in this turn, and for the kernel's deferred work. */
-		if (io_uring_sq_ready(&e->ring) || e->line_n || !busy ||
-		    *e->ring.sq.kflags & IORING_SQ_TASKRUN)
+		if (io_uring_sq_ready(&e->io.ring) || e->io.line_n || !busy ||
+		    *e->io.ring.sq.kflags & IORING_SQ_TASKRUN)
 			err = xiw_ring_submit_and_get(e);
 		return err < 0 && err != -EBUSY && err != -EAGAIN ? err : result(e);
 	}

@@ -20,13 +20,13 @@ static bool may_arm(struct xiw_conn *c)
  */
 void xiw_try_arm(struct xiw_conn *c, uint32_t run)
 {
-	if (!c->flow || c->rx_dead || c->eof || c->direct || c->state != XIW_OPEN || c->held_n ||
-	    c->starved_at || !may_arm(c))
+	if (!c->flow || c->rx_dead || c->end.eof || c->stretch.state != XIW_STRETCH_OFF ||
+	    c->state != XIW_OPEN || c->recv.held_n || c->recv.starved_at || !may_arm(c))
 		return;
 	if (xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_KERNEL || !xiw_progress_may_arm(c))
 		return;
 	if (xiw_flow_arm(c->flow, run)) {
-		c->armed++;
+		c->counts.armed++;
 		xiw_dirty(c);
 	}
 }

@@ -28,22 +28,22 @@ static uint8_t hops(const struct xiw_conn *c)
 static uint32_t ack_headers(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
 {
 	const struct xiw_ip_header ip = {
-		.version = c->ip_version,
+		.version = c->reg.ip_version,
 		.hops = hops(c),
 		.class_label = xiw_flow_get(&c->flow->out_class),
-		.src = c->local_ip,
-		.dst = c->remote_ip,
+		.src = c->reg.local_ip,
+		.dst = c->reg.remote_ip,
 	};
 
-	memcpy(out, c->l2, c->l2_len);
-	memcpy(out + XIW_ETH_OFF_DST, c->l2 + XIW_ETH_OFF_SRC, XIW_ETH_ADDR_LEN);
-	memcpy(out + XIW_ETH_OFF_SRC, c->l2 + XIW_ETH_OFF_DST, XIW_ETH_ADDR_LEN);
-	return c->l2_len + xiw_ip_build(out + c->l2_len, &ip, tcp_len);
+	memcpy(out, c->reg.l2, c->reg.l2_len);
+	memcpy(out + XIW_ETH_OFF_DST, c->reg.l2 + XIW_ETH_OFF_SRC, XIW_ETH_ADDR_LEN);
+	memcpy(out + XIW_ETH_OFF_SRC, c->reg.l2 + XIW_ETH_OFF_DST, XIW_ETH_ADDR_LEN);
+	return c->reg.l2_len + xiw_ip_build(out + c->reg.l2_len, &ip, tcp_len);
 }
 
 static void send_ack(struct xiw_conn *c)
 {
-	uint8_t *frame = c->l2_len ? xiw_xsk_tx_room(&c->rxq->xsk) : NULL, *tcp;
+	uint8_t *frame = c->reg.l2_len ? xiw_xsk_tx_room(&c->stretch.rxq->xsk) : NULL, *tcp;
 	uint8_t header[XIW_TCP_MAX];
 	int len;
 
@@ -52,17 +52,17 @@ static void send_ack(struct xiw_conn *c)
 		return;
 	/* What left with the kernel's segments meanwhile: every one says as much as it can, and rounds up. */
 	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
-	len = xiw_tcp_rx_build_ack(&c->tcp, xiw_sock_tsval(&c->sock, c->engine->now_ns), header,
+	len = xiw_tcp_rx_build_ack(&c->tcp, xiw_sock_tsval(&c->reg.sock, c->engine->now_ns), header,
 				   sizeof(header));
 	if (len < 0)
 		return;
 	tcp = frame + ack_headers(c, frame, (uint32_t)len);
 	memcpy(tcp, header, (size_t)len);
-	xiw_tcp_csum_fill(frame + c->l2_len, tcp, (size_t)len, NULL, 0);
+	xiw_tcp_csum_fill(frame + c->reg.l2_len, tcp, (size_t)len, NULL, 0);
 	/* Before it is promised: what the kernel sends next must not promise less. */
 	xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
-	xiw_xsk_send(&c->rxq->xsk, frame, (uint32_t)(tcp + len - frame));
-	c->acks_sent++;
+	xiw_xsk_send(&c->stretch.rxq->xsk, frame, (uint32_t)(tcp + len - frame));
+	c->counts.acks_sent++;
 }
 
 /*
@@ -76,14 +76,14 @@ void xiw_account(const struct xiw_conn *c)
 
 	if (!f)
 		return;
-	f->placed_direct = c->stream_direct;
-	f->placed_kernel = c->stream_kernel;
-	f->fpdus = c->fpdus;
-	f->crc_errors = c->crc_errors;
-	f->injected = c->injections;
-	f->acks_sent = c->acks_sent;
-	f->armed = c->armed;
-	f->segs_dropped = c->segs_dropped;
+	f->placed_direct = c->counts.stream_direct;
+	f->placed_kernel = c->counts.stream_kernel;
+	f->fpdus = c->counts.fpdus;
+	f->crc_errors = c->counts.crc_errors;
+	f->injected = c->counts.injected;
+	f->acks_sent = c->counts.acks_sent;
+	f->armed = c->counts.armed;
+	f->segs_dropped = c->counts.segs_dropped;
 }
 
 /* What egress has to know of the connection. */
@@ -106,7 +106,7 @@ static void vouch(struct xiw_conn *c)
 {
 	struct xiw_tcp_rx *rx = &c->tcp;
 
-	c->vouch_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
+	c->timer.vouch_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
 	rx->news.ack = rx->snd_una;
 	rx->news.wnd = rx->snd_wnd;
 	rx->news.has_ts = rx->flags & XIW_TCP_RX_TS;
@@ -121,46 +121,47 @@ static void vouch(struct xiw_conn *c)
 void xiw_direct_settle(struct xiw_conn *c)
 {
 	uint32_t rcv_nxt = c->tcp.rcv_nxt;
-	const bool moved = rcv_nxt != c->committed;
+	const bool moved = rcv_nxt != c->stretch.committed;
 
-	if (!c->direct)
+	if (c->stretch.state == XIW_STRETCH_OFF)
 		return;
 	/* Frames of this batch were looked at, and the owner word will not tell. */
-	if (c->batch == c->engine->batch && (!moved || c->draining || c->leaving))
+	if (c->stretch.batch == c->engine->batch &&
+	    (!moved || c->stretch.state != XIW_STRETCH_RUNS))
 		xiw_looked(c);
-	if (c->draining || c->leaving)
+	if (c->stretch.state != XIW_STRETCH_RUNS)
 		return;
 	if (moved) {
-		if (!xiw_flow_commit(c->flow, c->epoch, c->committed, rcv_nxt)) {
+		if (!xiw_flow_commit(c->flow, c->stretch.epoch, c->stretch.committed, rcv_nxt)) {
 			xiw_looked(c);
 			xiw_ownership_lost(c);
 			return;
 		}
-		c->committed = rcv_nxt;
+		c->stretch.committed = rcv_nxt;
 		if (!c->port->has_carried)
 			c->port->has_carried = true;
-	} else if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->epoch) {
+	} else if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->stretch.epoch) {
 		/* Nothing to commit, but a delayed ACK would be of the past, its window too. */
 		xiw_ownership_lost(c);
 		return;
 	}
 	publish(c);
 	while (xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, true)) {
-		uint64_t before = c->acks_sent;
+		uint64_t before = c->counts.acks_sent;
 
 		send_ack(c);
-		if (c->acks_sent == before)
+		if (c->counts.acks_sent == before)
 			break;
 	}
-	if (moved && c->vouch_ms <= c->engine->now_ms)
+	if (moved && c->timer.vouch_ms <= c->engine->now_ms)
 		vouch(c);
-	c->ack_ms = xiw_tcp_rx_deadline(&c->tcp);
+	c->timer.ack_ms = xiw_tcp_rx_deadline(&c->tcp);
 	xiw_timer(c);
 }
 
 /* What the peer said of our own data. The kernel may send when it learns of it: behind the ACKs of the batch. */
 void xiw_direct_news(struct xiw_conn *c)
 {
-	if (c->direct && !c->draining && !c->leaving && c->tcp.inject_needed)
+	if (c->stretch.state == XIW_STRETCH_RUNS && c->tcp.inject_needed)
 		xiw_inject_news(c);
 }

@@ -35,20 +35,20 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 	struct xiw_tcp_rx_conf conf = {
 		.sport = xiw_get_be16(tcp + XIW_TCP_OFF_DPORT),
 		.dport = xiw_get_be16(tcp + XIW_TCP_OFF_SPORT),
-		.rcv_nxt = c->committed,
-		.last_ack_sent = c->committed,
-		.window = c->window,
-		.buffer = c->window,
+		.rcv_nxt = c->stretch.committed,
+		.last_ack_sent = c->stretch.committed,
+		.window = c->reg.window,
+		.buffer = c->reg.window,
 		/* The kernel followed acknowledgements until now: start low, the first one is news. */
 		.snd_una = snd_nxt - (1u << 16),
 		.snd_nxt = snd_nxt,
 		.peer_wnd = 0xffff,
-		.mss = c->sock.rcv_mss,
-		.rcv_wscale = c->sock.rcv_wscale,
-		.snd_wscale = c->sock.snd_wscale,
-		.ts_ok = c->sock.timestamps,
-		.sack_ok = c->sock.sack,
-		.ecn_ok = c->sock.ecn,
+		.mss = c->reg.sock.rcv_mss,
+		.rcv_wscale = c->reg.sock.rcv_wscale,
+		.snd_wscale = c->reg.sock.snd_wscale,
+		.ts_ok = c->reg.sock.timestamps,
+		.sack_ok = c->reg.sock.sack,
+		.ecn_ok = c->reg.sock.ecn,
 		.ece = __atomic_load_n(&f->ece, __ATOMIC_RELAXED) == XIW_ECE_ON,
 		.now_ms = c->engine->now_ms,
 		.max_keep = c->engine->opts.frames / 4,
@@ -62,16 +62,16 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 	 * The CPU that began the stretch looks at kernel_high after its swap, but may stand still before it
 	 * does. Whoever gave the kernel octets beyond S under ARMED raised kernel_high before the swap.
 	 */
-	if (!why && __atomic_load_n(&f->kernel_high, __ATOMIC_ACQUIRE) != c->committed)
+	if (!why && __atomic_load_n(&f->kernel_high, __ATOMIC_ACQUIRE) != c->stretch.committed)
 		why = XIW_WHY_RACE;
 	if (why) {
 		xiw_fall_back(c, why, NULL);
 		return false;
 	}
 	/* So that at a fall-back the kernel takes all that the engine has offered by then. */
-	right = xiw_seq_max(c->committed + c->window, xiw_flow_get(&f->direct_edge));
+	right = xiw_seq_max(c->stretch.committed + c->reg.window, xiw_flow_get(&f->direct_edge));
 	if (xiw_seq_before(xiw_flow_get(&f->kernel_edge), right) &&
-	    !xiw_sock_open_window(c->fd, right - c->committed))
+	    !xiw_sock_open_window(c->fd, right - c->stretch.committed))
 		xiw_flow_raise(&f->kernel_edge, right);
 	conf.right_edge = xiw_seq_max(xiw_flow_get(&f->kernel_edge), right);
 	/*
@@ -83,10 +83,10 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 	if (c->tcp.flags & XIW_TCP_RX_TS && c->tcp.ts_recent - seg->tsval - PAWS_SLACK < PAWS_AGE)
 		conf.ts_recent = c->tcp.ts_recent;
 	for (unsigned int i = 0; i < XIW_TCP_DROP_MAX; i++)
-		c->drops[i] += c->tcp.drops[i];
-	c->challenges_withheld += c->tcp.challenges_withheld;
+		c->counts.drops[i] += c->tcp.drops[i];
+	c->counts.challenges_withheld += c->tcp.challenges_withheld;
 	xiw_tcp_rx_init(&c->tcp, &conf);
-	c->draining = false;
+	c->stretch.state = XIW_STRETCH_RUNS;
 	return true;
 }
 
@@ -95,18 +95,18 @@ static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
 {
 	uint64_t owner = xiw_flow_owner(c->flow);
 
-	if (c->direct && xiw_owner_epoch(owner) != c->epoch)
+	if (c->stretch.state != XIW_STRETCH_OFF && xiw_owner_epoch(owner) != c->stretch.epoch)
 		xiw_ownership_lost(c);
 	if (xiw_owner_path(owner) != XIW_PATH_DIRECT || xiw_owner_epoch(owner) != meta->epoch)
 		return false;
-	if (c->direct)
+	if (c->stretch.state != XIW_STRETCH_OFF)
 		return true;
-	c->epoch = meta->epoch;
-	c->committed = xiw_owner_value(owner);
-	c->direct = c->draining = true;
-	c->early = NULL;
-	c->early_end = &c->early;
-	c->went_direct++;
+	c->stretch.epoch = meta->epoch;
+	c->stretch.committed = xiw_owner_value(owner);
+	c->stretch.state = XIW_STRETCH_WAITS;
+	c->keeps.waiting = NULL;
+	c->keeps.waiting_end = &c->keeps.waiting;
+	c->counts.went_direct++;
 	xiw_progress_begin(c);
 	return true;
 }
@@ -121,11 +121,11 @@ static void sending_half(struct xiw_conn *c)
 
 	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
 	xiw_tcp_rx_set_snd(&c->tcp, xiw_flow_get(&c->flow->snd_nxt));
-	if (c->flow->resent != c->stuck.resent)
+	if (c->flow->resent != c->progress.resent)
 		xiw_progress_resent(c, c->flow->resent);
-	if (control == c->control_seen)
+	if (control == c->handoff.control_seen)
 		return;
-	c->control_seen = control;
+	c->handoff.control_seen = control;
 	xiw_tcp_rx_acked_elsewhere(&c->tcp);
 }
 
@@ -133,14 +133,15 @@ static void sending_half(struct xiw_conn *c)
 static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta *meta)
 {
 	/* Once per batch is enough; the commit is the judge. */
-	if (c->direct && c->batch == c->engine->batch && c->epoch == meta->epoch)
+	if (c->stretch.state != XIW_STRETCH_OFF && c->stretch.batch == c->engine->batch &&
+	    c->stretch.epoch == meta->epoch)
 		return true;
 	if (!begin(c, meta))
 		return false;
-	c->batch = c->engine->batch;
-	c->rxq = q;
-	c->relink = true;
-	if (!c->draining)
+	c->stretch.batch = c->engine->batch;
+	c->stretch.rxq = q;
+	c->stretch.relink = true;
+	if (c->stretch.state == XIW_STRETCH_RUNS)
 		sending_half(c);
 	xiw_dirty(c);
 	return true;
@@ -149,13 +150,13 @@ static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta
 /* A wrong CRC: the segment is as good as lost, and TCP sends it again (RFC 5044 section 8). */
 static void bad_crc(struct xiw_conn *c)
 {
-	c->crc_errors++;
-	if (c->crc_tries && c->crc_seq == c->tcp.rcv_nxt) {
-		if (++c->crc_tries >= CRC_TRIES)
+	c->counts.crc_errors++;
+	if (c->handoff.crc_tries && c->handoff.crc_seq == c->tcp.rcv_nxt) {
+		if (++c->handoff.crc_tries >= CRC_TRIES)
 			xiw_conn_stream_error(c, XIW_MPA_ERR_CRC, 0);
 	} else {
-		c->crc_seq = c->tcp.rcv_nxt;
-		c->crc_tries = 1;
+		c->handoff.crc_seq = c->tcp.rcv_nxt;
+		c->handoff.crc_tries = 1;
 	}
 	/* Not this one, but its next repetition is the socket's: there one wrong CRC ends the stream. */
 	xiw_no_progress(c, XIW_WHY_CRC, NULL);
@@ -210,8 +211,8 @@ static void take(struct xiw_conn *c, const struct xiw_segment *s, const struct x
 	struct walk w = walk(c, v, n, t->len, k);
 
 	if (w.done) {
-		c->stream_direct += w.done;
-		c->crc_tries = 0;
+		c->counts.stream_direct += w.done;
+		c->handoff.crc_tries = 0;
 		xiw_tcp_rx_advance(&c->tcp, w.done);
 	}
 	if (w.err == -EBADMSG)
@@ -228,7 +229,8 @@ static void drain_kept(struct xiw_conn *c)
 	struct xiw_tcp_take t;
 	struct xiw_kept *k;
 
-	while (c->direct && !c->rx_dead && (k = (struct xiw_kept *)xiw_tcp_rx_next(&c->tcp))) {
+	while (c->stretch.state != XIW_STRETCH_OFF && !c->rx_dead &&
+	       (k = (struct xiw_kept *)xiw_tcp_rx_next(&c->tcp))) {
 		struct xiw_segment s = { &k->packet, &k->meta };
 
 		switch (xiw_tcp_rx_turn(&c->tcp, &k->node, &t)) {
@@ -251,11 +253,11 @@ static void drain_kept(struct xiw_conn *c)
  */
 static void note_link(struct xiw_conn *c, const struct xiw_segment *s)
 {
-	if (!c->relink)
+	if (!c->stretch.relink)
 		return;
-	c->relink = false;
-	c->l2_len = (uint8_t)s->meta->l3_off;
-	memcpy(c->l2, s->packet->frag[0].base, c->l2_len);
+	c->stretch.relink = false;
+	c->reg.l2_len = (uint8_t)s->meta->l3_off;
+	memcpy(c->reg.l2, s->packet->frag[0].base, c->reg.l2_len);
 }
 
 /* Does the stream wait for octets of the segment? */
@@ -273,7 +275,7 @@ static bool awaited(const struct xiw_conn *c, uint32_t seq, uint32_t end)
 static bool comes_again(const struct xiw_conn *c, uint32_t seq)
 {
 	/* No further back than any window reaches: what was acknowledged before is not sent again. */
-	return xiw_stream_at(c) - seq <= 0xffffu << c->sock.rcv_wscale;
+	return xiw_stream_at(c) - seq <= 0xffffu << c->reg.sock.rcv_wscale;
 }
 
 static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
@@ -307,7 +309,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 			/* Not acknowledged selectively either, so that it is sent again. */
 			k->packet.frags = 0;
 			xiw_kept_free(c->engine, k);
-			c->crc_errors++;
+			c->counts.crc_errors++;
 			break;
 		}
 		if (k)
@@ -329,7 +331,8 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		break;
 	}
 	/* A duplicate ACK says what a later one cannot: it does not wait for the end of the batch. */
-	if (c->direct && xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, false))
+	if (c->stretch.state != XIW_STRETCH_OFF &&
+	    xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, false))
 		xiw_direct_settle(c);
 	return kept;
 }
@@ -354,14 +357,14 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 {
 	struct xiw_kept *k;
 
-	if (xiw_seq_before(seg->seq, c->committed)) {
+	if (xiw_seq_before(seg->seq, c->stretch.committed)) {
 		xiw_inject_old(c, s);
-		c->stuck.waits_ms = 0; /* the socket may go on now */
+		c->progress.waits_ms = 0; /* the socket may go on now */
 		if (comes_again(c, seg->seq))
 			xiw_no_progress(c, XIW_WHY_INJECT, NULL);
 		return false;
 	}
-	if (seg->seq == c->committed && xiw_waits_too_long(c, s))
+	if (seg->seq == c->stretch.committed && xiw_waits_too_long(c, s))
 		return false;
 	/* Nobody was offered more than this. */
 	k = xiw_flow_within_window(c->flow, seg->seq) ? xiw_keep(c, s) : NULL;
@@ -370,8 +373,8 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 		return false;
 	}
 	k->next_free = NULL;
-	*c->early_end = k;
-	c->early_end = &k->next_free;
+	*c->keeps.waiting_end = k;
+	c->keeps.waiting_end = &k->next_free;
 	return true;
 }
 
@@ -387,7 +390,8 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 	if (!c)
 		return false;
 	/* In error nothing more is placed or delivered; TCP sends it again, to the socket. */
-	if (!xiw_packet_link_good(p, meta) || (c->rx_dead && !c->leaving)) {
+	if (!xiw_packet_link_good(p, meta) ||
+	    (c->rx_dead && c->stretch.state != XIW_STRETCH_ENDS)) {
 		xiw_segment_dropped(c);
 		xiw_looked(c);
 		return false;
@@ -405,15 +409,15 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 		damaged(c, &s, why);
 		return false;
 	}
-	if (c->leaving) {
+	if (c->stretch.state == XIW_STRETCH_ENDS) {
 		xiw_inject_late(c, &s);
 		return false;
 	}
-	if (c->draining) {
-		if (c->early || c->stream_nxt != c->committed)
+	if (c->stretch.state == XIW_STRETCH_WAITS) {
+		if (c->keeps.waiting || c->recv.nxt != c->stretch.committed)
 			return wait_for_socket(c, &s, &seg);
 		if (!enter(c, p, meta, &seg)) {
-			if (c->leaving)
+			if (c->stretch.state == XIW_STRETCH_ENDS)
 				xiw_inject_late(c, &s);
 			else
 				xiw_stale_segment(c, p, meta);
@@ -428,25 +432,25 @@ void xiw_direct_drained(struct xiw_conn *c)
 {
 	struct xiw_kept *k;
 
-	if (!c->draining || c->leaving)
+	if (c->stretch.state != XIW_STRETCH_WAITS)
 		return;
 	/* XDP may have taken the stream back, and no frame will tell. */
-	if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->epoch) {
+	if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->stretch.epoch) {
 		xiw_ownership_lost(c);
 		return;
 	}
-	if (c->stream_nxt != c->committed)
+	if (c->recv.nxt != c->stretch.committed)
 		return;
 	/* A fall-back on the way takes the rest of the list with it, and so does the one after an error. */
-	while (!c->rx_dead && (k = c->early)) {
+	while (!c->rx_dead && (k = c->keeps.waiting)) {
 		struct xiw_segment s = { &k->packet, &k->meta };
 		struct xiw_tcp_seg seg = {};
 
 		xiw_packet_read(c, s.packet, s.meta, &seg);
-		if (c->draining && !enter(c, s.packet, s.meta, &seg))
+		if (c->stretch.state == XIW_STRETCH_WAITS && !enter(c, s.packet, s.meta, &seg))
 			return;
-		c->early = k->next_free;
-		c->rxq = k->rxq;
+		c->keeps.waiting = k->next_free;
+		c->stretch.rxq = k->rxq;
 		xiw_kept_uncount(k);
 		/* If it is kept again, out of order, the frames have moved to another node. */
 		if (segment(c, &s, &seg))

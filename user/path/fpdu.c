@@ -10,9 +10,9 @@
 /* What ended the stream, with the header that did it (RFC 5041 section 7.2 reports it to the ULP). */
 void xiw_conn_quote(struct xiw_conn *c, const struct xiw_header *h)
 {
-	c->error_segment_len = h->segment_len;
-	memcpy(c->error_header, h->octets, h->len);
-	c->error_header_len = h->len;
+	c->end.segment_len = h->segment_len;
+	memcpy(c->end.header, h->octets, h->len);
+	c->end.header_len = h->len;
 }
 
 static int refuse(struct xiw_conn *c, const struct xiw_fpdu *f, const uint8_t *header, uint32_t len,
@@ -75,7 +75,7 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 
 	if (c->crc && !xiw_mpa_verify(f, v, n))
 		return -EBADMSG;
-	if (c->gate)
+	if (c->startup.gate)
 		return 0; /* the first FPDU may take an MSN without a buffer */
 	raw = header(f, v, n, got, copy);
 	if (!raw || xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len) ||
@@ -84,7 +84,7 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 		return 0;
 	if (p.dst && !xiw_mpa_place(f, v, n, h.len, p.dst))
 		return 0;
-	c->fpdus_early++;
+	c->counts.fpdus_early++;
 	return 1;
 }
 
@@ -109,7 +109,7 @@ void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m)
 
 static void deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, const struct xiw_header *last)
 {
-	c->messages++;
+	c->counts.messages++;
 	if (c->ulp)
 		c->ulp->message(c, m, last);
 	else
@@ -119,9 +119,9 @@ static void deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, const struc
 /* With the first one a Responder may send (RFC 5044 section 7.1.2 rule 4), what is queued first. */
 static void accepted(struct xiw_conn *c)
 {
-	c->fpdus++;
-	if (!c->may_send) {
-		c->may_send = true;
+	c->counts.fpdus++;
+	if (!c->send.allowed) {
+		c->send.allowed = true;
 		xiw_dirty(c);
 	}
 }
@@ -147,8 +147,9 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		return refuse(c, f, raw, got, XIW_DDP_LOCAL_CATASTROPHIC);
 	}
 	payload = f->ulpdu_len - h.len;
-	if (c->gate) {
-		int took = c->crc && !xiw_mpa_verify(f, v, n) ? -EBADMSG : c->gate(c, &h, payload);
+	if (c->startup.gate) {
+		int took = c->crc && !xiw_mpa_verify(f, v, n) ? -EBADMSG
+							      : c->startup.gate(c, &h, payload);
 
 		if (took > 0)
 			accepted(c);
@@ -175,9 +176,9 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		return refuse(c, f, raw, h.len, err);
 	accepted(c);
 	if (how & XIW_FPDU_DIRECT)
-		c->placed_direct += payload;
+		c->counts.placed_direct += payload;
 	else
-		c->placed_kernel += payload;
+		c->counts.placed_kernel += payload;
 	if (!m.complete)
 		return 0;
 	deliver(c, &m, &(struct xiw_header){ raw, h.len, f->ulpdu_len });

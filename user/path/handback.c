@@ -15,21 +15,19 @@
 /* Everything the engine holds: frames that waited for the socket, or were out of order. */
 static void inject_kept(struct xiw_conn *c, bool ours_to_give, uint32_t skew)
 {
-	struct xiw_tcp_keep *node = NULL, *next;
+	struct xiw_tcp_keep *node, *next;
 
-	while (c->early) {
-		struct xiw_kept *k = c->early;
+	while (c->keeps.waiting) {
+		struct xiw_kept *k = c->keeps.waiting;
 
-		c->early = k->next_free;
+		c->keeps.waiting = k->next_free;
 		if (ours_to_give) {
 			xiw_inject_note_ecn(c, &k->packet, &k->meta);
 			xiw_inject_whole(c, &k->packet, &k->meta, skew);
 		}
 		xiw_kept_free(c->engine, k);
 	}
-	if (!c->draining)
-		node = xiw_tcp_rx_flush(&c->tcp);
-	for (; node; node = next) {
+	for (node = xiw_tcp_rx_flush(&c->tcp); node; node = next) {
 		struct xiw_kept *k = (struct xiw_kept *)node;
 
 		next = node->next;
@@ -41,10 +39,10 @@ static void inject_kept(struct xiw_conn *c, bool ours_to_give, uint32_t skew)
 
 static void out_of_direct(struct xiw_conn *c)
 {
-	c->went_kernel++;
-	c->ack_ms = XIW_NEVER;
-	c->direct = c->draining = c->leaving = false;
-	c->want_arm = true;
+	c->counts.went_kernel++;
+	c->timer.ack_ms = XIW_NEVER;
+	c->stretch.state = XIW_STRETCH_OFF;
+	c->handoff.want_arm = true;
 	xiw_dirty(c);
 }
 
@@ -59,25 +57,28 @@ static void out_of_direct(struct xiw_conn *c)
  */
 void xiw_fall_back(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
 {
-	uint32_t rcv_nxt = c->draining ? c->committed : c->tcp.rcv_nxt, skew;
+	uint32_t rcv_nxt = c->stretch.state == XIW_STRETCH_WAITS ? c->stretch.committed
+								 : c->tcp.rcv_nxt,
+		 skew;
 
-	if (!c->direct || c->leaving)
+	if (!xiw_stretch_live(c))
 		return;
-	if (rcv_nxt != c->committed && !xiw_flow_commit(c->flow, c->epoch, c->committed, rcv_nxt)) {
+	if (rcv_nxt != c->stretch.committed &&
+	    !xiw_flow_commit(c->flow, c->stretch.epoch, c->stretch.committed, rcv_nxt)) {
 		xiw_ownership_lost(c);
 		if (in_hand)
 			xiw_stale_segment(c, in_hand->packet, in_hand->meta);
 		return;
 	}
-	c->committed = rcv_nxt;
-	if (!c->draining) {
-		c->stream_nxt = rcv_nxt;
+	c->stretch.committed = rcv_nxt;
+	if (c->stretch.state != XIW_STRETCH_WAITS) {
+		c->recv.nxt = rcv_nxt;
 		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 	}
-	c->leaving = true;
-	c->why = why;
-	c->next_leaving = c->engine->leaving;
-	c->engine->leaving = c;
+	c->stretch.state = XIW_STRETCH_ENDS;
+	c->handoff.why = why;
+	c->handoff.next_leaving = c->engine->agenda.leaving;
+	c->engine->agenda.leaving = c;
 	skew = rcv_nxt - xiw_flow_kernel_nxt(c->flow);
 	/* The socket acknowledges what it is given now, at once: not in front of the engine's own ACKs. */
 	xiw_acks_out(c->engine);
@@ -89,15 +90,16 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason why, const struct xiw_seg
 /* The swap. If it fails, XDP's watchdog was faster, at the same place and so with the same skew. */
 void xiw_leave(struct xiw_conn *c)
 {
-	struct xiw_conn **at = &c->engine->leaving;
+	struct xiw_conn **at = &c->engine->agenda.leaving;
 
 	while (*at && *at != c)
-		at = &(*at)->next_leaving;
+		at = &(*at)->handoff.next_leaving;
 	if (*at)
-		*at = c->next_leaving;
-	if (!c->leaving)
+		*at = c->handoff.next_leaving;
+	if (c->stretch.state != XIW_STRETCH_ENDS)
 		return;
-	xiw_flow_fall_back(c->flow, c->epoch, c->committed, c->committed, c->why);
+	xiw_flow_fall_back(c->flow, c->stretch.epoch, c->stretch.committed, c->stretch.committed,
+			   c->handoff.why);
 	out_of_direct(c);
 }
 
@@ -110,9 +112,9 @@ void xiw_ownership_lost(struct xiw_conn *c)
 {
 	uint64_t owner = xiw_flow_owner(c->flow);
 
-	if (!c->draining && !c->leaving) {
-		c->stream_nxt = c->committed;
-		c->skip = c->tcp.rcv_nxt - c->committed;
+	if (c->stretch.state == XIW_STRETCH_RUNS) {
+		c->recv.nxt = c->stretch.committed;
+		c->recv.skip = c->tcp.rcv_nxt - c->stretch.committed;
 		xiw_flow_raise(&c->flow->kernel_high, c->tcp.rcv_nxt);
 		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 	}

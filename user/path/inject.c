@@ -40,10 +40,10 @@ void xiw_inject_note_ecn(struct xiw_conn *c, const struct xiw_packet *p,
 {
 	const uint8_t *ip = p->frag[0].base + meta->l3_off, *tcp = p->frag[0].base + meta->l4_off;
 
-	if (!c->sock.ecn ||
+	if (!c->reg.sock.ecn ||
 	    !xiw_flow_acceptable(c->flow, xiw_segment_seq(p, meta), segment_end(p, meta)))
 		return;
-	if ((c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip)) == XIW_ECN_CE)
+	if ((c->reg.ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip)) == XIW_ECN_CE)
 		xiw_flow_note_ece(c->flow, true);
 	else if (tcp[XIW_TCP_OFF_FLAGS] & XIW_TCP_CWR)
 		xiw_flow_note_ece(c->flow, false);
@@ -58,7 +58,7 @@ void xiw_inject_segment(struct xiw_conn *c, const struct xiw_packet *p, const st
 		.ip = p->frag[0].base + meta->l3_off,
 		.l4_off = (uint32_t)meta->l4_off - meta->l3_off,
 		.seq = xiw_segment_seq(p, meta) - skew,
-		.tsval = c->sock.timestamps ? &c->injected_tsval : NULL,
+		.tsval = c->reg.sock.timestamps ? &c->handoff.injected_tsval : NULL,
 		.ifindex = c->port->ifindex,
 		.payload = v,
 		.pieces = xiw_payload(p, meta, 0, len, v),
@@ -66,7 +66,7 @@ void xiw_inject_segment(struct xiw_conn *c, const struct xiw_packet *p, const st
 	};
 
 	xiw_inject(&c->engine->injector, &what);
-	c->injections++;
+	c->counts.injected++;
 	xiw_dirty(c);
 }
 
@@ -81,7 +81,8 @@ void xiw_inject_whole(struct xiw_conn *c, const struct xiw_packet *p, const stru
 void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s)
 {
 	xiw_inject_note_ecn(c, s->packet, s->meta);
-	xiw_inject_whole(c, s->packet, s->meta, c->committed - xiw_flow_kernel_nxt(c->flow));
+	xiw_inject_whole(c, s->packet, s->meta,
+			 c->stretch.committed - xiw_flow_kernel_nxt(c->flow));
 }
 
 /*
@@ -90,11 +91,12 @@ void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s)
  */
 void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s)
 {
-	uint32_t len = c->committed - xiw_segment_seq(s->packet, s->meta);
+	uint32_t len = c->stretch.committed - xiw_segment_seq(s->packet, s->meta);
 
 	if (len > s->meta->payload_len)
 		len = s->meta->payload_len;
-	xiw_inject_segment(c, s->packet, s->meta, len, c->committed - xiw_flow_kernel_nxt(c->flow));
+	xiw_inject_segment(c, s->packet, s->meta, len,
+			   c->stretch.committed - xiw_flow_kernel_nxt(c->flow));
 }
 
 static void build_news(const struct xiw_conn *c, uint8_t *tcp)
@@ -119,10 +121,10 @@ static void build_news(const struct xiw_conn *c, uint8_t *tcp)
 static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
 {
 	const struct xiw_ip_header h = {
-		.version = c->ip_version,
+		.version = c->reg.ip_version,
 		.hops = 64,
-		.src = c->remote_ip,
-		.dst = c->local_ip,
+		.src = c->reg.remote_ip,
+		.dst = c->reg.local_ip,
 	};
 
 	return xiw_ip_build(ip, &h, 0);
@@ -139,13 +141,13 @@ void xiw_inject_news(struct xiw_conn *c)
 		.ip = ip,
 		.l4_off = peer_header(c, ip),
 		.seq = xiw_flow_kernel_nxt(c->flow) + 1,
-		.tsval = c->sock.timestamps ? &c->injected_tsval : NULL,
+		.tsval = c->reg.sock.timestamps ? &c->handoff.injected_tsval : NULL,
 		.ifindex = c->port->ifindex,
 	};
 
 	build_news(c, ip + what.l4_off);
 	xiw_inject(&c->engine->injector, &what);
-	c->injections++;
+	c->counts.injected++;
 	xiw_tcp_rx_injected(&c->tcp);
 }
 
@@ -161,12 +163,12 @@ void xiw_inject_probe(struct xiw_conn *c)
 	struct xiw_inject what = {
 		.ip = ip,
 		.l4_off = peer_header(c, ip),
-		.seq = c->stream_nxt - xiw_owner_value(xiw_flow_owner(c->flow)) + 1,
+		.seq = c->recv.nxt - xiw_owner_value(xiw_flow_owner(c->flow)) + 1,
 		.ifindex = c->port->ifindex,
 	};
 
 	xiw_tcp_build(ip + what.l4_off, ntohs(key->remote_port), ntohs(key->local_port),
 		      &(struct xiw_tcp_seg){});
 	xiw_inject(&c->engine->injector, &what);
-	c->injections++;
+	c->counts.injected++;
 }

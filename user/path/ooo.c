@@ -17,7 +17,7 @@
 static uint32_t proven_start(const struct xiw_conn *c, uint32_t seq, const struct xiw_vec *v,
 			     unsigned int n, uint32_t len)
 {
-	uint32_t at = (c->marker_origin - seq) % XIW_MPA_MARKER_INTERVAL, back;
+	uint32_t at = (c->reg.marker_origin - seq) % XIW_MPA_MARKER_INTERVAL, back;
 	uint8_t marker[XIW_MPA_MARKER_SIZE];
 
 	for (; at + XIW_MPA_MARKER_SIZE <= len; at += XIW_MPA_MARKER_INTERVAL) {
@@ -49,7 +49,7 @@ bool xiw_early_place(struct xiw_conn *c, struct xiw_kept *k)
 	n = xiw_payload(&k->packet, &k->meta, 0, len, v);
 	at = proven_start(c, seq, v, n, len);
 	k->placed_from = k->placed_to = seq + at;
-	rx.marker_phase = (seq + at - c->marker_origin) % XIW_MPA_MARKER_INTERVAL;
+	rx.marker_phase = (seq + at - c->reg.marker_origin) % XIW_MPA_MARKER_INTERVAL;
 	while (at < len && xiw_mpa_parse(&rx, v, n, at, &f) == XIW_MPA_OK) {
 		placed = xiw_fpdu_early(c, &f, v, n);
 		if (placed == -EBADMSG)

@@ -13,7 +13,7 @@ const struct xiw_meta *xiw_packet_meta(const struct xiw_packet *p)
 	const struct xiw_meta *meta = (const void *)(p->frag[0].base - sizeof(*meta));
 
 	if (meta->version != XIW_ABI_VERSION || meta->flow >= XIW_MAX_FLOWS ||
-	    meta->l3_off < XIW_ETH_LEN || meta->l3_off > sizeof(((struct xiw_conn *)0)->l2) ||
+	    meta->l3_off < XIW_ETH_LEN || meta->l3_off > sizeof(((struct xiw_conn *)0)->reg.l2) ||
 	    meta->l4_off < meta->l3_off + XIW_IP4_MIN ||
 	    meta->payload_off < meta->l4_off + XIW_TCP_MIN || meta->payload_off > p->frag[0].len ||
 	    (uint32_t)meta->payload_off + meta->payload_len > p->len)
@@ -112,7 +112,7 @@ enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 		return XIW_WHY_REFUSED;
 	if (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta))
 		return XIW_WHY_CHECKSUM;
-	seg->ecn = c->ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
+	seg->ecn = c->reg.ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
 	return XIW_WHY_NONE;
 }
 
@@ -126,27 +126,27 @@ enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 struct xiw_kept *xiw_keep(struct xiw_conn *c, const struct xiw_segment *s)
 {
 	struct xiw_engine *e = c->engine;
-	uint32_t left = e->opts.frames / 2 - e->kept_frames;
-	struct xiw_kept *k = e->kept_free;
+	uint32_t left = e->opts.frames / 2 - e->pools.kept_frames;
+	struct xiw_kept *k = e->pools.kept_free;
 
-	if (!k || s->packet->frags > left || c->kept_frames >= left)
+	if (!k || s->packet->frags > left || c->keeps.frames >= left)
 		return NULL;
-	e->kept_free = k->next_free;
+	e->pools.kept_free = k->next_free;
 	k->conn = c;
 	k->frames = s->packet->frags;
-	e->kept_frames += k->frames;
-	c->kept_frames += k->frames;
+	e->pools.kept_frames += k->frames;
+	c->keeps.frames += k->frames;
 	k->packet = *s->packet;
 	k->meta = *s->meta;
-	k->rxq = c->rxq;
+	k->rxq = c->stretch.rxq;
 	return k;
 }
 
 /* Counted no longer: it is about to be taken, or kept anew. */
 void xiw_kept_uncount(struct xiw_kept *k)
 {
-	k->conn->engine->kept_frames -= k->frames;
-	k->conn->kept_frames -= k->frames;
+	k->conn->engine->pools.kept_frames -= k->frames;
+	k->conn->keeps.frames -= k->frames;
 	k->frames = 0;
 }
 
@@ -154,6 +154,6 @@ void xiw_kept_free(struct xiw_engine *e, struct xiw_kept *k)
 {
 	xiw_kept_uncount(k);
 	xiw_xsk_release(&k->rxq->xsk, k->packet.addr, k->packet.frags);
-	k->next_free = e->kept_free;
-	e->kept_free = k;
+	k->next_free = e->pools.kept_free;
+	e->pools.kept_free = k;
 }

@@ -68,7 +68,8 @@ void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason why)
 		return;
 	__atomic_store_n(&c->flow->barred, why, __ATOMIC_RELAXED);
 	tell(c, why);
-	if (!c->direct && xiw_owner_path(xiw_flow_owner(c->flow)) == XIW_PATH_ARMED)
+	if (c->stretch.state == XIW_STRETCH_OFF &&
+	    xiw_owner_path(xiw_flow_owner(c->flow)) == XIW_PATH_ARMED)
 		xiw_flow_settle(c->flow);
 }
 
@@ -78,7 +79,7 @@ void xiw_progress_end(struct xiw_conn *c)
 	const struct xiw_flow *f = c->flow;
 
 	xiw_progress_say(c);
-	if (c->no_direct[0] || f->went_direct || !c->armed)
+	if (c->no_direct[0] || f->went_direct || !c->counts.armed)
 		return;
 	if (__atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) < f->egress_floor)
 		tell(c, XIW_WHY_EGRESS);
@@ -102,7 +103,7 @@ static bool egress_is_blind(const struct xiw_conn *c)
  */
 static bool lasts(struct xiw_conn *c, enum xiw_reason why)
 {
-	struct xiw_stuck *s = &c->stuck;
+	struct xiw_progress *s = &c->progress;
 	bool soon = s->ended_why == why && c->engine->now_ms - s->ended_ms < LASTING_MS;
 
 	s->ended = soon ? s->ended + 1 : 1;
@@ -128,8 +129,9 @@ static void give_up(struct xiw_conn *c, enum xiw_reason why, const struct xiw_se
 		xiw_conn_bar(c, why);
 	xiw_fall_back(c, why, in_hand);
 	/* Numbers that nobody translates: neither path can go on. Maybe the program is gone altogether. */
-	if (blind && c->direct && c->committed != xiw_flow_kernel_nxt(c->flow)) {
-		c->stuck.cut_off = true;
+	if (blind && c->stretch.state != XIW_STRETCH_OFF &&
+	    c->stretch.committed != xiw_flow_kernel_nxt(c->flow)) {
+		c->progress.cut_off = true;
 		xiw_watch_soon(c->engine);
 	}
 }
@@ -166,9 +168,9 @@ static bool too_often(struct xiw_conn *c, struct xiw_tries *t, uint64_t forget)
 
 bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
 {
-	struct xiw_stuck *s = &c->stuck;
+	struct xiw_progress *s = &c->progress;
 
-	if (!c->direct || c->leaving)
+	if (!xiw_stretch_live(c))
 		return false;
 	s->why = why;
 	if (too_often(c, &s->refused, forget_ms(in_hand))) {
@@ -189,9 +191,9 @@ bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_s
  */
 void xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end)
 {
-	struct xiw_stuck *t = &c->stuck;
+	struct xiw_progress *t = &c->progress;
 
-	if (!c->direct || c->leaving)
+	if (!xiw_stretch_live(c))
 		return;
 	if (t->dup_end != t->unheard.at && t->dup_seq != seq)
 		t->unheard.n = 0;
@@ -205,10 +207,10 @@ void xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq
 
 void xiw_progress_due(struct xiw_conn *c)
 {
-	struct xiw_stuck *s = &c->stuck;
+	struct xiw_progress *s = &c->progress;
 
 	s->due_ms = XIW_NEVER;
-	if (!c->flow || !c->direct || c->leaving || s->refused.n < 2 ||
+	if (!c->flow || !xiw_stretch_live(c) || s->refused.n < 2 ||
 	    s->refused.at != xiw_stream_at(c))
 		return;
 	s->refused.n = 0;
@@ -221,19 +223,19 @@ void xiw_progress_due(struct xiw_conn *c)
 static bool arrived(struct xiw_conn *c)
 {
 	uint32_t n = xiw_flow_get(&c->flow->lo_segs);
-	struct xiw_stuck *s = &c->stuck;
+	struct xiw_progress *s = &c->progress;
 
 	if (n == s->arrived)
 		return false;
 	s->arrived = n;
-	s->injected = c->injections;
+	s->injected = c->counts.injected;
 	return true;
 }
 
 /* Before the first stretch: does what is injected come to the socket? Mostly before the call returns. */
 static bool injection_works(struct xiw_conn *c)
 {
-	struct xiw_stuck *s = &c->stuck;
+	struct xiw_progress *s = &c->progress;
 
 	if (s->inject_works || (s->inject_works = s->probes && arrived(c)))
 		return true;
@@ -254,8 +256,8 @@ static bool injection_works(struct xiw_conn *c)
 /* The socket sends data again: because it is not told that the peer has acknowledged them on the direct path? */
 void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
 {
-	c->stuck.resent = resent;
-	if (arrived(c) || c->injections - c->stuck.injected < PROBES)
+	c->progress.resent = resent;
+	if (arrived(c) || c->counts.injected - c->progress.injected < PROBES)
 		return;
 	xiw_conn_bar(c, XIW_WHY_INJECT);
 	give_up(c, XIW_WHY_INJECT, NULL);
@@ -265,8 +267,8 @@ void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
 
 void xiw_progress_begin(struct xiw_conn *c)
 {
-	c->stuck.refused.n = c->stuck.unheard.n = 0;
-	c->stuck.waits_ms = 0;
+	c->progress.refused.n = c->progress.unheard.n = 0;
+	c->progress.waits_ms = 0;
 }
 
 /*
@@ -278,9 +280,9 @@ bool xiw_waits_too_long(struct xiw_conn *c, const struct xiw_segment *s)
 {
 	uint64_t now = c->engine->now_ms;
 
-	if (!c->stuck.waits_ms)
-		c->stuck.waits_ms = now;
-	if (now - c->stuck.waits_ms < AGAIN_MS)
+	if (!c->progress.waits_ms)
+		c->progress.waits_ms = now;
+	if (now - c->progress.waits_ms < AGAIN_MS)
 		return false;
 	xiw_fall_back(c, XIW_WHY_WATCHDOG, s);
 	return true;
@@ -313,7 +315,7 @@ static bool loses_some(struct xiw_conn *c)
 {
 	uint32_t given = __atomic_load_n(&c->flow->why[XIW_WHY_UNSEEN], __ATOMIC_RELAXED);
 	uint64_t now = c->engine->now_ms;
-	struct xiw_stuck *s = &c->stuck;
+	struct xiw_progress *s = &c->progress;
 	bool another = given != s->given;
 
 	s->given = given;
@@ -339,9 +341,9 @@ void xiw_progress_say(struct xiw_conn *c)
  */
 bool xiw_progress_may_arm(struct xiw_conn *c)
 {
-	struct xiw_stuck *s = &c->stuck;
+	struct xiw_progress *s = &c->progress;
 	uint32_t taken_back = given_up(c->flow);
-	uint64_t seen = c->went_direct +
+	uint64_t seen = c->counts.went_direct +
 			c->flow->looked; /* stretches begun, and frames that came to none */
 
 	if (seen != s->seen)

@@ -13,7 +13,7 @@ static inline void xiw_looked(struct xiw_conn *c)
 /* Where the stream stands, in wire numbers: what comes there is waited for. */
 static inline uint32_t xiw_stream_at(const struct xiw_conn *c)
 {
-	return c->draining ? c->stream_nxt : c->tcp.rcv_nxt;
+	return c->stretch.state == XIW_STRETCH_WAITS ? c->recv.nxt : c->tcp.rcv_nxt;
 }
 
 bool xiw_conn_barred(const struct xiw_conn *c);

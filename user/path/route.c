@@ -56,18 +56,18 @@ void xiw_paths_begin(struct xiw_conn *c)
 
 	__atomic_store_n(&f->elsewhere_segs, 0, __ATOMIC_RELAXED);
 	f->egress_floor = get(&f->egress_segs) + 1;
-	c->paths = (struct xiw_paths){
+	c->route = (struct xiw_route){
 		.came = came(f),
 		.left = get(&f->egress_segs),
 	};
-	c->paths.sent_known = ask_socket(c, &c->paths.sent);
+	c->route.sent_known = ask_socket(c, &c->route.sent);
 }
 
 /* For so long now, the peer's segments have come by another interface, and none by ours. */
 static uint64_t astray(struct xiw_conn *c)
 {
 	uint64_t elsewhere = get(&c->flow->elsewhere_segs), now = came(c->flow);
-	struct xiw_paths *p = &c->paths;
+	struct xiw_route *p = &c->route;
 
 	if (now != p->came) {
 		p->came = now;
@@ -83,7 +83,7 @@ static uint64_t astray(struct xiw_conn *c)
 static uint64_t unseen(struct xiw_conn *c)
 {
 	uint64_t left = get(&c->flow->egress_segs);
-	struct xiw_paths *p = &c->paths;
+	struct xiw_route *p = &c->route;
 	bool asked = false;
 	uint32_t sent;
 
@@ -114,12 +114,12 @@ static void look_at_queues(struct xiw_conn *c)
 {
 	bool direct = __atomic_load_n(&c->flow->went_direct, __ATOMIC_RELAXED);
 
-	if (c->paths.too_many && direct) {
-		c->paths.too_many = false;
+	if (c->route.too_many && direct) {
+		c->route.too_many = false;
 		c->no_direct[0] = '\0';
 	} else if (c->port->channels > XIW_MAX_QUEUES && !direct && !c->no_direct[0] &&
 		   get(&c->flow->kernel_segs) > MANY_SEGS) {
-		c->paths.too_many = true;
+		c->route.too_many = true;
 		snprintf(c->no_direct, sizeof(c->no_direct),
 			 "%s has %u queues, and only %u are served: 'ethtool -L'", c->port->ifname,
 			 c->port->channels, XIW_MAX_QUEUES);
@@ -136,23 +136,23 @@ bool xiw_paths_look(struct xiw_conn *c)
 	uint64_t kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
 
 	look_at_queues(c);
-	if (get(&c->flow->elsewhere_segs) && !c->direct)
+	if (get(&c->flow->elsewhere_segs) && c->stretch.state == XIW_STRETCH_OFF)
 		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
 	/*
 	 * Not at once, what the socket has just sent may be on its way; and not if nothing comes either, as then it
 	 * is the wire that is gone.
 	 */
-	if (out > 1 && came(c->flow) != c->paths.came_then && !c->direct)
+	if (out > 1 && came(c->flow) != c->route.came_then && c->stretch.state == XIW_STRETCH_OFF)
 		xiw_conn_bar(c, XIW_WHY_EGRESS);
-	if (!c->direct && !xiw_owner_skew(owner, kernel_nxt))
+	if (c->stretch.state == XIW_STRETCH_OFF && !xiw_owner_skew(owner, kernel_nxt))
 		return true;
 	if (in > ASTRAY_MS) {
 		snprintf(c->no_direct, sizeof(c->no_direct),
 			 "its segments do not come by %s any more", c->port->ifname);
 		return false;
 	}
-	if (c->stuck.cut_off ||
-	    (out > UNSEEN_MS && came(c->flow) - c->paths.came_then >= UNSEEN_SEGS)) {
+	if (c->progress.cut_off ||
+	    (out > UNSEEN_MS && came(c->flow) - c->route.came_then >= UNSEEN_SEGS)) {
 		snprintf(c->no_direct, sizeof(c->no_direct),
 			 "its packets do not leave by %s any more: xiw_egress does not see them",
 			 c->port->ifname);

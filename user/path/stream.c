@@ -22,46 +22,46 @@ static void starve(struct xiw_conn *c)
 {
 	struct xiw_engine *e = c->engine;
 
-	if (c->starved_at)
+	if (c->recv.starved_at)
 		return;
-	c->next_starved = NULL;
-	c->starved_at = e->starved_end;
-	*e->starved_end = c;
-	e->starved_end = &c->next_starved;
+	c->recv.next_starved = NULL;
+	c->recv.starved_at = e->agenda.starved_end;
+	*e->agenda.starved_end = c;
+	e->agenda.starved_end = &c->recv.next_starved;
 }
 
 static void feed_again(struct xiw_conn *c)
 {
-	if (!c->starved_at)
+	if (!c->recv.starved_at)
 		return;
-	*c->starved_at = c->next_starved;
-	if (c->next_starved)
-		c->next_starved->starved_at = c->starved_at;
+	*c->recv.starved_at = c->recv.next_starved;
+	if (c->recv.next_starved)
+		c->recv.next_starved->recv.starved_at = c->recv.starved_at;
 	else
-		c->engine->starved_end = c->starved_at;
-	c->starved_at = NULL;
+		c->engine->agenda.starved_end = c->recv.starved_at;
+	c->recv.starved_at = NULL;
 }
 
 /* For room in the completion queue. */
 static void join_holders(struct xiw_conn *c)
 {
-	if (c->holder_at)
+	if (c->recv.holder_at)
 		return;
-	c->holder_at = &c->engine->holders;
-	c->next_holder = c->engine->holders;
-	if (c->next_holder)
-		c->next_holder->holder_at = &c->next_holder;
-	c->engine->holders = c;
+	c->recv.holder_at = &c->engine->agenda.holders;
+	c->recv.next_holder = c->engine->agenda.holders;
+	if (c->recv.next_holder)
+		c->recv.next_holder->recv.holder_at = &c->recv.next_holder;
+	c->engine->agenda.holders = c;
 }
 
 static void leave_holders(struct xiw_conn *c)
 {
-	if (!c->holder_at)
+	if (!c->recv.holder_at)
 		return;
-	*c->holder_at = c->next_holder;
-	if (c->next_holder)
-		c->next_holder->holder_at = c->holder_at;
-	c->holder_at = NULL;
+	*c->recv.holder_at = c->recv.next_holder;
+	if (c->recv.next_holder)
+		c->recv.next_holder->recv.holder_at = c->recv.holder_at;
+	c->recv.holder_at = NULL;
 }
 
 void xiw_stream_forget(struct xiw_conn *c)
@@ -77,13 +77,13 @@ void xiw_recv_arm(struct xiw_conn *c)
 	struct io_uring_sqe *sqe;
 
 	feed_again(c);
-	if (c->recv_armed || c->eof || c->state != XIW_OPEN)
+	if (c->recv.posted || c->end.eof || c->state != XIW_OPEN)
 		return;
 	sqe = xiw_sqe(c->engine, c, XIW_OP_RECV);
 	io_uring_prep_recv_multishot(sqe, c->fd, NULL, 0, 0);
 	sqe->flags |= IOSQE_BUFFER_SELECT;
 	sqe->buf_group = XIW_BUF_GROUP;
-	c->recv_armed = true;
+	c->recv.posted = true;
 	c->ops++;
 }
 
@@ -105,7 +105,7 @@ static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec
 	int err = xiw_fpdu_accept(c, f, v, n, XIW_FPDU_KERNEL);
 
 	if (err == -EBADMSG) {
-		c->crc_errors++;
+		c->counts.crc_errors++;
 		return -XIW_MPA_ERR_CRC;
 	}
 	if (err)
@@ -117,16 +117,16 @@ static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec
 static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 {
 	bool pending = xiw_mpa_stream_pending(&c->mpa);
-	uint64_t fpdus = c->fpdus;
+	uint64_t fpdus = c->counts.fpdus;
 	uint32_t used = 0;
 	int err;
 
-	if (c->rx_dead || c->at_once || c->refusing)
+	if (c->rx_dead || c->end.at_once || c->startup.refusing)
 		return len;
-	if (c->skip) {
-		used = c->skip < len ? c->skip : len;
-		c->skip -= used;
-		c->stream_nxt += used;
+	if (c->recv.skip) {
+		used = c->recv.skip < len ? c->recv.skip : len;
+		c->recv.skip -= used;
+		c->recv.nxt += used;
 	}
 	if (used == len || xiw_cq_room(c->engine) <= XIW_CQ_RESERVE)
 		return used;
@@ -134,74 +134,76 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	/* What an idle connection does not need. */
 	if (!xiw_mpa_stream_pending(&c->mpa))
 		xiw_mpa_stream_free(&c->mpa);
-	if (c->fpdus != fpdus || !pending)
-		c->fpdu_ms = c->engine->now_ms;
+	if (c->counts.fpdus != fpdus || !pending)
+		c->recv.fpdu_ms = c->engine->now_ms;
 	used += c->mpa.used;
-	c->stream_nxt += c->mpa.used;
-	c->stream_kernel += c->mpa.used;
+	c->recv.nxt += c->mpa.used;
+	c->counts.stream_kernel += c->mpa.used;
 	xiw_dirty(c);
 	if (err == -ENOMEM) /* the rest waits for what xiw_reclaim() finds in this turn */
-		c->hungry = c->engine->short_of_memory = true;
+		c->recv.hungry = c->engine->short_of_memory = true;
 	else if (err < 0 && err != -EPROTO && !c->rx_dead)
 		xiw_conn_stream_error(c,
 				      err >= -XIW_MPA_ERR_MARKER ? (enum xiw_mpa_error) - err : 0,
 				      err < -XIW_MPA_ERR_MARKER ? XIW_DDP_LOCAL_CATASTROPHIC : 0);
-	return c->rx_dead || c->at_once || c->refusing ? len : used;
+	return c->rx_dead || c->end.at_once || c->startup.refusing ? len : used;
 }
 
 static void hold(struct xiw_conn *c, uint16_t bid, uint32_t off, uint32_t len)
 {
-	if (!c->held && xiw_conn_charge(c, XIW_BUFS * sizeof(*c->held)))
-		c->held = calloc(XIW_BUFS, sizeof(*c->held));
-	if (!c->held) {
+	if (!c->recv.held && xiw_conn_charge(c, XIW_BUFS * sizeof(*c->recv.held)))
+		c->recv.held = calloc(XIW_BUFS, sizeof(*c->recv.held));
+	if (!c->recv.held) {
 		xiw_buf_return(c->engine, bid);
 		xiw_conn_ask_end(c, ENOMEM, true);
 		return;
 	}
 	join_holders(c);
 	/* As many places as buffers exist. */
-	c->held[(c->held_head + c->held_n++) % XIW_BUFS] = (struct xiw_held){ bid, off, len };
+	c->recv.held[(c->recv.held_head + c->recv.held_n++) % XIW_BUFS] =
+		(struct xiw_held){ bid, off, len };
 }
 
 static void input(struct xiw_conn *c, uint16_t bid, uint32_t len)
 {
-	uint32_t took = feed(c, c->engine->buf_area + (size_t)bid * XIW_BUF_SIZE, len);
+	uint32_t took = feed(c, c->engine->io.buf_area + (size_t)bid * XIW_BUF_SIZE, len);
 
 	if (took < len && c->state != XIW_DEAD) {
 		hold(c, bid, took, len - took);
 		return;
 	}
 	xiw_buf_return(c->engine, bid);
-	if (c->draining)
+	if (c->stretch.state == XIW_STRETCH_WAITS)
 		xiw_dirty(c);
 }
 
 /* There is room in the completion queue again. */
 void xiw_stream_resume(struct xiw_conn *c)
 {
-	while (c->held_n && c->state == XIW_OPEN && xiw_cq_room(c->engine) > XIW_CQ_RESERVE) {
-		struct xiw_held h = c->held[c->held_head];
+	while (c->recv.held_n && c->state == XIW_OPEN && xiw_cq_room(c->engine) > XIW_CQ_RESERVE) {
+		struct xiw_held h = c->recv.held[c->recv.held_head];
 
-		c->held_head = (uint16_t)((c->held_head + 1) % XIW_BUFS);
-		c->held_n--;
+		c->recv.held_head = (uint16_t)((c->recv.held_head + 1) % XIW_BUFS);
+		c->recv.held_n--;
 
-		uint32_t took =
-			feed(c, c->engine->buf_area + (size_t)h.bid * XIW_BUF_SIZE + h.off, h.len);
+		uint32_t took = feed(
+			c, c->engine->io.buf_area + (size_t)h.bid * XIW_BUF_SIZE + h.off, h.len);
 
 		if (took < h.len && c->state != XIW_DEAD) {
-			c->held_head = (uint16_t)((c->held_head + XIW_BUFS - 1) % XIW_BUFS);
-			c->held[c->held_head] =
+			c->recv.held_head =
+				(uint16_t)((c->recv.held_head + XIW_BUFS - 1) % XIW_BUFS);
+			c->recv.held[c->recv.held_head] =
 				(struct xiw_held){ h.bid, h.off + took, h.len - took };
-			c->held_n++;
+			c->recv.held_n++;
 			return;
 		}
 		xiw_buf_return(c->engine, h.bid);
 	}
-	if (!c->held_n) {
+	if (!c->recv.held_n) {
 		leave_holders(c);
-		c->want_arm = true;
+		c->handoff.want_arm = true;
 	}
-	if (!c->held_n || c->draining)
+	if (!c->recv.held_n || c->stretch.state == XIW_STRETCH_WAITS)
 		xiw_dirty(c);
 }
 
@@ -213,13 +215,15 @@ static void look_at_owner(struct xiw_conn *c)
 {
 	uint64_t owner;
 
-	if (!c->flow || c->draining || c->leaving)
+	if (!c->flow || c->stretch.state == XIW_STRETCH_WAITS ||
+	    c->stretch.state == XIW_STRETCH_ENDS)
 		return;
 	owner = xiw_flow_owner(c->flow);
-	if (c->direct && xiw_owner_epoch(owner) != c->epoch) {
+	if (c->stretch.state != XIW_STRETCH_OFF && xiw_owner_epoch(owner) != c->stretch.epoch) {
 		xiw_ownership_lost(c);
-	} else if (!c->direct && xiw_owner_path(owner) == XIW_PATH_KERNEL) {
-		c->want_arm = true;
+	} else if (c->stretch.state == XIW_STRETCH_OFF &&
+		   xiw_owner_path(owner) == XIW_PATH_KERNEL) {
+		c->handoff.want_arm = true;
 		xiw_dirty(c);
 	}
 }
@@ -231,26 +235,26 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 		look_at_owner(c);
 	}
 	if (!(flags & IORING_CQE_F_MORE)) {
-		c->recv_armed = false;
+		c->recv.posted = false;
 		c->ops--;
 	}
 	if (res > 0) {
 		uint16_t bid = (uint16_t)(flags >> IORING_CQE_BUFFER_SHIFT);
 
-		c->engine->bufs_out++;
+		c->engine->io.bufs_out++;
 		if (c->state == XIW_DEAD)
 			xiw_buf_return(c->engine, bid);
-		else if (c->held_n)
+		else if (c->recv.held_n)
 			hold(c, bid, 0, (uint32_t)res);
 		else
 			input(c, bid, (uint32_t)res);
 	} else if (c->state != XIW_DEAD) {
 		if (res == 0) {
-			c->eof = true;
+			c->end.eof = true;
 			xiw_dirty(c);
 		} else if (res != -ENOBUFS && res != -ECANCELED) {
 			/* What came before it may still wait for room in the completion queue. */
-			c->eof = true;
+			c->end.eof = true;
 			xiw_conn_broken(c, -res);
 		}
 	}

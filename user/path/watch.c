@@ -78,11 +78,11 @@ void xiw_watch_sweep(struct xiw_engine *e)
 /* Nothing of the connection is to be translated: it goes on without XDP. */
 static bool release(struct xiw_conn *c)
 {
-	if (c->direct || xiw_flow_settle(c->flow))
+	if (c->stretch.state != XIW_STRETCH_OFF || xiw_flow_settle(c->flow))
 		return false;
-	c->last = *c->flow;
-	c->port->by_flow[c->flow_index] = NULL;
-	xiw_table_remove(&c->port->table, c->flow_index);
+	c->reg.last = *c->flow;
+	c->port->by_flow[c->reg.index] = NULL;
+	xiw_table_remove(&c->port->table, c->reg.index);
 	setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
 	c->flow = NULL;
 	c->port = NULL;
@@ -118,14 +118,14 @@ static void look_at_addresses(struct xiw_engine *e)
 {
 	struct ifaddrs *all;
 
-	if (!e->addresses_ms || e->addresses_ms > e->now_ms)
+	if (!e->watch.addresses_ms || e->watch.addresses_ms > e->now_ms)
 		return;
-	e->addresses_ms = 0;
+	e->watch.addresses_ms = 0;
 	if (getifaddrs(&all))
 		return;
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
 		next = c->next;
-		if (!c->flow || xiw_address_of(all, &c->local))
+		if (!c->flow || xiw_address_of(all, &c->addr.local))
 			continue;
 		snprintf(c->no_direct, sizeof(c->no_direct), "its local address is gone");
 		if (!release(c))
@@ -136,7 +136,7 @@ static void look_at_addresses(struct xiw_engine *e)
 
 static void look(struct xiw_engine *e)
 {
-	e->look_now = false;
+	e->watch.look_now = false;
 	for (struct xiw_port *p = e->ports, *next; p; p = next) {
 		next = p->next;
 		xiw_port_look_at_mtu(p);
@@ -150,15 +150,15 @@ static void look(struct xiw_engine *e)
 	}
 	look_at_addresses(e);
 	look_at_paths(e);
-	e->watch_ms = e->ports ? e->now_ms + XIW_LOOK_MS : XIW_NEVER;
-	if (e->ports && e->addresses_ms && e->addresses_ms < e->watch_ms)
-		e->watch_ms = e->addresses_ms;
+	e->watch.look_ms = e->ports ? e->now_ms + XIW_LOOK_MS : XIW_NEVER;
+	if (e->ports && e->watch.addresses_ms && e->watch.addresses_ms < e->watch.look_ms)
+		e->watch.look_ms = e->watch.addresses_ms;
 }
 
 static void address_gone(struct xiw_engine *e)
 {
-	if (!e->addresses_ms)
-		e->addresses_ms = e->now_ms + ADDRESS_MS;
+	if (!e->watch.addresses_ms)
+		e->watch.addresses_ms = e->now_ms + ADDRESS_MS;
 }
 
 /* The interface that a message is about; 0: none. */
@@ -195,7 +195,7 @@ static void take_news(struct xiw_engine *e, const struct nlmsghdr *n)
 		if (n->nlmsg_type == RTM_DELADDR)
 			address_gone(e);
 		else if (n->nlmsg_type != RTM_NEWADDR)
-			e->look_now = true;
+			e->watch.look_now = true;
 		if (xiw_query_xdp_left(n, (int)p->ifindex, p->xdp_id))
 			programs_gone(e, p, "xiw_ingress");
 	}
@@ -217,14 +217,14 @@ void xiw_watch_read(struct xiw_engine *e)
 	ssize_t got;
 	size_t len;
 
-	if (e->news_read || e->watch_fd < 0)
+	if (e->watch.read || e->watch.fd < 0)
 		return;
-	e->news_read = true;
-	while ((got = recv(e->watch_fd, &news, sizeof(news), 0)) > 0 || errno == ENOBUFS) {
+	e->watch.read = true;
+	while ((got = recv(e->watch.fd, &news, sizeof(news), 0)) > 0 || errno == ENOBUFS) {
 		len = got > 0 ? (size_t)got : 0;
 		/* What is lost of the news may have been anything. */
 		if (!len) {
-			e->look_now = true;
+			e->watch.look_now = true;
 			address_gone(e);
 		}
 		for (n = &news.n; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len))
@@ -235,17 +235,17 @@ void xiw_watch_read(struct xiw_engine *e)
 /* Of everything else what counts is how it is now, and that also if some news was lost. */
 void xiw_watch_event(struct xiw_engine *e)
 {
-	e->watching = false;
-	e->news_read = false;
+	e->watch.polled = false;
+	e->watch.read = false;
 	xiw_watch_read(e);
-	if (e->look_now)
+	if (e->watch.look_now)
 		look(e);
 	xiw_news_poll(e);
 }
 
 void xiw_watch_scan(struct xiw_engine *e)
 {
-	if (e->watch_ms <= e->now_ms)
+	if (e->watch.look_ms <= e->now_ms)
 		look(e);
-	xiw_wake_at(e, e->watch_ms);
+	xiw_wake_at(e, e->watch.look_ms);
 }

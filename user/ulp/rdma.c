@@ -85,7 +85,7 @@ static void pump(struct xiw_rdma *r)
 	struct xiw_rdmap_out out;
 	int got = 0;
 
-	while (r->connected && r->with_ddp + 1 < c->send_depth &&
+	while (r->connected && r->with_ddp + 1 < c->send.depth &&
 	       (got = xiw_rdmap_next(&r->s, &out)) > 0) {
 		if (give(c, &out))
 			xiw_rdmap_sent(&r->s, out.id, false);
@@ -126,12 +126,13 @@ static void end_stream(struct xiw_rdma *r)
 		 * An FPDU that MPA found right was validated (RFC 5044 section 7.1.2 rule 4), whatever
 		 * the layers above think of it. Without one a Responder must not send, and has nothing to wait for.
 		 */
-		if (r->s.info.sent.layer != XIW_RDMA_LAYER_LLP || c->mpa_error == XIW_MPA_ERR_RTR)
-			c->may_send = true;
-		if (!c->may_send || xiw_send(c, &m))
+		if (r->s.info.sent.layer != XIW_RDMA_LAYER_LLP ||
+		    c->end.mpa_error == XIW_MPA_ERR_RTR)
+			c->send.allowed = true;
+		if (!c->send.allowed || xiw_send(c, &m))
 			r->s.info.sent.present = false;
 	}
-	if (!c->may_send) {
+	if (!c->send.allowed) {
 		xiw_conn_ask_end(c, EPROTO, true);
 		return;
 	}
@@ -145,8 +146,8 @@ static void on_error(struct xiw_rdma *r, int status)
 {
 	struct xiw_conn *c = r->conn;
 
-	xiw_rdmap_lower_failed(&r->s, c->mpa_error, c->ddp_error, c->error_header,
-			       c->error_header_len, c->error_segment_len);
+	xiw_rdmap_lower_failed(&r->s, c->end.mpa_error, c->end.ddp_error, c->end.header,
+			       c->end.header_len, c->end.segment_len);
 	/* Of a Terminate the application knows. */
 	if (r->s.state == XIW_RDMAP_FAILED)
 		xiw_conn_tell(c, XIW_EV_ERROR, status);
@@ -211,8 +212,8 @@ static void look_at_answers(struct xiw_rdma *r)
 {
 	const struct xiw_conn *c = r->conn;
 
-	for (uint32_t i = c->send_sent; i--;) {
-		uint64_t id = c->sendq[(c->send_head + i) % c->send_depth].user_data;
+	for (uint32_t i = c->send.staged; i--;) {
+		uint64_t id = c->send.queue[(c->send.head + i) % c->send.depth].user_data;
 
 		if (id == ID_TERMINATE || !(id & XIW_RDMAP_ID_RESPONSE))
 			continue;
@@ -285,12 +286,14 @@ static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m,
 static void on_connected(struct xiw_rdma *r)
 {
 	struct xiw_conn *c = r->conn;
-	const bool agreed = c->peer.has_enhanced;
+	const bool agreed = c->startup.peer.has_enhanced;
 
 	r->connected = true;
-	xiw_rdmap_limits(&r->s, agreed && c->terms.ird != XIW_DEPTH_ULP ? c->terms.ird : r->ird,
-			 agreed && c->terms.ord != XIW_DEPTH_ULP ? c->terms.ord : r->ord);
-	if (c->initiator && c->terms.peer_to_peer && c->terms.rtr == XIW_RTR_READ)
+	xiw_rdmap_limits(
+		&r->s,
+		agreed && c->startup.terms.ird != XIW_DEPTH_ULP ? c->startup.terms.ird : r->ird,
+		agreed && c->startup.terms.ord != XIW_DEPTH_ULP ? c->startup.terms.ord : r->ord);
+	if (c->initiator && c->startup.terms.peer_to_peer && c->startup.terms.rtr == XIW_RTR_READ)
 		xiw_rdmap_post_ready(&r->s);
 }
 
@@ -387,7 +390,7 @@ static const struct xiw_ulp rdmap_ulp = {
 static int check_attach(const struct xiw_conn *c, const struct xiw_rdma_opts *o)
 {
 	if (o->send_depth > XIW_RDMAP_MAX_DEPTH || o->ird >= XIW_DEPTH_ULP ||
-	    o->ord >= XIW_DEPTH_ULP || c->opts.queues != XIW_RDMAP_QUEUES || c->send_depth < 2)
+	    o->ord >= XIW_DEPTH_ULP || c->opts.queues != XIW_RDMAP_QUEUES || c->send.depth < 2)
 		return -EINVAL;
 	if (c->ulp)
 		return -EALREADY;
@@ -402,11 +405,11 @@ static void raise_depths(struct xiw_rdma *r)
 {
 	struct xiw_conn *c = r->conn;
 
-	if (c->depths_set || c->opts.ird || c->opts.ord ||
+	if (c->startup.depths_set || c->opts.ird || c->opts.ord ||
 	    (c->initiator && c->state != XIW_CONNECTING))
 		return;
-	c->terms.ird = r->ird;
-	c->terms.ord = r->ord;
+	c->startup.terms.ird = r->ird;
+	c->startup.terms.ord = r->ord;
 }
 
 /* One buffer for each Read that the peer may have open (section 5.2.2), and one for a Terminate. */
@@ -442,7 +445,9 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	r->ird = ro.ird ? ro.ird : READS_DEFAULT;
 	r->ord = ro.ord ? ro.ord : READS_DEFAULT;
 	/* Which of the two holds is not known to an Initiator before the Reply. */
-	o.ird_max = c->terms.ird != XIW_DEPTH_ULP && c->terms.ird > r->ird ? c->terms.ird : r->ird;
+	o.ird_max = c->startup.terms.ird != XIW_DEPTH_ULP && c->startup.terms.ird > r->ird
+			    ? c->startup.terms.ird
+			    : r->ird;
 	err = xiw_rdmap_init(&r->s, &o);
 	/* Taken first: what was charged stays the connection's until it is freed. */
 	if (!err && !xiw_conn_charge(c, sizeof(*r) + xiw_rdmap_memory(&r->s) +
@@ -461,7 +466,7 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	raise_depths(r);
 	/* A Read as the indication that an Initiator is ready (RFC 6581 section 9.2) is answered here. */
 	if (!c->initiator && !c->opts.rtr)
-		c->terms.rtr |= XIW_RTR_READ;
+		c->startup.terms.rtr |= XIW_RTR_READ;
 	*rdma = r;
 	return 0;
 }
@@ -470,7 +475,7 @@ int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
 {
 	int err;
 
-	if (r->closing || r->ended || r->conn->closing)
+	if (r->closing || r->ended || r->conn->end.closing)
 		return -EPIPE;
 	if (!r->connected)
 		return -ENOTCONN;

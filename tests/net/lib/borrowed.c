@@ -35,9 +35,9 @@ int64_t frames_out(const struct xiw_engine *e)
 
 int64_t kept_out(const struct xiw_engine *e)
 {
-	int64_t out = e->kept_total;
+	int64_t out = e->pools.kept_total;
 
-	for (struct xiw_kept *k = e->kept_free; k; k = k->next_free)
+	for (struct xiw_kept *k = e->pools.kept_free; k; k = k->next_free)
 		out--;
 	return out;
 }

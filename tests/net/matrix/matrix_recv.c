@@ -230,7 +230,7 @@ static void count_engine(struct xiw_engine *e, struct leaks *l)
 	l->frames = frames_out(e);
 	l->tx_frames = tx_frames_out(e);
 	l->kept = kept_out(e);
-	l->bufs = e->bufs_out;
+	l->bufs = e->io.bufs_out;
 }
 
 /* Slots of the flow table, when the sockets have had the time to end. */

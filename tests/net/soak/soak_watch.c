@@ -141,9 +141,10 @@ static void say_sending(const struct xiw_conn *x)
 		"TCP: state %u, %d octets queued, %d never sent, %u segments out, %u "
 		"retransmitted, "
 		"backoff %u, probes %u, RTO %u, window %u, congestion window %u\n",
-		x->sending, x->send_count, x->send_sent, x->stage_off, x->stage_len, x->tx_corked,
-		x->may_send, t.tcpi_state, queued, unsent, t.tcpi_unacked, t.tcpi_total_retrans,
-		t.tcpi_backoff, t.tcpi_probes, t.tcpi_rto, t.tcpi_snd_wnd, t.tcpi_snd_cwnd);
+		x->send.busy, x->send.count, x->send.staged, x->send.stage_off, x->send.stage_len,
+		x->send.corked, x->send.allowed, t.tcpi_state, queued, unsent, t.tcpi_unacked,
+		t.tcpi_total_retrans, t.tcpi_backoff, t.tcpi_probes, t.tcpi_rto, t.tcpi_snd_wnd,
+		t.tcpi_snd_cwnd);
 }
 
 /* All that may tell why. */
@@ -156,12 +157,11 @@ static void say_stuck(struct conn *c)
 
 	xiw_conn_info(x, &i, sizeof(i));
 	recv_wrong(c,
-		   "stuck: path %d, %llu direct and %llu kernel octets, kept %u, frames %u, direct "
-		   "%d, "
-		   "draining %d, leaving %d, held %u, receiving %d, eof %d, closing %d",
+		   "stuck: path %d, %llu direct and %llu kernel octets, kept %u, frames %u, "
+		   "stretch %u, held %u, receiving %d, eof %d, closing %d",
 		   i.path, (unsigned long long)i.stream_direct, (unsigned long long)i.stream_kernel,
-		   x->tcp.kept, x->kept_frames, x->direct, x->draining, x->leaving, x->held_n,
-		   x->recv_armed, c->eof, c->closing);
+		   x->tcp.kept, x->keeps.frames, x->stretch.state, x->recv.held_n, x->recv.posted,
+		   c->eof, c->closing);
 	say_sending(x);
 	if (!f)
 		return;
@@ -172,10 +172,12 @@ static void say_stuck(struct conn *c)
 		"%d, "
 		"kernel_high %d, kernel_edge %d, direct_edge %d; TSval %u taken; "
 		"%llu injected, dropped by XDP %u, engine %llu\n",
-		(int)(x->stream_nxt - x->committed), (int)(sock.rcv_nxt - xiw_flow_kernel_nxt(f)),
-		(int)xiw_flow_kernel_nxt(f), (int)(sock.rcv_edge - xiw_flow_kernel_nxt(f)),
-		(int)(f->kernel_high - x->committed), (int)(f->kernel_edge - x->committed),
-		(int)(f->direct_edge - x->committed), x->tcp.ts_recent,
+		(int)(x->recv.nxt - x->stretch.committed),
+		(int)(sock.rcv_nxt - xiw_flow_kernel_nxt(f)), (int)xiw_flow_kernel_nxt(f),
+		(int)(sock.rcv_edge - xiw_flow_kernel_nxt(f)),
+		(int)(f->kernel_high - x->stretch.committed),
+		(int)(f->kernel_edge - x->stretch.committed),
+		(int)(f->direct_edge - x->stretch.committed), x->tcp.ts_recent,
 		(unsigned long long)f->injected, f->dropped, (unsigned long long)f->segs_dropped);
 }
 
@@ -250,9 +252,9 @@ void check_rest(void)
 		recv_wrong(NULL, "%llu connections left", (unsigned long long)recv_sum.live);
 	if (recv_engine->conns)
 		recv_wrong(NULL, "the engine still has connections");
-	if (kept_out(recv_engine) || recv_engine->bufs_out)
+	if (kept_out(recv_engine) || recv_engine->io.bufs_out)
 		recv_wrong(NULL, "%llu frames kept, %u buffers out",
-			   (unsigned long long)kept_out(recv_engine), recv_engine->bufs_out);
+			   (unsigned long long)kept_out(recv_engine), recv_engine->io.bufs_out);
 	if (frames_out(recv_engine))
 		recv_wrong(NULL, "%lld frames lost", (long long)frames_out(recv_engine));
 	if (slots_in_use())
