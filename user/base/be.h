@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Big-endian numbers, as all protocols here send them, at addresses of any alignment. Nothing here checks bounds.
- */
+/* Big-endian numbers, the order of all protocols here, at addresses of any alignment. Nothing here checks bounds. */
 #ifndef XIW_BASE_BE_H
 #define XIW_BASE_BE_H
 

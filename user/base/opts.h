@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Structures that grow, between a library and programs that were built with an older or a newer header: the rules of
- * xiwarp/xiwarp.h, in one place. Every option structure of the public headers is taken with xiw_opts_take(), and
- * every one that is filled in given with xiw_opts_give().
+ * Structures that grow: a program may have been built with an older or a newer header than the library. These are the
+ * rules of xiwarp/xiwarp.h, in one place. Every option structure of the public headers is read with xiw_opts_take(),
+ * and every structure that the library fills in is written with xiw_opts_give().
  *
- * A new member goes behind the last one. XIW_OPTS_WHOLE() then asks for `reserved` members where the compiler would
- * pad: what an older program left in padding must not become a new member's value. Reserved members are zero, or
- * the options are refused.
+ * A new member is added behind the last one. XIW_OPTS_WHOLE() then demands `reserved` members where the compiler would
+ * pad: what an older program left in padding must not become a new member's value. Reserved members are zero, or the
+ * options are refused.
  */
 #ifndef XIW_BASE_OPTS_H
 #define XIW_BASE_OPTS_H
@@ -21,7 +21,7 @@
 #define XIW_OPTS_WHOLE(type, last)                                                                 \
 	_Static_assert(sizeof(type) == XIW_END_OF(type, last), #type " must not end in padding")
 
-/* A larger one is a `size` that was never set. */
+/* A larger `size` was never set by the caller. */
 #define XIW_OPTS_SIZE_MAX 4096
 
 static inline bool xiw_all_zero(const void *data, size_t len)
@@ -36,8 +36,8 @@ static inline bool xiw_all_zero(const void *data, size_t len)
 
 /*
  * Copies a caller's options, whose first member is a size_t with their size, to `own`, which has `size` octets; `first`
- * is the size that they had in the first release. What an older caller does not have is zero, as is everything
- * if `theirs` is NULL. -EINVAL: no size that ever was; or a newer caller asks for what this library does not know.
+ * is the size that they had in the first release. Members that an older caller does not have become zero; if `theirs`
+ * is NULL, all do. -EINVAL: the size is of no version, or a newer caller sets members that this library does not know.
  */
 static inline int xiw_opts_take(void *own, size_t size, size_t first, const void *theirs)
 {
@@ -56,7 +56,7 @@ static inline int xiw_opts_take(void *own, size_t size, size_t first, const void
 	return 0;
 }
 
-/* Fills a caller's structure of `room` octets: of ours as much as goes into it, and zeros behind. */
+/* Fills a caller's structure of `room` octets: copies as much as fits, and puts zeros behind it. */
 static inline void xiw_opts_give(void *theirs, size_t room, const void *own, size_t size)
 {
 	size_t n = room < size ? room : size;

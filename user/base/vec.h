@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A received stretch of the stream as an array of pieces: the segments, frames or buffers it
- * came in. Offsets count octets from the start of the first piece. Pieces may be empty.
+ * A part of the received stream as an array of pieces: the segments, frames or buffers in which it arrived. Offsets
+ * count octets from the start of the first piece. Pieces may be empty.
  */
 #ifndef XIW_BASE_VEC_H
 #define XIW_BASE_VEC_H
@@ -51,7 +51,7 @@ static inline struct xiw_vec_cur xiw_vec_at(const struct xiw_vec *v, unsigned in
 }
 
 /*
- * The octets in one piece from here on, at most @want; moves behind them. Returns how many, 0
+ * The octets that lie in one piece from here on, at most @want; moves behind them. Returns their number, which is 0
  * only at the end of the last piece or for a @want of 0.
  */
 static inline size_t xiw_vec_run(struct xiw_vec_cur *cur, size_t want, const uint8_t **p)
@@ -68,7 +68,7 @@ static inline size_t xiw_vec_run(struct xiw_vec_cur *cur, size_t want, const uin
 	return len;
 }
 
-/* Copies @len octets and moves behind them. Returns how many there were. */
+/* Copies @len octets, or as many as there are, moves behind them, and returns their number. */
 static inline size_t xiw_vec_take(struct xiw_vec_cur *cur, void *dst, size_t len)
 {
 	const uint8_t *p;
@@ -90,7 +90,7 @@ static inline bool xiw_vec_copy_out(const struct xiw_vec *v, unsigned int n, siz
 	return xiw_vec_take(&cur, dst, len) == len;
 }
 
-/* Where @len (not 0) octets from @off lie, if in one piece; else NULL. */
+/* The address of @len (not 0) octets from @off if they lie in one piece; else NULL. */
 static inline const uint8_t *xiw_vec_flat(const struct xiw_vec *v, unsigned int n, size_t off,
 					  size_t len)
 {
@@ -100,4 +100,4 @@ static inline const uint8_t *xiw_vec_flat(const struct xiw_vec *v, unsigned int 
 	return xiw_vec_run(&cur, len, &p) == len ? p : NULL;
 }
 
-#endif /* XIW_BASE_VEC_H */
+#endif

@@ -30,7 +30,7 @@ static void take_socket(const struct nlmsghdr *n, void *ctx)
 	if (n->nlmsg_type != SOCK_DIAG_BY_FAMILY || m->id.idiag_dport != a->remote_port)
 		return;
 	a->state = m->idiag_state;
-	/* A socket without inode belongs to no process, of whichever PID namespace. */
+	/* A socket without an inode is open in no process, of whichever PID namespace. */
 	a->held = m->idiag_inode;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The kernel's TCP socket with the addresses of a flow, looked up by sock_diag(7). */
+/* The kernel's TCP socket that has the addresses of a flow, found by sock_diag(7). */
 #ifndef XIW_HANDOFF_DIAG_H
 #define XIW_HANDOFF_DIAG_H
 
@@ -8,8 +8,8 @@
 /* Its state, TCP_TIME_WAIT included; 0: there is no such socket; or negative errno. */
 int xiw_flow_socket_state(const struct xiw_flow_key *key);
 /*
- * 1: a process has that socket open; 0: none has; or negative errno. No process has what a dead or closed one left to
- * the kernel (FIN-WAIT, TIME-WAIT).
+ * 1: a process has that socket open; 0: none has; or negative errno. A socket that a process has closed is open in
+ * none, even while the kernel still keeps it (FIN-WAIT, TIME-WAIT).
  */
 int xiw_flow_socket_held(const struct xiw_flow_key *key);
 

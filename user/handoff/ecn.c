@@ -8,7 +8,7 @@
 
 #include "handoff/ecn.h"
 
-/* tcpi_ecn_mode, the two low bits of the word behind the counters: as old as what it tells of, Linux 7.0. */
+/* tcpi_ecn_mode, since Linux 7.0: the two low bits of the word behind the counters. */
 #define ECN_MODE_AT (offsetof(struct tcp_info, tcpi_snd_wnd) + 48)
 #define ECN_MODE_ACCECN 2
 #define ECN_MODE_PENDING 3
@@ -23,12 +23,12 @@ enum xiw_ecn xiw_ecn_read(const void *info, size_t len, const char *cc)
 	if (len >= ECN_MODE_AT + sizeof(mode))
 		memcpy(&mode, (const char *)info + ECN_MODE_AT, sizeof(mode));
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	mode >>= 30; /* bitfields begin at the other end */
+	mode >>= 30; /* the compiler begins bit-fields with the highest bits */
 #endif
 	mode &= 3;
 	if (mode == ECN_MODE_ACCECN || mode == ECN_MODE_PENDING)
 		return XIW_ECN_ACCECN;
-	/* dctcp, and those in BPF that call themselves so. Without ECN they are Reno. */
+	/* dctcp, and BPF congestion controls named after it or after Prague. Without ECN they act as Reno. */
 	if (known->tcpi_options & TCPI_OPT_ECN && (strstr(cc, "dctcp") || strstr(cc, "prague")))
 		return XIW_ECN_DCTCP;
 	return XIW_ECN_PLAIN;
@@ -36,7 +36,7 @@ enum xiw_ecn xiw_ecn_read(const void *info, size_t len, const char *cc)
 
 int xiw_ecn_of(int fd)
 {
-	/* Newer kernels say more than the headers know of. */
+	/* Newer kernels return more than the headers declare. */
 	union {
 		struct tcp_info info;
 		char octets[512];

@@ -11,7 +11,7 @@
 
 #include "handoff/diag.h"
 
-#define XIW_PID_LIMIT 0x400000u /* PID_MAX_LIMIT: what is above marks a slot that nobody has */
+#define XIW_PID_LIMIT 0x400000u /* PID_MAX_LIMIT; a slot with a higher number has no process */
 
 static int check_flows(int fd)
 {
@@ -36,7 +36,7 @@ int xiw_flows_map(int fd, struct xiw_flow **flows)
 	return err;
 }
 
-/* A map that may only be read cannot be mapped, not even to read it. */
+/* A map that a process may only read cannot be mapped, not even for reading. */
 int xiw_flows_copy(const struct xiw_pins *pins, struct xiw_flow **flows)
 {
 	uint32_t count = XIW_MAX_FLOWS, next, *keys;
@@ -63,7 +63,7 @@ void xiw_flows_unmap(struct xiw_flow *flows)
 	munmap(flows, sizeof(*flows) * XIW_MAX_FLOWS);
 }
 
-/* The number of a process means nothing in another PID namespace; the socket is the same in all of them. */
+/* A process's number means nothing in another PID namespace, but the socket is the same in all of them. */
 bool xiw_flow_in_use(const struct xiw_flow *flow)
 {
 	uint32_t pid = __atomic_load_n(&flow->pid, __ATOMIC_ACQUIRE);

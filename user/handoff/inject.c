@@ -17,14 +17,17 @@
 #define PIECES_MAX 8
 #define LOOPBACK_IFINDEX 1 /* lo, in every network namespace */
 
-/* The newest TSval so far may be of another age, or none: what is that far ahead is no peer's clock. */
+/*
+ * What is further ahead of the newest TSval injected is no value of the peer's clock: that TSval is too old, or there
+ * was none.
+ */
 #define TSVAL_AHEAD (1u << 16)
 
 const struct xiw_injector xiw_injector_none = { .fd4 = -1, .fd6 = -1, .lo6 = -1 };
 
 /*
- * A packet socket on lo: what it sends goes there whatever the routes say. IPv6 finds no route to an address of another
- * interface through a raw socket that is bound to lo.
+ * A packet socket on lo, whose packets go there whatever the routes say. A raw IPv6 socket that is bound to lo finds no
+ * route to another interface's address.
  */
 static int open_lo6(void)
 {
@@ -46,7 +49,9 @@ int xiw_injector_open(struct xiw_injector *in)
 	in->fd4 = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
 	if (in->fd4 < 0)
 		return -errno;
-	/* The address may be gone by the time: a segment in the peer's name must not leave by the default route. */
+	/*
+	 * If the address has been removed meanwhile, a segment in the peer's name must not leave by the default route.
+	 */
 	if (setsockopt(in->fd4, SOL_SOCKET, SO_BINDTODEVICE, "lo", sizeof("lo"))) {
 		int err = -errno;
 
@@ -59,7 +64,7 @@ int xiw_injector_open(struct xiw_injector *in)
 		close(in->fd6);
 		in->fd6 = -1;
 	}
-	/* A fall-back hands over a window's worth at once. Without privilege the default has to do. */
+	/* A fall-back injects a window's worth at once. Without privilege the default size must do. */
 	setsockopt(in->fd4, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
 	if (in->fd6 >= 0)
 		setsockopt(in->fd6, SOL_SOCKET, SO_SNDBUFFORCE, &size, sizeof(size));
@@ -98,7 +103,7 @@ static unsigned int find_tsval(const uint8_t *tcp, unsigned int hlen)
 	return 0;
 }
 
-/* IP options and extension headers have been obeyed on the wire; the copy goes without. */
+/* The receiving host obeys IP options and extension headers before TCP, so the copy goes without them. */
 static uint32_t build_ip(uint8_t *out, const uint8_t *ip, uint32_t tcp_len)
 {
 	struct xiw_ip_header h = xiw_ip_read(ip);
@@ -110,9 +115,10 @@ static uint32_t build_ip(uint8_t *out, const uint8_t *ip, uint32_t tcp_len)
 }
 
 /*
- * A link-local address is the socket's on its own interface only, which a packet on lo does not come by. So the routes
- * have a say, and if the address has gone, they lead to the link. The address is named as the one to send from, too,
- * which the kernel does not allow for one that the interface does not have (but with net.ipv6.ip_nonlocal_bind).
+ * A link-local address belongs to the socket on its own interface only, which a packet on lo does not arrive on. So the
+ * routes decide where the packet goes, and if the address has been removed, they lead to the link. To prevent that, the
+ * address is also named as the source, which the kernel refuses if the interface does not have it (unless
+ * net.ipv6.ip_nonlocal_bind is set).
  */
 static int send_link_local(struct xiw_injector *in, const uint8_t *ip, uint32_t ifindex,
 			   struct msghdr *msg)
@@ -132,7 +138,7 @@ static int send_link_local(struct xiw_injector *in, const uint8_t *ip, uint32_t 
 	msg->msg_name = &to;
 	msg->msg_namelen = sizeof(to);
 	msg->msg_control = &control;
-	/* Not a padded one: what is longer the kernel allocates. */
+	/* Without the padding: for a longer one the kernel allocates memory. */
 	msg->msg_controllen = control.head.cmsg_len;
 	return sendmsg(in->fd6, msg, MSG_NOSIGNAL) < 0 ? -errno : 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Injection: gives a TCP segment to our own kernel's socket, through a raw IP socket, or a packet socket,
- * to the local address. It arrives on lo, and never goes anywhere else. Segments carry kernel numbers and full checksums.
+ * Injection gives a TCP segment to this host's own socket: it is sent through a raw IP socket, or a packet socket, to
+ * the local address, arrives on lo, and never leaves the host. Segments carry kernel numbers and full checksums.
  */
 #ifndef XIW_HANDOFF_INJECT_H
 #define XIW_HANDOFF_INJECT_H
@@ -13,9 +13,9 @@
 
 struct xiw_injector {
 	int fd4;
-	int fd6;	 /* link-local addresses */
-	int lo6;	 /* all others of IPv6 */
-	uint64_t failed; /* segments the kernel refused; TCP sends them again */
+	int fd6;	 /* for link-local addresses */
+	int lo6;	 /* for all other IPv6 addresses */
+	uint64_t failed; /* segments that the kernel refused; the peer's TCP sends them again */
 };
 
 extern const struct xiw_injector xiw_injector_none; /* not open; closing it is fine */
@@ -25,22 +25,22 @@ int xiw_injector_open(struct xiw_injector *in);
 void xiw_injector_close(struct xiw_injector *in);
 
 /*
- * What to inject. `ip` is the received IP header with everything up to the TCP payload, in one piece. What is
- * sent has seq, TSval, lengths and checksums of its own, and no IP options. `payload` may be empty.
+ * What to inject. `ip` is the received packet from the IP header up to the TCP payload, in one piece. The segment that
+ * is sent has its own seq, TSval, lengths and checksums, and no IP options. `payload` may be empty.
  */
 struct xiw_inject {
 	const uint8_t *ip;
 	uint32_t l4_off; /* of the TCP header, from ip */
-	uint32_t seq;	 /* kernel number of the first octet */
+	uint32_t seq;	 /* kernel number of its first octet */
 	/*
-	 * The newest TSval injected; NULL: there are none. What is injected in another order than it was sent in must
-	 * not be older, or the kernel's PAWS drops it.
+	 * The newest TSval injected; NULL: there are no timestamps. A segment that is injected later than one that the
+	 * peer sent after it must not carry an older value, or the kernel's PAWS drops it.
 	 */
 	uint32_t *tsval;
 	uint32_t ifindex; /* scope of link-local addresses */
 	const struct xiw_vec *payload;
 	unsigned int pieces;
-	bool cut; /* the payload is not all of the segment's: its FIN stays behind */
+	bool cut; /* the payload is a part of the segment's, so FIN is left out */
 };
 
 /* 0, or negative errno (counted in ->failed). */

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The library's half of the hand-off: every change that user space makes to a flow's owner word. The
- * other half is xiw_ingress; abi.h has the whole table. No I/O; the flow is shared memory.
+ * The library's half of the hand-off: every change that user space makes to a flow's owner word. The other half is
+ * xiw_ingress; abi.h has the table of all changes. No I/O: the flow is shared memory.
  *
- * The rules, by the names used here:
- *   kernel_high covers all that the kernel socket was ever given, injected segments included: it is raised
- *   before a segment is injected.
- *   A commit is a swap in the same epoch; only after it succeeds is anything acknowledged.
- *   Every other change moves to a new epoch, so that frames and decisions of the old one are known.
+ * The rules, with the names used here: kernel_high covers all octets that the kernel socket was ever given, injected
+ * segments included, so it is raised before a segment is injected. A commit is a swap within an epoch, and nothing is
+ * acknowledged before it succeeds. Every other change begins a new epoch, so that frames and decisions of the old one
+ * can be told.
  */
 #ifndef XIW_HANDOFF_OWNER_H
 #define XIW_HANDOFF_OWNER_H
@@ -30,13 +29,13 @@ static inline bool xiw_flow_swap(struct xiw_flow *flow, __u64 from, __u64 to)
 					   __ATOMIC_ACQUIRE);
 }
 
-/* A field that XDP, or another process, writes at any time. */
+/* Reads a field that XDP or another process may write at any time. */
 static inline uint32_t xiw_flow_get(const __u32 *field)
 {
 	return __atomic_load_n(field, __ATOMIC_ACQUIRE);
 }
 
-/* Raises a field that another CPU may raise as well; sequence numbers, so by signed difference. */
+/* Raises a sequence number that another CPU may raise at the same time. */
 static inline void xiw_flow_raise(__u32 *field, uint32_t to)
 {
 	__u32 seen = __atomic_load_n(field, __ATOMIC_RELAXED);
@@ -47,20 +46,24 @@ static inline void xiw_flow_raise(__u32 *field, uint32_t to)
 		;
 }
 
-/* May the socket keep octets that begin at @seq? As XDP has it: only within a window that was advertised. */
+/* May the socket keep octets that begin at @seq? As in XDP, only within a window that was advertised. */
 static inline bool xiw_flow_within_window(const struct xiw_flow *flow, uint32_t seq)
 {
 	return !xiw_seq_after(seq, xiw_flow_get(&flow->kernel_edge)) ||
 	       !xiw_seq_after(seq, xiw_flow_get(&flow->direct_edge));
 }
 
-/* Would the socket find [@seq, @end) acceptable? What it would not may be anybody's, and says nothing of the peer. */
+/*
+ * Would the socket find [@seq, @end) acceptable? If not, anybody may have sent it, and it says nothing about the peer.
+ */
 static inline bool xiw_flow_acceptable(const struct xiw_flow *flow, uint32_t seq, uint32_t end)
 {
 	return xiw_flow_within_window(flow, seq) && !xiw_seq_after(xiw_flow_get(&flow->acked), end);
 }
 
-/* RFC 3168 section 6.1.3: CE was seen and CWR not yet, or not. Seldom news, and the line is read for each segment. */
+/*
+ * RFC 3168 section 6.1.3: echo CE until CWR. Written only when it changes, as the cache line is read for each segment.
+ */
 static inline void xiw_flow_note_ece(struct xiw_flow *flow, bool on)
 {
 	__u32 ece = on ? XIW_ECE_ON : XIW_ECE_OFF;
@@ -74,7 +77,7 @@ static inline void xiw_flow_count_why(struct xiw_flow *flow, enum xiw_reason why
 	__atomic_fetch_add(&flow->why[why], 1, __ATOMIC_RELAXED);
 }
 
-/* NONE -> KERNEL: from here on XDP translates and counts. A flow that was adopted is there already. */
+/* NONE -> KERNEL: from here on XDP translates and counts. The path of a flow that was adopted is KERNEL already. */
 static inline void xiw_flow_publish(struct xiw_flow *flow, uint32_t skew)
 {
 	uint64_t owner = xiw_flow_owner(flow);
@@ -99,8 +102,8 @@ static inline bool xiw_flow_arm(struct xiw_flow *flow, uint32_t run)
 }
 
 /*
- * To KERNEL, from wherever the flow is: nobody takes frames of it any more. XDP may move it meanwhile. Returns the
- * skew that the socket goes on with.
+ * From any path to KERNEL, also while XDP moves the flow: from here on XDP gives no more of its frames to an engine.
+ * Returns the skew with which the socket goes on.
  */
 static inline uint32_t xiw_flow_settle(struct xiw_flow *flow)
 {
@@ -123,15 +126,15 @@ static inline uint32_t xiw_flow_settle(struct xiw_flow *flow)
 }
 
 /*
- * K of the stretch that @owner, a DIRECT word, is of. XDP has written it before the owner word, and nobody
- * else begins a stretch, so here the two always belong together.
+ * K of the stretch that the DIRECT owner word belongs to. XDP has written it before the owner word, and nobody else
+ * begins a stretch, so the two always belong together here.
  */
 static inline uint32_t xiw_flow_kernel_nxt(const struct xiw_flow *flow)
 {
 	return (uint32_t)(__atomic_load_n(&flow->kernel_nxt, __ATOMIC_ACQUIRE) >> 32);
 }
 
-/* DIRECT: everything below @rcv_nxt is placed. False: ownership was lost, nothing may be acknowledged. */
+/* DIRECT: everything below @rcv_nxt is placed. False: another side took the stream, and nothing may be acknowledged. */
 static inline bool xiw_flow_commit(struct xiw_flow *flow, uint32_t epoch, uint32_t committed,
 				   uint32_t rcv_nxt)
 {
@@ -140,9 +143,9 @@ static inline bool xiw_flow_commit(struct xiw_flow *flow, uint32_t epoch, uint32
 }
 
 /*
- * DIRECT -> KERNEL by the engine, committing up to @rcv_nxt by the same swap. False as for a commit.
- * kernel_high is raised first: the kernel's stream continues at rcv_nxt, and XDP must not take an older
- * place for the end of what it was given.
+ * DIRECT -> KERNEL by the engine, with a commit up to @rcv_nxt in the same swap. False as for a commit. kernel_high is
+ * raised first, because the kernel's stream continues at rcv_nxt, and XDP must not take an older position for the end
+ * of what the kernel was given.
  */
 static inline bool xiw_flow_fall_back(struct xiw_flow *flow, uint32_t epoch, uint32_t committed,
 				      uint32_t rcv_nxt, enum xiw_reason why)

@@ -12,13 +12,13 @@
 #include "base/seq.h"
 #include "handoff/sock.h"
 
-/* <linux/tcp.h> has what <netinet/tcp.h> lacks, and not these. */
+/* <linux/tcp.h> has definitions that <netinet/tcp.h> lacks, but not these. */
 #define TCP_ESTABLISHED 1
 #define TCP_FIN_WAIT1 4
 #define TCP_FIN_WAIT2 5
 
 #ifndef TCPI_OPT_USEC_TS
-#define TCPI_OPT_USEC_TS 64 /* 6.7 */
+#define TCPI_OPT_USEC_TS 64 /* Linux 6.7 */
 #endif
 
 static int repair(int fd, int mode)
@@ -39,7 +39,9 @@ int xiw_sock_allowed(void)
 	return err;
 }
 
-/* The kernel forgets SO_REUSEADDR over a repair: then nobody could listen there while this one is in TIME-WAIT. */
+/*
+ * The kernel clears SO_REUSEADDR in a repair. Then nobody could listen on the port while this socket is in TIME-WAIT.
+ */
 static int repair_begin(int fd, int *reuse)
 {
 	socklen_t len = sizeof(*reuse);
@@ -49,7 +51,7 @@ static int repair_begin(int fd, int *reuse)
 	return repair(fd, TCP_REPAIR_ON);
 }
 
-/* `how`: without the window probe that plain TCP_REPAIR_OFF sends, or with it. Returns err, or what is wrong now. */
+/* `how` is with or without the window probe that plain TCP_REPAIR_OFF sends. Returns @err, or an error of its own. */
 static int repair_end(int fd, int how, int reuse, int err)
 {
 	int off = repair(fd, how);
@@ -58,7 +60,7 @@ static int repair_end(int fd, int how, int reuse, int err)
 	return err ? err : off;
 }
 
-/* Only under repair; it stays chosen when that has ended. */
+/* Works under repair only, and the choice stays when the repair ends. */
 static int choose_queue(int fd, int queue)
 {
 	return setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_QUEUE, &queue, sizeof(queue)) ? -errno : 0;
@@ -71,7 +73,7 @@ static int queue_seq(int fd, uint32_t *seq)
 	return getsockopt(fd, IPPROTO_TCP, TCP_QUEUE_SEQ, seq, &len) ? -errno : 0;
 }
 
-/* rcv_nxt together with what of it has not been read yet: both may move between the two questions. */
+/* rcv_nxt and the number of octets that have not been read belong together, but both may move between the two calls. */
 static int read_receive(int fd, struct xiw_sock_state *s)
 {
 	uint32_t before;
@@ -109,7 +111,7 @@ static int read_repaired(int fd, struct xiw_sock_state *s)
 	return err ? err : choose_queue(fd, TCP_SEND_QUEUE);
 }
 
-/* The send queue was chosen; nobody writes to it meanwhile. */
+/* The send queue has been chosen, and nobody writes to it meanwhile. */
 static int read_send(int fd, struct xiw_sock_state *s)
 {
 	uint32_t write_seq;
@@ -160,9 +162,9 @@ static int read_clock(int fd, struct xiw_sock_state *s)
 }
 
 /*
- * While a socket under repair has its send queue chosen, TCP counts what it sends as sent, and does not send it: what the
- * peer's window allows in such a moment waits for a time-out. So the queue is chosen last, and repair ends at once; it is
- * read afterwards.
+ * While a socket under repair has its send queue chosen, TCP counts what it sends as sent, but does not send it, and
+ * data that the peer's window allows in such a moment waits for a time-out. So the send queue is chosen last, the
+ * repair ends at once, and the queue is read after that.
  */
 int xiw_sock_read(int fd, struct xiw_sock_state *s)
 {
@@ -194,7 +196,7 @@ int xiw_sock_read(int fd, struct xiw_sock_state *s)
 	return err;
 }
 
-/* Segments that have come, each counted before anything of it counts. */
+/* The number of segments received. The kernel counts a segment before it processes it. */
 static uint32_t came(int fd)
 {
 	struct tcp_info info = {};
@@ -205,8 +207,9 @@ static uint32_t came(int fd)
 }
 
 /*
- * The window that we offer cannot be set without the one that the peer does. If a segment came between the reading and
- * the writing, its window may be undone, and perhaps nobody would ever send again: then the peer is asked for it.
+ * The kernel sets the window that we offer only together with the one that the peer offers. If a segment arrived
+ * between reading and writing, its window may be undone, and perhaps neither side would ever send again. In that case a
+ * window probe asks the peer for it.
  */
 int xiw_sock_open_window(int fd, uint32_t window)
 {
@@ -229,7 +232,7 @@ int xiw_sock_open_window(int fd, uint32_t window)
 			err = -errno;
 		if (came(fd) != before)
 			how = TCP_REPAIR_OFF;
-		/* Raises rcv_ssthresh to the new window, so that the kernel goes on offering as much. */
+		/* This raises rcv_ssthresh to the new window, so that the kernel goes on offering as much. */
 		if (!err && setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof(clamp)))
 			err = -errno;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the hand-off must know of a kernel TCP socket, and the one thing it changes there: the window.
- * All of it goes through TCP_REPAIR, which needs CAP_NET_ADMIN.
+ * What the hand-off must know of a kernel TCP socket, and the one thing that it changes there: the window. Everything
+ * goes through TCP_REPAIR, which needs CAP_NET_ADMIN.
  */
 #ifndef XIW_HANDOFF_SOCK_H
 #define XIW_HANDOFF_SOCK_H
@@ -10,42 +10,42 @@
 #include <stdint.h>
 
 struct xiw_sock_state {
-	uint32_t rcv_nxt;    /* kernel numbers from here on */
-	uint32_t copied_seq; /* of the next octet a read would give */
+	uint32_t rcv_nxt;    /* this and the following are kernel numbers */
+	uint32_t copied_seq; /* of the next octet that a read returns */
 	uint32_t rcv_edge;   /* right edge of the window last advertised */
 	uint32_t snd_nxt;
 	uint16_t rcv_mss;
 	uint8_t snd_wscale, rcv_wscale;
 	bool timestamps, sack, ecn;
-	bool ended; /* the peer has closed its half, or all is over: rcv_nxt may count the FIN */
-	bool ooo;   /* has ever received out of order */
+	bool ended; /* the peer has closed its half, or the connection is over: rcv_nxt may count the FIN */
+	bool ooo;	    /* has ever received out of order */
 	uint32_t ts_offset; /* our TSval = clock + this */
 	bool ts_usec;	    /* the clock counts microseconds, else milliseconds */
 };
 
-/* May this process do so? -EPERM without CAP_NET_ADMIN. */
+/* May this process use TCP_REPAIR? -EPERM without CAP_NET_ADMIN. */
 int xiw_sock_allowed(void);
 
 /* Negative errno; -EPERM without CAP_NET_ADMIN. */
 int xiw_sock_read(int fd, struct xiw_sock_state *state);
 
 /*
- * Lets the kernel's receive window reach @window octets beyond rcv_nxt at once. Otherwise it opens only as
- * data flows through the socket, and at a fall-back it would be smaller than what the fast path has
- * advertised. The receive buffer must have been made large enough.
+ * Opens the kernel's receive window at once, so that it reaches @window octets beyond rcv_nxt. Otherwise it opens only
+ * as data flows through the socket, and after a fall-back it would be smaller than the window that the engine has
+ * advertised. The receive buffer must be large enough.
  */
 int xiw_sock_open_window(int fd, uint32_t window);
 
 /*
- * The receive buffer that takes @window octets whatever segments they come in: the kernel counts its own overhead,
- * several times the payload for small ones.
+ * The size of a receive buffer that holds @window octets in segments of any size: the kernel counts its overhead too,
+ * which for small segments is several times the payload.
  */
 static inline int xiw_sock_buffer(uint32_t window)
 {
 	return window < INT32_MAX / 4 ? (int)window * 4 : INT32_MAX;
 }
 
-/* The connection's timestamp clock now (RFC 7323), in step with what the kernel stamps. */
+/* The value of the connection's timestamp clock now (RFC 7323), in step with the kernel's. */
 uint32_t xiw_sock_tsval(const struct xiw_sock_state *state, uint64_t now_ns);
 
 #endif

@@ -31,7 +31,7 @@ static int open_map(const char *dir, const char *name, uint32_t value_size, uint
 	return xiw_pins_check_map(xiw_pins_open(dir, name, true), value_size, entries);
 }
 
-/* If the maps are there and the program is not, another version has loaded them. */
+/* If the maps are there but the program is not, another version has loaded them. */
 static int open_program(const char *dir, const char *name)
 {
 	int fd = xiw_pins_open(dir, name, true);
@@ -54,9 +54,9 @@ void xiw_table_none(struct xiw_table *t)
 	*t = no_table;
 }
 
-/* A slot that nobody has but which translates on: no engine, and no pid, is ever that high. */
+/* No process has the slot, but its numbers are still translated. No engine and no pid is ever that high. */
 #define ABANDONED 0x40000000u
-/* Nobody has it, and nothing is translated: free from the next collection on. */
+/* No process has the slot, and nothing is translated: the next collection frees it. */
 #define RETIRED 0x40000001u
 
 static struct flock lock_of(uint32_t engine, short type)
@@ -67,8 +67,8 @@ static struct flock lock_of(uint32_t engine, short type)
 }
 
 /*
- * An engine lives as long as its lock on the directory of the pins, whoever asks: the number of a process means
- * nothing in another PID namespace, and comes to another process. Nobody without access to the pins can hold one.
+ * An engine lives as long as its lock on the directory of the pins, which every process sees alike, while a process's
+ * number means nothing in another PID namespace, and is used again. Nobody without access to the pins can hold a lock.
  */
 static bool engine_lives(const struct xiw_table *t, uint32_t engine)
 {
@@ -154,7 +154,7 @@ void xiw_table_close(struct xiw_table *t)
 
 #define ROOM_QUESTIONS 8 /* to the kernel, when the table is full */
 
-/* From @from to @to, if it still is @from's; `pid` follows, for those who only read. */
+/* Gives the slot from engine @from to @to, if it still is @from's. `pid` follows, for readers. */
 static bool hand_over(struct xiw_flow *f, uint32_t from, uint32_t to)
 {
 	if (!__atomic_compare_exchange_n(&f->engine, &from, to, false, __ATOMIC_ACQ_REL,
@@ -166,7 +166,7 @@ static bool hand_over(struct xiw_flow *f, uint32_t from, uint32_t to)
 
 static void give_away(struct xiw_flow *f, uint32_t to)
 {
-	/* In this order: free to be claimed last. */
+	/* In this order: the slot can be claimed only after the second store. */
 	__atomic_store_n(&f->pid, to, __ATOMIC_RELEASE);
 	__atomic_store_n(&f->engine, to, __ATOMIC_RELEASE);
 }
@@ -176,15 +176,17 @@ static uint32_t engine_of(const struct xiw_table *t, uint32_t index)
 	return __atomic_load_n(&t->flows[index].engine, __ATOMIC_ACQUIRE);
 }
 
-/* All of a free slot but the word that says whose it is, which another process may be looking at. */
+/* Clears a free slot, except the word that names its engine, which another process may be reading. */
 static void clear(struct xiw_flow *f, const struct xiw_flow_key *key)
 {
 	uint32_t epoch = xiw_owner_epoch(f->owner), claims = f->claim_seq;
 	size_t behind = offsetof(struct xiw_flow, engine) + sizeof(f->engine);
 	struct xiw_flow fresh = {
-		/* The epoch goes on across tenants: a late frame of the last one must stay late. */
+		/*
+		 * The epoch goes on from one connection to the next, so that a late frame of the last one stays late.
+		 */
 		.owner = xiw_owner_pack(0, epoch + 1, XIW_PATH_NONE),
-		.kernel_nxt = ~0ull, /* names no epoch */
+		.kernel_nxt = ~0ull, /* belongs to no epoch */
 		.key = *key,
 		.pid = (uint32_t)getpid(),
 		.claim_seq = claims + 1,
@@ -194,7 +196,7 @@ static void clear(struct xiw_flow *f, const struct xiw_flow_key *key)
 	memset((uint8_t *)f + behind, 0, sizeof(*f) - behind);
 }
 
-/* What the connection before counted and saw is not the new one's. */
+/* Clears what the connection before has counted and seen. */
 static void adopt(struct xiw_flow *f)
 {
 	f->claim_seq++;
@@ -239,7 +241,7 @@ int xiw_table_insert(struct xiw_table *t, uint32_t index)
 	return bpf_map_update_elem(t->index_fd, &t->flows[index].key, &index, BPF_ANY) ? -errno : 0;
 }
 
-/* Out of the index: BPF does not find it any more. */
+/* Takes the slot out of the index, so that BPF does not find it any more. */
 static void forget(struct xiw_table *t, uint32_t index)
 {
 	uint32_t at;
@@ -276,8 +278,8 @@ void xiw_table_abandon(struct xiw_table *t, uint32_t index)
 }
 
 /*
- * A peer may use the same addresses again at any time: then its SYN, and all that follows, is translated by
- * what this slot says, and the slot must stay. So the question is asked again when the slot is out of the index.
+ * A peer may use the same addresses again at any time. Then its SYN, and all that follows, is translated by this slot,
+ * which must stay. So the socket is looked up again when the slot is out of the index.
  */
 static bool collect(struct xiw_table *t, uint32_t index, uint32_t from, bool (*done)(int state))
 {
@@ -285,7 +287,7 @@ static bool collect(struct xiw_table *t, uint32_t index, uint32_t from, bool (*d
 
 	if (!done(xiw_flow_socket_state(&f->key)))
 		return false;
-	/* Claim it first, so that nobody else adopts what is being removed. */
+	/* Claimed first, so that nobody adopts what is being removed. */
 	if (!hand_over(f, from, t->me))
 		return false;
 	forget(t, index);
@@ -339,7 +341,7 @@ void xiw_table_take_over(struct xiw_table *t)
 	}
 }
 
-/* What XDP and the rings still had of its frames has been seen since. */
+/* By now XDP and the rings hold none of its frames any more. */
 static bool collect_retired(struct xiw_table *t, uint32_t index)
 {
 	return hand_over(&t->flows[index], RETIRED, 0);

@@ -42,8 +42,8 @@ void xiw_attach_release(struct xiw_attach *a);
 uint32_t xiw_attach_tc_id(int ifindex);
 
 /*
- * Does this line of the kernel's say that it refused because an interface above this one has an XDP program? Then `upper`
- * is its name. The kernel wants programs attached from below and detached from above.
+ * Does this line of the kernel's say that it refused because an interface above this one has an XDP program? Then
+ * `upper` is that interface's name. The kernel wants programs attached from below and detached from above.
  */
 bool xiw_attach_below(int ifindex, const char *line, char upper[IF_NAMESIZE]);
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * xiw_load(): checks, then load, pin, attach; undone in reverse when a step fails.
- */
+/* xiw_load() checks, then loads, pins and attaches. When a step fails, the steps before it are undone in reverse. */
 #include <xiwarp/load.h>
 
 #include <errno.h>
@@ -295,7 +293,7 @@ static int load_quietly(struct load *l)
 	return err;
 }
 
-/* Of the first release. */
+/* The size of the first release. */
 #define LOAD_OPTS_FIRST 24
 
 XIW_OPTS_WHOLE(struct xiw_load_opts, reserved);

@@ -40,7 +40,7 @@ const char *xiw_stat_name(unsigned int stat)
 	return stat < XIW_STAT__COUNT ? stat_names[stat] : NULL;
 }
 
-/* The pins, if they can be trusted. */
+/* Finds the pins, and checks that they may be believed. */
 static int find_pins(struct xiw_pins *pins, const char *pin_dir, const char *ifname)
 {
 	char why[XIW_PIN_PATH_MAX];
@@ -112,7 +112,7 @@ static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, u
 		s->xdp_id = xdp_id;
 		s->mode = flags == XDP_FLAGS_SKB_MODE ? XIW_XDP_GENERIC : XIW_XDP_NATIVE;
 	}
-	/* Wherever it is: other tools have other places for it. */
+	/* At whatever place: other tools attach it elsewhere. */
 	if (!xiw_pins_prog_id(pins->dir, "xiw_egress", &tc_id) &&
 	    xiw_query_egress((int)s->ifindex, tc_id) == 1)
 		s->tc_id = tc_id;

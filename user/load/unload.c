@@ -30,7 +30,7 @@ struct unload {
 	struct xiw_line why;
 };
 
-/* Hands the stream to the kernel's socket. Its octets still need translation. */
+/* Gives the stream to the kernel's socket. Its numbers must still be translated. */
 static void give_back(struct xiw_flow *flow)
 {
 	if (xiw_owner_path(xiw_flow_owner(flow)) > XIW_PATH_KERNEL)
@@ -39,8 +39,8 @@ static void give_back(struct xiw_flow *flow)
 }
 
 /*
- * Connections that some process has open and that need translation of sequence numbers to go on, also after the
- * library gave their socket away.
+ * Counts the connections that a process has open and that cannot go on without translation of their numbers, whether or
+ * not the library still has their sockets.
  */
 static unsigned int count_skewed(const struct xiw_flow *flows)
 {
@@ -65,7 +65,7 @@ static int release_flows(const struct unload *u, int fd)
 	unsigned int n;
 	int err = xiw_flows_map(fd, &flows);
 
-	/* Pins of a load that was cut short, or of another version: nobody here can use them. */
+	/* The pins are of a load that was cut short, or of another version, and nobody can use them. */
 	if (err == -ENOENT || err == -ESTALE)
 		return 0;
 	if (err)
@@ -99,7 +99,7 @@ static int detach(const struct unload *u)
 	int err = 0, tc_err = 0;
 
 	if (u->ifindex) {
-		/* XDP first: a segment that still went direct would be acknowledged untranslated. */
+		/* XDP first: otherwise segments would still go direct, and be acknowledged untranslated. */
 		err = xiw_detach_xdp(u->ifindex, u->xdp_id, u->xdp_fd);
 		if (err == -EEXIST && xiw_attach_below(u->ifindex, xiw_bpf_log_line(), upper))
 			return xiw_explain(u->why, -EBUSY,
@@ -116,7 +116,7 @@ static int detach(const struct unload *u)
 			   xiw_bpf_log_line());
 }
 
-/* The map of flows that a program uses, which needs no pin. */
+/* The map of flows that a program uses, found without its pin. */
 static int flows_of(int prog_fd)
 {
 	struct bpf_prog_info info = {};
@@ -186,7 +186,7 @@ static int unload_pinned(struct unload *u)
 	if (u->xdp_fd == -EPERM)
 		return xiw_explain(u->why, -EPERM, "%s cannot be read: %s", u->pins.dir,
 				   xiw_caps_hint(CAP_DAC_OVERRIDE));
-	/* Before connections leave the direct path for nothing. */
+	/* Checked first, so that no connection leaves the direct path for nothing. */
 	if (!xiw_caps_have(CAP_NET_ADMIN))
 		return xiw_explain(u->why, -EPERM,
 				   "unloading from %s needs CAP_NET_ADMIN: run as root", u->ifname);

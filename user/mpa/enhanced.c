@@ -20,20 +20,20 @@ void xiw_mpa_respond(struct xiw_mpa_terms *mine, const struct xiw_mpa_enhanced *
 		     bool reject, struct xiw_mpa_enhanced *reply)
 {
 	*reply = (struct xiw_mpa_enhanced){ .ird = mine->ird, .ord = mine->ord };
-	/* 9.1: all ones is answered by all ones, and changes nothing here. */
+	/* 9.1: a depth of all ones is answered by all ones, and changes nothing here. */
 	if (request->ord == XIW_DEPTH_ULP)
 		reply->ird = XIW_DEPTH_ULP;
 	if (request->ird == XIW_DEPTH_ULP)
 		reply->ord = XIW_DEPTH_ULP;
 	else if (!reject && mine->ord > request->ird)
-		/* At most the Initiator's IRD; a rejection tells what is required instead. */
+		/* At most the Initiator's IRD; a rejection says what is required instead. */
 		reply->ord = mine->ord = request->ird;
-	/* All kinds that are supported: more than were asked for is allowed, and none is not. */
+	/* All kinds that are supported: offering more than were asked for is allowed, and offering none is not. */
 	mine->peer_to_peer = request->peer_to_peer;
 	set_rtr(reply, mine->peer_to_peer, mine->rtr);
 }
 
-/* A Write takes no MSN at the Responder, and a Read is not for this layer to make. */
+/* A Write consumes no MSN at the Responder, and this layer makes no Read. */
 static uint8_t choose_rtr(uint8_t mine, const struct xiw_mpa_enhanced *reply)
 {
 	if (reply->rtr_write && (mine & XIW_RTR_WRITE))
@@ -46,13 +46,13 @@ static uint8_t choose_rtr(uint8_t mine, const struct xiw_mpa_enhanced *reply)
 enum xiw_mpa_error xiw_mpa_conclude(struct xiw_mpa_terms *mine,
 				    const struct xiw_mpa_enhanced *reply)
 {
-	/* Code 7 is also for connection models that do not match. */
+	/* Code 7 also covers connection models that do not match. */
 	if (mine->peer_to_peer != reply->peer_to_peer)
 		return XIW_MPA_ERR_RTR;
 	mine->rtr = mine->peer_to_peer ? choose_rtr(mine->rtr, reply) : 0;
 	if (mine->peer_to_peer && !mine->rtr)
 		return XIW_MPA_ERR_RTR;
-	/* Our IRD is to be at least the Responder's ORD; all ones, of either, leaves it alone. */
+	/* Our IRD must be at least the Responder's ORD; all ones from either side leave it unchanged. */
 	if (reply->ord != XIW_DEPTH_ULP && reply->ord > mine->ird)
 		return XIW_MPA_ERR_IRD;
 	if (reply->ird != XIW_DEPTH_ULP && mine->ord != XIW_DEPTH_ULP && mine->ord > reply->ird)

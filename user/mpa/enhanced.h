@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What two endpoints agree on by RFC 6581 section 9: RDMA Read depths, and the RTR indication. */
+/* What two endpoints agree on by RFC 6581 section 9: RDMA Read depths and the RTR indication. */
 #ifndef XIW_MPA_ENHANCED_H
 #define XIW_MPA_ENHANCED_H
 
@@ -7,7 +7,7 @@
 
 #include "mpa/startup.h"
 
-/* One endpoint's side: as it may be before, as it is after. */
+/* The terms of one endpoint, before and after the negotiation. */
 struct xiw_mpa_terms {
 	uint16_t ird, ord;
 	bool peer_to_peer;
@@ -18,17 +18,17 @@ struct xiw_mpa_terms {
 void xiw_mpa_offer(const struct xiw_mpa_terms *mine, struct xiw_mpa_enhanced *request);
 
 /*
- * Responder: what its Reply says to a Request, and with which terms it goes on if it accepts. mine->rtr
- * is what it can take, not empty.
+ * Responder: what its Reply says to a Request, and on which terms it goes on if it accepts. mine->rtr is what it
+ * supports, and is not empty.
  */
 void xiw_mpa_respond(struct xiw_mpa_terms *mine, const struct xiw_mpa_enhanced *request,
 		     bool reject, struct xiw_mpa_enhanced *reply);
 
 /*
- * Initiator: what an accepting Reply makes of the terms offered; mine->rtr is then the one to send.
- * Returns 0, XIW_MPA_ERR_IRD or XIW_MPA_ERR_RTR: to be told to the peer, and the end.
+ * Initiator: on which terms it goes on after an accepting Reply; mine->rtr is then the indication to send. Returns 0,
+ * or XIW_MPA_ERR_IRD or XIW_MPA_ERR_RTR, which is to be told to the peer and ends the connection.
  */
 enum xiw_mpa_error xiw_mpa_conclude(struct xiw_mpa_terms *mine,
 				    const struct xiw_mpa_enhanced *reply);
 
-#endif /* XIW_MPA_ENHANCED_H */
+#endif

@@ -4,17 +4,16 @@
 #include "crc32c/crc32c.h"
 
 /*
- * Every Marker of the FPDU, not just the first: section 8 leaves checking further ones open,
- * but they are what out-of-order placement would go by. One that is due at the start has
- * FPDUPTR 0; all others give the distance back to ULPDU_Length (4.3). The reserved half is
- * ignored (4.2).
+ * Checks every Marker of the FPDU, not only the first. Section 8 leaves it open whether further ones are checked, but
+ * out-of-order placement relies on them. A Marker at the start has FPDUPTR 0; the others give the distance back to
+ * ULPDU_Length (4.3). The reserved half is ignored (4.2).
  */
 static bool markers_agree(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n)
 {
 	uint32_t length_at = xiw_mpa_raw(f->lead, 0);
 	uint32_t at;
 
-	/* A lead of "none" is beyond every wire_len. */
+	/* A lead of XIW_MPA_NO_MARKER is beyond every wire_len. */
 	for (at = f->lead; at < f->wire_len; at += XIW_MPA_MARKER_INTERVAL) {
 		uint32_t expected = at ? at - length_at : 0;
 		uint8_t marker[XIW_MPA_MARKER_SIZE];
@@ -27,7 +26,7 @@ static bool markers_agree(const struct xiw_fpdu *f, const struct xiw_vec *v, uns
 	return true;
 }
 
-/* Markers, or an FPDU in more than one piece, or not all of it. */
+/* The general case: there are Markers, or the FPDU lies in more than one piece or is incomplete. */
 static enum xiw_mpa_status parse_general(const struct xiw_mpa_rx *rx, const struct xiw_vec *v,
 					 unsigned int n, uint32_t off, struct xiw_fpdu *f)
 {
@@ -120,7 +119,7 @@ bool xiw_mpa_place(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned i
 	return xiw_mpa_peek(f, v, n, dst, ulpdu_off, f->ulpdu_len - ulpdu_off);
 }
 
-/* CRC of the next @len octets. Too few of them end in a CRC field that is not there. */
+/* The CRC of the next @len octets. If there are fewer, the CRC field behind them is missing too. */
 static uint32_t crc_run(struct xiw_vec_cur *cur, uint32_t crc, uint32_t len)
 {
 	const uint8_t *p;
@@ -155,8 +154,8 @@ static bool crc_matches(struct xiw_vec_cur *cur, uint32_t crc)
 }
 
 /*
- * All raw octets from the FPDU's start to the CRC field are covered: a Marker in front of
- * ULPDU_Length, those inside and one between PAD and CRC included (4.4).
+ * The CRC covers all raw octets from the FPDU's start to the CRC field, including a Marker in front of ULPDU_Length,
+ * those inside, and one between PAD and CRC (4.4).
  */
 bool xiw_mpa_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MPA receive: finds FPDUs in an in-order stretch of the stream, checks Markers and CRC, and
- * copies ULPDU octets out of them (RFC 5044 sections 4 and 6).
+ * MPA receive: finds FPDUs in a part of the stream that is in order, checks Markers and CRC, and copies ULPDU octets
+ * out of the FPDUs (RFC 5044 sections 4 and 6).
  */
 #ifndef XIW_MPA_FPDU_H
 #define XIW_MPA_FPDU_H
@@ -16,7 +16,7 @@ struct xiw_mpa_rx {
 	uint32_t marker_phase; /* stream position of the next octet to parse, mod 512, counted
 				 * from the octet behind the startup frame; a multiple of 4 */
 	bool markers;
-	bool crc; /* for the caller: parsing never looks at the CRC */
+	bool crc; /* for the caller; parsing does not check the CRC */
 };
 
 struct xiw_fpdu {
@@ -31,8 +31,8 @@ struct xiw_fpdu {
 enum xiw_mpa_status {
 	XIW_MPA_OK,
 	XIW_MPA_MORE,
-	XIW_MPA_BAD_MARKER, /* a Marker and the ULPDU Lengths disagree: error code 3 */
-	XIW_MPA_BAD_LENGTH, /* a ULPDU Length that no sender may use */
+	XIW_MPA_BAD_MARKER, /* a Marker and ULPDU_Length disagree: error code 3 */
+	XIW_MPA_BAD_LENGTH, /* ULPDU_Length has a value that no sender may use */
 };
 
 /*
@@ -63,7 +63,7 @@ static inline void xiw_mpa_rx_advance(struct xiw_mpa_rx *rx, uint32_t octets)
 bool xiw_mpa_peek(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n, void *dst,
 		  uint32_t ulpdu_off, uint32_t len);
 
-/* Where the first @len octets of the ULPDU lie, if they lie in one piece for certain; else NULL. */
+/* The address of the first @len octets of the ULPDU if they are sure to lie in one piece; else NULL. */
 static inline const uint8_t *xiw_mpa_ulpdu_flat(const struct xiw_fpdu *f, uint32_t len)
 {
 	if (!f->flat || len > f->ulpdu_len || f->lead < XIW_MPA_LEN_SIZE + len)
@@ -71,7 +71,7 @@ static inline const uint8_t *xiw_mpa_ulpdu_flat(const struct xiw_fpdu *f, uint32
 	return f->flat + XIW_MPA_LEN_SIZE;
 }
 
-/* Copies the ULPDU from @ulpdu_off to its end, without looking at the CRC. */
+/* Copies the ULPDU from @ulpdu_off to its end, without checking the CRC. */
 bool xiw_mpa_place(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
 		   uint32_t ulpdu_off, void *dst);
 
@@ -79,12 +79,11 @@ bool xiw_mpa_place(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned i
 bool xiw_mpa_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n);
 
 /*
- * Both in one pass over the octets. If it returns false for a wrong CRC, @dst has been written,
- * and so has whatever an unverified header pointed to: the caller must know that it may write
- * there. Where that holds, RFC 5041 section 5.3 lets the segment be placed again when it comes
- * again.
+ * Copies and checks in one pass over the octets. If the CRC is wrong, false is returned although @dst has been written,
+ * at the place that an unverified header named, so the caller must know that it may write there. RFC 5041 section 5.3
+ * lets a segment be placed again when it arrives again.
  */
 bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
 			  uint32_t ulpdu_off, void *dst);
 
-#endif /* XIW_MPA_FPDU_H */
+#endif

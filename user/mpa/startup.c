@@ -88,7 +88,7 @@ int xiw_mpa_frame_encode(const struct xiw_mpa_frame *frame, uint8_t *out, size_t
 	return (int)(XIW_MPA_FRAME_HDR + pd_length);
 }
 
-/* As much of the key as is here. */
+/* Compares as much of the key as has arrived. */
 static enum xiw_mpa_start check_key(const uint8_t *buf, size_t len, bool expect_reply)
 {
 	size_t n = len < XIW_MPA_KEY_SIZE ? len : XIW_MPA_KEY_SIZE;
@@ -100,7 +100,7 @@ static enum xiw_mpa_start check_key(const uint8_t *buf, size_t len, bool expect_
 	return XIW_MPA_START_BAD_KEY;
 }
 
-/* The fixed part, as far as it is here; *@need becomes the length of the frame once it is known. */
+/* Checks the fixed part, as far as it has arrived. *@need becomes the length of the frame once it is known. */
 static enum xiw_mpa_start check_header(const uint8_t *buf, size_t len, bool expect_reply,
 				       size_t *need)
 {

@@ -9,7 +9,7 @@
 
 #include "mpa/wire.h"
 
-/* RFC 6581 section 9: what the first 4 octets of Private Data say if S is set. */
+/* RFC 6581 section 9: the meaning of the first 4 octets of Private Data if S is set. */
 struct xiw_mpa_enhanced {
 	bool peer_to_peer; /* A: an RTR indication is wanted */
 	bool rtr_send;	   /* B */
@@ -50,11 +50,10 @@ enum xiw_mpa_start {
 int xiw_mpa_frame_encode(const struct xiw_mpa_frame *frame, uint8_t *out, size_t size);
 
 /*
- * Looks at the @len first octets of the peer's stream; a wrong one is found as soon as it is
- * here. *@need is set for OK and MORE: the octets of the whole frame, or of its fixed part
- * while the length is not known. A caller that never reads more than *@need leaves the socket
- * exactly in front of the first FPDU. @frame is set for OK. Reserved bits are ignored (7.1.1),
- * R in a Request too, and S in Rev 1, where it is a reserved bit.
+ * Reads the frame at the start of the peer's stream, of which @len octets have arrived. A wrong frame is found with the
+ * first wrong octet. For OK and MORE, *@need is the length of the whole frame, or of its fixed part while the length is
+ * not known. A caller that never reads more than *@need leaves the socket exactly in front of the first FPDU. @frame is
+ * set for OK. Reserved bits are ignored (7.1.1), and so are R in a Request, and S in Rev 1, where it is a reserved bit.
  */
 enum xiw_mpa_start xiw_mpa_frame_decode(const uint8_t *buf, size_t len, bool expect_reply,
 					struct xiw_mpa_frame *frame, size_t *need);
@@ -63,4 +62,4 @@ enum xiw_mpa_start xiw_mpa_frame_decode(const uint8_t *buf, size_t len, bool exp
 void xiw_mpa_enhanced_encode(const struct xiw_mpa_enhanced *e, uint8_t out[4]);
 void xiw_mpa_enhanced_decode(struct xiw_mpa_enhanced *e, const uint8_t in[4]);
 
-#endif /* XIW_MPA_STARTUP_H */
+#endif

@@ -23,9 +23,8 @@ void xiw_mpa_stream_free(struct xiw_mpa_stream *s)
 }
 
 /*
- * Grows with what has come, not with what a ULPDU_Length promises, so that a peer pays for the
- * memory it takes. An unfinished FPDU is shorter than XIW_MPA_FPDU_MAX, which bounds the
- * doubling.
+ * The buffer grows with the octets that have arrived, not with what a ULPDU_Length announces, so that a peer pays for
+ * the memory it takes. An unfinished FPDU is shorter than XIW_MPA_FPDU_MAX, which bounds the doubling.
  */
 static int stage_append(struct xiw_mpa_stream *s, const uint8_t *p, uint32_t len)
 {
@@ -52,7 +51,7 @@ static int stage_append(struct xiw_mpa_stream *s, const uint8_t *p, uint32_t len
 	return 0;
 }
 
-/* Code 3 is for an FPDU whose CRC is valid; a wrong CRC explains a wrong Marker (section 8). */
+/* Code 3 is for an FPDU whose CRC is right; a wrong CRC explains a wrong Marker (section 8). */
 static int framing_error(const struct xiw_mpa_stream *s, enum xiw_mpa_status st,
 			 const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n)
 {
@@ -61,7 +60,7 @@ static int framing_error(const struct xiw_mpa_stream *s, enum xiw_mpa_status st,
 	return -XIW_MPA_ERR_MARKER;
 }
 
-/* Presents the FPDU at @off; *@len is what it took from the pieces, 0 if it is unfinished. */
+/* Presents the FPDU at @off. *@len is the number of octets that it took from the pieces, 0 if it is unfinished. */
 static int present(struct xiw_mpa_stream *s, const struct xiw_vec *v, unsigned int n, uint32_t off,
 		   xiw_mpa_fpdu_fn cb, void *ctx, uint32_t *len)
 {
@@ -109,7 +108,7 @@ int xiw_mpa_stream_feed(struct xiw_mpa_stream *s, const void *piece, size_t len,
 		ret = present(s, v, 2, 0, cb, ctx, &taken);
 		if (!taken)
 			return ret ? ret : stage_append(s, piece, total);
-		/* What was staged was unfinished, so the FPDU reached into the piece. */
+		/* The staged octets were an unfinished FPDU, so the FPDU ends in the piece. */
 		s->used = taken - s->staged;
 		s->staged = 0;
 	}

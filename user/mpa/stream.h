@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * MPA framing of a stream that comes in arbitrary pieces, as from a socket. Only the octets of an
- * unfinished FPDU are kept, in a staging buffer; everything else is presented where it lies.
+ * MPA framing of a stream that arrives in arbitrary pieces, as from a socket. Only the octets of an unfinished FPDU are
+ * kept, in a staging buffer; all others are presented where they lie.
  */
 #ifndef XIW_MPA_STREAM_H
 #define XIW_MPA_STREAM_H
@@ -15,20 +15,19 @@ struct xiw_mpa_stream {
 	uint32_t room;	 /* its size: never above XIW_MPA_FPDU_MAX */
 	uint32_t need;	 /* length of the FPDU that is staged, 0 if not known */
 	uint32_t used;	 /* octets that the last feed took from its piece */
-	int error;	 /* what ended the stream: nothing follows it (section 8) */
+	int error;	 /* the error that ended the stream, which nothing follows (section 8) */
 	/*
-	 * Where the staging buffer's memory comes from, as realloc(); to 0 octets as free(). NULL: from there. Set behind
-	 * xiw_mpa_stream_init().
+	 * Allocates the staging buffer as realloc() does, and frees it if asked for 0 octets. NULL: realloc() is used.
+	 * Set after xiw_mpa_stream_init().
 	 */
 	void *(*resize)(void *ctx, void *p, size_t from, size_t to);
 	void *ctx;
 };
 
 /*
- * Takes one FPDU, whole and with Markers checked, in pieces that stay valid until it returns.
- * The CRC is its business (xiw_mpa_verify() or xiw_mpa_place_verify()); for a wrong one it
- * returns -XIW_MPA_ERR_CRC. 0 goes on, a negative value ends the stream, a positive value
- * pauses it.
+ * Takes one FPDU, which is whole and whose Markers are right, in pieces that stay valid until it returns. It checks the
+ * CRC itself (xiw_mpa_verify() or xiw_mpa_place_verify()), and returns -XIW_MPA_ERR_CRC for a wrong one. 0 goes on, a
+ * negative value ends the stream, a positive value pauses it.
  */
 typedef int (*xiw_mpa_fpdu_fn)(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v,
 			       unsigned int n);
@@ -57,4 +56,4 @@ static inline uint32_t xiw_mpa_stream_pending(const struct xiw_mpa_stream *s)
 	return s->staged;
 }
 
-#endif /* XIW_MPA_STREAM_H */
+#endif

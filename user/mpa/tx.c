@@ -24,7 +24,7 @@ static void put_octets(struct writer *w, const void *src, uint32_t len)
 	w->run -= len;
 }
 
-/* The FPDUPTR fits: an FPDU with the largest ULPDU is shorter than 2^16 octets. */
+/* FPDUPTR has room for it: an FPDU with the largest ULPDU is shorter than 2^16 octets. */
 static void put_marker(struct writer *w)
 {
 	ptrdiff_t back = w->length_at ? w->out - w->length_at : 0;
@@ -71,7 +71,7 @@ uint32_t xiw_mpa_build(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uin
 	if (hdr_len > XIW_MPA_ULPDU_MAX || payload_len > XIW_MPA_ULPDU_MAX - hdr_len)
 		return 0;
 
-	/* 4.3: a Marker here lies between FPDUs; its FPDUPTR is 0 and it belongs to this FPDU. */
+	/* 4.3: a Marker here lies between two FPDUs. It belongs to this one, and its FPDUPTR is 0. */
 	if (!w.run)
 		put_marker(&w);
 	w.length_at = w.out;
@@ -84,7 +84,7 @@ uint32_t xiw_mpa_build(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uin
 	if (!w.run)
 		put_marker(&w);
 
-	/* 4.1: without CRCs the field is still there, with any value; w.crc is then 0. */
+	/* 4.1: without CRCs the field still exists, and may have any value; w.crc is then 0. */
 	xiw_mpa_put_crc(w.out, w.crc);
 	size = (uint32_t)(w.out + XIW_MPA_CRC_SIZE - out);
 	tx->phase = (tx->phase + size) % XIW_MPA_MARKER_INTERVAL;
@@ -104,7 +104,7 @@ uint32_t xiw_mpa_ulpdu_fit(uint32_t room, bool markers, uint32_t phase)
 	uint32_t data = room & ~3u;
 	uint32_t fit;
 
-	/* A Marker in the room's last 4 octets belongs to the next FPDU: that room is lost. */
+	/* A Marker in the last 4 octets would belong to the next FPDU, so these octets stay unused. */
 	if (data > lead)
 		data -= XIW_MPA_MARKER_SIZE * (1 + (data - lead - 1) / XIW_MPA_MARKER_INTERVAL);
 	fit = data > XIW_MPA_OVERHEAD ? data - XIW_MPA_OVERHEAD : 0;

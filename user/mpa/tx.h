@@ -16,20 +16,20 @@ struct xiw_mpa_tx {
 };
 
 /*
- * Writes one FPDU whose ULPDU is @hdr and @payload one after the other; @out holds them, with
- * PAD, CRC and Markers. Returns their number, or 0, with nothing written, for a ULPDU above 64768.
+ * Writes into @out one FPDU whose ULPDU is @hdr followed by @payload, with PAD, CRC and Markers. Returns its length, or
+ * 0, with nothing written, for a ULPDU above 64768.
  */
 uint32_t xiw_mpa_build(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uint32_t hdr_len,
 		       const void *payload, uint32_t payload_len);
 
-/* The largest ULPDU whose FPDU at this phase is no longer than @room; 0 if none is. */
+/* The largest ULPDU whose FPDU at this phase is no longer than @room; 0: there is none. */
 uint32_t xiw_mpa_ulpdu_fit(uint32_t room, bool markers, uint32_t phase);
 
 /*
- * MULPDU for an empty segment that starts at this phase: as many octets as fill it, limited to
- * 128..64768 (section 3). 4.5 lets a sender adjust MULPDU so; its formulas count on the worst phase. At an EMSS so
- * small that 128 does not fit, the FPDU takes more than one segment.
+ * The MULPDU for an empty segment that starts at this phase: as many octets as fill it, limited to 128..64768 (section
+ * 3). 4.5 allows a sender to adjust MULPDU so; the formulas there assume the worst phase. If the EMSS is so small that
+ * 128 octets do not fit, the FPDU takes more than one segment.
  */
 uint32_t xiw_mpa_mulpdu(uint32_t emss, bool markers, uint32_t phase);
 
-#endif /* XIW_MPA_TX_H */
+#endif

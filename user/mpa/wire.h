@@ -14,9 +14,8 @@
 #include "base/be.h"
 
 /*
- * FPDU: ULPDU_Length (16 bits), ULPDU, PAD to a multiple of 4 octets, CRC. The CRC32c is sent
- * as iSCSI sends its digests: the finalised value, least significant octet first (RFC 5044
- * figure 5).
+ * FPDU: ULPDU_Length (16 bits), ULPDU, PAD to a multiple of 4 octets, CRC. The CRC32c is sent as iSCSI sends its
+ * digests: the final value, least significant octet first (RFC 5044 figure 5).
  */
 #define XIW_MPA_LEN_SIZE 2u
 #define XIW_MPA_CRC_SIZE 4u
@@ -29,11 +28,11 @@
 #define XIW_MPA_FPDUPTR_OFF 2
 #define XIW_MPA_FPDUPTR_MASK 0xfffcu /* 4.2: the low bits are zero for the receiver */
 
-/* RFC 5044 section 3: no ULPDU is larger; no MULPDU is smaller or larger. */
+/* RFC 5044 section 3: the largest ULPDU, and the smallest MULPDU. */
 #define XIW_MPA_ULPDU_MAX 64768u
 #define XIW_MPA_MULPDU_MIN 128u
 
-/* The largest FPDU: 64776 octets of it, and a Marker in front of each 508 of them. */
+/* The largest FPDU: 64776 octets, and a Marker in front of each 508 of them. */
 #define XIW_MPA_FPDU_MAX (64776u + 128u * XIW_MPA_MARKER_SIZE)
 
 /* Request and Reply Frame. */
@@ -72,7 +71,7 @@ static inline void xiw_mpa_put_crc(uint8_t *p, uint32_t crc)
 	p[3] = (uint8_t)(crc >> 24);
 }
 
-/* Octets of PAD behind a ULPDU of this length. */
+/* The number of octets of PAD behind a ULPDU of this length. */
 static inline uint32_t xiw_mpa_pad(uint32_t ulpdu_len)
 {
 	return -(XIW_MPA_LEN_SIZE + ulpdu_len) & 3;
@@ -124,4 +123,4 @@ static inline uint32_t xiw_mpa_wire_len(uint32_t lead, uint32_t ulpdu_len)
 	return xiw_mpa_raw(lead, xiw_mpa_data_len(ulpdu_len) - 1) + 1;
 }
 
-#endif /* XIW_MPA_WIRE_H */
+#endif

@@ -20,7 +20,7 @@ static int keep_line(enum libbpf_print_level level, const char *fmt, va_list arg
 		*end = '\0';
 	if (!strncmp(text, "libbpf: ", 8))
 		text += 8;
-	/* The kernel's own words say more than libbpf's line after them. */
+	/* The kernel's own message says more than libbpf's line after it. */
 	if (*text && strncmp(last_line, "Kernel error message: ", 22))
 		snprintf(last_line, sizeof(last_line), "%s", text);
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Messages of libbpf and of the kernel about BPF. libbpf would print them on the terminal; here the last one is kept, for
- * the thread's own message.
+ * Messages of libbpf and of the kernel about BPF. libbpf would print them on the terminal; here each thread keeps the
+ * last one for its own message.
  */
 #ifndef XIW_NETIF_BPF_LOG_H
 #define XIW_NETIF_BPF_LOG_H

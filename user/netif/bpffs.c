@@ -13,7 +13,7 @@
 
 #define PATH_LEN 512
 
-/* As the capabilities allow, while access(2) asks what the user may do. */
+/* This obeys the process's capabilities, while access(2) obeys the user's permissions. */
 static bool there(const char *path)
 {
 	struct stat st;
@@ -34,12 +34,12 @@ static pid_t parent_of(pid_t pid)
 	n = read(fd, line, sizeof(line) - 1);
 	close(fd);
 	line[n > 0 ? n : 0] = '\0';
-	/* "PID (NAME) STATE PARENT": the name may have brackets. */
+	/* The line is "PID (NAME) STATE PARENT", and NAME may contain brackets. */
 	at = strrchr(line, ')');
 	return at && strlen(at) > 4 ? (pid_t)atoi(at + 4) : 0;
 }
 
-/* The nearest process above this one that sees other mounts; 0: none, as far as one may look. */
+/* The nearest ancestor in another mount namespace; 0: there is none, or this process may not look further. */
 static pid_t outside(bool parent_only)
 {
 	struct stat own, its;
@@ -59,7 +59,7 @@ static pid_t outside(bool parent_only)
 	return 0;
 }
 
-/* What of the path is there. */
+/* The longest part of the path that exists. */
 static void existing(const char *path, char at[PATH_LEN])
 {
 	char *slash;

@@ -16,8 +16,8 @@
 struct links {
 	uint32_t ifindex;
 	char kind[KIND_MAX];   /* of the interface */
-	char member[KIND_MAX]; /* of what it is a member of */
-	bool vlans;	       /* some are on top of it */
+	char member[KIND_MAX]; /* of the interface that it is a member of */
+	bool vlans;	       /* there are VLANs on top of it */
 };
 
 static void copy_kind(char kind[KIND_MAX], const struct rtattr *info, int type)
@@ -43,7 +43,7 @@ static void take_link(const struct nlmsghdr *n, void *ctx)
 		memcpy(l->kind, kind, sizeof(kind));
 		copy_kind(l->member, info, IFLA_INFO_SLAVE_KIND);
 	}
-	/* IFLA_LINK counts in the other namespace, if the lower interface is in one. */
+	/* If the lower interface is in another namespace, IFLA_LINK is its number there. */
 	if (below == l->ifindex && !xiw_netlink_link_attr(n, IFLA_LINK_NETNSID))
 		l->vlans |= !strcmp(kind, "vlan");
 }
@@ -59,7 +59,7 @@ int xiw_fit(uint32_t ifindex, const char *ifname, char *why, size_t len)
 {
 	struct links l = { .ifindex = ifindex };
 
-	/* Where the kernel does not answer, nothing is known against the interface. */
+	/* If the kernel does not answer, nothing is known against the interface. */
 	xiw_if_ask(0, take_link, &l);
 	if (!strcmp(l.kind, "bond") || !strcmp(l.kind, "team"))
 		snprintf(why, len, "%s is a %s: AF_XDP gets no frames there", ifname, l.kind);

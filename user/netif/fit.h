@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Can connections over an interface be direct at all, by what kind of interface it is? */
+/* Can connections over an interface be direct, given what kind of interface it is? */
 #ifndef XIW_NETIF_FIT_H
 #define XIW_NETIF_FIT_H
 
@@ -7,9 +7,10 @@
 #include <stdint.h>
 
 /*
- * -EOPNOTSUPP with one line in @why: a bond or team, whose frames come by other interfaces than AF_XDP sockets on it are
- * bound to; a VRF, or in one, where sockets see another interface than XDP does; VLANs whose tags the hardware takes
- * off, so that XDP takes their frames for untagged ones. 0: nothing is known against it.
+ * -EOPNOTSUPP, with one line in @why, for a bond or team, whose frames arrive on other interfaces than the one that
+ * AF_XDP sockets are bound to; for a VRF or a member of one, where sockets and XDP see different interfaces; and for
+ * VLANs whose tags the hardware removes, so that XDP takes their frames for untagged ones. 0: nothing is known against
+ * the interface.
  */
 int xiw_fit(uint32_t ifindex, const char *ifname, char *why, size_t len);
 

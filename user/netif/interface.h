@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What an interface says of itself. It is asked by ioctl and netlink, never through /sys: a process may sit in another
- * network namespace than the one its /sys was mounted in.
+ * What an interface says of itself. It is asked by ioctl and netlink, never through /sys, which may have been mounted
+ * in another network namespace than the process is in.
  */
 #ifndef XIW_NETIF_INTERFACE_H
 #define XIW_NETIF_INTERFACE_H
@@ -23,8 +23,8 @@ void xiw_if_driver(const char *ifname, char *text, size_t len);
 int xiw_if_ethtool(const char *ifname, void *request);
 
 /*
- * Calls @take with rtnetlink's message about the interface, or with one about each interface if @ifindex is 0. -ENODEV:
- * there is no such interface; or another negative errno.
+ * Calls @take with rtnetlink's message about the interface, or about each interface if @ifindex is 0. -ENODEV: there is
+ * no such interface; or another negative errno.
  */
 struct nlmsghdr;
 int xiw_if_ask(int ifindex, void (*take)(const struct nlmsghdr *n, void *ctx), void *ctx);

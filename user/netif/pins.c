@@ -34,8 +34,8 @@ static bool ifname_valid(const char *name)
 }
 
 /*
- * A BPF file system takes no dot in a name, and VLANs have one by convention. A colon is what no interface's
- * name may have (dev_valid_name() in the kernel), so that nothing else needs to be written differently.
+ * A BPF file system accepts no dot in a name, but the names of VLANs have one by convention. No interface's name
+ * contains a colon (dev_valid_name() in the kernel), so a colon stands for the dot.
  */
 static void exchange(char *name, char from, char to)
 {
@@ -57,7 +57,7 @@ static int namespace_cookie(uint64_t *cookie)
 	return err;
 }
 
-/* Not by access(2), which asks what the user may do, not what the capabilities allow. */
+/* This obeys the process's capabilities, while access(2) obeys the user's permissions. */
 static bool there(const char *path)
 {
 	struct stat st;
@@ -65,7 +65,7 @@ static bool there(const char *path)
 	return !lstat(path, &st);
 }
 
-/* Whose a directory is; 0: it does not say. */
+/* The cookie of the network namespace that a directory belongs to; 0: the directory does not say. */
 static uint64_t marked(const char *dir)
 {
 	char path[XIW_PIN_PATH_MAX + 32], text[24];
@@ -125,7 +125,7 @@ int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *ifname
 
 bool xiw_pins_exist(const struct xiw_pins *pins)
 {
-	/* Who may not look finds out when he opens one. */
+	/* A process that may not look here learns so when it opens a pin. */
 	return there(pins->dir) || (errno != ENOENT && errno != ENOTDIR);
 }
 
@@ -155,7 +155,7 @@ bool xiw_pins_ifname(const char *entry, const char *pin_dir, char ifname[IFNAMSI
 	exchange(ifname, ':', '.');
 	if (xiw_pins_init(&pins, pin_dir, ifname))
 		return false;
-	/* Of another network namespace, if this one's interface would have another directory. */
+	/* The entry is another network namespace's if this one's interface would have another directory. */
 	name = strrchr(pins.dir, '/') + 1;
 	return !strcmp(name, entry);
 }
@@ -238,7 +238,7 @@ int xiw_pins_remove(const struct xiw_pins *pins)
 	while ((entry = readdir(dir))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
-		/* Of this very directory, whatever its name may lead to by now. */
+		/* In this very directory, wherever its name may lead by now. */
 		if (unlinkat(fd, entry->d_name, 0))
 			err = errno == EACCES ? -EPERM : -errno;
 	}

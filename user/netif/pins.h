@@ -12,12 +12,12 @@
 #include "base/explain.h"
 
 #define XIW_PIN_PATH_MAX 512
-#define XIW_PIN_BASE_MAX 432 /* of DIR, so that every pin's path fits */
+#define XIW_PIN_BASE_MAX 432 /* of DIR, so that the path of every pin fits */
 
 struct xiw_pins {
 	char base[XIW_PIN_PATH_MAX]; /* DIR */
 	char dir[XIW_PIN_PATH_MAX];  /* of this interface in this network namespace */
-	bool marked; /* it says so itself; else another tool, or nobody yet, has made it */
+	bool marked; /* dir says to which network namespace it belongs; else another tool, or nobody yet, has made it */
 };
 
 /* -EINVAL: no valid name of an interface; -ENAMETOOLONG; or the errno of socket(2). */
@@ -27,7 +27,7 @@ int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *ifname
 		  struct xiw_line why);
 /* Writes into the directory to which network namespace it belongs. */
 int xiw_pins_mark(const struct xiw_pins *pins);
-/* The interface of this network namespace whose pins a name in DIR stands for; false: of none. */
+/* The interface of this network namespace whose pins are in this entry of DIR; false: there is none. */
 bool xiw_pins_ifname(const char *entry, const char *pin_dir, char ifname[IFNAMSIZ]);
 bool xiw_pins_exist(const struct xiw_pins *pins);
 /* Removes every pin and the directory; the base directory too, if it is empty then. */
@@ -36,7 +36,10 @@ int xiw_pins_remove(const struct xiw_pins *pins);
 int xiw_pins_path(const char *dir, const char *name, char path[XIW_PIN_PATH_MAX]);
 /* Opens a pin. -ENOENT: there is none; -EPERM. */
 int xiw_pins_open(const char *dir, const char *name, bool writable);
-/* Returns @fd, or closes it if it is no map of this size: -ESTALE, another version made it. A negative @fd is returned. */
+/*
+ * Returns @fd; but closes a map of another size, which another version made, and returns -ESTALE. Returns a negative
+ * @fd as it is.
+ */
 int xiw_pins_check_map(int fd, uint32_t value_size, uint32_t entries);
 /* As xiw_pins_open() for a program, with its id. */
 int xiw_pins_open_prog(const char *dir, const char *name, uint32_t *id);

@@ -17,7 +17,7 @@
 #include "netif/netlink.h"
 #include "netif/pins.h"
 
-#define TCX_EGRESS 47 /* BPF_TCX_EGRESS: Linux 6.6, which older headers lack */
+#define TCX_EGRESS 47 /* BPF_TCX_EGRESS, which headers before Linux 6.6 lack */
 #define TCX_MAX 64
 
 /* An interface may run one XDP program per mode. */
@@ -44,7 +44,7 @@ static void take_xdp(const struct nlmsghdr *n, void *ctx)
 		xdp->ids[i] = xiw_netlink_u32(xiw_netlink_nested(nest, modes[i].attr));
 }
 
-/* By hand, as it is asked every second: libbpf's bpf_xdp_query() allocates. */
+/* This is asked every second, and libbpf's bpf_xdp_query() allocates memory. */
 static int read_xdp(int ifindex, struct xdp *xdp)
 {
 	*xdp = (struct xdp){};
@@ -169,13 +169,13 @@ static int query_clsact(int ifindex, uint32_t prog_id)
 	struct filters f = { .prog_id = prog_id };
 	int err = xiw_netlink_ask(NETLINK_ROUTE, &request.n, take_filter, &f);
 
-	/* No interface, or no clsact. */
+	/* There is no interface, or no clsact. */
 	if (err == -ENODEV || err == -EINVAL)
 		return 0;
 	return err ? err : f.found;
 }
 
-/* Unlike the others this needs CAP_NET_ADMIN: who has it no more does not know. */
+/* Unlike the other queries this needs CAP_NET_ADMIN; without it the kernel does not answer. */
 static int query_tcx(int ifindex, uint32_t prog_id)
 {
 	uint32_t ids[TCX_MAX], n = TCX_MAX;

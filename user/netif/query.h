@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * Which programs are attached to an interface, whoever attached them and with which tool.
- */
+/* Which programs are attached to an interface, by any process and any tool. */
 #ifndef XIW_NETIF_QUERY_H
 #define XIW_NETIF_QUERY_H
 
@@ -11,8 +9,8 @@
 #include <linux/bpf.h>
 
 /*
- * Is the program with this id attached there: as XDP program; on egress, as a filter of clsact or by tcx?
- * 1: yes; 0: no, or the interface is gone; negative errno: the kernel did not say.
+ * Is the program with this id attached there: in XDP; on egress, as a filter of clsact or by tcx? 1: yes; 0: no, or the
+ * interface is gone; negative errno: the kernel did not say.
  */
 int xiw_query_xdp(int ifindex, uint32_t prog_id);
 int xiw_query_egress(int ifindex, uint32_t prog_id);
@@ -26,9 +24,9 @@ uint32_t xiw_query_xdp_id(int ifindex, uint32_t *flags);
 /* Does the interface run an XDP program of this name? */
 bool xiw_query_xdp_named(int ifindex, const char *name);
 
-/* The name of a program; "unknown" if it is gone, or may not be asked. */
+/* The name of a program; "unknown" if the program is gone, or this process may not ask. */
 void xiw_query_name(uint32_t id, char name[BPF_OBJ_NAME_LEN]);
-/* Opens the program with this id, if it has this name; -ENOENT: it has not, or there is none; -EPERM. */
+/* Opens the program with this id if it has this name. -ENOENT: it has another name, or there is none; -EPERM. */
 int xiw_query_open(uint32_t id, const char *name);
 
 /*

@@ -2,9 +2,9 @@
 /*
  * Receive buffers that were posted before there was an XDP program.
  *
- * virtio-net leaves room in front of a packet only if an XDP program is attached when it posts the buffer. A packet that
- * arrives in another buffer is copied to a page, and dropped if it is larger than that. With an MTU above a page, every
- * old buffer so costs one large packet. Making the rings anew posts new buffers.
+ * virtio-net leaves room in front of a packet only if an XDP program is attached when it posts the buffer. A packet
+ * that arrives in another buffer is copied to a page, and dropped if it is larger than that. So with an MTU above a
+ * page, every old buffer costs one large packet. Making the rings anew posts new buffers.
  */
 #include "netif/rings.h"
 

@@ -7,8 +7,8 @@
 #include "base/explain.h"
 
 /*
- * Makes the receive rings anew where the driver needs it, after an XDP program was attached in the driver. Says in @why
- * if that failed.
+ * After an XDP program was attached to a driver that needs it: makes the receive rings anew. Says in @why if that
+ * fails.
  */
 void xiw_rings_anew(const char *ifname, uint32_t mtu, struct xiw_line why);
 

@@ -21,8 +21,8 @@ static bool ours(const struct stat *st)
 }
 
 /*
- * One directory on the way. In a sticky one others may make names, but not take away or rename ours. The
- * last one may have been given to another user, by whoever alone can write where it lies.
+ * Checks one directory of the path. In a sticky directory others may make names, but not remove or rename ours. The
+ * last directory may have been given to another user, if only root or this user can write where it lies.
  */
 static int check(const char *at, bool last, const struct stat *parent, struct stat *st, char *why,
 		 size_t len)

@@ -12,7 +12,7 @@
 
 #include "netif/xsk.h"
 
-/* Kernel 6.6's additions, which older headers lack. */
+/* Constants of Linux 6.6, which older headers lack. */
 #ifndef XDP_USE_SG
 #define XDP_USE_SG (1 << 4)
 #endif
@@ -27,7 +27,7 @@
 #define BUSY_TRIES 20
 #define BUSY_WAIT_US 10000
 
-#define LEND_FIRST 128 /* the first refill finds none lent, and doubles it */
+#define LEND_FIRST 128 /* the first refill finds no frame lent, and doubles it */
 
 static int make_umem(struct xiw_xsk *x, uint32_t ring)
 {
@@ -48,7 +48,7 @@ static int make_umem(struct xiw_xsk *x, uint32_t ring)
 	x->tx_free = calloc(XIW_XSK_TX_FRAMES, sizeof(*x->tx_free));
 	if (!x->free || !x->tx_free)
 		return -ENOMEM;
-	/* Last in, first out: the frame handed out next is the one most likely still in the cache. */
+	/* Last in, first out: the frame that is handed out next is the one most likely to be in the cache. */
 	for (uint32_t i = 0; i < x->frames; i++)
 		x->free[x->nfree++] = (uint64_t)i * x->frame_size;
 	for (uint32_t i = 0; i < XIW_XSK_TX_FRAMES; i++)
@@ -68,7 +68,7 @@ static int make_socket(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 	socklen_t len = sizeof(xo);
 	int err, tries = opts->patient ? BUSY_TRIES : 0;
 
-	/* The kernel lets go of a queue some time after the process that had it has ended. */
+	/* The kernel releases a queue some time after the process that had it has ended. */
 	while ((err = xsk_socket__create(&x->xsk, opts->ifname, opts->queue, x->umem, &x->rx,
 					 &x->tx, &config)) == -EBUSY &&
 	       tries--)
@@ -76,7 +76,7 @@ static int make_socket(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 	if (err)
 		return err;
 	x->fd = xsk_socket__fd(x->xsk);
-	/* libxdp leaves it open to programs that the process starts. */
+	/* libxdp does not close it in programs that the process executes. */
 	if (fcntl(x->fd, F_SETFD, FD_CLOEXEC))
 		return -errno;
 	if (!getsockopt(x->fd, SOL_XDP, XDP_OPTIONS, &xo, &len))
@@ -91,7 +91,7 @@ static void not_for_children(void *ring, const struct xdp_ring_offset *off, size
 	madvise(map, off->desc + len, MADV_DONTFORK);
 }
 
-/* A child's mapping of a ring would keep the queue taken after this process has ended. */
+/* A child's mapping of a ring would keep the queue busy after this process has ended. */
 static void keep_from_children(struct xiw_xsk *x)
 {
 	struct xdp_mmap_offsets off;
@@ -108,7 +108,7 @@ static void keep_from_children(struct xiw_xsk *x)
 
 int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 {
-	/* Half of the frames may be kept: the other half at most is lent. */
+	/* At most half of the frames are lent, since the other half may be kept. */
 	uint32_t ring = opts->frames / 2;
 	int err;
 
@@ -120,7 +120,7 @@ int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 	err = make_umem(x, ring);
 	if (!err)
 		err = make_socket(x, opts);
-	/* Of a copy's frames few are best, as they stay in the cache; those of a NIC are to be as many as there are. */
+	/* In copy mode few frames are best, as they stay in the cache. A NIC gets as many as there are. */
 	if (!err && x->zero_copy)
 		x->lend = ring;
 	if (err) {
@@ -146,7 +146,7 @@ void xiw_xsk_destroy(struct xiw_xsk *x)
 	x->fd = -1;
 }
 
-/* The packet's first frame begins with what XDP says of it. */
+/* Appends a frame to a packet. The packet's first frame begins with XDP's struct xiw_meta. */
 static bool add_frag(struct xiw_packet *p, uint8_t *area, const struct xdp_desc *desc)
 {
 	uint32_t prefix = p->frags ? 0 : sizeof(struct xiw_meta);
@@ -188,7 +188,7 @@ unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsi
 				packets[done].frags = 0;
 		}
 	}
-	/* What lies behind `used` belongs to a packet that does not end within n: next time. */
+	/* What lies behind `used` belongs to a packet that does not end within n, and is left to the next call. */
 	xsk_ring_cons__cancel(&x->rx, n - used);
 	xsk_ring_cons__release(&x->rx, used);
 	return done;
@@ -200,7 +200,8 @@ void xiw_xsk_refill(struct xiw_xsk *x)
 		 idx;
 
 	if (!lent && x->lend < x->fill.size)
-		x->lend *= 2; /* the kernel ran dry, and dropped packets if more came */
+		x->lend *=
+			2; /* the kernel had no frame left, and drops packets until it gets some */
 	n = lent < x->lend ? x->lend - lent : 0;
 	if (n > x->nfree)
 		n = x->nfree;
@@ -226,7 +227,8 @@ uint8_t *xiw_xsk_tx_room(struct xiw_xsk *x)
 		reap_sent(x);
 	if (!x->ntx_free) {
 		x->tx_full++;
-		x->kick = true; /* an interface that was down took none when it was told of them */
+		x->kick =
+			true; /* an interface that was down did not send when it was told of the ring */
 		return NULL;
 	}
 	return x->area + x->tx_free[x->ntx_free - 1];
@@ -237,7 +239,7 @@ void xiw_xsk_send(struct xiw_xsk *x, const uint8_t *packet, uint32_t len)
 	struct xdp_desc *desc;
 	uint32_t idx;
 
-	/* There are as many ring entries as frames, so a frame in hand means a free entry. */
+	/* There are as many ring entries as frames, so whoever has a frame finds a free entry. */
 	if (xsk_ring_prod__reserve(&x->tx, 1, &idx) != 1)
 		return;
 	x->ntx_free--;

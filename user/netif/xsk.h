@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * One AF_XDP socket with its UMEM: frames in, kept as long as the owner likes, and built packets out.
- * One thread. Nothing here allocates or enters the kernel per packet.
+ * One AF_XDP socket with its UMEM. Received frames stay with the caller as long as it likes, and packets that it builds
+ * are sent. For one thread. Nothing here allocates or enters the kernel per packet.
  */
 #ifndef XIW_NETIF_XSK_H
 #define XIW_NETIF_XSK_H
@@ -14,14 +14,16 @@
 
 #define XIW_XSK_FRAGS_MAX 4 /* frames of one packet: 9000 octets take 3 */
 #define XIW_XSK_TX_FRAMES 256
-/* A page each, less the kernel's headroom in every one, XDP's struct xiw_meta, and Ethernet with two VLAN tags. */
+/*
+ * A page for each frame, without the kernel's headroom in each, XDP's struct xiw_meta, and Ethernet with two VLAN tags.
+ */
 #define XIW_XSK_MTU_MAX (XIW_XSK_FRAGS_MAX * (4096u - 256) - 20 - 22)
 
 /*
- * Entries of the RX ring. Without a copy the frames lent are all the memory that the queue has, for the traffic of
- * everybody: were there room for them all on the ring, then an engine that stands still would leave none in which a
- * packet can arrive, and XDP, which takes the streams away from such an engine, would never run again. So the ring,
- * half of the frames, which may be kept, and a batch are less than all.
+ * Entries of the RX ring. In zero-copy mode the frames lent are all the memory that the queue has, for everybody's
+ * traffic. If the ring had room for all of them, an engine that stands still would leave no frame in which a packet can
+ * arrive, and XDP, which takes the streams away from such an engine, would never run again. So the ring, the half of
+ * the frames that may be kept, and a batch are together fewer than all frames.
  */
 #define XIW_XSK_BATCH_FRAMES 64
 static inline uint32_t xiw_xsk_rx_entries(uint32_t frames)
@@ -29,11 +31,11 @@ static inline uint32_t xiw_xsk_rx_entries(uint32_t frames)
 	return frames > 4 * XIW_XSK_BATCH_FRAMES ? frames / 4 : frames / 8;
 }
 
-/* A received packet: the frames are the caller's until it gives them back. */
+/* A received packet. Its frames are the caller's until the caller releases them. */
 struct xiw_packet {
 	struct xiw_vec frag
 		[XIW_XSK_FRAGS_MAX]; /* the first starts at the Ethernet header, behind a struct xiw_meta */
-	uint64_t addr[XIW_XSK_FRAGS_MAX]; /* as xiw_xsk_release() wants them */
+	uint64_t addr[XIW_XSK_FRAGS_MAX]; /* for xiw_xsk_release() */
 	uint32_t len;
 	uint8_t frags;
 };
@@ -42,12 +44,12 @@ struct xiw_xsk {
 	struct xsk_ring_cons rx;
 	struct xsk_ring_prod fill;
 	uint8_t *area;
-	uint64_t *free; /* stack of frames not lent to the kernel or to a caller */
+	uint64_t *free; /* stack of the frames lent neither to the kernel nor to a caller */
 	uint32_t nfree;
 	uint32_t frames, frame_size;
 	/*
-	 * Frames to lend to the kernel. It takes them in turn, so each one lent is memory in rotation:
-	 * few enough, and the kernel's copy finds its frame in the cache. Doubled when they run out.
+	 * How many frames to lend to the kernel, which uses them in turn. The fewer they are, the more likely the
+	 * kernel copies into a frame that is in the cache. Doubled when they run out.
 	 */
 	uint32_t lend;
 	int fd;
@@ -57,11 +59,12 @@ struct xiw_xsk {
 	struct xsk_ring_cons comp;
 	uint64_t *tx_free;
 	uint32_t ntx_free;
-	bool kick; /* the TX ring has news for the kernel */
+	bool kick; /* the kernel is to be told of packets in the TX ring */
 
 	bool zero_copy;
-	uint64_t too_long; /* packets given up: more than XIW_XSK_FRAGS_MAX frames */
-	uint64_t tx_full;  /* packets not sent for want of a frame */
+	uint64_t
+		too_long; /* packets dropped because they have more than XIW_XSK_FRAGS_MAX frames */
+	uint64_t tx_full; /* packets not sent because no frame was free */
 
 	struct xsk_socket *xsk;
 	struct xsk_umem *umem;
@@ -72,27 +75,27 @@ struct xiw_xsk_opts {
 	uint32_t queue;
 	uint32_t frames; /* power of two */
 	bool jumbo;	 /* packets may take more than one frame */
-	bool patient;	 /* wait a moment for a queue that is in use */
+	bool patient;	 /* wait a moment if the queue is in use */
 };
 
-/* Negative errno of the kernel; -ENOMEM. */
+/* Returns the kernel's negative errno, or -ENOMEM. */
 int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts);
 void xiw_xsk_destroy(struct xiw_xsk *x);
 
 /* Takes up to @max packets from the ring. */
 unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsigned int max);
 
-/* Gives a packet's frames back. */
+/* Releases a packet's frames. */
 static inline void xiw_xsk_release(struct xiw_xsk *x, const uint64_t *addr, unsigned int frags)
 {
 	while (frags--)
 		x->free[x->nfree++] = *addr++;
 }
 
-/* Lends free frames to the kernel again; once per batch. */
+/* Lends free frames to the kernel again. Called once per batch. */
 void xiw_xsk_refill(struct xiw_xsk *x);
 
-/* Room for one packet to send, or NULL; then xiw_xsk_send() with its length. Kernel is told by ->kick. */
+/* Room for one packet, or NULL; xiw_xsk_send() then sends it. Afterwards ->kick says that the kernel is to be told. */
 uint8_t *xiw_xsk_tx_room(struct xiw_xsk *x);
 void xiw_xsk_send(struct xiw_xsk *x, const uint8_t *packet, uint32_t len);
 

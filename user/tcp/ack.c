@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* When to acknowledge, what window to offer, and how the ACK looks. */
+/* When to acknowledge, what window to offer, and what the ACK says. */
 #include <errno.h>
 
 #include "tcp/keep.h"
@@ -14,11 +14,11 @@ void xiw_tcp_rx_set_window(struct xiw_tcp_rx *rx, uint32_t octets)
 		octets = most;
 	if (octets > rx->buffer)
 		rx->buffer = octets;
-	/* What the field can say: rounding up would promise more than there is. */
+	/* Rounded down to what the window field can say, as rounding up would promise more than there is. */
 	rx->window = octets >> rx->rcv_wscale << rx->rcv_wscale;
 }
 
-/* How far the right edge could move right. */
+/* By how much the right edge could move to the right. */
 static uint32_t edge_room(const struct xiw_tcp_rx *rx)
 {
 	uint32_t edge = rx->rcv_nxt + rx->window;

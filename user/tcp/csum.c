@@ -30,7 +30,7 @@ static uint64_t load_tail(const uint8_t *p, size_t len)
 	uint32_t v4;
 	uint16_t v2 = 0;
 
-	/* Lengths known when compiled: a memcpy of len would be a call. */
+	/* The lengths are constants, because a memcpy of `len` octets would be a call. */
 	if (len & 4) {
 		memcpy(&v4, p, 4);
 		sum = v4;
@@ -95,7 +95,7 @@ __attribute__((target("avx2"))) static uint32_t csum_partial_avx2(const void *da
 	}
 	a = _mm256_add_epi64(_mm256_add_epi64(a, b), _mm256_add_epi64(c, d));
 	_mm256_storeu_si256((__m256i *)lane, a);
-	/* gcc leaves it out here (seen with 12), and every SSE instruction after it would pay. */
+	/* gcc (seen with 12) leaves this out here, and then every SSE instruction that follows is slow. */
 	_mm256_zeroupper();
 	sum = (uint64_t)fold32(lane[0]) + fold32(lane[1]) + fold32(lane[2]) + fold32(lane[3]);
 	return fold32(sum + xiw_csum_partial_generic(p, len));
@@ -111,7 +111,7 @@ __attribute__((constructor)) static void csum_choose(void)
 
 uint32_t xiw_csum_partial(const void *data, size_t len)
 {
-	/* Below this the wide loop gains nothing (measured). */
+	/* For fewer octets the wide loop is no faster (measured). */
 	if (have_avx2 && len >= 256)
 		return csum_partial_avx2(data, len);
 	return xiw_csum_partial_generic(data, len);
@@ -136,7 +136,7 @@ void xiw_csum_add(struct xiw_csum *c, const void *p, size_t len)
 
 void xiw_csum_pseudo(struct xiw_csum *c, const uint8_t *ip, uint32_t tcp_len)
 {
-	/* The two addresses stand side by side. */
+	/* The two addresses are adjacent. */
 	if (ip[0] >> 4 == 4)
 		xiw_csum_add(c, ip + XIW_IP4_OFF_SRC, 8);
 	else

@@ -2,8 +2,8 @@
 /*
  * The Internet checksum (RFC 1071) over pieces.
  *
- * Sums are kept in memory order: 16-bit words are added as the host loads them, which RFC 1071
- * section 2 (B) allows. A folded value is therefore stored into a header with memcpy, unswapped.
+ * Sums are kept in memory order: 16-bit words are added as the host loads them, which RFC 1071 section 2 (B) allows. So
+ * a folded value is stored into a header by memcpy, without swapping its octets.
  */
 #ifndef XIW_TCP_CSUM_H
 #define XIW_TCP_CSUM_H
@@ -20,9 +20,9 @@ struct xiw_csum {
 	bool odd;
 };
 
-/* Sum of len octets, as if they began at an even offset; an odd last octet is padded with zero. */
+/* The sum of @len octets, as if they began at an even offset; an odd last octet is padded with zero. */
 uint32_t xiw_csum_partial(const void *p, size_t len);
-/* The same by the portable loop: what xiw_csum_partial is on a machine without AVX2. */
+/* The same by the portable loop, which xiw_csum_partial() uses on a machine without AVX2. */
 uint32_t xiw_csum_partial_generic(const void *p, size_t len);
 
 void xiw_csum_add(struct xiw_csum *c, const void *p, size_t len);
@@ -52,7 +52,7 @@ static inline uint16_t xiw_csum_final(const struct xiw_csum *c)
 	return (uint16_t)~xiw_csum_fold(c->sum);
 }
 
-/* True when a sum that included the checksum field verifies. */
+/* True if a sum that included the checksum field is right. */
 static inline bool xiw_csum_good(const struct xiw_csum *c)
 {
 	return xiw_csum_fold(c->sum) == 0xffff;

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Kept segments may overlap, because their frames are kept as they came. A search steps over
- * runs, not nodes, and starts at the end: new segments nearly always belong there.
+ * Kept segments may overlap, because their frames are kept as they arrived. A search steps over runs, not over nodes,
+ * and starts at the end, where nearly all new segments belong.
  */
 #include "tcp/keep.h"
 
-/* Remember the run r as the one changed last; s is a number inside it. */
+/* Remembers r as the run that changed last; s is a number inside it. */
 static void recent_push(struct xiw_tcp_rx *rx, const struct xiw_tcp_keep *r, uint32_t s)
 {
 	unsigned int i, n = 0;
 	uint32_t old[XIW_TCP_MAX_SACK];
 
 	for (i = 0; i < rx->nrecent; i++) {
-		/* A number inside r is r itself, or a run that r has swallowed. */
+		/* A run's identity is a number inside it: it still names the run after another one has swallowed it. */
 		if (rx->recent[i] - r->seq >= r->run_end - r->seq)
 			old[n++] = rx->recent[i];
 	}
@@ -34,7 +34,7 @@ static void link_after(struct xiw_tcp_rx *rx, struct xiw_tcp_keep *p, struct xiw
 		rx->keep_head = n;
 }
 
-/* Make n a run of its own behind the run a (NULL: in front of all). */
+/* Makes n a run of its own behind the run a (NULL: in front of all). */
 static void run_add(struct xiw_tcp_rx *rx, struct xiw_tcp_keep *a, struct xiw_tcp_keep *b,
 		    struct xiw_tcp_keep *n)
 {
@@ -50,7 +50,7 @@ static void run_add(struct xiw_tcp_rx *rx, struct xiw_tcp_keep *a, struct xiw_tc
 		rx->run_tail = n;
 }
 
-/* Let r swallow the runs behind it that it touches. */
+/* Makes r swallow the runs behind it that it touches. */
 static void run_merge(struct xiw_tcp_rx *rx, struct xiw_tcp_keep *r)
 {
 	struct xiw_tcp_keep *b = r->run_next;
@@ -125,7 +125,10 @@ struct xiw_tcp_keep *xiw_keep_pop(struct xiw_tcp_rx *rx)
 	if (h->run_last == h) {
 		m->run_prev = NULL;
 	} else if (xiw_seq_after(xiw_keep_end(h), m->seq)) {
-		/* Without h there may be holes behind m. Found when asked for, once per drain. */
+		/*
+		 * Without h there may be holes behind m. They are searched only when they are asked for, once per
+		 * drain.
+		 */
 		rx->runs_stale = true;
 	} else {
 		m->run_last = h->run_last;
@@ -166,7 +169,7 @@ unsigned int xiw_keep_blocks(struct xiw_tcp_rx *rx, struct xiw_tcp_sack *blocks,
 
 	xiw_keep_runs(rx);
 	for (r = rx->keep_head; r; r = r->run_next) {
-		/* A run that rcv_nxt has reached waits for its turn and will be acknowledged. */
+		/* A run that rcv_nxt has reached waits for its turn; it will be acknowledged, and is not reported. */
 		if (!xiw_seq_after(r->seq, rx->rcv_nxt))
 			continue;
 		for (i = 0; i < rx->nrecent; i++)

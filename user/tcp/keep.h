@@ -12,18 +12,18 @@ static inline uint32_t xiw_keep_end(const struct xiw_tcp_keep *n)
 }
 
 /*
- * Link n, and say in *dup which part of it was kept before: the first such part (RFC 2883
- * section 4.2), or an empty range. Returns false, and links nothing, if that is all of it.
+ * Links n, and sets *dup to the part of it that was kept before: the first such part (RFC 2883 section 4.2), or an
+ * empty range. Returns false, and links nothing, if all of it was kept before.
  */
 bool xiw_keep_insert(struct xiw_tcp_rx *rx, struct xiw_tcp_keep *n, struct xiw_tcp_sack *dup);
 
-/* Unlink the first node. */
+/* Unlinks the first node. */
 struct xiw_tcp_keep *xiw_keep_pop(struct xiw_tcp_rx *rx);
 
-/* Make the run fields true again after xiw_keep_pop left them stale. */
+/* Computes the run fields again after xiw_keep_pop() has left them stale. */
 void xiw_keep_runs(struct xiw_tcp_rx *rx);
 
-/* Up to max runs, the most recently changed first (RFC 2018 section 4). Returns their number. */
+/* Writes up to max runs, the most recently changed first (RFC 2018 section 4). Returns their number. */
 unsigned int xiw_keep_blocks(struct xiw_tcp_rx *rx, struct xiw_tcp_sack *blocks, unsigned int max);
 
 #endif

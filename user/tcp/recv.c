@@ -42,8 +42,8 @@ void xiw_tcp_rx_init(struct xiw_tcp_rx *rx, const struct xiw_tcp_rx_conf *conf)
 	xiw_tcp_rx_set_window(rx, conf->window);
 
 	/*
-	 * Pure ACKs go past this machine, so the largest window that the peer ever offered is
-	 * not known: the hard-coded maximum of RFC 5961 section 5.2.
+	 * Pure ACKs do not pass through here, so the largest window that the peer ever offered is not known. This is
+	 * the hard-coded maximum of RFC 5961 section 5.2.
 	 */
 	rx->max_snd_wnd = 0xffffu << shift;
 	rx->snd_una = conf->snd_una;
@@ -72,8 +72,8 @@ void xiw_tcp_rx_set_snd(struct xiw_tcp_rx *rx, uint32_t snd_nxt)
 {
 	rx->snd_nxt = snd_nxt;
 	/*
-	 * SND.UNA is known here from data segments alone. What is in flight never exceeds the
-	 * peer's window, so it can be brought along even if none came for 2^31 octets.
+	 * SND.UNA is known here from data segments alone. As the octets in flight never exceed the peer's window,
+	 * SND.UNA can be moved along even if no data segment has come for 2^31 octets.
 	 */
 	if (snd_nxt - rx->snd_una > rx->max_snd_wnd)
 		rx->snd_una = snd_nxt - rx->max_snd_wnd;
@@ -86,8 +86,8 @@ static enum xiw_tcp_action drop(struct xiw_tcp_rx *rx, enum xiw_tcp_drop reason)
 }
 
 /*
- * An ACK in answer to something suspicious, or to a segment without data, which may itself be
- * such an answer: limited, or two ends could go on for ever (RFC 5961 sections 7 and 10).
+ * A challenge ACK, or an ACK for a segment without data, which may itself be such an ACK. Their rate is limited, or two
+ * ends could answer each other for ever (RFC 5961 sections 7 and 10).
  */
 static void challenge(struct xiw_tcp_rx *rx)
 {
@@ -114,7 +114,7 @@ static enum xiw_tcp_action unacceptable(struct xiw_tcp_rx *rx, const struct xiw_
 	return drop(rx, reason);
 }
 
-/* RFC 2883 section 4 (1), (2): reported once, so an ACK for it cannot wait for the next one. */
+/* RFC 2883 section 4 (1), (2): a duplicate is reported once, so this ACK cannot be merged with the next one. */
 static void report_dup(struct xiw_tcp_rx *rx, uint32_t start, uint32_t end)
 {
 	rx->dsack.start = start;
@@ -129,7 +129,7 @@ static bool ack_acceptable(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
 		drop(rx, XIW_TCP_DROP_NO_ACK);
 		return false;
 	}
-	/* Both sides at most 2^31 - 2^15: unsigned distances below SND.NXT are exact. */
+	/* Both sides of the comparison are at most 2^31 - 2^15, so that unsigned distances below SND.NXT are exact. */
 	if (rx->snd_nxt - seg->ack <= rx->snd_nxt - rx->snd_una + rx->max_snd_wnd)
 		return true;
 	challenge(rx);
@@ -139,9 +139,8 @@ static bool ack_acceptable(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
 }
 
 /*
- * What an acceptable segment tells our sending half, which is the kernel socket. D-SACK blocks
- * lie below SEG.ACK, so the blocks kept must be of the newest ACK: older ones would look like
- * reports of duplicates.
+ * Takes what an acceptable segment tells our sending half, which is the kernel socket. D-SACK blocks lie below SEG.ACK,
+ * so only the blocks of the newest ACK are kept: older ones would look like reports of duplicates.
  */
 static void take_news(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
 {
@@ -192,7 +191,7 @@ static void take_ts(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg, bool i
 	rx->ts_recent_ms = rx->now_ms;
 }
 
-/* RFC 3168 section 6.1.3. CWR first: the CE of the same packet is newer. */
+/* RFC 3168 section 6.1.3. CWR is handled first, because CE of the same packet is newer. */
 static void take_ecn(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
 {
 	if (!(rx->flags & XIW_TCP_RX_ECN))
@@ -203,7 +202,7 @@ static void take_ecn(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
 		rx->flags |= XIW_TCP_RX_ECE | XIW_TCP_RX_ECN_SEEN;
 }
 
-/* No data, no FIN. Seldom here: such segments go to the kernel socket. */
+/* No data and no FIN. Rare here, since such segments go to the kernel socket. */
 static enum xiw_tcp_action segment_empty(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg,
 					 bool ts_invalid, struct xiw_tcp_take *take)
 {
@@ -221,7 +220,7 @@ static enum xiw_tcp_action segment_empty(struct xiw_tcp_rx *rx, const struct xiw
 	return XIW_TCP_CONTROL;
 }
 
-/* Out of order and inside the window: what xiw_tcp_rx_keep will be asked to link. */
+/* Out of order and inside the window: the part that xiw_tcp_rx_keep() will be asked to link. */
 static enum xiw_tcp_action segment_above(struct xiw_tcp_rx *rx)
 {
 	if (rx->kept >= rx->max_keep)
@@ -229,7 +228,7 @@ static enum xiw_tcp_action segment_above(struct xiw_tcp_rx *rx)
 	return XIW_TCP_KEEP;
 }
 
-/* Data or FIN with something new inside the window; take says what. */
+/* Data or FIN with something new inside the window. @take says which part is new. */
 static enum xiw_tcp_action segment_new(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg,
 				       struct xiw_tcp_take *take)
 {
@@ -239,8 +238,8 @@ static enum xiw_tcp_action segment_new(struct xiw_tcp_rx *rx, const struct xiw_t
 	if (take->seq != rx->rcv_nxt)
 		return segment_above(rx);
 	/*
-	 * Only the first duplicate part is reported (RFC 2883 section 4.2): in front of rcv_nxt,
-	 * else what overlaps the first kept run.
+	 * Only the first duplicate part is reported (RFC 2883 section 4.2): the part in front of rcv_nxt, or else the
+	 * part that overlaps the first kept run.
 	 */
 	if (take->off) {
 		report_dup(rx, seg->seq, rx->rcv_nxt);
@@ -317,9 +316,9 @@ enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_t
 	if (!ack_acceptable(rx, seg))
 		return XIW_TCP_DROP;
 	/*
-	 * What lies below the window is outside it: its timestamp does not count (RFC 7323 section
-	 * 5.3, R2 before R3), or half of all forged segments could set TS.Recent. Except if it ends
-	 * where the last ACK stands: that one may have been lost (appendix H (f) (1)).
+	 * A segment that ends below the window is outside it, and its timestamp does not count (RFC 7323 section 5.3,
+	 * R2 before R3); otherwise half of all forged segments could set TS.Recent. The exception is a segment that
+	 * ends where the last ACK stands, because that ACK may have been lost (appendix H (f) (1)).
 	 */
 	if (!xiw_seq_before(end, rx->last_ack_sent))
 		take_ts(rx, seg, ts_invalid);
@@ -329,9 +328,9 @@ enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_t
 	}
 
 	/*
-	 * Trim both ends. A segment that covers the whole window and more passes neither half of
-	 * the acceptability test to the letter, but contains data in the window, which is what
-	 * RFC 9293 section 3.4 wants to know; refusing it could stall a narrow window for ever.
+	 * Trims both ends. A segment that covers the whole window and more passes neither half of the acceptability
+	 * test to the letter, but it contains data in the window, which is what RFC 9293 section 3.4 asks for. If it
+	 * were refused, a narrow window could stall for ever.
 	 */
 	take->seq = xiw_seq_max(seg->seq, rx->rcv_nxt);
 	take->off = take->seq - seg->seq;
@@ -344,7 +343,7 @@ enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_t
 		take->flags &= (uint8_t)~XIW_TCP_FIN;
 	take->len = stop - take->seq - !!(take->flags & XIW_TCP_FIN);
 
-	/* Out-of-window packets never get here: their CE is ignored (RFC 3168 section 6.1.5). */
+	/* Packets outside the window do not get here: their CE is ignored (RFC 3168 section 6.1.5). */
 	take_ecn(rx, seg);
 	return segment_new(rx, seg, take);
 }
@@ -361,19 +360,19 @@ void xiw_tcp_rx_advance(struct xiw_tcp_rx *rx, uint32_t octets)
 	if (rx->pending_segs < UINT16_MAX)
 		rx->pending_segs++;
 	rx->dup_acks = 0;
-	/* RFC 5681 section 4.2: at once when it fills all or part of a gap. */
+	/* RFC 5681 section 4.2: acknowledge at once what fills all or part of a gap. */
 	if (rx->keep_head)
 		rx->ack_flags |= XIW_TCP_ACK_SOON;
 }
 
-/* An out-of-order segment calls for a duplicate ACK (RFC 5681 section 4.2). */
+/* An out-of-order segment is answered by a duplicate ACK (RFC 5681 section 4.2). */
 static void dup_ack(struct xiw_tcp_rx *rx)
 {
 	if (rx->dup_acks < UINT8_MAX)
 		rx->dup_acks++;
 	/*
-	 * A peer without SACK counts duplicate ACKs. One with SACK reads the blocks, and needs a
-	 * number of ACKs only until it has begun its recovery.
+	 * A peer without SACK counts duplicate ACKs. A peer with SACK reads the blocks, and needs several ACKs only
+	 * until it has begun its recovery.
 	 */
 	if (!(rx->flags & XIW_TCP_RX_SACK) || rx->dup_acks <= XIW_TCP_DUPACKS)
 		rx->ack_flags |= XIW_TCP_ACK_NOW;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The headers of a segment that is made here, for the wire or for the kernel's socket. */
+/* Headers of segments that are built here, for the wire or for the kernel's socket. */
 #ifndef XIW_TCP_SEGMENT_H
 #define XIW_TCP_SEGMENT_H
 
@@ -16,15 +16,15 @@ struct xiw_ip_header {
 	const uint8_t *src, *dst; /* 4 or 16 octets */
 };
 
-/* What a received header says. */
+/* Reads a received header. */
 struct xiw_ip_header xiw_ip_read(const uint8_t *ip);
 /* Writes the header in front of @tcp_len octets, and returns its length. */
 uint32_t xiw_ip_build(uint8_t *out, const struct xiw_ip_header *h, uint32_t tcp_len);
 
 /*
- * Writes the TCP header that xiw_tcp_parse() would read as @seg (of which len and ecn are no part of it), without a
- * checksum, and returns its length, which is also xiw_tcp_build_len(). Beside a Timestamps option there is room for three
- * SACK blocks (RFC 2018 section 3); a fourth is left out.
+ * Writes the TCP header that xiw_tcp_parse() would read as @seg, with a checksum of 0, and returns its length, which is
+ * also xiw_tcp_build_len(). The members len and ecn are not in a TCP header. Beside a Timestamps option there is room
+ * for three SACK blocks (RFC 2018 section 3), and a fourth is left out.
  */
 uint32_t xiw_tcp_build(uint8_t *out, uint16_t sport, uint16_t dport, const struct xiw_tcp_seg *seg);
 uint32_t xiw_tcp_build_len(const struct xiw_tcp_seg *seg);

@@ -3,7 +3,7 @@
 
 #include "tcp/wire.h"
 
-/* NOP, NOP, TS, 10: how nearly every segment's options begin (RFC 7323 appendix A). */
+/* NOP, NOP, TS, 10: the options of nearly every segment begin with these (RFC 7323 appendix A). */
 #define TS_ALIGNED_HEAD 0x0101080au
 
 static void take_ts(const uint8_t *p, struct xiw_tcp_seg *seg)

@@ -137,19 +137,17 @@ struct xiw_tcp_seg {
 };
 
 /*
- * Parse `len` octets of options into the has_ts, tsval, tsecr, nsack and sack members of seg.
- * NOP is stepped over, EOL ends, an unknown kind is skipped by its length. A length below 2,
- * past the end, or wrong for the kind stops the parsing; what came before it stays.
- * Returns 0, or -EBADMSG when a length was wrong.
+ * Parses `len` octets of options into the has_ts, tsval, tsecr, nsack and sack members of seg. NOP is stepped over, EOL
+ * ends, and an unknown kind is skipped by its length. A length below 2, past the end, or wrong for the kind stops the
+ * parsing; what came before it stays. Returns 0, or -EBADMSG when a length was wrong.
  */
 int xiw_tcp_parse_options(const uint8_t *opt, size_t len, struct xiw_tcp_seg *seg);
 
 /*
- * Parse the TCP header that begins at tcp. `avail` octets can be read there; `tcp_len` is the
- * length of the whole segment by the IP header, and may be longer (payload in other pieces).
- * seg->ecn is left alone. Malformed options do not fail the header: what was parsed before them
- * counts, as for any TCP that ignores what it does not understand.
- * Returns the header's length, or -EBADMSG when the header is cut or its data offset is wrong.
+ * Parses the TCP header that begins at tcp. `avail` octets can be read there; `tcp_len` is the length of the whole
+ * segment by the IP header, and may be longer, as the payload may be in other pieces. seg->ecn is not changed.
+ * Malformed options do not fail the header: what was parsed before them counts. Returns the header's length, or
+ * -EBADMSG when the header is cut or its data offset is wrong.
  */
 int xiw_tcp_parse(const uint8_t *tcp, size_t avail, size_t tcp_len, struct xiw_tcp_seg *seg);
 
