@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Which implementation runs. */
+/* Chooses the implementation. */
 
 #include "crc32c/crc32c.h"
 #include "crc32c/crc32c_impl.h"
@@ -30,10 +30,9 @@ static const struct xiw_crc32c_ops *select_ops(void)
 }
 
 /*
- * Both pointers start at a function that replaces them, so there is no moment,
- * however early, at which a call finds nothing. Racing first calls store the same
- * value, and the code it points to needs no ordering: relaxed is enough. An ifunc
- * would save the load, but its resolver runs before a sanitizer is set up.
+ * Both pointers start at a function that replaces them, so that a call finds a function however early it comes. Racing
+ * first calls store the same value, and the code it points to needs no ordering, so relaxed is enough. An ifunc would
+ * save the load, but its resolver runs before a sanitizer is set up.
  */
 static uint32_t first_crc(uint32_t crc, const void *src, size_t len);
 static uint32_t first_copy(uint32_t crc, void *dst, const void *src, size_t len);

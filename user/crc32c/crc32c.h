@@ -24,8 +24,8 @@ uint32_t xiw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len);
 const char *xiw_crc32c_impl(void);
 
 /*
- * All implementations, best first, for tests and benchmarks. The last one runs on
- * any CPU. Calling one that is not supported is an illegal instruction.
+ * All implementations, best first, for tests and benchmarks. The last one runs on any CPU. Calling one that the CPU
+ * does not support executes an illegal instruction.
  */
 struct xiw_crc32c_ops {
 	const char *name;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * CRC32c by carry-less multiplication, four 128-bit lanes at a time. CPUs that have
- * VPCLMULQDQ on 512 bits do not lower their clock for it: measured, scalar code
- * between bursts of calls ran at full speed. The first use after a pause costs some
- * 70 ns, less than a few payloads win back.
+ * CRC32c by carry-less multiplication, four 128-bit lanes at a time.
+ *
+ * CPUs that have VPCLMULQDQ on 512 bits do not lower their clock for it: in measurements scalar code between bursts of
+ * calls ran at full speed. The first use after a pause costs some 70 ns, which a few payloads win back.
  */
 
 #ifdef __x86_64__
@@ -16,8 +16,8 @@
 #define BLOCK 64
 
 /*
- * Below this the narrower multiplications, which answer sooner, are faster. The
- * accumulators must be full after a head of up to 3 + BLOCK octets.
+ * For fewer octets the narrower multiplications, which have a lower latency, are faster. The accumulators must be full
+ * after a head of up to 3 + BLOCK octets.
  */
 #define MIN_LEN 576
 _Static_assert(MIN_LEN >= 3 + NR_ACC * BLOCK, "too short to fill the accumulators");
@@ -80,8 +80,8 @@ INLINE __m128i sum_lanes(__m512i v)
 static const uint64_t octets[] = { XIW_CRC32C_OCTETS };
 
 /*
- * The last @tail octets (1 to 63) after blocks that came to @sum, by way of the 64
- * octets that end the buffer, again copying some twice.
+ * The last @tail octets (1 to 63) behind the blocks whose sum is given, by way of the 64 octets that end the buffer;
+ * some are copied twice.
  */
 INLINE __m512i take_tail(__m512i sum, uint8_t *dst, const uint8_t *src, size_t tail)
 {
@@ -94,11 +94,10 @@ INLINE __m512i take_tail(__m512i sum, uint8_t *dst, const uint8_t *src, size_t t
 }
 
 /*
- * Blocks are cut so that every store but the first and the last is aligned: a store
- * of 64 octets that is not crosses a cache line every time. Without a copy they are
- * cut so that there is no tail. Neither prefetching nor stores past the cache help:
- * measured, the former is slower hot and no faster cold, the latter up to 12 times
- * slower hot.
+ * Blocks are cut so that every store except the first and the last is aligned: an unaligned store of 64 octets crosses
+ * a cache line every time. Without a copy, blocks are cut so that there is no tail. Neither prefetching nor stores past
+ * the cache help: by measurement the former is slower in the cache and no faster outside of it, the latter up to 12
+ * times slower in the cache.
  */
 INLINE uint32_t run(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len, bool copy)
 {

@@ -6,18 +6,17 @@
 #include "crc32c/crc32c_x86.h"
 
 /*
- * The instruction takes a word per cycle but its result comes three cycles later,
- * so three streams of @n octets run side by side. The first two CRCs must then be
- * moved over the octets that follow: times x^16n and x^8n. The products go into the
- * last word of the third stream, whose instruction multiplies by x^32, and a product
- * of reflected 32-bit words is one place low, hence exponents less by 33.
+ * The instruction takes a word per cycle, but its result comes three cycles later, so three streams of @n octets run
+ * side by side. The first two CRCs must then be moved over the octets that follow, which means multiplied by x^16n and
+ * x^8n. The products are added to the last word of the third stream, whose instruction multiplies by x^32. As a product
+ * of reflected 32-bit words is one place low, the exponents are smaller by 33.
  */
 struct shift {
 	uint32_t n, x16n, x8n;
 };
 
 static const struct shift shifts[] = {
-	/* 1416 octets at once suit the payload of a segment at MTU 1500. */
+	/* 1416 octets at once suit a segment's payload at MTU 1500. */
 	{ 472, XIW_CRC32C_SHIFT_472 },
 	{ 128, XIW_CRC32C_SHIFT_128 },
 	{ 32, XIW_CRC32C_SHIFT_32 },

@@ -2,7 +2,7 @@
 #ifndef XIW_CRC32C_X86_H
 #define XIW_CRC32C_X86_H
 
-/* What the three x86 implementations share: pieces too short to be worth more. */
+/* What the three x86 implementations share: pieces that are too short for anything faster. */
 
 #include <immintrin.h>
 #include <string.h>
@@ -67,8 +67,8 @@ XIW_SSE42_INLINE uint32_t xiw_steps(uint32_t c, uint8_t *dst, const uint8_t *src
 }
 
 /*
- * The last step of folding: 128 bits that are congruent to the whole message,
- * times x^32. A CRC instruction does just that to 64 bits.
+ * The last step of folding: 128 bits that are congruent to the whole message, times x^32. A CRC instruction computes
+ * this for 64 bits.
  */
 XIW_SSE42_INLINE uint32_t xiw_reduce128(__m128i v)
 {

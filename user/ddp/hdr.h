@@ -24,17 +24,15 @@ struct xiw_ddp_hdr {
 };
 
 /*
- * Reads the header of an ULPDU of ulpdu_len octets, of which the first buf_len are at buf (18 are
- * always enough). The payload follows at h->len and has ulpdu_len - h->len octets.
- *
- * The version is only stored: what a wrong one is called depends on the T bit and is for
- * xiw_ddp_rx_place() to say. Returns 0, or -EBADMSG if the header does not fit in what is there;
- * section 7.2 has no number for that.
+ * Reads the header of a ULPDU of ulpdu_len octets, of which the first buf_len are at buf (18 are always enough). The
+ * payload follows at h->len and has ulpdu_len - h->len octets. The version is stored and not checked: the error for a
+ * wrong one depends on the T bit, and is up to xiw_ddp_rx_place(). Returns 0, or -EBADMSG if the header is cut short,
+ * for which section 7.2 has no number.
  */
 int xiw_ddp_hdr_decode(struct xiw_ddp_hdr *h, const uint8_t *buf, uint32_t buf_len,
 		       uint32_t ulpdu_len);
 
-/* Writes the header, whose length it returns; h->len is not read. Reserved bits are sent as 0. */
+/* Writes the header and returns its length; h->len is not read. Reserved bits are sent as 0. */
 uint32_t xiw_ddp_hdr_encode(const struct xiw_ddp_hdr *h, uint8_t buf[XIW_DDP_HDR_MAX]);
 
 #endif

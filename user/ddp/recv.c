@@ -153,10 +153,10 @@ static enum xiw_ddp_error place_tagged(struct xiw_ddp_rx *rx, const struct xiw_d
 	uint64_t off = h->to - rx->view.base;
 	enum xiw_ddp_error err;
 
-	/* Section 5.2: STag and TO are not checked where there is nothing to place. */
+	/* Section 5.2: without payload, STag and TO are not checked. */
 	if (!len)
 		return XIW_DDP_OK;
-	/* A TO below the base gives an offset beyond any length: base + len does not wrap. */
+	/* A TO below the base gives an offset beyond any length, because base + len does not wrap. */
 	if (!view_holds(rx, h->stag) || off > rx->view.len || len > rx->view.len - off) {
 		err = view_load(rx, h, len);
 		if (err)
@@ -165,15 +165,15 @@ static enum xiw_ddp_error place_tagged(struct xiw_ddp_rx *rx, const struct xiw_d
 	}
 	p->dst = rx->view.ptr + off;
 	p->serial = rx->view.serial;
-	/* The address as well: the STag may have come to mean another buffer since. */
+	/* The address is compared as well, because the STag may name another buffer by now. */
 	p->predicted = next->dst == p->dst && next->tagged && next->to == h->to &&
 		       next->stag == h->stag;
 	return XIW_DDP_OK;
 }
 
 /*
- * Checks 1, 2 and 5 of section 7.1. A buffer that is not posted (yet) is told from an MSN that is
- * delivered already or lies further ahead than buffers can ever be posted.
+ * Checks 1, 2 and 5 of section 7.1. An MSN whose buffer is not posted yet differs from one that is delivered already,
+ * and from one further ahead than buffers can ever be posted.
  */
 static enum xiw_ddp_error find_buffer(const struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
 				      uint32_t *ahead, const struct xiw_ddp_buf **buf)
@@ -191,8 +191,8 @@ static enum xiw_ddp_error find_buffer(const struct xiw_ddp_rx *rx, const struct 
 }
 
 /*
- * Checks 3 and 4 of section 7.1; no sum of wire numbers is formed before it is known to fit.
- * Without payload MO may be the buffer's end: such a last segment ends a message that fills it.
+ * Checks 3 and 4 of section 7.1. Wire numbers are added only after they are known to fit. Without payload MO may be the
+ * buffer's end, for the empty last segment of a message that fills the buffer.
  */
 static enum xiw_ddp_error check_extent(const struct xiw_ddp_buf *b, uint32_t mo, uint32_t len)
 {
@@ -241,7 +241,7 @@ static void expect_after_tagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr 
 	struct xiw_ddp_next *next = &rx->next;
 	uint64_t off = h->to + len - rx->view.base;
 
-	/* If others were placed since, the view may be another's: predict nothing. */
+	/* If segments of others were placed since, the table may have changed: nothing is predicted. */
 	next->dst = view_holds(rx, h->stag) && off < rx->view.len ? rx->view.ptr + off : NULL;
 	next->tagged = true;
 	next->stag = h->stag;
@@ -272,12 +272,15 @@ static void expect_after(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, uin
 		expect_after_untagged(rx, h, len);
 	else if (len)
 		expect_after_tagged(rx, h, len);
-	/* else: STag and TO of a Tagged segment without payload mean nothing */
+	/* else: STag and TO of a Tagged segment without payload have no meaning */
 }
 
 /* ---- Delivery ----------------------------------------------------------------------------- */
 
-/* Of the registration that has the STag. It was placed by now, so there is one, unless the caller took its time. */
+/*
+ * The serial of the registration that has the STag. There is one, as the segment was placed, unless the caller has
+ * invalidated it since.
+ */
 static uint64_t serial_of(const struct xiw_ddp_rx *rx, uint32_t stag)
 {
 	const struct xiw_ddp_region *r;
@@ -339,7 +342,7 @@ static enum xiw_ddp_error deliver_untagged(struct xiw_ddp_rx *rx, const struct x
 		err = check_extent(b, h->mo, len);
 	if (err)
 		return err;
-	/* Messages are sent in order (section 5.3): the one before never ended. */
+	/* Messages are sent in order (section 5.3), so the one before this never ended. */
 	if (ahead)
 		return XIW_DDP_UNTAGGED_MSN_RANGE;
 
@@ -348,7 +351,7 @@ static enum xiw_ddp_error deliver_untagged(struct xiw_ddp_rx *rx, const struct x
 		q->extent = h->mo + len;
 	if (!h->last)
 		return XIW_DDP_OK;
-	/* Section 4.1: the last segment carries the highest MO, else the length would be a lie. */
+	/* Section 4.1: the last segment carries the highest MO, otherwise the length would be wrong. */
 	if (h->mo + len < q->extent)
 		return XIW_DDP_UNTAGGED_MO;
 	*m = (struct xiw_ddp_msg){
@@ -362,7 +365,7 @@ static enum xiw_ddp_error deliver_untagged(struct xiw_ddp_rx *rx, const struct x
 	q->extent = 0;
 	q->head++;
 	q->count--;
-	q->next_msn++; /* from 0xFFFFFFFF to 0, section 4.3 */
+	q->next_msn++; /* wraps from 0xFFFFFFFF to 0, section 4.3 */
 	return XIW_DDP_OK;
 }
 
@@ -372,7 +375,7 @@ enum xiw_ddp_error xiw_ddp_rx_deliver(struct xiw_ddp_rx *rx, const struct xiw_dd
 	m->complete = false;
 	if (rx->error)
 		return rx->error;
-	/* Before the message ends: its buffer is looked up. */
+	/* Before the message ends, as its buffer is looked up here. */
 	expect_after(rx, h, payload_len);
 	if (h->tagged)
 		deliver_tagged(rx, h, payload_len, m);

@@ -32,10 +32,10 @@ struct xiw_ddp_queue {
 	uint32_t next_msn; /* the message that is delivered next; its buffer is ring[head] */
 	uint32_t head;
 	uint32_t count;
-	uint32_t extent; /* of that message: highest MO + length delivered so far */
+	uint32_t extent; /* octets of that message: highest MO + length delivered so far */
 };
 
-/* What the delivered segment said about the one after it. */
+/* Where the delivered segment said that the next one continues. */
 struct xiw_ddp_next {
 	uint8_t *dst; /* NULL: nothing is expected */
 	bool tagged;
@@ -46,7 +46,7 @@ struct xiw_ddp_next {
 	uint32_t mo;
 };
 
-/* The region last written, good while the generation is the table's. */
+/* The region last written; valid while the generation is the table's. */
 struct xiw_ddp_view {
 	uint64_t generation;
 	uint64_t serial; /* of the registration */
@@ -61,7 +61,8 @@ struct xiw_ddp_tagged {
 	bool open;
 	bool contiguous; /* each segment began where the one before it ended, in the same region */
 	uint32_t stag;
-	uint64_t serial; /* of that region's registration: another may have the STag by now */
+	uint64_t
+		serial; /* of that region's registration, since the STag may name another one by now */
 	uint64_t start;
 	uint64_t end;
 	uint64_t len;
@@ -72,7 +73,7 @@ struct xiw_ddp_rx {
 	struct xiw_ddp_view view;
 	struct xiw_ddp_tagged tagged;
 	const struct xiw_ddp_table *table;
-	enum xiw_ddp_error error; /* the first one; sticky */
+	enum xiw_ddp_error error; /* the first error, which stays */
 	uint32_t pd;
 	uint32_t stream;
 	uint32_t nqueues;
@@ -82,7 +83,7 @@ struct xiw_ddp_rx {
 };
 
 struct xiw_ddp_rx_opts {
-	const struct xiw_ddp_table *table; /* outlives the stream */
+	const struct xiw_ddp_table *table; /* must outlive the stream */
 	uint32_t pd;
 	uint32_t stream;  /* not XIW_DDP_ANY_STREAM; not used again while a region is bound to it */
 	uint32_t nqueues; /* QN 0..nqueues-1; 0: XIW_DDP_DEFAULT_QUEUES */
@@ -96,7 +97,7 @@ struct xiw_ddp_place {
 	uint64_t serial; /* tagged, with payload: of the region's registration */
 };
 
-/* Set only if complete. */
+/* Valid only if `complete`. */
 struct xiw_ddp_msg {
 	bool complete;
 	bool tagged;
@@ -106,15 +107,16 @@ struct xiw_ddp_msg {
 	/* Tagged. The STag of a message without payload was not checked (section 5.2). */
 	uint32_t stag;
 	/*
-	 * Has payload, all of it in one region, and each segment began where the one before it ended. Else the octets
-	 * went where the segments said, some perhaps several times: [to, to + len) is no place that they are at.
+	 * The message has payload, all of it in one region, and each segment began where the one before it ended.
+	 * Otherwise the octets are where the segments placed them, some perhaps several times, and [to, to + len) does
+	 * not hold them.
 	 */
 	bool contiguous;
 	uint64_t to;	 /* of the first octet that came, if there is payload */
 	uint64_t to_end; /* to + len, if contiguous */
 	uint64_t serial; /* of the region's registration, if contiguous */
 
-	/* Untagged: the posted buffer is the caller's again. */
+	/* Untagged: the posted buffer, which is the caller's again. */
 	uint32_t qn;
 	uint32_t msn;
 	struct xiw_ddp_buf buf;
@@ -122,9 +124,9 @@ struct xiw_ddp_msg {
 
 /* Returns 0, -EINVAL or -ENOMEM. */
 int xiw_ddp_rx_create(struct xiw_ddp_rx **rx, const struct xiw_ddp_rx_opts *opts);
-/* The octets that it allocates. */
+/* The number of octets that it allocates. */
 size_t xiw_ddp_rx_size(const struct xiw_ddp_rx_opts *opts);
-/* Buffers still posted are forgotten: flush first. */
+/* Forgets the buffers that are still posted; to get them back, flush first. */
 void xiw_ddp_rx_free(struct xiw_ddp_rx *rx);
 
 /*
@@ -134,10 +136,10 @@ void xiw_ddp_rx_free(struct xiw_ddp_rx *rx);
 int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len,
 		    uint64_t user_data);
 
-/* The next message to queue qn, without payload, was not the ULP's: its MSN is used, no buffer is. */
+/* The next message to queue qn, which has no payload, was not for the ULP: its MSN is used up, and no buffer is. */
 void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn);
 
-/* Ends the stream and takes back a posted buffer, in order within a queue; false: none left. */
+/* Ends the stream and returns a posted buffer, in order within a queue; false: none is left. */
 bool xiw_ddp_rx_flush(struct xiw_ddp_rx *rx, uint32_t *qn, struct xiw_ddp_buf *buf);
 
 /*
@@ -162,17 +164,17 @@ enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_
 				    uint32_t payload_len, struct xiw_ddp_place *p);
 
 /*
- * Delivery: called once for each segment, in the order sent, after its CRC was verified, its
- * Placement was allowed and the payload is in place. An error fails the stream.
+ * Delivery: called once for each segment, in the order sent, after its CRC was verified, its Placement was allowed and
+ * the payload is in place. An error fails the stream.
  *
- * That messages came whole follows from the order: TCP loses nothing, so the segments since the
- * last L bit are the message. Gaps left by the sender are no error here (section 5.2, last
- * paragraph): m->contiguous tells the ULP of them.
+ * That messages are whole follows from the order: TCP loses nothing, so the segments since the last L bit are the
+ * message. Gaps left by the sender are no error here (section 5.2, last paragraph); m->contiguous tells the ULP of
+ * them.
  */
 enum xiw_ddp_error xiw_ddp_rx_deliver(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
 				      uint32_t payload_len, struct xiw_ddp_msg *m);
 
-/* From now on Placement and Delivery return this error; section 7.1: drop silently what follows. */
+/* From now on Placement and Delivery return this error. Section 7.1: what follows is dropped silently. */
 void xiw_ddp_rx_fail(struct xiw_ddp_rx *rx, enum xiw_ddp_error error);
 
 #endif

@@ -32,7 +32,7 @@ static uint32_t cell_home(const struct xiw_ddp_table *t, uint32_t stag)
 	return stag * 0x9e3779b1u >> t->shift;
 }
 
-/* The cell that holds the STag, or the empty one where it would go. Half of the cells are empty. */
+/* The cell that holds the STag, or the empty cell where it would go. Half of the cells are empty. */
 static uint32_t cell_find(const struct xiw_ddp_table *t, uint32_t stag)
 {
 	uint32_t mask = 2 * t->nslots - 1;
@@ -43,7 +43,7 @@ static uint32_t cell_find(const struct xiw_ddp_table *t, uint32_t stag)
 	return i;
 }
 
-/* Closes the gap, so that no lookup stops at it before the cell that it looks for. */
+/* Closes the gap, so that no lookup stops there before it has found its cell. */
 static void cell_remove(struct xiw_ddp_table *t, uint32_t gap)
 {
 	uint32_t mask = 2 * t->nslots - 1;
@@ -61,7 +61,9 @@ static void cell_remove(struct xiw_ddp_table *t, uint32_t gap)
 	t->cells[gap] = (struct xiw_ddp_cell){ 0 };
 }
 
-/* First freed, first taken: an STag comes back as late as possible (RFC 5042 section 6.1.1). */
+/*
+ * The slot that was freed first is used first, so that an STag comes back as late as possible (RFC 5042 section 6.1.1).
+ */
 static void slot_put(struct xiw_ddp_table *t, uint32_t slot)
 {
 	t->slots[slot].used = false;
@@ -107,8 +109,8 @@ static int grow(struct xiw_ddp_table *t)
 }
 
 /*
- * All 32 bits anew for each registration: neither the slot nor what it was used for before is in them. At most one
- * number in 256 is taken, so that a source worth its name is not asked in vain for long. 0 is left to those who ask for it.
+ * All 32 bits are new for each registration, and reveal neither the slot nor what it was used for. At most one number
+ * in 256 is taken, so a good source need not be asked often. 0 is left to callers who ask for it.
  */
 static int choose_stag(struct xiw_ddp_table *t, uint32_t *stag)
 {
@@ -217,7 +219,7 @@ enum xiw_ddp_error xiw_ddp_region_check(const struct xiw_ddp_table *t, uint32_t 
 		return XIW_DDP_TAGGED_STAG;
 	if (r->pd != pd || (r->stream != XIW_DDP_ANY_STREAM && r->stream != stream))
 		return XIW_DDP_TAGGED_NOT_STREAM;
-	/* Check 2 of section 7.1; section 7.2 has no number of its own for a missing right. */
+	/* Check 2 of section 7.1. Section 7.2 has no number of its own for a missing right. */
 	if ((r->access & access) != access)
 		return XIW_DDP_TAGGED_STAG;
 	if (__builtin_add_overflow(to, len, &end))

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * ddp/region.h - the STags of an engine and the Tagged Buffers behind them, RFC 5041 sections 7.1,
- * 8
+ * ddp/region.h - the STags of an engine and the Tagged Buffers behind them, RFC 5041 sections 7.1 and 8
  *
- * A table is not locked: its caller sees to it that calls on it, and Placement by the streams that
- * use it, do not overlap.
+ * A table has no lock: its caller makes sure that calls on it, and Placement by the streams that use it, do not
+ * overlap.
  */
 #ifndef XIW_DDP_REGION_H
 #define XIW_DDP_REGION_H
@@ -21,18 +20,18 @@ enum xiw_ddp_access {
 
 #define XIW_DDP_MAX_REGIONS (1u << 24)
 
-/* Not bound to one stream: the protection domain alone decides (section 8.2). */
+/* Not bound to one stream: only the protection domain is checked (section 8.2). */
 #define XIW_DDP_ANY_STREAM 0
 
 struct xiw_ddp_region {
 	uint32_t stag;
 	uint32_t pd;
-	uint32_t stream; /* the only one that may use it, or XIW_DDP_ANY_STREAM */
+	uint32_t stream; /* the only stream that may use it, or XIW_DDP_ANY_STREAM */
 	uint32_t access; /* enum xiw_ddp_access */
 	uint64_t base;	 /* TO of the first octet */
 	uint64_t len;	 /* base + len does not wrap */
 	uint8_t *ptr;	 /* of the first octet */
-	uint64_t serial; /* of the registration: an STag may be used again */
+	uint64_t serial; /* number of the registration, as an STag may be used again */
 };
 
 struct xiw_ddp_slot {
@@ -43,23 +42,23 @@ struct xiw_ddp_slot {
 
 struct xiw_ddp_cell {
 	uint32_t stag;
-	uint32_t slot; /* + 1; 0: the cell is empty */
+	uint32_t slot; /* index + 1; 0: the cell is empty */
 };
 
-/* Sets *number to 32 random bits: 0, or a negative errno if there are none. */
+/* Sets *number to 32 random bits. Returns 0, or a negative errno if it has none. */
 typedef int (*xiw_ddp_random)(void *ctx, uint32_t *number);
 
 struct xiw_ddp_table {
 	/*
-	 * Changes whenever something that was allowed may no longer be, so that a stream can keep
-	 * the outcome of a check and know by one compare that it still holds. Never 0.
+	 * Changes whenever something that was allowed may no longer be. A stream that keeps the outcome of a check
+	 * knows by one compare that it still holds. Never 0.
 	 */
 	uint64_t generation;
 	uint64_t serial; /* of the last registration */
 	struct xiw_ddp_slot *slots;
 	struct xiw_ddp_cell *cells; /* 2 * nslots, a power of two; linear probing */
 	uint32_t nslots;
-	uint32_t shift; /* of a 32-bit hash, down to the number of a cell */
+	uint32_t shift; /* shift that makes the number of a cell from a 32-bit hash */
 	uint32_t free_head;
 	uint32_t free_tail;
 	xiw_ddp_random random;
@@ -78,31 +77,32 @@ struct xiw_ddp_region_opts {
 };
 
 /*
- * random: where chosen STags come from, each of them by itself: all that are known say nothing of another, if the source
- * is as good (RFC 5040 section 8.1.1 rule 8, RFC 5042 section 6.1.1). NULL: every caller asks for an STag of its own.
+ * Where chosen STags come from, each independent of the others, so that the STags that a peer knows tell nothing of
+ * another one, if the source is good (RFC 5040 section 8.1.1 rule 8, RFC 5042 section 6.1.1). NULL: every caller asks
+ * for an STag of its own.
  */
 void xiw_ddp_table_init(struct xiw_ddp_table *t, xiw_ddp_random random, void *random_ctx);
 void xiw_ddp_table_free(struct xiw_ddp_table *t);
 
 /*
- * The only call that allocates. Returns 0, -EINVAL, -EEXIST (the STag asked for is taken), -ENOSPC
- * (too many regions), -ENOMEM, or the source's error.
+ * The only call that allocates. Returns 0, -EINVAL, -EEXIST (the STag asked for is taken), -ENOSPC (too many regions),
+ * -ENOMEM, or the error of @random.
  */
 int xiw_ddp_region_register(struct xiw_ddp_table *t, const struct xiw_ddp_region_opts *opts,
 			    uint32_t *stag);
 
-/* From the return on, no stream places anything there. Returns 0 or -ENOENT. */
+/* Once this has returned, no stream places anything there. Returns 0 or -ENOENT. */
 int xiw_ddp_region_invalidate(struct xiw_ddp_table *t, uint32_t stag);
 
-/* Gives or revokes rights (section 8.3.1 rule 5). Returns 0, -EINVAL or -ENOENT. */
+/* Grants or revokes rights (section 8.3.1 rule 5). Returns 0, -EINVAL or -ENOENT. */
 int xiw_ddp_region_set_access(struct xiw_ddp_table *t, uint32_t stag, uint32_t access);
 
 /* NULL if there is none. Valid until the next registration or invalidation. */
 const struct xiw_ddp_region *xiw_ddp_region_lookup(const struct xiw_ddp_table *t, uint32_t stag);
 
 /*
- * The checks of section 7.1 for Tagged segments: may `stream` of `pd` do `access` to the len (not
- * 0) octets from `to` of this STag? Sets *region and returns XIW_DDP_OK if so.
+ * The checks of section 7.1 for Tagged segments: may `stream` of `pd` have `access` to the len (not 0) octets from `to`
+ * of this STag? If so, sets *region and returns XIW_DDP_OK.
  */
 enum xiw_ddp_error xiw_ddp_region_check(const struct xiw_ddp_table *t, uint32_t stag, uint32_t pd,
 					uint32_t stream, uint32_t access, uint64_t to, uint64_t len,

@@ -10,7 +10,7 @@
 
 #include "ddp/hdr.h"
 
-/* Section 5.2: the length of a message is less than 2^32, of either model. */
+/* Section 5.2: a message is shorter than 2^32 octets, in either model. */
 #define XIW_DDP_MSG_MAX UINT32_MAX
 
 /* The MSN of the next message to each queue of the peer. */
@@ -19,7 +19,7 @@ struct xiw_ddp_tx {
 	uint32_t *next_msn;
 };
 
-/* A message being cut. */
+/* A message that is being cut. */
 struct xiw_ddp_tx_msg {
 	struct xiw_ddp_hdr hdr; /* as of its first segment */
 	uint32_t len;
@@ -33,13 +33,16 @@ struct xiw_ddp_seg {
 	uint32_t len;
 };
 
-/* nqueues: as many as the peer has; not 0. first_msn: of each; 0: 1. Returns 0, -EINVAL or -ENOMEM. */
+/*
+ * nqueues is the number of the peer's queues, not 0; first_msn the first MSN of each, or 0 for 1. Returns 0, -EINVAL or
+ * -ENOMEM.
+ */
 int xiw_ddp_tx_init(struct xiw_ddp_tx *tx, uint32_t nqueues, uint32_t first_msn);
 void xiw_ddp_tx_free(struct xiw_ddp_tx *tx);
 
 /*
- * Begin a message. Return 0, -EMSGSIZE (longer than XIW_DDP_MSG_MAX) or -EINVAL (to + len wraps; no
- * such queue). An untagged message takes its MSN here, so messages must be sent in the order begun.
+ * Begins a message. Returns 0, -EMSGSIZE (longer than XIW_DDP_MSG_MAX) or -EINVAL (to + len wraps; no such queue). An
+ * untagged message gets its MSN here, so messages must be sent in the order in which they were begun.
  */
 int xiw_ddp_tx_tagged(struct xiw_ddp_tx_msg *m, uint32_t stag, uint64_t to, uint64_t len,
 		      uint8_t rsvdulp);
@@ -47,9 +50,9 @@ int xiw_ddp_tx_untagged(struct xiw_ddp_tx *tx, struct xiw_ddp_tx_msg *m, uint32_
 			const uint8_t rsvdulp[XIW_DDP_UNTAGGED_RSVDULP_LEN]);
 
 /*
- * The next segment, header and payload at most mulpdu octets, which may change from call to call.
- * Returns 1, 0 after the last one, or -EMSGSIZE if mulpdu leaves no room for payload (nothing
- * changed: call again when it has grown).
+ * Cuts the next segment, with at most mulpdu octets of header and payload; mulpdu may change from call to call. Returns
+ * 1, 0 after the last one, or -EMSGSIZE if mulpdu leaves no room for payload: nothing has changed then, and a call with
+ * a larger mulpdu goes on.
  */
 int xiw_ddp_tx_next(struct xiw_ddp_tx_msg *m, uint32_t mulpdu, struct xiw_ddp_seg *seg);
 

@@ -63,7 +63,7 @@ uint32_t xiw_rdmap_terminate_encode(struct xiw_rdma_terminate_info *t,
 	return (uint32_t)(p - buf);
 }
 
-/* Is this layer's error in Figure 9, in RFC 5041 section 7.2, or in RFC 5044 section 8 and RFC 6581 section 8? */
+/* Is this an error of that layer, by Figure 9, RFC 5041 section 7.2, RFC 5044 section 8 and RFC 6581 section 8? */
 static bool known(uint8_t layer, uint8_t etype, uint8_t code)
 {
 	switch (layer << 4 | etype) {
@@ -84,7 +84,7 @@ static bool known(uint8_t layer, uint8_t etype, uint8_t code)
 	return false;
 }
 
-/* How long is a message with these headers? 0: it is not known, for the DDP header is not there. */
+/* The length of a message with these headers; 0: unknown, because the DDP header is missing. */
 static uint64_t announced(const uint8_t *buf, uint64_t len, bool m, bool d, bool r)
 {
 	uint64_t n = XIW_RDMAP_TERM_CONTROL_LEN + (m || d ? XIW_RDMAP_TERM_SEGLEN_LEN : 0u);
@@ -97,7 +97,7 @@ static uint64_t announced(const uint8_t *buf, uint64_t len, bool m, bool d, bool
 	return n + (r ? XIW_RDMAP_READ_LEN : 0u);
 }
 
-/* The same with the bits where siw has them. It sets R for a Send as well, of which there is no Read Request. */
+/* The same with the bits where siw has them. siw sets R for a Send as well, which has no Read Request. */
 static bool siw_length(const uint8_t *buf, uint64_t len)
 {
 	const bool m = buf[2] & SIW_M, d = buf[2] & SIW_D, r = buf[2] & SIW_R;
@@ -106,11 +106,11 @@ static bool siw_length(const uint8_t *buf, uint64_t len)
 }
 
 /*
- * Linux's siw (drivers/infiniband/sw/siw/iwarp.h) declares the control field as bits of a little-endian word:
- * Layer and EType have changed places in their octet, and M, D and R are its third octet's lowest bits in
- * place of the highest ones. Those are reserved: the RFC's receiver does not look at them (section 4.8), and nor does this
- * one where its reading makes sense, that is, the numbers are known and the message ends with what M, D and R announce.
- * Only one that makes none, so that the RFC has nothing to say of it, is read as siw's, if that makes sense.
+ * Linux's siw (drivers/infiniband/sw/siw/iwarp.h) declares the control field as bits of a little-endian word. So Layer
+ * and EType have changed places in their octet, and M, D and R are the lowest bits of the third octet instead of the
+ * highest. These bits are reserved, and a receiver ignores them (section 4.8). So does this one where its reading makes
+ * sense, which means that the numbers are known and the message ends with what M, D and R announce. Only a message that
+ * makes no sense by the RFC is read in siw's order, if that makes sense.
  */
 static bool siw_order(const uint8_t *buf, uint64_t len)
 {

@@ -27,24 +27,24 @@ uint32_t xiw_rdmap_terminate_encode(struct xiw_rdma_terminate_info *t,
 				    uint8_t buf[XIW_RDMAP_TERM_MAX]);
 
 /*
- * Reads a Terminate message of len octets. Headers that do not fit in it are taken as absent: the error itself
- * is worth more than they are. Returns 0, or -EBADMSG if not even that is there.
+ * Reads a Terminate message of len octets. Headers that do not fit in it are taken as absent, because the error itself
+ * matters more. Returns 0, or -EBADMSG if even that is missing.
  */
 int xiw_rdmap_terminate_decode(struct xiw_rdma_terminate_info *t, const uint8_t *buf, uint64_t len);
 
-/* A Terminate for an error of MPA, of DDP, or of RDMAP; without headers yet. */
+/* Makes a Terminate for an error of MPA, of DDP, or of RDMAP, without headers yet. */
 void xiw_rdmap_terminate_mpa(struct xiw_rdma_terminate_info *t, enum xiw_mpa_error error);
 void xiw_rdmap_terminate_ddp(struct xiw_rdma_terminate_info *t, enum xiw_ddp_error error);
 void xiw_rdmap_terminate_own(struct xiw_rdma_terminate_info *t, enum xiw_rdmap_error error);
 
 /*
- * The DDP header of the segment in question and its length, where Figure 10 has them: not for errors of the LLP,
- * nor for a Local Catastrophic Error. len: 14 or 18, else it is left out.
+ * Adds the DDP header of the segment in question and the segment's length, where Figure 10 has them: not for errors of
+ * the LLP, nor for a Local Catastrophic Error. len: 14 or 18, else the header is left out.
  */
 void xiw_rdmap_terminate_quote(struct xiw_rdma_terminate_info *t, const uint8_t *header,
 			       uint32_t len, uint32_t segment_len);
 
-/* The Read Request, only behind the DDP header of one and for a Remote Protection Error of RDMAP. */
+/* Adds the Read Request, only behind a DDP header and for a Remote Protection Error of RDMAP. */
 void xiw_rdmap_terminate_quote_read(struct xiw_rdma_terminate_info *t,
 				    const struct xiw_rdmap_read *r);
 

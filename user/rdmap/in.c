@@ -14,9 +14,10 @@ static enum xiw_rdmap_verdict fail(struct xiw_rdmap_stream *s, const struct xiw_
 }
 
 /*
- * Section 6.1: as many as were negotiated. A peer may ask again as soon as it has an answer, which can be before we are
- * told that this was sent: what TCP may have all of is not open any more. A limit of 0 leaves room for the Read
- * that tells that it is ready, the first and of no octets (RFC 6581 section 9.2).
+ * Section 6.1: as many as were negotiated. A peer may ask again as soon as it has an answer, which can be before we
+ * learn that the answer was sent. So an answer that TCP may have all of no longer counts as open. With a limit of 0
+ * there is room for the Read that says that the peer is ready, which is the first one and has no octets (RFC 6581
+ * section 9.2).
  */
 static bool has_room(const struct xiw_rdmap_stream *s, const struct xiw_rdmap_read *read)
 {
@@ -35,13 +36,16 @@ static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const str
 	enum xiw_rdmap_error err;
 	uint64_t end;
 
-	/* A longer one found no place in its buffer. RDMAP has no number for a header cut short. */
+	/*
+	 * A longer one does not fit its buffer and is refused by DDP. RDMAP has no number for a header that is cut
+	 * short.
+	 */
 	if (m->len != XIW_RDMAP_READ_LEN)
 		return fail(s, m, XIW_RDMAP_OPERATION);
 	xiw_rdmap_read_decode(&read, m->buf);
 	/* Section 5.2.1: a Read of no octets is answered, whatever its STags and offsets. */
 	err = read.size ? xiw_rdmap_check_source(s, &read, &r) : XIW_RDMAP_OK;
-	/* DDP would not make segments of an answer whose offsets wrap. */
+	/* DDP could not make segments of an answer whose offsets wrap. */
 	if (!err && __builtin_add_overflow(read.sink_to, read.size, &end))
 		err = XIW_RDMAP_TO_WRAP;
 	if (err) {
@@ -57,9 +61,10 @@ static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const str
 }
 
 /*
- * The answer to the oldest Read, for they come in order (section 5.2.2): the same place, the same length, and
- * every octet of it. Where the octets went DDP has checked, and leaves gaps to the ULP (RFC 5041 section 5.2); this is
- * about an answer that leaves some of the sink as it was, or went to a region that is not the one it was asked for.
+ * The answer to the oldest Read, as answers come in order (section 5.2.2). It must have the place and the length that
+ * were asked for, and every octet. DDP has checked where the octets may go, and leaves gaps to the ULP (RFC 5041
+ * section 5.2). This check finds an answer that leaves parts of the sink unwritten, or went to another region than the
+ * one asked for.
  */
 static enum xiw_rdmap_verdict read_response(struct xiw_rdmap_stream *s,
 					    const struct xiw_rdmap_in *m)
@@ -68,7 +73,7 @@ static enum xiw_rdmap_verdict read_response(struct xiw_rdmap_stream *s,
 
 	if (!o)
 		return fail(s, m, XIW_RDMAP_OPCODE);
-	/* STag and TO of a message without octets mean nothing to DDP (RFC 5041 section 5.2). */
+	/* STag and TO of a message without octets have no meaning in DDP (RFC 5041 section 5.2). */
 	if (m->len != o->op.len ||
 	    (m->len && (!m->contiguous || m->stag != o->op.sink_stag || m->to != o->op.sink_to ||
 			m->serial != o->sink_serial)))
@@ -82,8 +87,8 @@ static enum xiw_rdmap_verdict read_response(struct xiw_rdmap_stream *s,
 }
 
 /*
- * Section 5.3, last rule; and section 8.1.1 rule 7: not an STag that others share, so only one that is bound to this
- * stream.
+ * Section 5.3, last rule, and section 8.1.1 rule 7: an STag that others share is not invalidated, so it must be bound
+ * to this stream.
  */
 static enum xiw_rdmap_error invalidate(struct xiw_rdmap_stream *s, uint32_t stag)
 {
@@ -139,7 +144,10 @@ static bool expected(bool tagged, uint32_t qn, uint8_t opcode)
 	return false;
 }
 
-/* A segment of the answer to a Read goes where the one before it ended, in the sink that was named, and no further. */
+/*
+ * A segment of the answer to a Read must begin where the one before it ended, in the sink that was named, and not go
+ * beyond it.
+ */
 static bool answers(const struct xiw_rdmap_op *o, const struct xiw_rdmap_seg *g)
 {
 	return !g->len || (g->stag == o->op.sink_stag && g->serial == o->sink_serial &&
@@ -177,12 +185,12 @@ enum xiw_rdmap_verdict xiw_rdmap_received(struct xiw_rdmap_stream *s, const stru
 		return XIW_RDMAP_HANDLED;
 	if (xiw_rdmap_version(m->rsvdulp[0]) != XIW_RDMAP_RV)
 		return fail(s, m, XIW_RDMAP_VERSION);
-	/* The reserved bits are not looked at (section 4.1). */
+	/* The reserved bits are not checked (section 4.1). */
 	if (!expected(m->tagged, m->qn, opcode))
 		return fail(s, m, XIW_RDMAP_OPCODE);
 	switch (opcode) {
 	case XIW_RDMAP_OP_WRITE:
-		/* It is in place, and not the application's business (section 5.1). */
+		/* The octets are in place, and the application is not told (section 5.1). */
 		s->info.writes_in++;
 		s->info.write_octets_in += m->len;
 		return XIW_RDMAP_HANDLED;

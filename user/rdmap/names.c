@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Words for the numbers of a Terminate, RFC 5040 Figure 9. */
+/* Names for the numbers of a Terminate, RFC 5040 Figure 9. */
 #include <xiwarp/rdmap.h>
 
 const char *xiw_rdmap_error_name(enum xiw_rdmap_error error)

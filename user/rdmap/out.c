@@ -19,7 +19,7 @@ static int check_read(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op
 		return -EOPNOTSUPP;
 	if (s->no_answers)
 		return -EPIPE;
-	/* What the peer is told to write to must be a place where DDP lets it. */
+	/* The sink that the peer is told to write to must be a place where DDP lets it write. */
 	if (!op->len)
 		return 0;
 	if (xiw_ddp_region_check(s->table, op->sink_stag, s->pd, s->stream, XIW_DDP_REMOTE_WRITE,
@@ -102,7 +102,7 @@ static bool op_waits(struct xiw_rdmap_stream *s)
 {
 	const struct xiw_rdmap_op *o;
 
-	/* Reads that nobody would answer are complete already. */
+	/* Reads that the peer will not answer are complete already. */
 	while (s->next != s->tail && xiw_rdmap_op_at(s, s->next)->sent)
 		s->next++;
 	if (s->next == s->tail)
@@ -110,7 +110,10 @@ static bool op_waits(struct xiw_rdmap_stream *s)
 	o = xiw_rdmap_op_at(s, s->next);
 	if (o->op.flags & XIW_RDMA_FENCE && s->reads_out)
 		return true;
-	/* Section 6.1: never more than were negotiated. What is behind keeps its place (rule 13). */
+	/*
+	 * Section 6.1: never more Reads than were negotiated. The operations behind a waiting Read wait as well (rule
+	 * 13).
+	 */
 	return o->op.kind == XIW_RDMA_READ && !o->internal && s->reads_out >= s->ord;
 }
 
@@ -161,7 +164,7 @@ static void put_op(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
 	s->next++;
 }
 
-/* Where the octets of an answer lie; NULL: they may not be read (any more), and the stream has failed. */
+/* The address of an answer's octets; NULL: they may not be read (any more), and the stream has failed. */
 static const uint8_t *source(struct xiw_rdmap_stream *s, const struct xiw_rdmap_answer *a,
 			     uint32_t off)
 {
@@ -169,12 +172,12 @@ static const uint8_t *source(struct xiw_rdmap_stream *s, const struct xiw_rdmap_
 	const struct xiw_ddp_region *r;
 	enum xiw_rdmap_error err;
 
-	/* Section 4.8: the header as it is by now. */
+	/* Section 4.8: the header as it is after the octets that were sent. */
 	left.sink_to += off;
 	left.src_to += off;
 	left.size -= off;
 	err = xiw_rdmap_check_source(s, &left, &r);
-	/* The region that was to be read is gone, whatever has its STag since: nobody asked to read that. */
+	/* The region that was to be read is gone. Nobody has asked to read another region that has its STag by now. */
 	if (!err && r->serial != a->serial)
 		err = XIW_RDMAP_STAG;
 	if (!err)
@@ -197,7 +200,7 @@ static int put_answer(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
 		.to = a->read.sink_to,
 		.rsvdulp = { xiw_rdmap_control(XIW_RDMAP_OP_READ_RESPONSE) },
 	};
-	/* Section 5.2.1: nothing of the source is looked at for a Read of no octets. */
+	/* Section 5.2.1: for a Read of no octets the source is not checked. */
 	if (a->read.size) {
 		out->buf = source(s, a, 0);
 		if (!out->buf)
@@ -238,7 +241,7 @@ static void answer_sent(struct xiw_rdmap_stream *s, uint64_t seq, bool success)
 		s->info.reads_in++;
 		s->info.read_octets_out += a->read.size;
 	}
-	/* What comes back unsent may overtake what is being sent. */
+	/* An answer that comes back unsent may overtake one that is being sent. */
 	while (s->answer_head != s->answer_next && xiw_rdmap_answer_at(s, s->answer_head)->sent)
 		s->answer_head++;
 }

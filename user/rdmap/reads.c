@@ -20,12 +20,12 @@ enum xiw_rdmap_error xiw_rdmap_check_source(const struct xiw_rdmap_stream *s,
 	default:
 		break;
 	}
-	/* DDP has one number for an STag that is not there and one without the right; RDMAP has two. */
+	/* DDP has one number both for an STag that does not exist and for one without the right; RDMAP has two. */
 	r = xiw_ddp_region_lookup(s->table, read->src_stag);
 	return r ? XIW_RDMAP_ACCESS : XIW_RDMAP_STAG;
 }
 
-/* The oldest Read has its answer, or will have none: which is the oldest now? */
+/* Ends the oldest Read, and finds the one that is the oldest now. */
 void xiw_rdmap_read_done(struct xiw_rdmap_stream *s, bool success)
 {
 	struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, s->read_at);

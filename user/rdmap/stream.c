@@ -15,7 +15,9 @@ int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 		.stream = o->stream,
 		.depth = o->depth,
 		.answer_depth =
-			2 * (o->ird_max ? o->ird_max : 1u), /* as many open, and as many given */
+			2 * (o->ird_max
+				     ? o->ird_max
+				     : 1u), /* as many as may be open, and as many that TCP has */
 	};
 	if (!o->table || !o->depth || o->depth > XIW_RDMAP_MAX_DEPTH)
 		return -EINVAL;
@@ -116,7 +118,7 @@ void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s)
 	s->no_answers = true;
 	while (s->reads_out)
 		xiw_rdmap_read_done(s, false);
-	/* Those that DDP does not have yet never get there: what is behind them may. */
+	/* Reads that DDP does not have yet will never get there, but the operations behind them may. */
 	for (uint64_t i = s->next; i != s->tail; i++) {
 		struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, i);
 
@@ -130,7 +132,7 @@ void xiw_rdmap_abandon(struct xiw_rdmap_stream *s)
 	for (uint64_t i = s->head; i != s->tail; i++) {
 		struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, i);
 
-		/* Section 6.2.1: what became of it nobody knows, so it counts as an error. */
+		/* Section 6.2.1: the outcome is unknown, so it counts as an error. */
 		o->failed |= !o->sent || !o->answered;
 		o->answered = true;
 		if (i >= s->next)

@@ -20,13 +20,13 @@
 #include "rdmap/hdr.h"
 
 #define XIW_RDMAP_MAX_DEPTH (1u << 16)
-/* Ids of messages: operations count from 0, responses from this on. */
+/* Ids of messages: operations count from 0, responses from here. */
 #define XIW_RDMAP_ID_RESPONSE (1ull << 63)
 
 /* A posted operation, or a Read that tells the peer that we are ready (RFC 6581 section 9.2). */
 struct xiw_rdmap_op {
 	struct xiw_rdma_op op;
-	uint64_t sink_serial; /* Read: of the sink's registration, as it was posted for */
+	uint64_t sink_serial; /* Read: of the sink's registration at the time of posting */
 	uint8_t request[XIW_RDMAP_READ_LEN];
 	bool internal; /* not the application's */
 	bool sent;     /* DDP is done with it */
@@ -37,22 +37,22 @@ struct xiw_rdmap_op {
 /* A Read Request of the peer's that is being answered. */
 struct xiw_rdmap_answer {
 	struct xiw_rdmap_read read;
-	uint64_t
-		serial; /* of the source's registration, as it was admitted for: another may have the STag by now */
-	uint8_t header[XIW_DDP_UNTAGGED_LEN]; /* DDP's, for a Terminate */
+	/* Of the source's registration when the Read was requested: another one may have the STag by now. */
+	uint64_t serial;
+	uint8_t header[XIW_DDP_UNTAGGED_LEN]; /* DDP's header, for a Terminate */
 	bool sent;
 };
 
 enum xiw_rdmap_state {
 	XIW_RDMAP_OPEN,
-	XIW_RDMAP_FAILED,     /* in error: `sent` is to be told to the peer */
-	XIW_RDMAP_TERMINATED, /* the peer has said `received` */
+	XIW_RDMAP_FAILED,     /* in error: `sent` is to be sent to the peer */
+	XIW_RDMAP_TERMINATED, /* the peer has sent `received` */
 };
 
 struct xiw_rdmap_stream {
 	enum xiw_rdmap_state state;
 	struct xiw_ddp_table *table;
-	uint32_t pd, stream; /* as DDP checks STags for */
+	uint32_t pd, stream; /* with which DDP checks STags */
 
 	/* Operations: [head, next) are with DDP or wait for an answer, [next, tail) wait for DDP. */
 	struct xiw_rdmap_op *ops;
@@ -66,8 +66,9 @@ struct xiw_rdmap_stream {
 	struct xiw_rdmap_answer *answers;
 	uint32_t answer_depth, ird;
 	uint64_t answer_head, answer_next, answer_tail;
-	uint64_t answer_given; /* those before it TCP may have, if not all are known to be sent */
-	bool op_turn;	       /* operations and answers take turns */
+	uint64_t
+		answer_given; /* TCP may have the answers before this one, even if not all are known to be sent */
+	bool op_turn; /* operations and answers take turns */
 
 	struct xiw_rdma_info info; /* counters, and both Terminates */
 };
@@ -85,26 +86,25 @@ static inline struct xiw_rdmap_answer *xiw_rdmap_answer_at(struct xiw_rdmap_stre
 struct xiw_rdmap_opts {
 	struct xiw_ddp_table *table;
 	uint32_t pd, stream;
-	uint32_t depth; /* operations */
-	uint16_t
-		ird_max; /* the most that xiw_rdmap_limits() may set, without xiw_rdmap_reserve() */
+	uint32_t depth;	  /* operations */
+	uint16_t ird_max; /* the most that xiw_rdmap_limits() may set without xiw_rdmap_reserve() */
 };
 
-/* Returns 0, -EINVAL or -ENOMEM. xiw_rdmap_free() on zeros is fine. */
+/* Returns 0, -EINVAL or -ENOMEM. xiw_rdmap_free() accepts zeros. */
 int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o);
-/* The octets that it has allocated. */
+/* The number of octets that it has allocated. */
 size_t xiw_rdmap_memory(const struct xiw_rdmap_stream *s);
 void xiw_rdmap_free(struct xiw_rdmap_stream *s);
 
-/* Before xiw_rdmap_limits(): it may set as many as this. 0 or -ENOMEM. */
+/* Called before xiw_rdmap_limits(), which may then set as many as this. 0 or -ENOMEM. */
 int xiw_rdmap_reserve(struct xiw_rdmap_stream *s, uint16_t ird);
 
-/* As negotiated (section 6.1), before the first message; no Read is passed on or taken until then. */
+/* Sets what was negotiated (section 6.1), before the first message. Until then no Read is passed on or accepted. */
 void xiw_rdmap_limits(struct xiw_rdmap_stream *s, uint16_t ird, uint16_t ord);
 
-/* xiw_rdma_post()'s errors, but for -ENOTCONN. */
+/* The errors of xiw_rdma_post() except -ENOTCONN. */
 int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op);
-/* RFC 6581 section 9.2: a zero-length Read, the first message; whatever the limit. 0 or -EAGAIN. */
+/* RFC 6581 section 9.2: posts a zero-length Read as the first message, whatever the limit. 0 or -EAGAIN. */
 int xiw_rdmap_post_ready(struct xiw_rdmap_stream *s);
 
 /* A message for DDP. */
@@ -118,16 +118,16 @@ struct xiw_rdmap_out {
 	uint8_t rsvdulp[XIW_DDP_UNTAGGED_RSVDULP_LEN];
 };
 
-/* 1: there is one; 0: none now; -EPROTO: the stream has just failed, of an answer's source. */
+/* 1: there is one; 0: none now; -EPROTO: an answer may not be read, and the stream has just failed. */
 int xiw_rdmap_next(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out);
 
 /* May the octets from `off` on of this answer still be read? If not, the stream has failed. */
 bool xiw_rdmap_readable(struct xiw_rdmap_stream *s, uint64_t id, uint32_t off);
 
-/* TCP may have all of this answer, and so of those before it, although DDP is not done with it. */
+/* TCP may have all of this answer, and so of those before it, although DDP has not reported it as sent. */
 void xiw_rdmap_given(struct xiw_rdmap_stream *s, uint64_t id);
 
-/* DDP is done with a message. */
+/* DDP has sent a message, or given it back. */
 void xiw_rdmap_sent(struct xiw_rdmap_stream *s, uint64_t id, bool success);
 
 /* A segment that DDP has a place for. */
@@ -139,20 +139,20 @@ struct xiw_rdmap_seg {
 	uint64_t to;
 	uint32_t len;
 	uint64_t serial; /* tagged, if len: of the registration that has the STag */
-	/* In its turn; else it came early, and what is in front of it is not known. */
+	/* The segment is in its turn; otherwise it came early, and what is in front of it is not known. */
 	bool in_turn;
 	uint64_t before; /* if in_turn: octets of the same message in the segments before it */
 };
 
 /*
- * Before anything of a segment is placed: may a message of this stream's peer have it? All segments of a message have the
- * same RsvdULP (RFC 5041 section 4), so that a message which is wrong is refused at its first one. Changes
- * nothing: what was early is asked again in its turn, and whether the CRC is right comes before xiw_rdmap_fail().
+ * Asked before anything of a segment is placed: may the peer send a message like this on the stream? All segments of a
+ * message have the same RsvdULP (RFC 5041 section 4), so a wrong message is refused at its first segment. Changes
+ * nothing: an early segment is checked again in its turn, and its CRC is checked before xiw_rdmap_fail().
  */
 enum xiw_rdmap_error xiw_rdmap_check_segment(struct xiw_rdmap_stream *s,
 					     const struct xiw_rdmap_seg *g);
 
-/* A message that DDP delivered; header and lengths of its last segment. */
+/* A message that DDP has delivered; header and lengths are those of its last segment. */
 struct xiw_rdmap_in {
 	bool tagged;
 	bool contiguous; /* tagged: as in struct xiw_ddp_msg */
@@ -176,25 +176,28 @@ enum xiw_rdmap_verdict {
 enum xiw_rdmap_verdict xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
 					  uint32_t *invalidated);
 
-/* The stream fails: the Terminate to be sent is made, from the first error only (section 7.1 rule 4). */
+/* Fails the stream, and makes the Terminate to be sent, for the first error only (section 7.1 rule 4). */
 void xiw_rdmap_fail(struct xiw_rdmap_stream *s, enum xiw_rdmap_error error, const uint8_t *header,
 		    uint32_t header_len, uint32_t segment_len, const struct xiw_rdmap_read *read);
 
-/* An error of a layer below, or (both 0) a local one: the Terminate for it. header_len 0: no header. */
+/*
+ * Fails the stream, with a Terminate for an error of a layer below, or for a local one (mpa and ddp 0). header_len 0:
+ * no header.
+ */
 void xiw_rdmap_lower_failed(struct xiw_rdmap_stream *s, enum xiw_mpa_error mpa,
 			    enum xiw_ddp_error ddp, const uint8_t *header, uint32_t header_len,
 			    uint32_t segment_len);
 
-/* The peer sends nothing any more: Reads without an answer fail. */
+/* The peer will send nothing more: Reads without an answer fail. */
 void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s);
 
-/* The stream ends: whatever is not complete fails, as soon as DDP is done with it; nothing is passed on. */
+/* The stream ends: every incomplete operation fails, as soon as DDP has reported it, and nothing is passed on. */
 void xiw_rdmap_abandon(struct xiw_rdmap_stream *s);
 
 /* Takes the oldest operation if it is complete; op->failed tells how. */
 bool xiw_rdmap_completed(struct xiw_rdmap_stream *s, struct xiw_rdmap_op *op);
 
-/* Neither operations nor answers are left to be passed to DDP, or waited for. */
+/* No operations or answers are waiting to be passed to DDP, and no operation is incomplete. */
 bool xiw_rdmap_idle(const struct xiw_rdmap_stream *s);
 
 #endif

@@ -15,8 +15,8 @@
 #include "ddp/wire.h"
 
 /*
- * Section 4.1: 01b. The 00b of the RDMA Consortium comes with an MPA Revision 0 that is not spoken here, so
- * what has it is no valid message.
+ * Section 4.1: 01b. The RDMA Consortium's 00b belongs to an MPA Revision 0 that is not supported here, so a message
+ * that has it is not valid.
  */
 #define XIW_RDMAP_RV 1
 #define XIW_RDMAP_RV_SHIFT 6

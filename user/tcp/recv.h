@@ -200,10 +200,10 @@ void xiw_tcp_rx_init(struct xiw_tcp_rx *rx, const struct xiw_tcp_rx_conf *conf);
 enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg,
 				       uint64_t now_ms, struct xiw_tcp_take *take);
 
-/* `octets` of what TAKE gave were consumed. Call once per segment, not per FPDU. */
+/* Consumes `octets` of the range that TAKE gave. Called once per segment, not per FPDU. */
 void xiw_tcp_rx_advance(struct xiw_tcp_rx *rx, uint32_t octets);
 
-/* Fill a node from what xiw_tcp_rx_segment said with KEEP. */
+/* Fills a node from what xiw_tcp_rx_segment() returned with KEEP. */
 static inline void xiw_tcp_keep_set(struct xiw_tcp_keep *node, const struct xiw_tcp_take *take)
 {
 	node->seq = take->seq;
@@ -213,38 +213,36 @@ static inline void xiw_tcp_keep_set(struct xiw_tcp_keep *node, const struct xiw_
 }
 
 /*
- * Link a node after KEEP. Returns KEEP, or DROP when all of it is kept already; the node is
- * then the caller's again. Call it with NULL when no node is left: the segment is counted as
- * dropped and the peer gets its duplicate ACK.
+ * Links a node after KEEP. Returns KEEP, or DROP if all of it is kept already, and then the node is the caller's again.
+ * Called with NULL when no node is left: the segment is counted as dropped, and the peer gets its duplicate ACK.
  */
 enum xiw_tcp_action xiw_tcp_rx_keep(struct xiw_tcp_rx *rx, struct xiw_tcp_keep *node);
 
 /*
- * Unlink the first kept segment if it starts at or before rcv_nxt, else return NULL. With
- * XIW_TCP_KEEP_DUP in its state it holds nothing new.
+ * Unlinks and returns the first kept segment if it starts at or before rcv_nxt; else returns NULL. A node with
+ * XIW_TCP_KEEP_DUP in its state holds nothing new.
  */
 struct xiw_tcp_keep *xiw_tcp_rx_next(struct xiw_tcp_rx *rx);
 
 /*
- * What to do with a node from xiw_tcp_rx_next: TAKE, CONTROL, or DROP for one with nothing new.
- * take->off counts from the segment's first payload octet. Timestamps are not looked at again
- * (RFC 7323 section 5.3).
+ * What to do with a node from xiw_tcp_rx_next(): TAKE, CONTROL, or DROP if it holds nothing new. take->off counts from
+ * the segment's first payload octet. Timestamps are not checked again (RFC 7323 section 5.3).
  */
 enum xiw_tcp_action xiw_tcp_rx_turn(struct xiw_tcp_rx *rx, const struct xiw_tcp_keep *node,
 				    struct xiw_tcp_take *take);
 
-/* Unlink all kept segments; returns them in sequence order, linked by next. */
+/* Unlinks all kept segments and returns them in sequence order, linked by next. */
 struct xiw_tcp_keep *xiw_tcp_rx_flush(struct xiw_tcp_rx *rx);
 
 /*
- * What the kernel socket has sent: the highest SND.NXT in wire numbers. It must be read after
- * the segments of the batch were fetched, or an acknowledgement of the newest data looks false.
+ * What the kernel socket has sent: the highest SND.NXT in wire numbers. It must be read after the segments of the batch
+ * were fetched, or an acknowledgement of the newest data would look false.
  */
 void xiw_tcp_rx_set_snd(struct xiw_tcp_rx *rx, uint32_t snd_nxt);
 
 /*
- * The kernel socket was given segments without data, which are not seen here: the window that it knows of may not be
- * the one that data said last.
+ * The kernel socket was given segments without data, which are not seen here, so it may know of a newer window than the
+ * one that data segments last carried.
  */
 static inline void xiw_tcp_rx_acked_elsewhere(struct xiw_tcp_rx *rx)
 {
@@ -252,12 +250,12 @@ static inline void xiw_tcp_rx_acked_elsewhere(struct xiw_tcp_rx *rx)
 }
 
 /*
- * Octets that can be accepted from rcv_nxt on. Takes effect with the next ACK, and never
- * takes back what was advertised.
+ * The number of octets that can be accepted from rcv_nxt on. Takes effect with the next ACK, and never takes back what
+ * was advertised.
  */
 void xiw_tcp_rx_set_window(struct xiw_tcp_rx *rx, uint32_t octets);
 
-/* Somebody else has advertised up to `right`. What no window field can say counts for nothing. */
+/* The kernel's segments have advertised up to `right`. Parts that no window field can express do not count. */
 static inline void xiw_tcp_rx_promised(struct xiw_tcp_rx *rx, uint32_t right)
 {
 	uint32_t most = rx->rcv_nxt + (0xffffu << rx->rcv_wscale);
@@ -284,13 +282,12 @@ bool xiw_tcp_rx_ack_due(const struct xiw_tcp_rx *rx, uint64_t now_ms, bool end_o
 uint64_t xiw_tcp_rx_deadline(const struct xiw_tcp_rx *rx);
 
 /*
- * Build an ACK in wire order: TCP header and options, checksum field zero (see csum.h). What
- * it acknowledges must be committed. Marks the ACK as sent.
- * Returns its length, or -ENOSPC when cap is too small (XIW_TCP_MAX always suffices).
+ * Builds an ACK in wire order: TCP header and options, with a checksum of 0 (see csum.h). What it acknowledges must be
+ * committed. Marks the ACK as sent. Returns its length, or -ENOSPC if cap is too small (XIW_TCP_MAX always suffices).
  */
 int xiw_tcp_rx_build_ack(struct xiw_tcp_rx *rx, uint32_t tsval, uint8_t *out, size_t cap);
 
-/* The caller has told the kernel socket rx->news. */
+/* The caller has told the kernel socket of rx->news. */
 static inline void xiw_tcp_rx_injected(struct xiw_tcp_rx *rx)
 {
 	rx->inject_needed = 0;
