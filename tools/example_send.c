@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The counterpart of example_sink.c: writes a text into the sink's buffer. Needs no privilege.
+ * The sender for example_sink.c: writes a text into its buffer. Needs no privilege.
  *
  *   example_send HOST PORT TEXT
  */
@@ -16,10 +16,10 @@ static int failed(const char *what, const char *why)
 	return 1;
 }
 
-/* Runs the engine until the connection is through with `text`. Returns an exit code. */
+/* Runs the engine until `text` is sent and the connection closed. Returns an exit code. */
 static int converse(struct xiw_engine *engine, struct xiw_conn *conn, const char *text)
 {
-	/* A tagged message names its place at the peer: STag and tagged offset. */
+	/* A tagged message names its place in the peer's memory: STag and tagged offset. */
 	struct xiw_message message = {
 		.buf = text, .len = strlen(text), .tagged = true, .stag = 0x1234, .to = 0
 	};
@@ -29,7 +29,7 @@ static int converse(struct xiw_engine *engine, struct xiw_conn *conn, const char
 		while (xiw_engine_next(engine, &c) > 0) {
 			if (c.event == XIW_EV_CONNECTED && xiw_conn_send(conn, &message))
 				return failed("send", "refused");
-			if (c.event == XIW_EV_SENT) /* TCP has all of it: the text is ours again */
+			if (c.event == XIW_EV_SENT) /* TCP has all of it: the text may be freed */
 				xiw_conn_close(conn);
 			if (c.event == XIW_EV_REFUSED)
 				return failed("connect", strerror(-c.status));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The smallest useful receiver: one buffer that peers may write into, and a line for each write.
+ * A small receiver: one buffer that peers may write into, and a line for each write.
  *
- *   xiwarp load eth0          (as root; without it, everything takes the kernel's path)
+ *   xiwarp load eth0          (as root; without the programs, everything takes the kernel path)
  *   example_sink 15044
  *   example_send HOST 15044 "some text"
  *
- * The two agree on the STag beforehand. Real protocols send it to the peer in a message, or in the MPA
- * private data.
+ * Both programs know the STag beforehand. Real protocols send it to the peer in a message, or in the MPA Private Data.
  */
 #include <netinet/in.h>
 #include <stdio.h>
@@ -31,25 +30,25 @@ static void handle(const struct xiw_completion *c)
 	struct xiw_conn_info info;
 
 	switch (c->event) {
-	case XIW_EV_REQUEST: /* a peer has connected and asks to speak MPA with us */
+	case XIW_EV_REQUEST: /* a peer has connected and asks for MPA */
 		xiw_conn_accept(c->conn, NULL, 0);
 		break;
-	case XIW_EV_WRITTEN: /* a message is complete: its octets are in the buffer already */
-		if (c->flags & XIW_COMPLETION_SCATTERED) { /* where they are only the peer knows */
-			printf("a message whose octets do not follow each other\n");
+	case XIW_EV_WRITTEN:				   /* a message is complete in the buffer */
+		if (c->flags & XIW_COMPLETION_SCATTERED) { /* only the peer knows where */
+			printf("a message whose octets are not contiguous\n");
 			break;
 		}
 		printf("%llu octets at %llu: %.*s\n", (unsigned long long)c->length,
 		       (unsigned long long)c->to, (int)(c->length < 60 ? c->length : 60),
 		       buffer + c->to);
 		break;
-	case XIW_EV_ERROR: /* what it sends makes no sense */
+	case XIW_EV_ERROR: /* the peer's stream is invalid */
 		xiw_conn_abort(c->conn);
 		break;
-	case XIW_EV_EOF: /* the peer is done, and so are we */
+	case XIW_EV_EOF: /* the peer has closed its half */
 		xiw_conn_close(c->conn);
 		break;
-	case XIW_EV_CLOSED: /* the last event: the connection is ours to free */
+	case XIW_EV_CLOSED: /* the last event of a connection */
 		xiw_conn_info(c->conn, &info, sizeof(info));
 		printf("closed: %llu octets came direct, %llu by the kernel. %s\n",
 		       (unsigned long long)info.octets_direct,
@@ -74,12 +73,12 @@ int main(int argc, char **argv)
 
 	addr.sin6_port = htons(argc > 1 ? atoi(argv[1]) : 15044);
 
-	/* The engine drives everything that is made from it. One thread, one engine. */
+	/* The engine drives everything that is made from it. An engine belongs to one thread. */
 	err = xiw_engine_create(NULL, &engine);
 	if (err)
 		return failed("engine", err);
 
-	/* From here on, whoever knows the STag may write into the buffer, at its offsets 0 and up. */
+	/* From here on a peer that knows the STag may write into the buffer, at tagged offsets from 0. */
 	err = xiw_region_register(engine, buffer, sizeof(buffer), &region_opts, &region);
 	if (err)
 		return failed("region", err);
@@ -88,7 +87,7 @@ int main(int argc, char **argv)
 	if (err)
 		return failed("listen", err);
 
-	/* Let the engine work until something is complete, and take it. */
+	/* One turn of the engine after the other, and what it completed. */
 	while (xiw_engine_run(engine, -1) >= 0)
 		while (xiw_engine_next(engine, &completion) > 0)
 			handle(&completion);

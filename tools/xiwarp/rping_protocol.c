@@ -10,13 +10,14 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "base/be.h"
 #include "exit.h"
 #include "text.h"
 
-/* Not 0, so that a peer that leaves the base out of its sums is found. */
+/* Not 0, so that a peer that ignores the base TO is found. */
 #define SOURCE_TO 0x100000000ull
 #define SINK_TO 0x200000000ull
-/* user_data of receive buffers is their index; of operations, one of these. */
+/* user_data of operations; that of a receive buffer is its index. */
 enum { UD_INFO = 16, UD_READ, UD_WRITE };
 #define NUDGE_NS 1000000000ull
 
@@ -143,21 +144,6 @@ static bool validate(struct xiw_rping *p, const uint8_t *buf, uint32_t size)
 
 /* ---- messages ------------------------------------------------------------------------------------ */
 
-static void put_be(uint8_t *p, uint64_t v, int octets)
-{
-	while (octets--)
-		*p++ = (uint8_t)(v >> 8 * octets);
-}
-
-static uint64_t get_be(const uint8_t *p, int octets)
-{
-	uint64_t v = 0;
-
-	while (octets--)
-		v = v << 8 | *p++;
-	return v;
-}
-
 static void post(struct xiw_rping *p, const struct xiw_rdma_op *op)
 {
 	int err = xiw_rdma_post(p->rdma, op);
@@ -172,9 +158,9 @@ static void describe(struct xiw_rping *p, bool sink, const struct xiw_region *re
 {
 	uint8_t *info = p->info[sink];
 
-	put_be(info, to, 8);
-	put_be(info + 8, xiw_region_stag(region), 4);
-	put_be(info + 12, p->size, 4);
+	xiw_put_be64(info, to);
+	xiw_put_be32(info + 8, xiw_region_stag(region));
+	xiw_put_be32(info + 12, p->size);
 }
 
 int xiw_rping_open(struct xiw_rping *p)
@@ -311,9 +297,9 @@ static void server_sink(struct xiw_rping *p, uint64_t to, uint32_t stag, uint32_
 
 static void go_on(struct xiw_rping *p, const uint8_t info[XIW_RPING_INFO])
 {
-	uint64_t to = get_be(info, 8);
-	uint32_t stag = (uint32_t)get_be(info + 8, 4);
-	uint32_t size = (uint32_t)get_be(info + 12, 4);
+	uint64_t to = xiw_get_be64(info);
+	uint32_t stag = xiw_get_be32(info + 8);
+	uint32_t size = xiw_get_be32(info + 12);
 
 	if (!p->server)
 		client_go_ahead(p);

@@ -28,7 +28,7 @@ static bool temp_name(const char *name)
 }
 
 /*
- * Removes what a process that was killed has left under a temporary name. Whoever still writes to one has it locked
+ * Removes what a killed process has left under a temporary name. A process that still writes such a file has it locked
  * (make_named()).
  */
 static void sweep(int dir)
@@ -93,8 +93,8 @@ static enum xiw_xfer_status status_of(int err)
 }
 
 /*
- * The blocks must be there before the mapping is written: a full disk found out in a page fault is
- * SIGBUS. A file system that cannot reserve them is asked for its free space instead.
+ * Reserves blocks before the mapping is written, because a disk that turns out to be full in a page fault means SIGBUS.
+ * A file system that cannot reserve blocks is asked for its free space instead.
  */
 static int reserve(int fd, uint64_t at, uint64_t len, uint64_t keep_free)
 {
@@ -142,7 +142,7 @@ static int make_named(struct xiw_store *s)
 			continue;
 		if (err)
 			break;
-		/* Another process's sweep() may have come in between; then it is gone. */
+		/* Before the lock, another process's sweep() may have removed it. */
 		if (!flock(s->fd, LOCK_EX | LOCK_NB) && !fstat(s->fd, &st) && st.st_nlink)
 			return 0;
 		close(s->fd);
@@ -153,7 +153,7 @@ static int make_named(struct xiw_store *s)
 	return err ? err : EAGAIN;
 }
 
-/* Without a name, if the file system can and a name can be had for it later: then a SIGKILL leaves nothing. */
+/* A file without a name is best, because nothing is left of it after a SIGKILL; giving it a name later takes /proc. */
 static int make_temp(struct xiw_store *s)
 {
 	if (!access("/proc/self/fd", X_OK)) {
@@ -205,7 +205,7 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 	memcpy(s->name, offer->name, sizeof(s->name));
 	if (s->size > INT64_MAX || s->size > SIZE_MAX / 2)
 		return XIW_XFER_TOO_LARGE;
-	/* Told before the transfer rather than after it; the commit decides. */
+	/* Refused early, to save the transfer; the commit decides. */
 	if (!force && !faccessat(dir, s->name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return XIW_XFER_EXISTS;
 	err = fill_in(s, offer->mode);
@@ -240,7 +240,7 @@ int xiw_store_digest(struct xiw_store *s, uint64_t octets, uint8_t sha256[XIW_XF
 	return EVP_DigestFinal_ex(s->digest, sha256, NULL) ? 1 : -EIO;
 }
 
-/* link(2) replaces nothing. */
+/* link(2) never replaces a file. */
 static int give_name(struct xiw_store *s, const char *name)
 {
 	char path[64];
@@ -271,7 +271,7 @@ static int take_name(struct xiw_store *s)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return errno;
-	/* A file system without RENAME_NOREPLACE. */
+	/* The file system has no RENAME_NOREPLACE. */
 	if (linkat(s->dir, s->temp, s->dir, s->name, 0))
 		return errno;
 	unlinkat(s->dir, s->temp, 0);

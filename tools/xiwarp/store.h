@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A file on its way into serve's directory: without a name, or under a hidden temporary one, mapped,
- * until it is verified. Nothing here knows about the network.
+ * A file on its way into serve's directory: it is mapped, and has no name, or a hidden temporary one, until it is
+ * verified. Nothing here knows about the network.
  */
 #ifndef XIW_TOOL_STORE_H
 #define XIW_TOOL_STORE_H
@@ -18,16 +18,19 @@ struct xiw_store {
 	int dir; /* descriptor, not owned */
 	bool force;
 	char name[XIW_XFER_NAME_MAX + 1];
-	char temp[48]; /* its name until then; empty: it has none */
+	char temp[48]; /* its name until it is committed; empty: it has none */
 	int fd;
 	uint8_t *map; /* NULL: empty file */
 	uint64_t size, allocated;
 	EVP_MD_CTX *digest;
 	uint64_t digested;
-	int err; /* errno of the last failure; 0: what the status says is all */
+	int err; /* errno of the last failure; 0: only the status is known */
 };
 
-/* Opens the directory, makes it if it may, and removes what dead processes have left there. Negative errno. */
+/*
+ * Opens the directory, makes it first if `create` allows, and removes what killed processes have left in it. Returns a
+ * descriptor or negative errno.
+ */
 int xiw_store_dir(const char *path, bool create);
 
 /*
@@ -36,13 +39,13 @@ int xiw_store_dir(const char *path, bool create);
  */
 enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 				     const struct xiw_xfer *offer);
-/* Allocates the next `len` octets, and leaves `keep_free` of the file system to others. */
+/* Allocates the next `len` octets if that leaves `keep_free` octets of the file system free. */
 enum xiw_xfer_status xiw_store_extend(struct xiw_store *s, uint64_t len, uint64_t keep_free);
 /* Digests up to `octets` more. 1: all done, `sha256` is set; 0: not yet; negative errno. */
 int xiw_store_digest(struct xiw_store *s, uint64_t octets, uint8_t sha256[XIW_XFER_SHA256]);
 /* Gives the file its name. */
 enum xiw_xfer_status xiw_store_commit(struct xiw_store *s);
-/* Frees; what was not committed is removed. */
+/* Frees; a file that was not committed is removed. */
 void xiw_store_end(struct xiw_store *s);
 
 #endif

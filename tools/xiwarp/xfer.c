@@ -1,52 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "xfer.h"
 
-#include <endian.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
-static void put16(uint8_t *p, uint16_t v)
-{
-	v = htobe16(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static void put32(uint8_t *p, uint32_t v)
-{
-	v = htobe32(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static void put64(uint8_t *p, uint64_t v)
-{
-	v = htobe64(v);
-	memcpy(p, &v, sizeof(v));
-}
-
-static uint16_t get16(const uint8_t *p)
-{
-	uint16_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be16toh(v);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	uint32_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be32toh(v);
-}
-
-static uint64_t get64(const uint8_t *p)
-{
-	uint64_t v;
-
-	memcpy(&v, p, sizeof(v));
-	return be64toh(v);
-}
+#include "base/be.h"
 
 size_t xiw_xfer_encode(const struct xiw_xfer *x, uint8_t buf[XIW_XFER_MAX])
 {
@@ -54,25 +12,25 @@ size_t xiw_xfer_encode(const struct xiw_xfer *x, uint8_t buf[XIW_XFER_MAX])
 
 	buf[0] = x->type;
 	buf[1] = XIW_XFER_VERSION;
-	put16(buf + 2, x->status);
+	xiw_put_be16(buf + 2, x->status);
 	switch (x->type) {
 	case XIW_XFER_OFFER:
 		len = strlen(x->name);
-		put32(buf + 4, x->mode);
-		put64(buf + 8, x->size);
-		put16(buf + 16, len);
+		xiw_put_be32(buf + 4, x->mode);
+		xiw_put_be64(buf + 8, x->size);
+		xiw_put_be16(buf + 16, len);
 		memcpy(buf + 18, x->name, len);
 		return 18 + len;
 	case XIW_XFER_GRANT:
-		put32(buf + 4, x->stag);
-		put64(buf + 8, x->base_to);
-		put64(buf + 16, x->length);
+		xiw_put_be32(buf + 4, x->stag);
+		xiw_put_be64(buf + 8, x->base_to);
+		xiw_put_be64(buf + 16, x->length);
 		return 24;
 	case XIW_XFER_DONE:
 		memcpy(buf + 4, x->sha256, sizeof(x->sha256));
 		return 4 + sizeof(x->sha256);
 	default:
-		put64(buf + 4, x->size);
+		xiw_put_be64(buf + 4, x->size);
 		return 12;
 	}
 }
@@ -83,12 +41,12 @@ static int decode_offer(struct xiw_xfer *x, const uint8_t *buf, size_t len)
 
 	if (len < 18)
 		return -EBADMSG;
-	name_len = get16(buf + 16);
+	name_len = xiw_get_be16(buf + 16);
 	if (name_len > XIW_XFER_NAME_MAX || len != 18 + name_len ||
 	    memchr(buf + 18, '\0', name_len))
 		return -EBADMSG;
-	x->mode = get32(buf + 4);
-	x->size = get64(buf + 8);
+	x->mode = xiw_get_be32(buf + 4);
+	x->size = xiw_get_be64(buf + 8);
 	memcpy(x->name, buf + 18, name_len);
 	return 0;
 }
@@ -99,16 +57,16 @@ int xiw_xfer_decode(struct xiw_xfer *x, const uint8_t *buf, size_t len)
 	if (len < 4 || buf[1] != XIW_XFER_VERSION)
 		return -EBADMSG;
 	x->type = (enum xiw_xfer_type)buf[0];
-	x->status = get16(buf + 2);
+	x->status = xiw_get_be16(buf + 2);
 	switch (buf[0]) {
 	case XIW_XFER_OFFER:
 		return decode_offer(x, buf, len);
 	case XIW_XFER_GRANT:
 		if (len != 24)
 			return -EBADMSG;
-		x->stag = get32(buf + 4);
-		x->base_to = get64(buf + 8);
-		x->length = get64(buf + 16);
+		x->stag = xiw_get_be32(buf + 4);
+		x->base_to = xiw_get_be64(buf + 8);
+		x->length = xiw_get_be64(buf + 16);
 		return 0;
 	case XIW_XFER_DONE:
 		if (len != 4 + sizeof(x->sha256))
@@ -118,7 +76,7 @@ int xiw_xfer_decode(struct xiw_xfer *x, const uint8_t *buf, size_t len)
 	case XIW_XFER_RESULT:
 		if (len != 12)
 			return -EBADMSG;
-		x->size = get64(buf + 4);
+		x->size = xiw_get_be64(buf + 4);
 		return 0;
 	default:
 		return -EBADMSG;
@@ -148,10 +106,4 @@ const char *xiw_xfer_status_name(unsigned int status)
 	};
 
 	return status < sizeof(names) / sizeof(names[0]) ? names[status] : "unknown reason";
-}
-
-void xiw_xfer_hex(const uint8_t sha256[XIW_XFER_SHA256], char text[2 * XIW_XFER_SHA256 + 1])
-{
-	for (int i = 0; i < XIW_XFER_SHA256; i++)
-		snprintf(text + 2 * i, 3, "%02x", sha256[i]);
 }

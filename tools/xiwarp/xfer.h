@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * xfer.h - how put gives files to serve, on top of DDP. Version 2.
+ * xfer.h - the protocol by which put sends files to serve, on top of DDP. Version 2.
  *
- * put is the MPA Initiator, serve the Responder. Both post buffers of XIW_XFER_MAX octets for untagged
- * queue 0, and use no other queue. Per file, one file after the other on a connection:
+ * put is the MPA Initiator, serve the Responder. Both post buffers of XIW_XFER_MAX octets on untagged queue 0 and use
+ * no other queue. A connection carries one file after the other, each like this:
  *
  *   put                                       serve
  *    | OFFER {size, mode, name}        ------>  |  makes a temporary file, allocates and maps its first
@@ -19,10 +19,10 @@
  *    |                                          |  gives it its name only if the digests are equal
  *    |  <------ RESULT {status, octets}         |
  *
- * A GRANT whose status is not 0 refuses this file, or the rest of it; put may offer the next. An empty
- * file has no tagged messages, and its GRANT's STag means nothing. At most two GRANTs are not used up.
- * DDP delivers in order, so DONE, delivered, means that every octet before it is in place (RFC 5041
- * section 5.3). A message that is not as described here, or out of turn, ends the connection.
+ * A GRANT whose status is not 0 refuses the file, or the rest of it; put may offer the next one. An empty file has no
+ * tagged messages, and the STag of its GRANT means nothing. At most two GRANTs are not used up at a time. DDP delivers
+ * in order: when DONE is delivered, every octet before it is in place (RFC 5041 section 5.3). A message of another
+ * form, or out of turn, ends the connection.
  *
  * Integers are in network byte order:
  *
@@ -66,19 +66,18 @@ struct xiw_xfer {
 	uint32_t mode, stag;
 	uint64_t size;			  /* OFFER: of the file; RESULT: octets */
 	uint64_t base_to, length;	  /* GRANT */
-	char name[XIW_XFER_NAME_MAX + 1]; /* no NUL inside; not checked otherwise */
+	char name[XIW_XFER_NAME_MAX + 1]; /* without a NUL inside; not checked otherwise */
 	uint8_t sha256[XIW_XFER_SHA256];
 };
 
-/* Returns the length. */
+/* Returns the length of the message. */
 size_t xiw_xfer_encode(const struct xiw_xfer *x, uint8_t buf[XIW_XFER_MAX]);
-/* 0, or -EBADMSG: not a message of this version, or its length is wrong. */
+/* Returns 0, or -EBADMSG: not a message of this version, or of a wrong length. */
 int xiw_xfer_decode(struct xiw_xfer *x, const uint8_t *buf, size_t len);
 
-/* A name that stays in its directory: one component, not hidden, no control characters. */
+/* True for a name that stays in its directory: one component, not hidden, without control characters. */
 int xiw_xfer_name_ok(const char *name);
 /* A few words, static storage. */
 const char *xiw_xfer_status_name(unsigned int status);
-void xiw_xfer_hex(const uint8_t sha256[XIW_XFER_SHA256], char text[2 * XIW_XFER_SHA256 + 1]);
 
 #endif
