@@ -355,6 +355,9 @@ $(NET_ROOMS:%=$(B)/tests/net/%/room.a): $(B)/netparts.stamp
 	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
 	$(Q)! nm -g --defined-only $@ | awk 'NF == 3 { print $$3 ": defined twice" }' | sort | uniq -d | grep .
 
+# It includes the command's main.c.
+$(B)/tests/net/peer/peer_wrap: $(call obj,$(filter-out %/main.c,$(TOOL_SRC)))
+
 $(NET_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/tests/net/lib/room.a $(LIB_A)
 	$(say) LD $@
 	$(link) $(TOOL_LIBS)

@@ -47,11 +47,7 @@ struct xiw_conn_opts {
 	bool no_pack; /* one FPDU in each TCP segment, for receivers that cannot take more */
 	enum xiw_use_path path; /* AUTO: that of the engine */
 	unsigned int queues;	/* untagged queues, QN 0..queues-1; 0: XIW_QUEUES_DEFAULT */
-	/*
-	 * MSN of each queue's first message, in both directions; 0: 1, as RFC 5041 section 4.3 has
-	 * it. The peer must use the same.
-	 */
-	uint32_t first_msn;
+	uint32_t reserved0;	/* 0 */
 	uint32_t pd; /* Protection Domain of the STags it may use (RFC 5041 section 8.2) */
 	unsigned int recv_depth; /* posted buffers per queue; 0: 64 */
 	unsigned int send_depth; /* queued messages; 0: 64 */

@@ -53,7 +53,7 @@ struct xiw_args {
 	} serve;
 	struct {
 		bool stag_given, reject;
-		uint32_t stag, queues, first_msn, recv_size;
+		uint32_t stag, queues, recv_size;
 		uint64_t size;
 		const char *out, *private_data;
 	} sink;
@@ -64,7 +64,7 @@ struct xiw_args {
 		uint8_t rtr;	      /* enum xiw_rtr */
 	} rping;
 	struct {
-		bool man, markdown;
+		bool man;
 	} help;
 };
 

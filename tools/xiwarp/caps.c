@@ -17,40 +17,35 @@
 #define RECEIVER (BIT(CAP_NET_ADMIN) | BIT(CAP_NET_RAW) | BIT(CAP_IPC_LOCK) | BIT(CAP_DAC_OVERRIDE))
 
 const struct xiw_caps_row xiw_caps_rows[] = {
-	{ "load", NULL, false,
+	{ "load", NULL,
 	  BIT(CAP_NET_ADMIN) | BIT(CAP_BPF) | BIT(CAP_PERFMON) | BIT(CAP_DAC_OVERRIDE), 0 },
-	{ "unload", NULL, false, BIT(CAP_NET_ADMIN) | BIT(CAP_DAC_OVERRIDE), 0 },
-	{ "status", NULL, false, BIT(CAP_DAC_READ_SEARCH), 0 },
-	{ "serve", "direct", true, RECEIVER, BIT(CAP_NET_ADMIN) },
-	{ "serve", "kernel", true, 0, 0 },
-	{ "sink", "direct", true, RECEIVER, BIT(CAP_NET_ADMIN) },
-	{ "sink", "kernel", true, 0, 0 },
-	{ "put", "kernel", true, 0, 0 },
-	{ "rping", "direct", true, RECEIVER, BIT(CAP_NET_ADMIN) },
-	{ "rping", "kernel", true, 0, 0 },
-	{ NULL, NULL, false, 0, 0 },
+	{ "unload", NULL, BIT(CAP_NET_ADMIN) | BIT(CAP_DAC_OVERRIDE), 0 },
+	{ "status", NULL, BIT(CAP_DAC_READ_SEARCH), 0 },
+	{ "serve", "direct", RECEIVER, BIT(CAP_NET_ADMIN) },
+	{ "serve", "kernel", 0, 0 },
+	{ "sink", "direct", RECEIVER, BIT(CAP_NET_ADMIN) },
+	{ "sink", "kernel", 0, 0 },
+	{ "put", "kernel", 0, 0 },
+	{ "rping", "direct", RECEIVER, BIT(CAP_NET_ADMIN) },
+	{ "rping", "kernel", 0, 0 },
+	{ NULL, NULL, 0, 0 },
 };
 
 const char *const xiw_caps_notes[] = {
 	"CAP_DAC_OVERRIDE (to read only, CAP_DAC_READ_SEARCH) opens the pins of another user; "
-	"root's "
-	"pins are another user's to everybody else. Root, and the user whom an interface's pins "
-	"were "
-	"given to, do without it.",
+	"root's pins are another user's to everybody else. Root, and the user whom an "
+	"interface's pins were given to, do without it.",
 	"CAP_IPC_LOCK can be replaced by a memlock limit of 17 MiB per receive queue, or 33 MiB "
-	"where "
-	"the MTU is above 1500.",
-	"serve, sink and rping open everything when they start, for the interfaces that xiwarp is "
-	"loaded on by then, and go on with the capability that they keep: with it they read each "
-	"connection's sequence numbers (TCP_REPAIR). They also keep CAP_DAC_OVERRIDE if they could "
-	"not "
-	"write files without it, and say so; put keeps CAP_DAC_READ_SEARCH if it has that. The "
-	"other "
-	"capabilities leave the bounding set too, which takes CAP_SETPCAP, and no_new_privs is "
-	"set.",
-	"Some uses take more: load --replace takes CAP_SYS_ADMIN, to put the other program back if "
-	"loading fails; mounting the BPF file system takes CAP_SYS_ADMIN; a port below 1024 takes "
-	"CAP_NET_BIND_SERVICE.",
+	"where the MTU is above 1500.",
+	"serve, sink and rping open everything when they start, for the interfaces that xiwarp "
+	"is loaded on by then, and go on with the capability that they keep: with it they read "
+	"each connection's sequence numbers (TCP_REPAIR). They also keep CAP_DAC_OVERRIDE if "
+	"they could not write files without it, and say so; put keeps CAP_DAC_READ_SEARCH if it "
+	"has that. The other capabilities leave the bounding set too, which takes CAP_SETPCAP, "
+	"and no_new_privs is set.",
+	"Some uses take more: load --replace takes CAP_SYS_ADMIN, to put the other program back "
+	"if loading fails; mounting the BPF file system takes CAP_SYS_ADMIN; a port below 1024 "
+	"takes CAP_NET_BIND_SERVICE.",
 	NULL,
 };
 

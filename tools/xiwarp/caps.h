@@ -13,7 +13,6 @@
 struct xiw_caps_row {
 	const char *cmd;
 	const char *path; /* direct, kernel; NULL: it makes no difference */
-	bool runs_on;	  /* it does not end at once, and drops what it does not keep */
 	uint64_t needs, keeps;
 };
 extern const struct xiw_caps_row xiw_caps_rows[]; /* ends with cmd NULL */

@@ -8,12 +8,12 @@ const char xiw_help_about[] =
 	"xiwarp turns an ordinary XDP-capable network interface into a software iWARP receiver. "
 	"TCP segments that carry whole, aligned FPDUs (MPA, RFC 5044) leave the kernel in the "
 	"driver, over AF_XDP, and are CRC-checked and placed straight into the application's "
-	"memory (DDP, RFC 5041). This is the direct path. All other segments take the kernel's TCP "
-	"socket, the kernel path. Nothing changes at the peer.\n\n"
-	"Load the programs once on the interface that receives, then start a receiver, which finds "
-	"them by itself. Without the programs, or without the privilege to use them, a receiver "
-	"takes the kernel path and says why. Both paths need io_uring: where a sysctl or a seccomp "
-	"profile forbids it, commands that send or receive name the cause and end.";
+	"memory (DDP, RFC 5041). This is the direct path. All other segments take the kernel's "
+	"TCP socket, the kernel path. Nothing changes at the peer.\n\n"
+	"Load the programs once on the interface that receives, then start a receiver, which "
+	"finds them by itself. Without the programs, or without the privilege to use them, a "
+	"receiver takes the kernel path and says why. Both paths need io_uring: where a sysctl "
+	"or a seccomp profile forbids it, commands that send or receive name the cause and end.";
 
 const char xiw_help_first_steps[] =
 	"sudo xiwarp load eth0\n"
@@ -39,13 +39,11 @@ const struct xiw_help_row xiw_help_exits[] = {
 const struct xiw_help_row xiw_help_files[] = {
 	{ XIW_CONF_FILE,
 	  "The administrator's decision about CRCs, for the whole host. It counts only if root "
-	  "owns "
-	  "the file and nobody else can write to it, and is read when a program starts. A line has "
-	  "two words; # begins a comment. 'crc required' (the same as without the file): every "
-	  "connection uses CRC32c. 'crc optional': an application may do without (--crc off) if "
-	  "its "
-	  "peer does so too. 'crc off': every connection does without if its peer does so too. Do "
-	  "without only where something else protects every octet from end to end as well as a "
-	  "CRC32c does (RFC 5044 section 4.4); TCP's own checksum does not." },
+	  "owns the file and nobody else can write to it, and is read when a program starts. A "
+	  "line has two words; # begins a comment. 'crc required' (the same as without the "
+	  "file): every connection uses CRC32c. 'crc optional': an application may do without "
+	  "(--crc off) if its peer does so too. 'crc off': every connection does without if its "
+	  "peer does so too. Do without only where something else protects every octet from end "
+	  "to end as well as a CRC32c does (RFC 5044 section 4.4); TCP's own checksum does not." },
 	{},
 };

@@ -68,8 +68,7 @@ static const struct xiw_word mode_words[] = {
 static const struct xiw_opt load_opts[] = {
 	{ "mode", .arg = "MODE",
 	  .help = "native (in the driver), generic (behind the driver: slower, but on any "
-		  "interface), "
-		  "or auto (native, else generic, and it says why); default auto",
+		  "interface), or auto (native, else generic, and it says why); default auto",
 	  XIW_WORD(load.mode, mode_words) },
 	{ "replace", .help = "replace another XDP program; unload does not bring that back",
 	  XIW_FLAG(load.replace) },
@@ -84,15 +83,13 @@ const struct xiw_cmd xiw_cmd_load = {
 		"programs and maps under " XIW_PIN_DIR
 		"/IF, where receivers find them. Mounts the BPF file system if it is not mounted. "
 		"If something fails, nothing stays behind.\n\n"
-		"A dot in IF is a colon in the directory's name. Where several network namespaces "
-		"see one BPF file system, the first that has an IF of that name gets the "
-		"directory, "
-		"and another one IF@network-namespace-COOKIE; none touches another's. Pins that "
-		"only this command would see are refused, as under 'ip netns exec': use 'nsenter "
-		"--net'.\n\n"
+		"A dot in IF is a colon in the directory's name. Where several network "
+		"namespaces see one BPF file system, the first that has an IF of that name gets "
+		"the directory, and another one IF@network-namespace-COOKIE; none touches "
+		"another's. Pins that only this command would see are refused, as under 'ip "
+		"netns exec': use 'nsenter --net'.\n\n"
 		"On virtio-net with an MTU above 1500 the receive rings are made anew, because "
-		"what "
-		"arrives in buffers from before the load would be lost. Needs Linux 6.1. "
+		"what arrives in buffers from before the load would be lost. Needs Linux 6.1. "
 		"CAP_SYS_ADMIN can replace CAP_BPF and CAP_PERFMON.",
 	.examples = "sudo xiwarp load eth0\n"
 		    "sudo xiwarp load eth0 --mode native --replace\n",

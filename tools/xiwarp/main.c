@@ -75,8 +75,6 @@ static int run_help(const struct xiw_args *args)
 	}
 	if (args->help.man)
 		xiw_help_man();
-	else if (args->help.markdown)
-		xiw_help_markdown();
 	else
 		xiw_help(cmd);
 	return XIW_EXIT_OK;
@@ -84,7 +82,6 @@ static int run_help(const struct xiw_args *args)
 
 static const struct xiw_opt help_opts[] = {
 	{ "man", .help = "show everything, as a man page", XIW_FLAG(help.man) },
-	{ "markdown", .help = "show everything, as Markdown", XIW_FLAG(help.markdown) },
 	{ NULL },
 };
 

@@ -299,8 +299,7 @@ static const struct xiw_opt rping_opts[] = {
 	  XIW_NUMBER(rping.count, 0, INT32_MAX) },
 	{ "size", 'S', "BYTES",
 	  "client: octets of a ping, default 64; server: of the largest ping that it accepts, "
-	  "default "
-	  "1M. From 16 to 1G (rdma-core's rping: 26 to 65535)",
+	  "default 1M. From 16 to 1G (rdma-core's rping: 26 to 65535)",
 	  XIW_SIZE(rping.size, XIW_RPING_MIN, 1u << 30) },
 	{ "validate", 'V',
 	  .help = "compare every octet: the client those that came back, the server those that it "
@@ -311,11 +310,9 @@ static const struct xiw_opt rping_opts[] = {
 	  .help = "server: serve clients, any number at once, until it is stopped",
 	  XIW_FLAG(rping.persistent) },
 	{ "rev", .arg = "1|2",
-	  .help = "the MPA revision; 2 negotiates the number of RDMA Reads (RFC 6581), as Linux's "
-		  "siw "
-		  "does. Client: default 2, and 1 for a server that refuses it; server: the "
-		  "highest "
-		  "to accept, default 2",
+	  .help = "the MPA revision; 2 negotiates the number of RDMA Reads (RFC 6581), as "
+		  "Linux's siw does. Client: default 2, and 1 for a server that refuses it; "
+		  "server: the highest to accept, default 2",
 	  XIW_NUMBER(mpa.revision, 1, 2) },
 	{ "rtr", .arg = "send|write|read",
 	  .help = "client: peer-to-peer startup of RFC 6581, in which this message says that the "
@@ -335,17 +332,15 @@ const struct xiw_cmd xiw_cmd_rping = {
 	.synopsis = "-s|-c",
 	.summary = "RDMA ping, against any iWARP peer that has rping",
 	.text = "Speaks RDMAP (RFC 5040) as the program rping of rdma-core does, and works with "
-		"it, "
-		"over Linux's siw or an RNIC at the other end. Each ping is read from the client "
-		"by "
-		"an RDMA Read and written back to it by an RDMA Write; Sends say where, and when "
-		"to "
-		"go on. Both ends take the direct path if the interface has the programs.\n\n"
+		"it, over Linux's siw or an RNIC at the other end. Each ping is read from the "
+		"client by an RDMA Read and written back to it by an RDMA Write; Sends say "
+		"where, and when to go on. Both ends take the direct path if the interface has "
+		"the programs.\n\n"
 		"A server ends with its first client, unless --persistent. The report at the end "
 		"has iterations, octets read and written, the share received direct, and how the "
-		"stream ended: a Terminate that was sent or received is shown with its layer, type "
-		"and code (RFC 5040 section 4.8). Exit code 7: the connection or the peer failed; "
-		"8: --validate found a difference.",
+		"stream ended: a Terminate that was sent or received is shown with its layer, "
+		"type and code (RFC 5040 section 4.8). Exit code 7: the connection or the peer "
+		"failed; 8: --validate found a difference.",
 	.examples = "sudo xiwarp rping -s -a 192.0.2.1 -v            # here\n"
 		    "rping -c -a 192.0.2.1 -C 10 -S 1000 -V          # there, with rdma-core\n"
 		    "xiwarp rping -c -a 192.0.2.2 -C 1000 -S 64K -V --json\n",

@@ -232,7 +232,6 @@ static int run_sink(const struct xiw_args *args)
 				      .no_crc = args->mpa.crc_off,
 				      .revision = args->mpa.revision,
 				      .queues = args->sink.queues,
-				      .first_msn = args->sink.first_msn,
 				      .recv_depth = RECVS };
 	char dir[4096];
 	struct sink s = { .receiver = { .args = args,
@@ -271,17 +270,13 @@ static const struct xiw_opt sink_opts[] = {
 	  .help = "the buffer's size, TO 0 and up (K, M, G allowed); default 64M",
 	  XIW_SIZE(sink.size, 1, 1ull << 46) },
 	{ "out", .arg = "FILE",
-	  .help = "at each connection's end, write the buffer, up to the highest octet delivered, "
-		  "to "
-		  "FILE",
+	  .help = "at each connection's end, write the buffer, up to the highest octet "
+		  "delivered, to FILE",
 	  XIW_TEXT(sink.out, 1, SIZE_MAX, "a file") },
 	XIW_OPT_MARKERS,
 	XIW_OPT_CRC,
 	{ "queues", .arg = "N", .help = "untagged queues, QN 0 to N-1; default 3",
 	  XIW_NUMBER(sink.queues, 1, 256) },
-	{ "first-msn", .arg = "N",
-	  .help = "MSN of each queue's first message, for a peer that begins there too; default 1",
-	  XIW_NUMBER(sink.first_msn, 1, UINT32_MAX) },
 	{ "recv-size", .arg = "BYTES",
 	  .help = "size of the buffers posted for untagged messages; default 64K",
 	  XIW_SIZE(sink.recv_size, 1, 1u << 30) },
@@ -290,8 +285,7 @@ static const struct xiw_opt sink_opts[] = {
 	  XIW_NUMBER(mpa.revision, 1, 2) },
 	{ "private-data", .arg = "TEXT",
 	  .help = "Private Data of the MPA Reply, at most 512 octets, or 508 if the Request has "
-		  "the "
-		  "data of RFC 6581",
+		  "the data of RFC 6581",
 	  XIW_TEXT(sink.private_data, 0, XIW_PRIVATE_DATA_MAX, "at most 512 octets") },
 	{ "reject", .help = "reject every connection", XIW_FLAG(sink.reject) },
 	{},
@@ -303,12 +297,11 @@ const struct xiw_cmd xiw_cmd_sink = {
 	.summary = "accept what any MPA/DDP peer sends, and give an account of it",
 	.text = "Registers one buffer, listens, and accepts. Tagged messages are placed in the "
 		"buffer; untagged ones are received and counted. The report at each connection's "
-		"end has octets and segments by path, FPDUs, messages, hand-offs, refused segments "
-		"by reason, and errors with the numbers of RFC 5044 section 8 and RFC 5041 section "
-		"7.2. All connections share the one buffer.\n\n"
+		"end has octets and segments by path, FPDUs, messages, hand-offs, refused "
+		"segments by reason, and errors with the numbers of RFC 5044 section 8 and RFC "
+		"5041 section 7.2. All connections share the one buffer.\n\n"
 		"Runs until SIGINT or SIGTERM, or with --once until the first connection has "
-		"ended; "
-		"then the exit code is 7 if that ended in an error.",
+		"ended; then the exit code is 7 if that ended in an error.",
 	.examples = "sudo xiwarp sink --stag 0x1234 --size 1G --once --json\n"
 		    "xiwarp sink --path kernel --markers --out received.bin\n",
 	.opts = sink_opts,

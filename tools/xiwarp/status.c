@@ -223,8 +223,8 @@ static int not_loaded(const char *ifname, const char *dir)
 		return xiw_fail(
 			XIW_EXIT_NOT_FOUND,
 			"%s runs xiw_ingress, but its pins are not in %s: 'xiwarp unload %s' "
-			"takes it off, 'xiwarp load %s --replace' puts another in its place, "
-			"and ends the connections that use it",
+			"takes it off, 'xiwarp load %s --replace' puts another in its place, and "
+			"ends the connections that use it",
 			ifname, dir, ifname, ifname);
 	return xiw_fail(XIW_EXIT_NOT_FOUND, "xiwarp is not loaded on %s: 'xiwarp load %s'", ifname,
 			ifname);
@@ -354,8 +354,8 @@ const struct xiw_cmd xiw_cmd_status = {
 	.summary = "show what is loaded, and the path of every connection",
 	.text = "For each interface: mode, queues, and packets by what became of them. For each "
 		"connection: path, epoch, rcv_nxt and skew, octets of the stream as the engine "
-		"placed them and segments as XDP saw them, both by path, hand-offs by reason, and "
-		"drops. It only reads pins: it needs the privilege to do that, and disturbs "
+		"placed them and segments as XDP saw them, both by path, hand-offs by reason, "
+		"and drops. It only reads pins: it needs the privilege to do that, and disturbs "
 		"nothing.",
 	.examples = "sudo xiwarp status\n"
 		    "sudo xiwarp status eth0 --json\n"

@@ -41,11 +41,11 @@ const struct xiw_cmd xiw_cmd_unload = {
 	.summary = "take the BPF programs off again",
 	.text = "Detaches what xiwarp attached to IF, nothing else, and removes its pins. A "
 		"connection that used the direct path needs the programs until its end, because "
-		"the "
-		"kernel's sequence numbers differ from those on the wire; while there are such "
-		"connections, unload refuses. Programs whose pins are lost are found by their "
-		"names, which takes CAP_SYS_ADMIN. Where a bridge and its ports have programs, "
-		"unload the bridge first. The qdisc clsact stays, since others may use it.",
+		"the kernel's sequence numbers differ from those on the wire; while there are "
+		"such connections, unload refuses. Programs whose pins are lost are found by "
+		"their names, which takes CAP_SYS_ADMIN. Where a bridge and its ports have "
+		"programs, unload the bridge first. The qdisc clsact stays, since others may use "
+		"it.",
 	.examples = "sudo xiwarp unload eth0\n",
 	.opts = unload_opts,
 	.min_words = 1,

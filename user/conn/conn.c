@@ -111,6 +111,8 @@ static void destroy(struct xiw_conn *c)
 	release(c);
 }
 
+uint32_t xiw_conn_first_msn = 1;
+
 /* What it needs for a stream: not before the peer has said that it wants one. */
 int xiw_conn_equip(struct xiw_conn *c)
 {
@@ -120,7 +122,7 @@ int xiw_conn_equip(struct xiw_conn *c)
 		.pd = c->opts.pd,
 		.nqueues = c->opts.queues,
 		.depth = c->opts.recv_depth,
-		.first_msn = c->opts.first_msn,
+		.first_msn = xiw_conn_first_msn,
 	};
 	size_t sendq = (size_t)c->opts.send_depth * sizeof(*c->send.queue);
 	size_t tx = c->opts.queues * sizeof(uint32_t);
@@ -130,7 +132,7 @@ int xiw_conn_equip(struct xiw_conn *c)
 		return 0;
 	if (!xiw_conn_charge(c, xiw_ddp_rx_size(&ddp) + tx + sendq))
 		return -ENOMEM;
-	err = xiw_ddp_tx_init(&c->send.ddp, c->opts.queues, c->opts.first_msn);
+	err = xiw_ddp_tx_init(&c->send.ddp, c->opts.queues, xiw_conn_first_msn);
 	c->send.depth = c->opts.send_depth;
 	if (!err && !(c->send.queue = calloc(1, sendq)))
 		err = -ENOMEM;

@@ -4,6 +4,9 @@
 
 #include "core/engine.h"
 
+/* MSN of each queue's first message, in both directions: 1 (RFC 5041 section 4.3). Tests of a wrap set another one. */
+extern uint32_t xiw_conn_first_msn;
+
 int xiw_conn_equip(struct xiw_conn *c);
 int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 		 struct xiw_conn **conn);

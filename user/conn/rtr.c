@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "conn/conn.h"
 #include "conn/frames.h"
 #include "core/agenda.h"
 #include "core/cq.h"
@@ -29,11 +30,6 @@
 /* Section 4.8: layer LLP, error type MPA; the code; none of the headers that it can quote. */
 #define TERMINATE_LEN 4
 #define TERMINATE_LLP_MPA 0x20
-
-static uint32_t first_msn(const struct xiw_conn *c)
-{
-	return c->opts.first_msn ? c->opts.first_msn : 1;
-}
 
 void xiw_rtr_send(struct xiw_conn *c)
 {
@@ -81,7 +77,7 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 		return 1;
 	}
 	if (!h->tagged && h->qn == RDMAP_QN_SEND &&
-	    (control == RDMAP_SEND || control == RDMAP_SEND_SE) && h->msn == first_msn(c) &&
+	    (control == RDMAP_SEND || control == RDMAP_SEND_SE) && h->msn == xiw_conn_first_msn &&
 	    !h->mo && empty && c->startup.terms.rtr & XIW_RTR_SEND) {
 		xiw_ddp_rx_pass(c->ddp, RDMAP_QN_SEND);
 		ready(c);
@@ -113,7 +109,7 @@ void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error)
 		.dv = XIW_DDP_VERSION,
 		.rsvdulp = { RDMAP_TERMINATE },
 		.qn = RDMAP_QN_TERMINATE,
-		.msn = first_msn(c),
+		.msn = xiw_conn_first_msn,
 	};
 	const uint8_t payload[TERMINATE_LEN] = { TERMINATE_LLP_MPA, (uint8_t)code };
 

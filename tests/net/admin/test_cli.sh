@@ -116,7 +116,6 @@ for c in load unload status serve put sink help; do
 	expect "man-$c" sh -c "'$xiwarp' help --man | grep -q '^.SS $c'"
 done
 expect help-all sh -c "'$xiwarp' --help | grep -q '^Exit codes:'"
-expect help-markdown sh -c "'$xiwarp' help --markdown | grep -q '^### xiwarp put'"
 expect version-word sh -c "'$xiwarp' version | grep -Eqx 'xiwarp [0-9.]+'"
 expect version-letter sh -c "'$xiwarp' -V | grep -Eqx 'xiwarp [0-9.]+'"
 expect version sh -c "'$xiwarp' --version | grep -Eqx 'xiwarp [0-9.]+'"
@@ -156,7 +155,7 @@ expect serve-no-dir-stays test ! -e "$TMP/none"
 refused serve-no-parent 1 "no directory" "$xiwarp" serve --create "$TMP/none/none"
 refused sink-much 2 "usage: xiwarp sink" "$xiwarp" sink x
 expect sink-usage sh -c "! '$xiwarp' sink x 2>&1 | grep -q ' \$'"
-expect help-no-blanks sh -c "! { '$xiwarp' help --man; '$xiwarp' help --markdown; '$xiwarp' sink --help; } | grep ' \$'"
+expect help-no-blanks sh -c "! { '$xiwarp' help --man; '$xiwarp' sink --help; } | grep ' \$'"
 refused serve-no-right 3 "denied" "${nobody[@]}" "$xiwarp" serve /root
 refused sink-no-dir 1 "cannot write to directory $TMP/none" "$xiwarp" sink --path kernel --out "$TMP/none/x"
 refused sink-no-right 3 "denied" "${nobody[@]}" "$xiwarp" sink --path kernel --out /root/x

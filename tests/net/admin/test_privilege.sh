@@ -154,7 +154,20 @@ wire_up plain
 wire_clamp 262144
 
 # ---- the table, and README's service, which has the capabilities of its row
-"$xiwarp" help --markdown | sed -n '/^### Privilege/,/^### Exit/p' | grep '^|' >"$TMP/table"
+# Rows of `| command | path | needs | keeps |`, as the man page has them.
+"$xiwarp" help --man | sed -n '/^.SH PRIVILEGE/,/^.SH EXIT/p' | awk '/^\\fB/ {
+	command = $1
+	gsub(/\\f[BR]|,/, "", command)
+	path = $2 == "path" ? $3 : "-"
+	getline needs
+	keeps = "none"
+	if (match(needs, /; keeps /)) {
+		keeps = substr(needs, RSTART + RLENGTH)
+		needs = substr(needs, 1, RSTART - 1)
+	}
+	print "| " command " | " path " | " needs " | " keeps " |"
+}' >"$TMP/table"
+mapfile -t rows <"$TMP/table"
 readme_service() {
 	local key row
 	row=$(words "$(sed -n 's/^| serve | direct | \([^|]*\) |.*/\1/p' "$TMP/table")" | sort)
@@ -163,15 +176,13 @@ readme_service() {
 	done
 }
 expect readme-service readme_service
-mapfile -t rows < <(sed 1,2d "$TMP/table")
-expect table-complete test "$(cut -d '|' -f 2 "$TMP/table" | sed 1,2d | sort -u | paste -sd, | tr -d ' ')" \
+expect table-complete test "$(cut -d '|' -f 2 "$TMP/table" | sort -u | paste -sd, | tr -d ' ')" \
 	= load,put,rping,serve,sink,status,unload
-"$xiwarp" help --man | sed -n '/^.SH PRIVILEGE/,/^.SH EXIT/p' >"$TMP/man"
 
-in_man() { # CMD PATH NEEDS
-	local head="\\fB$1\\fR"
-	[[ $2 == - ]] || head+=", path $2"
-	grep -A 1 -xF "$head" "$TMP/man" | sed -n 2p | grep -q "^$3\(;\|\$\)"
+in_help() { # CMD PATH NEEDS
+	local path=$2
+	[[ $path == - ]] && path=
+	"$xiwarp" "$1" --help | sed -n '/^Privilege:/,/^$/p' | grep -qxF "$(printf '  %-6s %s' "$path" "$3")"
 }
 
 # ---- each row: these are enough, and none is too much
@@ -271,7 +282,7 @@ rm -rf "$base"
 for row in "${rows[@]}"; do
 	IFS='|' read -r _ cmd path needs keeps _ <<<"$row"
 	cmd=${cmd// /} path=${path// /} needs=${needs# } needs=${needs% }
-	expect "man-$cmd-$path" in_man "$cmd" "$path" "$needs"
+	expect "help-$cmd-$path" in_help "$cmd" "$path" "$needs"
 	case $cmd-$path in
 	load--) row_load "$needs" ;;
 	unload--) row_unload "$needs" ;;

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <sys/syscall.h>
 
+#include "conn/conn.h"
 #include "tests/net/peer/end.h"
 
 #define BUFFER (1 << 20)
@@ -120,7 +121,7 @@ static bool take_line(struct end *e)
 	if (!take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), take_word, e))
 		return false;
 	e->opts.review_reply = e->review[0];
-	e->opts.first_msn = (uint32_t)e->first;
+	xiw_conn_first_msn = e->first ? (uint32_t)e->first : 1;
 	if (e->must)
 		e->opts.path = XIW_USE_DIRECT;
 	return true;

@@ -9,21 +9,24 @@
 tests=$BUILD/tests/net
 from=20000
 
-# sink PATH FLAGS STAG OPTION...: every case of peer.c for such a sink is a line of its own.
+# sink PATH FLAGS STAG OPTION...: every case of peer.c for such a sink is a line of its own. With $wrap, its queues begin
+# with that MSN.
 sink() {
 	local sink pid rc path=$1 flags=$2 stag=$3
+	local command=("$BUILD/xiwarp")
+	[[ -n ${wrap:-} ]] && command=("$tests/peer/peer_wrap" "$wrap")
 	shift 3
 	rm -f "$TMP/json" "$TMP/out"
 	# shellcheck disable=SC2016
-	spawn sink rcv sink sh -c 'exec "$@" >"$0"' "$TMP/json" "$BUILD/xiwarp" sink --path "$path" --json \
-		--size 16M --stag "$stag" --out "$TMP/out" "$@"
+	spawn sink rcv sink sh -c 'exec "$@" >"$0"' "$TMP/json" "${command[@]}" sink \
+		--path "$path" --json --size 16M --stag "$stag" --out "$TMP/out" "$@"
 	if ! wait_listen rcv 15044; then
 		fail "$path-$flags-$stag" "nobody listens: $(cat "$TMP/sink")"
 		stop "$sink"
 		return
 	fi
-	spawn pid snd cases "$tests/peer/peer" "$V4_RCV" 15044 "$path" "$flags" "$stag" "$TMP/json" "$TMP/out" $from \
-		$([[ "$*" == *--first-msn* ]] && echo "${*: -1}")
+	spawn pid snd cases "$tests/peer/peer" "$V4_RCV" 15044 "$path" "$flags" "$stag" \
+		"$TMP/json" "$TMP/out" $from ${wrap:-}
 	reap "$pid" 30
 	rc=$?
 	((rc == 124)) && stop "$pid"
@@ -44,7 +47,7 @@ sinks() {
 	sink "$1" m 0x1234 --markers --crc off
 	sink "$1" c 0
 	sink "$1" c 0xffffffff
-	sink "$1" c 0x1234 --first-msn 0xfffffff8
+	wrap=0xfffffff8 sink "$1" c 0x1234
 }
 
 wire_up plain
