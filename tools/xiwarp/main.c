@@ -49,7 +49,7 @@ const struct xiw_opt xiw_global_opts[] = {
 	  XIW_TEXT(pin_dir, 1, SIZE_MAX, "a directory") },
 	{ "help", .help = "show help and exit", .set = show_help },
 	{ "version", .help = "show the version and exit", .set = show_version },
-	{ NULL },
+	{},
 };
 
 static const struct xiw_cmd *find_cmd(const char *name)
@@ -82,7 +82,7 @@ static int run_help(const struct xiw_args *args)
 
 static const struct xiw_opt help_opts[] = {
 	{ "man", .help = "show everything, as a man page", XIW_FLAG(help.man) },
-	{ NULL },
+	{},
 };
 
 const struct xiw_cmd xiw_cmd_help = {
