@@ -40,8 +40,8 @@ struct xiw_rping {
 	enum xiw_rping_state state;
 	uint32_t size;	 /* client: of a ping; server: the largest it accepts */
 	uint8_t *source; /* client */
-	uint8_t *
-		sink; /* the client is written to here; the server reads into it and writes from it */
+	/* Here the peer writes to the client; the server reads into it and writes from it. */
+	uint8_t *sink;
 	struct xiw_region *source_region, *sink_region;
 	uint8_t recv[XIW_RPING_RECVS][XIW_RPING_INFO];
 	/* The Sends are the same in each iteration: an answer may overtake XIW_EV_SENT of the Send before. */

@@ -151,8 +151,8 @@ static int each_flow(uint32_t index, const struct xiw_flow *f, void *ctx)
 static void print_attachment(const struct xiw_status *s)
 {
 	if (!s->xdp_id && !s->tc_id)
-		printf("%s: pins, but no programs: %s\n", s->ifname,
-		       s->ifindex ? "somebody took them off, or the interface is another one"
+		printf("%s: pinned, but no program is attached: %s\n", s->ifname,
+		       s->ifindex ? "somebody took both off, or the interface was replaced"
 				  : "the interface is gone, or in another network namespace");
 	else
 		printf("%s: %s%s%s, MTU %u, %u RX queue%s, %u flow%s\n", s->ifname,
