@@ -132,16 +132,16 @@ submake = +$(Q)$(MAKE) --no-print-directory $(jobs)
 
 .PHONY: help all tests demo check model soak bench vmtest install format format-check compile_commands clean FORCE
 
-help: ## this list
+help: ## show this list
 	@echo 'xiwarp $(VERSION): make TARGET [V=1] [SAN=1] [CC=clang]'
 	@echo
 	@sed -n 's/^\([a-z_-]*\):.*## \(.*\)/  \1	\2/p' Makefile | expand -t 22
 	@echo
 	@echo 'demo, check and bench need root; they install missing Debian packages (tools/setup).'
 
-all: $(ALL) ## library, BPF object, command and examples
+all: $(ALL) ## build the library, the BPF object, the command and the examples
 
-tests: $(ALL) $(UNIT_BIN) $(FUZZ_BIN) $(TSAN_BIN) $(BPFTEST_BIN) $(NET_BIN) $(NET_BPF) $(BENCH_BIN) ## build the tests, do not run them
+tests: $(ALL) $(UNIT_BIN) $(FUZZ_BIN) $(TSAN_BIN) $(BPFTEST_BIN) $(NET_BIN) $(NET_BPF) $(BENCH_BIN) ## build the tests without running them
 
 demo: ## send a file between two namespaces over the direct path
 	$(Q)tools/setup
@@ -164,13 +164,13 @@ fuzz: ## fuzz every target for FUZZ_SECONDS (20) each; ONLY="word ..." chooses
 .PHONY: fuzz fuzz-build
 fuzz-build: $(call chosen,$(FUZZ_BIN))
 
-soak: ## MINUTES=5 of CONNS=1000 connections at a time over a wire that spoils
+soak: ## run CONNS=1000 connections at a time for MINUTES=5 over a wire with impairments
 	$(Q)tools/setup
 	$(submake) all $(NET_BIN) $(NET_BPF)
 	$(Q)XIW_BUILD=$(abspath $(B)) MINUTES='$(MINUTES)' CONNS='$(CONNS)' FOLLOW=1 tests/net/soak/run
 
 .PHONY: hostile
-hostile: ## ATTACKERS=10000 connections of attackers against all that listens, with sanitizers
+hostile: ## run ATTACKERS=10000 connections of attackers against everything that listens, with sanitizers
 	$(Q)tools/setup
 	$(submake) SAN=1 hostile-build
 	$(Q)XIW_BUILD=$(abspath $(BUILD)/san) ATTACKERS='$(ATTACKERS)' SEED='$(SEED)' tests/net/soak/hostile
@@ -178,11 +178,11 @@ hostile: ## ATTACKERS=10000 connections of attackers against all that listens, w
 .PHONY: hostile-build
 hostile-build: $(ALL) $(B)/tests/net/soak/hostile_peer
 
-model: ## search the model of the hand-off to the end, and find the error in each mutation
+model: ## search all states of the model of the hand-off, and find the error in each mutation
 	$(Q)tools/setup spin
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/model/run
 
-tsan: ## what threads and CPUs share, under ThreadSanitizer
+tsan: ## test what threads and CPUs share, under ThreadSanitizer
 	$(Q)tools/setup libclang-rt-14-dev
 	$(submake) TSAN=1 CC=$(CLANG) ONLY=tests/tsan/ check-build
 	$(Q)XIW_BUILD=$(abspath $(B)/tsan) ONLY=tests/tsan/ tests/run
@@ -192,12 +192,12 @@ tsan: ## what threads and CPUs share, under ThreadSanitizer
 FAULTS_BIN := $(addprefix $(B)/tests/net/,lib/relay matrix/matrix_recv matrix/matrix_send)
 
 .PHONY: faults
-faults: ## the fault matrix: every impairment on every path, write build/faults/report.json
+faults: ## run every impairment on every path; write build/faults/report.json
 	$(Q)tools/setup
 	$(submake) all $(FAULTS_BIN)
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/net/matrix/run $(if $(QUICK),--quick)
 
-bench: ## measure the paths against each other, write build/bench/report.json
+bench: ## measure the paths against each other; write build/bench/report.json
 	$(Q)tools/setup
 	$(submake) all $(WIRE) $(BENCH_BIN)
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run
@@ -211,7 +211,7 @@ vmtest: ## run the scenarios in VMs with Debian's kernels; KERNEL=, SCENARIO= an
 	$(Q)XIW_BUILD=$(abspath $(B)) vmtest/run
 
 .PHONY: vmshell
-vmshell: ## a shell in a VM with the kernel KERNEL=6.1, 6.12 or newest
+vmshell: ## start a shell in a VM with the kernel KERNEL=6.1, 6.12 or newest
 	$(Q)tools/setup $(VM_PACKAGES)
 	$(submake) tests vmtest-build
 	$(Q)XIW_BUILD=$(abspath $(B)) vmtest/kernel $(or $(KERNEL),6.1)
@@ -220,7 +220,7 @@ vmshell: ## a shell in a VM with the kernel KERNEL=6.1, 6.12 or newest
 .PHONY: vmtest-build
 vmtest-build: $(SIW_BIN)
 
-install: $(ALL) ## install to DESTDIR PREFIX (/usr/local)
+install: $(ALL) ## install to DESTDIR and PREFIX (/usr/local)
 	install -d '$(DESTDIR)$(INCLUDEDIR)/xiwarp' '$(DESTDIR)$(LIBDIR)/pkgconfig'
 	install -m 644 include/xiwarp/*.h '$(DESTDIR)$(INCLUDEDIR)/xiwarp/'
 	install -m 644 $(LIB_A) '$(DESTDIR)$(LIBDIR)/'
