@@ -27,7 +27,7 @@ static void pass(struct ref_segment *s, uint32_t stat, uint32_t seq)
 	s->c->stat = stat;
 	if (seq == s->seq)
 		return;
-	/* One's complement: the checksum and what it covers add up to 0 modulo 0xffff. */
+	/* In one's complement, the checksum and the octets that it covers add up to 0 modulo 0xffff. */
 	sum = (uint16_t)~be16(s->th + 16);
 	sum += 2 * 0xffff - be16(s->th + 4) - be16(s->th + 6);
 	for (i = 0; i < 4; i++)
@@ -58,7 +58,7 @@ static uint32_t next_epoch(const struct xiw_flow *f)
 	return ((f->owner >> 8) + 1) & 0xffffff;
 }
 
-/* K is the upper half; below it stands the epoch of the DIRECT stretch that it is for. */
+/* K is the upper half, the epoch of its stretch the lower half. */
 static uint32_t k_of(const struct xiw_flow *f)
 {
 	return f->kernel_nxt >> 32;
@@ -104,7 +104,7 @@ static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit
 	s->f->kernel_octets += s->len;
 }
 
-/* What keeps a frame from the queue's ring. */
+/* Why a frame cannot go to the queue's ring, or XIW_WHY_NONE. */
 static uint32_t ring(struct ref_case *c)
 {
 	struct xiw_queue *q = c->queue;
@@ -158,7 +158,7 @@ static void leave_direct(struct ref_segment *s, uint32_t why)
 	uint32_t rcv_nxt = s->f->owner >> 32;
 
 	s->f->why[why]++;
-	/* The socket goes on at rcv_nxt: no older place is the end of what it was given. */
+	/* The socket continues at rcv_nxt, so kernel_high must be there. */
 	if (after(rcv_nxt, s->f->kernel_high))
 		s->f->kernel_high = rcv_nxt;
 	set_owner(s->f, skew_of(s->f), XIW_PATH_KERNEL);
@@ -171,7 +171,7 @@ static void try_anew(struct ref_segment *s, uint32_t rcv_nxt)
 	s->f->try_looked = s->f->looked;
 }
 
-/* A segment that begins at rcv_nxt or before it, again, after a while in which nobody looked at one. */
+/* A segment from rcv_nxt or before it came again, and for a while the engine looked at no frame. */
 static bool unseen(struct ref_segment *s, uint32_t rcv_nxt)
 {
 	if (after(s->seq, rcv_nxt))
@@ -182,7 +182,7 @@ static bool unseen(struct ref_segment *s, uint32_t rcv_nxt)
 	return false;
 }
 
-/* The first one. What it belongs to may be as long as an IP packet can be. */
+/* The first IP fragment. The whole segment may be as long as an IP packet can be. */
 static void fragment(struct ref_segment *s)
 {
 	s->end = s->seq + 65535;
@@ -227,7 +227,7 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_XSK);
 }
 
-/* A packet of ours was seen leaving since the floor was set, and none of the peer's came by another interface. */
+/* A packet of ours passed xiw_egress since the floor was set, and none of the peer's came by another interface. */
 static bool passes(const struct xiw_flow *f)
 {
 	return f->egress_segs >= f->egress_floor && f->elsewhere_segs == 0;
@@ -251,7 +251,7 @@ static enum ref_exit go_direct(struct ref_segment *s, const struct ref_parse *p,
 	return REF_WENT_DIRECT;
 }
 
-/* At S, the end of all that the socket was given: does the direct path begin here? */
+/* A segment at S, the end of all that the socket was given: does the direct path begin here? */
 static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 {
 	struct xiw_flow *f = s->f;
@@ -260,7 +260,7 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 
 	verdict = classify(s, &fpdus);
 	run = f->run_end == s->seq ? f->run_len + 1 : 1;
-	/* Options behind a timestamp: an authentication (RFC 2385, RFC 5925), perhaps. */
+	/* More options than a timestamp may be authentication (RFC 2385, RFC 5925). */
 	if (verdict != XIW_V_ALIGNED || s->hdr > 20 + 12)
 		run = 0;
 	if (run && run >= f->run_needed && !passes(f)) {
@@ -268,7 +268,7 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 	} else if (run && run >= f->run_needed && !ring(s->c)) {
 		if (s->c->headroom)
 			return go_direct(s, p, verdict, fpdus);
-		/* It will not change: no stretch, and nobody need try again. */
+		/* The driver will never leave room: no stretch, and no further attempt. */
 		f->why[XIW_WHY_HEADROOM]++;
 		f->barred = XIW_WHY_HEADROOM;
 		set_owner(f, skew_of(f), XIW_PATH_KERNEL);
@@ -298,14 +298,14 @@ static void control(struct ref_segment *s)
 	if (path_of(s->f) == XIW_PATH_DIRECT && !s->syn && !s->rst &&
 	    !after(s->f->owner >> 32, s->seq)) {
 		s->c->exit = beyond_windows(s) ? REF_CONTROL_BEYOND : REF_CONTROL_AT_K;
-		/* Its own place or the end, if some of what lies from K on is on its way to the socket. */
+		/* If data from K on is on its way to the socket: the segment's own place, or the end of that data. */
 		if (!beyond_windows(s) && !after(s->f->kernel_high, s->f->owner >> 32))
 			seq = k_of(s->f) + 1;
 		else if (!beyond_windows(s) && after(s->seq, s->f->kernel_high))
 			seq = s->f->beyond = s->f->kernel_high + 1 - skew_of(s->f);
 	} else if (path_of(s->f) != XIW_PATH_DIRECT && !s->syn && !s->rst &&
 		   (seq == k_of(s->f) || seq + 1 == s->f->beyond)) {
-		/* One has stood just beyond: to the socket this one must not be older. */
+		/* An earlier one was put just beyond: the socket must not take this one for older. */
 		s->c->exit = REF_CONTROL_STOOD;
 		seq++;
 	}

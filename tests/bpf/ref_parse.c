@@ -10,7 +10,7 @@ enum xiw_verdict ref_classify(const uint8_t *payload, uint32_t len, uint32_t seq
 	int in_marker = 0;
 
 	*fpdus = 0;
-	/* Section 4.3: FPDUs are multiples of 4 from the origin, so none begins elsewhere. */
+	/* Section 4.3: FPDUs begin at multiples of 4 from the origin. */
 	if (markers && (seq - origin) % 4)
 		return XIW_V_MARKER;
 	for (i = 0; i < len; i++) {
@@ -96,7 +96,7 @@ static bool parse_ip6(const struct ref_case *c, uint32_t off, struct ref_parse *
 	p->ip_end = off + 40 + be16(ip + 4);
 	memcpy(p->key.remote_addr, ip + 8, 16);
 	memcpy(p->key.local_addr, ip + 24, 16);
-	return memcmp(ip + 8, mapped, sizeof(mapped)); /* no IPv4 flow's */
+	return memcmp(ip + 8, mapped, sizeof(mapped)); /* not of an IPv4 flow */
 }
 
 bool ref_parse(const struct ref_case *c, struct ref_parse *p)

@@ -21,7 +21,7 @@ static inline uint32_t be32(const uint8_t *p)
 	return (uint32_t)be16(p) << 16 | be16(p + 2);
 }
 
-/* Finds the TCP segment of a packet and its flow's key. False: there is none. */
+/* Finds the TCP segment in a packet and its flow's key. Returns false if there is none. */
 bool ref_parse(const struct ref_case *c, struct ref_parse *p);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* xiw_egress over a table of segments: octets out, the flow's fields, counts. */
+/* xiw_egress on a table of segments: the outgoing octets, the flow's fields, the counts. */
 #include <linux/pkt_cls.h>
 #include "harness.h"
 
@@ -8,7 +8,7 @@
 
 enum { FIN = 1, SYN = 2, RST = 4, ACK = 16, ECE = 64 };
 
-/* The kernel socket's rcv_nxt, far from the wire's, so that a missed translation shows. */
+/* The kernel socket's rcv_nxt is far from the wire's, so that a missing translation shows. */
 #define K 0xfffffff0u
 #define SKEW 0x12345u
 #define WIRE (K + SKEW)
@@ -74,7 +74,7 @@ static const struct row rows[] = {
 	  .ack = K, .win = 100, .ts = true, .want_ack = WIRE + 5000, .want_win = 1 << 13,
 	  .want_edge = WIRE, .want_snd = SND, .want_tsecr = TSECR, .want_direct = OFFERED,
 	  .rewritten = true },
-	/* 700 octets that XDP passed before the stretch are not the socket's yet: they may be lost. */
+	/* The socket does not have 700 octets yet that XDP passed before the stretch: they may be lost. */
 	{ "direct: the socket is still behind K", IN_DIRECT, FLOW, .value = WIRE, .tcp_flags = ACK,
 	  .ack = K - 700, .win = 100, .sacks = 2, .want_ack = WIRE - 700, .want_win = (1 << 13) + 6,
 	  .want_edge = WIRE, .want_snd = SND, .want_direct = WIRE - 700 + WINDOW + 6 * 128,
@@ -83,11 +83,11 @@ static const struct row rows[] = {
 	  .ack = K - 700, .win = 100, .want_ack = WIRE + 4300, .want_win = (1 << 13) + 6,
 	  .want_edge = WIRE, .want_snd = SND, .want_direct = WIRE + 4300 + WINDOW + 6 * 128,
 	  .rewritten = true },
-	{ "direct: the kernel has promised more", IN_DIRECT, FLOW, .kernel_edge = OFFERED + 12801,
+	{ "direct: the kernel has advertised more", IN_DIRECT, FLOW, .kernel_edge = OFFERED + 12801,
 	  .tcp_flags = ACK, .ack = K, .win = 100, .want_ack = WIRE + 5000,
 	  .want_win = (1 << 13) + 101, .want_edge = OFFERED + 12801, .want_snd = SND,
 	  .want_direct = OFFERED + 12928, .rewritten = true },
-	{ "direct: the engine has promised more", IN_DIRECT, FLOW, .direct_edge = OFFERED + 12801,
+	{ "direct: the engine has advertised more", IN_DIRECT, FLOW, .direct_edge = OFFERED + 12801,
 	  .tcp_flags = ACK, .ack = K, .win = 100, .want_ack = WIRE + 5000,
 	  .want_win = (1 << 13) + 101, .want_edge = WIRE, .want_snd = SND,
 	  .want_direct = OFFERED + 12928, .rewritten = true },
@@ -99,24 +99,24 @@ static const struct row rows[] = {
 	  .direct_edge = OFFERED + 128, .tcp_flags = ACK, .ack = K, .win = 100,
 	  .want_ack = WIRE + 5000, .want_win = (1 << 13) + 2, .want_edge = OFFERED + 256,
 	  .want_snd = SND, .want_direct = OFFERED + 256, .rewritten = true },
-	{ "direct: the kernel's edge from long ago", IN_DIRECT, FLOW,
-	  .kernel_edge = WIRE + 0x60000000u, .tcp_flags = ACK, .ack = K, .win = 100,
-	  .want_ack = WIRE + 5000, .want_win = 1 << 13, .want_edge = WIRE + 0x60000000u,
-	  .want_snd = SND, .want_direct = OFFERED, .rewritten = true },
+	{ "direct: a stale edge of the kernel", IN_DIRECT, FLOW, .kernel_edge = WIRE + 0x60000000u,
+	  .tcp_flags = ACK, .ack = K, .win = 100, .want_ack = WIRE + 5000, .want_win = 1 << 13,
+	  .want_edge = WIRE + 0x60000000u, .want_snd = SND, .want_direct = OFFERED,
+	  .rewritten = true },
 	{ "direct: the kernel's larger window is not the engine's", IN_DIRECT, FLOW,
 	  .tcp_flags = ACK, .ack = K, .win = 60000, .want_ack = WIRE + 5000, .want_win = 1 << 13,
 	  .want_edge = WIRE, .want_snd = SND, .want_direct = OFFERED, .rewritten = true },
-	{ "direct: window field is full", IN_DIRECT, FLOW, .window = 1 << 25, .tcp_flags = ACK,
+	{ "direct: the window field is full", IN_DIRECT, FLOW, .window = 1 << 25, .tcp_flags = ACK,
 	  .ack = K, .win = 100, .want_ack = WIRE + 5000, .want_win = 65535, .want_edge = WIRE,
 	  .want_snd = SND, .want_direct = WIRE + 5000 + 65535 * 128, .rewritten = true },
 	{ "direct: timestamps not negotiated", IN_DIRECT, FLOW, .flags = 0, .ts_recent = 4243,
 	  .tcp_flags = ACK, .ack = K, .ts = true, .win = 100, .want_ack = WIRE + 5000,
 	  .want_win = 1 << 13, .want_edge = WIRE, .want_snd = SND, .want_tsecr = TSECR,
 	  .want_direct = OFFERED, .rewritten = true },
-	{ "direct: no change, no rewrite, but a promise", IN_DIRECT, FLOW, .value = K,
+	{ "direct: no change, no rewrite, but an edge", IN_DIRECT, FLOW, .value = K,
 	  .tcp_flags = ACK, .ack = K, .win = 1 << 13, .want_ack = K, .want_win = 1 << 13,
 	  .want_edge = WIRE, .want_snd = SND, .want_direct = K + WINDOW },
-	{ "kernel: the engine's newer TSecr is of the past", IN_KERNEL, FLOW, .ts_recent = 4243,
+	{ "kernel: the engine's TSecr does not count", IN_KERNEL, FLOW, .ts_recent = 4243,
 	  .tcp_flags = ACK, .ack = K, .ts = true, .win = 100, .want_ack = WIRE, .want_win = 100,
 	  .want_edge = WIRE + 12800, .want_snd = SND, .want_tsecr = TSECR, .rewritten = true },
 	{ "a reset keeps its window", IN_DIRECT, FLOW, .tcp_flags = ACK | RST, .ack = K, .win = 0,
@@ -124,13 +124,12 @@ static const struct row rows[] = {
 	  .rewritten = true },
 	{ "a reset without ACK", IN_DIRECT, FLOW, .tcp_flags = RST, .ack = 0, .win = 0,
 	  .want_ack = 0, .want_win = 0, .want_edge = WIRE, .want_snd = SND },
-	{ "SYN counts, its window stays and is no edge", UNSKEWED, FLOW, .kernel_edge = K,
+	{ "SYN counts; its window stays and sets no edge", UNSKEWED, FLOW, .kernel_edge = K,
 	  .tcp_flags = SYN | ACK, .ack = K, .win = 64000, .want_ack = K, .want_win = 64000,
 	  .want_edge = K, .want_snd = SND + 1 },
-	{ "SYN: what the connection before it promised is void", IN_KERNEL, FLOW, .tcp_flags = SYN,
-	  .ack = 0, .win = 64000, .want_ack = 0, .want_win = 64000, .want_edge = WIRE,
-	  .want_snd = SND + 1 },
-	{ "and its windows are not looked at, nor ECN", IN_KERNEL, FLOW,
+	{ "SYN: the old connection's edges are void", IN_KERNEL, FLOW, .tcp_flags = SYN, .ack = 0,
+	  .win = 64000, .want_ack = 0, .want_win = 64000, .want_edge = WIRE, .want_snd = SND + 1 },
+	{ "and its windows and ECN are ignored", IN_KERNEL, FLOW,
 	  .flags = XIW_FLOW_ANOTHER | XIW_FLOW_ECN, .ece = XIW_ECE_ON,
 	  .direct_edge = WIRE + (1 << 29), .tcp_flags = ACK, .ack = K, .win = 100, .want_ack = WIRE,
 	  .want_win = 100, .want_edge = WIRE, .want_snd = SND, .rewritten = true },
@@ -163,25 +162,25 @@ static const struct row rows[] = {
 	{ "the first segment sets the edge", IN_KERNEL, FLOW, .egress_segs = 0,
 	  .kernel_edge = WIRE + (1 << 30), .tcp_flags = ACK, .ack = K, .win = 1, .want_ack = WIRE,
 	  .want_win = 1, .want_edge = WIRE + 128, .want_snd = SND, .rewritten = true },
-	{ "the engine's promise is kept, rounded up", IN_KERNEL, FLOW, .direct_edge = WIRE + 12929,
+	{ "the engine's edge is kept, rounded up", IN_KERNEL, FLOW, .direct_edge = WIRE + 12929,
 	  .tcp_flags = ACK, .ack = K, .win = 100, .want_ack = WIRE, .want_win = 102,
 	  .want_edge = WIRE + 12800, .want_snd = SND, .want_direct = WIRE + 102 * 128,
 	  .rewritten = true },
-	/* The next segment starts from what that said, not from what was meant. */
-	{ "and is no less where the stream has gone on", IN_KERNEL, FLOW,
+	/* The next segment continues from the window that was sent, not from the edge that was intended. */
+	{ "and is kept when the stream has moved on", IN_KERNEL, FLOW,
 	  .direct_edge = WIRE + 102 * 128, .tcp_flags = ACK, .ack = K + 36, .win = 100,
 	  .want_ack = WIRE + 36, .want_win = 102, .want_edge = WIRE + 36 + 12800, .want_snd = SND,
 	  .want_direct = WIRE + 36 + 102 * 128, .rewritten = true },
-	{ "the promise alone is a reason to rewrite", UNSKEWED, FLOW, .direct_edge = K + 25600,
+	{ "the edge alone is a reason to rewrite", UNSKEWED, FLOW, .direct_edge = K + 25600,
 	  .kernel_edge = K, .tcp_flags = ACK, .ack = K, .win = 100, .want_ack = K, .want_win = 200,
 	  .want_edge = K + 12800, .want_snd = SND, .rewritten = true },
-	{ "a promise beyond the field", IN_KERNEL, FLOW, .direct_edge = WIRE + (1 << 29),
+	{ "an edge beyond the field", IN_KERNEL, FLOW, .direct_edge = WIRE + (1 << 29),
 	  .tcp_flags = ACK, .ack = K, .win = 100, .want_ack = WIRE, .want_win = 65535,
 	  .want_edge = WIRE + 12800, .want_snd = SND, .rewritten = true },
-	{ "an edge from long ago is no promise", IN_KERNEL, FLOW, .direct_edge = WIRE + 0x60000000u,
+	{ "a stale edge is ignored", IN_KERNEL, FLOW, .direct_edge = WIRE + 0x60000000u,
 	  .tcp_flags = ACK, .ack = K, .win = 100, .want_ack = WIRE, .want_win = 100,
 	  .want_edge = WIRE + 12800, .want_snd = SND, .rewritten = true },
-	{ "the engine's edge is kept from falling too far behind", IN_KERNEL, FLOW,
+	{ "the engine's edge does not lag too far", IN_KERNEL, FLOW,
 	  .direct_edge = WIRE - 0x10000001u, .tcp_flags = ACK, .ack = K, .win = 100,
 	  .want_ack = WIRE, .want_win = 100, .want_edge = WIRE + 12800, .want_snd = SND,
 	  .want_direct = WIRE, .rewritten = true },
@@ -211,7 +210,7 @@ static void make_key(struct xiw_flow_key *key, bool ip6)
 	key->local_port = __builtin_bswap16(2222);
 }
 
-/* As the kernel sends it: from the local end. */
+/* As the kernel sends it, from the local end. */
 static void build(struct packet *p, const struct row *r, const struct xiw_flow_key *key, bool ip6,
 		  bool vlan)
 {
@@ -229,7 +228,7 @@ static void build(struct packet *p, const struct row *r, const struct xiw_flow_k
 	put32(th + 8, r->ack);
 	th[13] = r->tcp_flags;
 	put16(th + 14, r->win);
-	/* A NOP and the timestamp first: SACK edges then stand at odd places. */
+	/* A NOP and the timestamp come first, so that SACK edges are at odd offsets. */
 	if (r->ts) {
 		th[hdr] = 1;
 		th[hdr + 1] = 8;
@@ -367,7 +366,7 @@ Test(egress, table)
 			one_row(&rows[i], how & 1, how & 2);
 }
 
-/* K of another stretch: the segment must not leave with a wrong translation, and counts for nothing. */
+/* K belongs to another stretch: the segment must not leave with a wrong translation, and changes nothing. */
 Test(egress, torn)
 {
 	static const struct row row = { "torn",	  IN_DIRECT,  FLOW,	.tcp_flags = ACK,
@@ -398,7 +397,7 @@ Test(egress, torn)
 	cr_expect_eq(harness_stat(&h, XIW_STAT_EGRESS), 0);
 }
 
-/* The window field of a socket that does not take its promise back, at `k`; moves `edge`. */
+/* The window field of a socket that acknowledges `k` and never moves its right edge back; updates `edge`. */
 static uint32_t kernel_window(uint32_t k, uint32_t *edge, uint32_t unit)
 {
 	uint32_t window;
@@ -413,9 +412,9 @@ static uint32_t kernel_window(uint32_t k, uint32_t *edge, uint32_t unit)
 }
 
 /*
- * The right edge as the peer sees it, over both paths, while the engine does not come to note its promises:
- * it moves back by less than the unit of the window at most, which scaling allows (RFC 7323 section 2.4),
- * and within a stretch not at all.
+ * The right edge that the peer sees, over both paths, while the engine does not record the edges that it advertises.
+ * It moves back by less than one unit of the window, which scaling allows (RFC 7323 section 2.4), and within a stretch
+ * not at all.
  */
 Test(egress, edge_does_not_move_back)
 {
@@ -460,7 +459,7 @@ Test(egress, edge_does_not_move_back)
 	}
 }
 
-/* Neither the other direction, another port, an unpublished flow, UDP nor half a header. */
+/* Not translated: the other direction, another port, an unpublished flow, UDP, half a header. */
 Test(egress, not_a_flow)
 {
 	static const struct row row = { "unknown", .tcp_flags = ACK, .ack = K, .win = 1,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The engine, as far as the hand-off reaches: its very sources, with AF_XDP, the raw socket and io_uring made here. Each
- * access to a word that others write gives the schedule its chance.
+ * The engine's part of the hand-off: the sources that ship, with AF_XDP, the raw socket and io_uring replaced here.
+ * Each access to a word that others write yields to the schedule.
  */
 #include "tests/fuzz/handoff_engine.h"
 
@@ -15,7 +15,7 @@
 #include "handoff/inject.h"
 #include "tcp/csum.h"
 
-/* A macro is not expanded inside of itself. */
+/* A macro is not expanded within itself. */
 #define __atomic_load_n(p, order) (fiber_step(), __atomic_load_n(p, order))
 #define __atomic_store_n(p, v, order) (fiber_step(), __atomic_store_n(p, v, order))
 #define __atomic_fetch_add(p, v, order) (fiber_step(), __atomic_fetch_add(p, v, order))
@@ -41,7 +41,7 @@ static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_
 #define BIDS 4
 #define CQ 4096u
 
-/* Sources that other threads of control can be seen from. Their static names do not meet. */
+/* The sources in which other fibers are visible. Their static names do not collide. */
 #include "user/path/direct.c"
 #include "user/path/packet.c"
 #include "user/path/inject.c"
@@ -79,7 +79,7 @@ unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsi
 		uint8_t *at = frames[addr] + 256;
 
 		CHECK(x->nfree < FRAMES && addr < FRAMES && p->has_meta);
-		/* What an earlier tenant left would be seen. */
+		/* Octets of an earlier user of the buffer would be noticed. */
 		memset(frames[addr], 0xdd, sizeof(frames[addr]));
 		memcpy(at - sizeof(p->meta), &p->meta, sizeof(p->meta));
 		memcpy(at, p->octets, p->octets_len);
@@ -100,7 +100,7 @@ void xiw_xsk_refill(struct xiw_xsk *x)
 	CHECK(x->nfree <= FRAMES, "a frame was given back twice");
 }
 
-/* Where an ACK is begun. */
+/* Here an ACK is begun. */
 uint8_t *xiw_xsk_tx_room(struct xiw_xsk *x)
 {
 	(void)x;
@@ -111,7 +111,7 @@ uint8_t *xiw_xsk_tx_room(struct xiw_xsk *x)
 	return tx_frame;
 }
 
-/* What is sent is on the wire at once. */
+/* A packet that is sent is on the wire at once. */
 void xiw_acks_out(struct xiw_engine *e)
 {
 	(void)e;
@@ -133,7 +133,7 @@ void xiw_xsk_send(struct xiw_xsk *x, const uint8_t *packet, uint32_t len)
 	world_unlock();
 }
 
-/* The segment's true place: the frame still has its wire number. */
+/* The segment's true place, since the frame still has its wire number. */
 int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
 {
 	inject_pos = xiw_get_be32(what->ip + what->l4_off + XIW_TCP_OFF_SEQ) - isn;
@@ -238,7 +238,7 @@ static void turn_settle(void)
 			xiw_try_arm(c, fuzz_pattern(c->counts.fpdus) & 1 ? XIW_RUN : 2);
 		}
 		xiw_account(c);
-		/* The peer is right, the wire's damage is seen by checksums: no stream ends by an error. */
+		/* The peer makes no errors, and checksums find the wire's: no stream ends with an error. */
 		CHECK(!c->rx_dead && !c->end.asked, "the stream ends: MPA %d, DDP %x, FPDU %u",
 		      c->end.mpa_error, c->end.ddp_error, next_fpdu);
 	}
@@ -255,7 +255,7 @@ static bool turn_poll(void)
 	return true;
 }
 
-/* What the kernel has put into buffers by the end of the last turn. */
+/* The octets that the kernel has put into buffers by the end of the last turn. */
 static void turn_reap(void)
 {
 	for (unsigned int i = 0; i < ncqes; i++)
@@ -388,7 +388,7 @@ static void open_port(void)
 	rxq.xsk.free = frame_stack;
 	for (uint64_t i = 0; i < FRAMES; i++)
 		frame_stack[rxq.xsk.nfree++] = i;
-	engine->injector.fd4 = 0; /* sendmsg() is ours */
+	engine->injector.fd4 = 0; /* sendmsg() is replaced here */
 }
 
 static void open_conn(void)
@@ -404,7 +404,7 @@ static void open_conn(void)
 	conn->send.allowed = conn->crc = true;
 	conn->reg.window = WINDOW;
 	conn->timer.deadline_ms = conn->timer.ack_ms = conn->progress.due_ms = XIW_NEVER;
-	conn->progress.inject_works = true; /* nobody counts them here */
+	conn->progress.inject_works = true; /* not counted here */
 	conn->reg.ip_version = 4;
 	conn->reg.remote_ip[0] = 1;
 	conn->reg.local_ip[0] = 2;

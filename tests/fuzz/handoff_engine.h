@@ -8,13 +8,13 @@
 
 extern struct xiw_conn *conn;
 extern uint32_t next_fpdu; /* the next one to be delivered */
-extern uint32_t read_most; /* octets that one receive gives */
+extern uint32_t read_most; /* octets per receive */
 
 void engine_open(void);
 void engine_close(void);
 void engine_turn(void *arg);
 
-/* The stream that the peer is to send and an established connection, both as the input says; nothing is under way. */
+/* Sets up the peer's stream and an established connection from the input. Nothing is in flight. */
 void world_begin(struct fuzz_in *in);
 void world_end(void);
 

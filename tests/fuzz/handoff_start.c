@@ -5,7 +5,7 @@
 #include "ddp/hdr.h"
 #include "mpa/tx.h"
 
-/* FPDUs that fill segments for the most part, some small, some larger than a segment. */
+/* Most FPDUs fill a segment; some are small, some larger than a segment. */
 static void make_stream(struct fuzz_in *in)
 {
 	struct xiw_mpa_tx tx = { .markers = with_markers, .crc = true };

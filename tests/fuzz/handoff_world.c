@@ -163,16 +163,16 @@ void peer_ack(const uint8_t *tcp, size_t len, uint32_t edge_before)
 
 	CHECK(xiw_tcp_parse(tcp, len, len, &a) > 0 && a.flags & XIW_TCP_ACK);
 	ack = a.ack - isn;
-	/* What is committed is delivered: it is in the queue at least. */
+	/* Committed octets are delivered: they are at least in the queue. */
 	take_completions();
 	to = ack + ((uint32_t)a.wnd << SCALE);
 	CHECK((int32_t)ack >= 0 && ack <= peer_nxt + fin_sent, "acknowledges %u, sent were %u", ack,
 	      peer_nxt);
-	CHECK(ack <= held_upto, "acknowledges %u, but %u is with nobody", ack, held_upto);
-	/* An old one changes nothing (RFC 9293 section 3.10.7.4). */
+	CHECK(ack <= held_upto, "acknowledges %u, but nobody holds %u", ack, held_upto);
+	/* An old ACK changes nothing (RFC 9293 section 3.10.7.4). */
 	if (ack < peer_una)
 		return;
-	/* Less than a unit is what scaling takes (RFC 7323 section 2.4). */
+	/* Scaling may move the edge by less than one unit (RFC 7323 section 2.4). */
 	CHECK((int32_t)(to + (1u << SCALE) - edge_before) > 0, "the right edge moved from %u to %u",
 	      edge_before, to);
 	for (int i = 0; i < a.nsack; i++) {
@@ -227,7 +227,7 @@ void sock_receive(const uint8_t *ip, uint32_t len, const struct parcel *p)
 	payload = tcp + hlen;
 	sock.owes_ack = true;
 	at = s.seq - isn;
-	/* PAWS (RFC 7323 section 5.3), and what lies behind rcv_nxt. */
+	/* PAWS (RFC 7323 section 5.3), and octets below rcv_nxt. */
 	if (timestamps && s.has_ts && (int32_t)(s.tsval - sock.ts_recent) < 0)
 		return;
 	if ((int32_t)(at - sock.rcv_nxt) <= 0)
@@ -256,7 +256,7 @@ struct parcel *sock_ack(void)
 	uint32_t hlen, start, end, limit = sock.rcv_nxt + 2 * KERNEL_WINDOW;
 
 	sock.owes_ack = false;
-	/* A segment that began in the window was taken whole: it may be full, and a bit more. */
+	/* A segment that begins in the window is taken whole, so the buffer may hold more than the window. */
 	sock_open(sock.rcv_nxt - sock.read < KERNEL_WINDOW
 			  ? KERNEL_WINDOW - (sock.rcv_nxt - sock.read)
 			  : 0);

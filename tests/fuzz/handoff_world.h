@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What is around the hand-off: a peer that sends a stream of FPDUs by TCP's rules, a wire that loses, doubles and
- * reorders, two CPUs that run the BPF programs, and a kernel's socket. Positions count the octets of the stream; wire
- * sequence numbers are `isn` more, and the socket's what translation makes of them.
+ * The surroundings of the hand-off: a peer that sends a stream of FPDUs by TCP's rules, a wire that loses, doubles and
+ * reorders, two CPUs that run the BPF programs, and a kernel's socket. Positions count the octets of the stream. Wire
+ * sequence numbers are positions plus `isn`; the socket sees them translated.
  */
 #ifndef XIW_TESTS_FUZZ_HANDOFF_WORLD_H
 #define XIW_TESTS_FUZZ_HANDOFF_WORLD_H
@@ -12,12 +12,12 @@
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/xdp.h"
 
-#define ROOM 4096u /* behind it: what is built there is never sent */
+#define ROOM 4096u /* room after the stream, which is never sent */
 #define MSS 512u
 #define SCALE 2u
 #define WINDOW 8192u /* that the engine offers */
 #define KERNEL_WINDOW 6000u
-#define SND 0x5000u /* our own next octet: we send none */
+#define SND 0x5000u /* our own next octet; we send no data */
 #define FLOW 1u
 #define ETH XIW_ETH_LEN
 #define HDR (XIW_ETH_LEN + XIW_IP4_MIN + XIW_TCP_MIN + XIW_TCPOPT_TS_ALIGNED)
@@ -31,9 +31,9 @@ struct fpdu {
 	uint32_t payload, to;
 };
 
-/* A segment under way. */
+/* A segment in flight. */
 struct parcel {
-	uint32_t pos, len; /* of the stream, true whatever the numbers in it say */
+	uint32_t pos, len; /* true position in the stream, whatever the segment's numbers are */
 	bool fin, damaged;
 	uint32_t octets_len;
 	uint8_t octets[FRAME_SIZE];
@@ -51,12 +51,12 @@ struct cpu {
 	struct parcel *job;
 	bool egress;
 	uint32_t edge_before;	 /* that the peer knew when the job began */
-	struct queue_of backlog; /* passed, not yet with the socket */
+	struct queue_of backlog; /* passed, but not with the socket yet */
 };
 
 /* ---- the stream ---------------------------------------------------------------------------------- */
 
-/* How long it may be. A target may change them before world_begin(). */
+/* Length of the stream. A target may change these before world_begin(). */
 extern uint32_t stream_max, fpdus_max;
 extern uint8_t *stream;
 extern struct fpdu *fpdus;
@@ -64,10 +64,10 @@ extern uint32_t nfpdus, stream_end;
 extern uint32_t isn; /* wire seq of the stream's first octet */
 extern bool timestamps, with_markers;
 
-/* What does not work, when the wire is good again as well. */
-#define BROKEN_FRAMES 1u    /* frames do not get to the ring */
-#define BROKEN_CHECKSUMS 2u /* they do, and their checksums are wrong there */
-#define BROKEN_ACKS 4u	    /* the peer does not hear what goes out by AF_XDP */
+/* What is broken, and stays so when the wire works again. */
+#define BROKEN_FRAMES 1u    /* frames do not reach the ring */
+#define BROKEN_CHECKSUMS 2u /* frames reach the ring with wrong checksums */
+#define BROKEN_ACKS 4u	    /* the peer does not hear packets sent over AF_XDP */
 #define BROKEN_LO 8u	    /* injected segments do not arrive */
 extern unsigned int broken;
 
@@ -78,7 +78,7 @@ extern uint32_t peer_una, peer_nxt, edge; /* positions */
 extern bool fin_sent;
 extern struct queue_of wire;
 
-/* An octet counts as held when it is delivered, or when the socket has it in order. */
+/* An octet is held if it is delivered, or if the socket has it in order. */
 extern bool *held; /* the last one is for the FIN */
 extern uint32_t held_upto;
 
@@ -86,7 +86,7 @@ extern struct cpu cpus[XDP_CPUS];
 extern struct queue_of ring;	 /* of AF_XDP */
 extern struct queue_of injected; /* on their way over lo */
 
-/* The kernel's socket, by octets from the first it was given. */
+/* The kernel's socket, by octets counted from the first that it got. */
 struct sock {
 	uint32_t rcv_nxt, read, edge;
 	uint32_t ts_recent;
@@ -101,11 +101,11 @@ struct sock {
 extern struct sock sock;
 
 /*
- * tests/tsan has threads in place of fibers. Then what is here, but not what is under test, is locked by this function;
- * else it is NULL.
+ * tests/tsan uses threads instead of fibers. This function then locks the state of this file, but not the code under
+ * test. With fibers it is NULL.
  */
 extern void (*world_locks)(bool lock);
-/* The application takes what is delivered: every message once, in order, whole (handoff_engine.c). */
+/* The application takes what is delivered: every message once, in order and whole (handoff_engine.c). */
 void take_completions(void);
 
 void world_lock(void);
@@ -116,18 +116,18 @@ void push(struct queue_of *q, struct parcel *p);
 struct parcel *pull(struct queue_of *q, uint32_t i);
 void empty(struct queue_of *q);
 struct parcel *new_parcel(void);
-/* Somebody holds the octet. */
+/* Does anybody hold the octet? */
 void hold(uint32_t pos);
-/* At most `len` octets from `pos`, as far as the window allows, and the FIN behind the last of them. */
+/* Sends at most `len` octets from `pos`, as far as the window allows, with the FIN after the last octet. */
 uint32_t transmit(uint32_t pos, uint32_t len, bool fin);
 /* The end of the FPDU in which `pos` lies. */
 uint32_t fpdu_end(uint32_t pos);
-/* What the peer makes of an acknowledgement: `tcp` in wire numbers. */
+/* The peer takes an acknowledgement, `tcp`, in wire numbers. */
 void peer_ack(const uint8_t *tcp, size_t len, uint32_t edge_before);
 void sock_open(uint32_t octets);
-/* An IP packet in the socket's numbers. It must have a good checksum, or have come damaged. */
+/* The socket gets an IP packet in its own numbers. Its checksum must be right, unless the wire damaged it. */
 void sock_receive(const uint8_t *ip, uint32_t len, const struct parcel *p);
-/* An acknowledgement of the socket's, as the egress program gets it. */
+/* The socket sends an acknowledgement, through the egress program. */
 struct parcel *sock_ack(void);
 void cpu_run(void *arg);
 /* Gives an idle CPU work. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The place that a receiver predicts for the next segment, and what makes the prediction void. */
+/* The place that a receiver predicts for the next segment, and what invalidates the prediction. */
 #include <criterion/criterion.h>
 
 #include "tests/unit/ddp_rig.h"
@@ -42,7 +42,7 @@ Test(ddp_predict, is_exact)
 		cr_assert_eq(xiw_ddp_rx_place(rx, &h, 10, &p), XIW_DDP_OK, "%zu", i);
 		cr_expect_eq(p.predicted, after_tagged[i].predicted, "%zu", i);
 	}
-	/* Where it goes does not vouch for how long it is. */
+	/* A predicted place says nothing about the length. */
 	h = tagged(STAG, BASE + 20, true);
 	cr_expect_eq(xiw_ddp_rx_place(rx, &h, LEN, &p), XIW_DDP_TAGGED_BOUNDS);
 	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
@@ -53,7 +53,7 @@ Test(ddp_predict, is_exact)
 	}
 }
 
-/* A posted buffer that is also a Tagged one. */
+/* A posted buffer is also a Tagged Buffer. */
 Test(ddp_predict, keeps_to_its_model)
 {
 	struct xiw_ddp_hdr u = untagged(0, 1, 20, false), t = tagged(STAG, BASE + 20, false);
@@ -70,14 +70,14 @@ Test(ddp_predict, keeps_to_its_model)
 	cr_expect(p.dst == mem + 20 && !p.predicted);
 }
 
-/* STags change their meaning between two segments. */
+/* STags are given to other regions between two segments. */
 Test(ddp_predict, and_new_regions)
 {
 	struct xiw_ddp_hdr a = tagged(STAG, BASE, false), b = tagged(1, BASE, false);
 	struct xiw_ddp_place p;
 	struct xiw_ddp_msg m;
 
-	/* The same address under another TO. */
+	/* The same address has another TO. */
 	cr_assert_eq(receive(a, 20, &p, &m), XIW_DDP_OK);
 	cr_assert_eq(xiw_ddp_region_invalidate(&ddp_table, STAG), 0);
 	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE + 5, mem);
@@ -85,7 +85,7 @@ Test(ddp_predict, and_new_regions)
 	cr_assert_eq(xiw_ddp_rx_place(rx, &a, 20, &p), XIW_DDP_OK);
 	cr_expect(p.dst == mem + 20 && !p.predicted);
 
-	/* Another region was placed in before Delivery, and its memory then given to this STag. */
+	/* Octets were placed in another region, whose memory this STag got before Delivery. */
 	region_add(1, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
 	cr_assert_eq(xiw_ddp_rx_place(rx, &b, 20, &p), XIW_DDP_OK);
 	cr_assert_eq(xiw_ddp_rx_deliver(rx, &a, 20, &m), XIW_DDP_OK);
@@ -102,7 +102,7 @@ Test(ddp_predict, invalidation)
 	struct xiw_ddp_place p;
 	struct xiw_ddp_msg m;
 
-	/* Of another STag: the check is done again, the prediction holds. */
+	/* Another STag is invalidated: the check is done again, and the prediction holds. */
 	region_add(1, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
 	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
 	cr_assert_eq(xiw_ddp_region_invalidate(&ddp_table, 1), 0);
@@ -119,7 +119,7 @@ Test(ddp_predict, invalidation)
 	cr_expect_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_TAGGED_STAG);
 	cr_expect(!p.dst && !p.predicted);
 
-	/* The same STag for other memory: allowed, but not what was expected. */
+	/* The same STag for other memory is allowed, but was not predicted. */
 	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, other);
 	cr_assert_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
 	cr_expect(p.dst == other + 20 && !p.predicted);

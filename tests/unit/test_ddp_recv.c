@@ -136,17 +136,17 @@ Test(ddp_recv, tagged_message)
 	cr_expect(p.dst == mem + 50 && p.predicted && m.complete);
 	cr_expect(m.tagged && m.stag == STAG && m.contiguous && m.len == 45);
 	cr_expect(m.to == BASE + 10 && m.to_end == BASE + 55 && m.rsvdulp[0] == 0x42);
-	/* It was the last: what follows begins another message. */
+	/* It was the last segment: the next one begins another message. */
 	cr_assert_eq(receive(tagged(STAG, BASE + 55, true), 5, &p, &m), XIW_DDP_OK);
 	cr_expect(p.dst == mem + 55 && !p.predicted && m.complete && m.len == 5);
 
-	/* Not in increasing TO order (section 5.3: only SHOULD): where it began is not known. */
+	/* Not in increasing TO order (section 5.3: only SHOULD): the message's first TO is not known. */
 	cr_assert_eq(receive(tagged(STAG, BASE + 40, false), 20, &p, &m), XIW_DDP_OK);
 	cr_assert_eq(receive(tagged(STAG, BASE + 20, true), 20, &p, &m), XIW_DDP_OK);
 	cr_expect(!p.predicted && m.complete && m.len == 40 && !m.contiguous);
 }
 
-/* The STag goes to another region in the middle of a message, whose octets lie in two places then. */
+/* The STag is given to another region within a message, whose octets are then in two places. */
 Test(ddp_recv, region_replaced_in_a_message)
 {
 	struct xiw_ddp_place p;
@@ -173,7 +173,7 @@ Test(ddp_recv, zero_length)
 	cr_expect(m.complete && m.tagged && m.len == 0 && m.stag == 0x99 && !m.contiguous);
 	cr_expect(!p.dst && !p.predicted);
 
-	/* A message that ends without payload; its STag field means nothing there. */
+	/* A message whose last segment has no payload; the STag field there has no meaning. */
 	cr_assert_eq(receive(tagged(STAG, BASE, false), 8, &p, &m), XIW_DDP_OK);
 	cr_assert_eq(receive(tagged(0, 0, false), 0, &p, &m), XIW_DDP_OK);
 	cr_assert_eq(receive(tagged(STAG, BASE + 8, false), 8, &p, &m), XIW_DDP_OK);
@@ -181,7 +181,7 @@ Test(ddp_recv, zero_length)
 	cr_assert_eq(receive(tagged(0, 0, true), 0, &p, &m), XIW_DDP_OK);
 	cr_expect(m.complete && m.len == 16 && m.stag == STAG && m.contiguous && m.to == BASE);
 
-	/* Untagged: takes a buffer, even one of no octets. */
+	/* An Untagged message takes a buffer even if it has no octets. */
 	cr_assert_eq(receive(untagged(0, 1, 0, true), 0, &p, &m), XIW_DDP_UNTAGGED_NO_BUFFER);
 	cr_assert_eq(xiw_ddp_rx_post(rx, 0, NULL, 0, 7), 0);
 	cr_assert_eq(receive(untagged(0, 1, 0, true), 0, &p, &m), XIW_DDP_OK);
@@ -232,7 +232,7 @@ Test(ddp_recv, msn_wrap)
 	cr_expect_eq(rx->queues[0].next_msn, 2);
 }
 
-/* A buffer of 2^32 - 1 octets, of which only the address is looked at. */
+/* A buffer of 2^32 - 1 octets; only its address is used. */
 Test(ddp_recv, longest_message)
 {
 	struct xiw_ddp_place p;
@@ -268,7 +268,7 @@ Test(ddp_recv, early_placement_then_delivery)
 	}
 }
 
-/* A message delivered before the one in front of it has ended. */
+/* A message is delivered before the previous one has ended. */
 Test(ddp_recv, msn_skipped)
 {
 	struct xiw_ddp_place p;
@@ -279,7 +279,7 @@ Test(ddp_recv, msn_skipped)
 	cr_assert_eq(receive(untagged(0, 1, 0, false), 5, &p, &m), XIW_DDP_OK);
 	cr_expect_eq(receive(untagged(0, 2, 0, true), 5, &p, &m), XIW_DDP_UNTAGGED_MSN_RANGE);
 	cr_expect_not(m.complete);
-	/* Section 7.1: everything after it is dropped. */
+	/* Section 7.1: everything after the error is dropped. */
 	cr_expect_eq(receive(untagged(0, 1, 5, true), 5, &p, &m), XIW_DDP_UNTAGGED_MSN_RANGE);
 	cr_expect_eq(receive(tagged(STAG, BASE, true), 5, &p, &m), XIW_DDP_UNTAGGED_MSN_RANGE);
 	cr_expect_null(p.dst);

@@ -20,10 +20,10 @@ struct accept_case {
 	enum xiw_tcp_drop reason;
 	uint32_t take_off, take_len;
 	bool fin; /* FIN left in take.flags */
-	bool ack; /* an ACK is owed at the end of the batch, without advancing */
+	bool ack; /* an ACK is due at the end of the batch, without an advance */
 };
 
-/* RFC 9293 section 3.10.7.4, table 6, and what comes after it, at both edges of the window. */
+/* RFC 9293 section 3.10.7.4: table 6 and the trimming after it, at both edges of the window. */
 static const struct accept_case accept_cases[] = {
 	/* data, window open */
 	{ "in order", 5000, 0, 100, F_DATA, XIW_TCP_TAKE, NONE, 0, 100, 0, 0 },
@@ -148,7 +148,7 @@ Test(tcp_recv, gap_fills)
 	}
 }
 
-/* Kept, and its turn comes in the middle of it, or when all of it was taken otherwise. */
+/* A kept segment's turn comes after a part of it, or all of it, was taken from another segment. */
 Test(tcp_recv, turns)
 {
 	struct xiw_tcp_take take;
@@ -191,7 +191,7 @@ Test(tcp_recv, control_waits_for_its_turn)
 	seg = rig_seg(&r, 100, 10);
 	seg.flags |= XIW_TCP_FIN;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_KEEP);
-	/* The FIN's number counts: the same data without FIN is a duplicate, more is not. */
+	/* The FIN has a number: the same data without FIN is a duplicate, more data is not. */
 	cr_assert_eq(rig_data(&r, 100, 10), XIW_TCP_DROP);
 	seg = rig_seg(&r, 50, 50);
 	seg.flags |= XIW_TCP_URG;
@@ -223,7 +223,7 @@ Test(tcp_recv, partial_consumption)
 	cr_assert_eq(rig_in(&r, &seg), XIW_TCP_TAKE);
 	cr_assert_eq(r.take.off, 60);
 	cr_assert_eq(r.take.len, 40);
-	/* Refused (its CRC was wrong): nothing moves and nothing is owed by that. */
+	/* The caller refuses the segment (wrong CRC): nothing moves, and no ACK is due. */
 	rig_ack(&r);
 	seg = rig_seg(&r, 0, 100);
 	cr_assert_eq(rig_in(&r, &seg), XIW_TCP_TAKE);

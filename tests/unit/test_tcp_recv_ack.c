@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The acknowledgements that come with segments: which ones are acceptable, and what the kernel must learn of them. */
+/* Acknowledgements in incoming segments: which are acceptable, and what the kernel must learn of them. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -58,7 +58,7 @@ Test(tcp_recv_ack, ack_acceptability)
 	}
 }
 
-/* Pure ACKs pass this machine by, so SND.UNA lags; it must not be left 2^31 behind. */
+/* The receiver does not see pure ACKs, so SND.UNA lags; it must not lag by 2^31. */
 Test(tcp_recv_ack, snd_una_is_brought_along)
 {
 	struct rig r;
@@ -121,7 +121,7 @@ Test(tcp_recv_ack, challenges_are_limited)
 	r.now += 100;
 	rig_in(&r, &seg);
 	cr_assert(xiw_tcp_rx_ack_due(&r.rx, r.now, true));
-	/* Data out of the window is answered without limit. */
+	/* Data outside the window is answered without a limit. */
 	for (int i = 0; i < 50; i++) {
 		seg = rig_seg(&r, RIG_WND, 10);
 		rig_ack(&r);
@@ -164,7 +164,7 @@ Test(tcp_recv_ack, news)
 	seg.wnd = 300;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_KEEP);
 	cr_assert_eq(r.rx.news.wnd, 300);
-	/* An older segment (reordered) says nothing: its window is stale by SND.WL1. */
+	/* An older, reordered segment changes nothing: by SND.WL1 its window is stale. */
 	xiw_tcp_rx_injected(&r.rx);
 	seg = rig_seg(&r, 400, 100);
 	seg.ack = r.rx.snd_una - 50;
@@ -193,7 +193,7 @@ Test(tcp_recv_ack, news_of_blocks)
 	cr_assert_eq(r.rx.news.nsack, 0);
 }
 
-/* A segment without data is dropped, its acknowledgement is not. */
+/* A segment without data is dropped, but its acknowledgement counts. */
 Test(tcp_recv_ack, news_without_data)
 {
 	struct xiw_tcp_seg seg;
@@ -207,7 +207,7 @@ Test(tcp_recv_ack, news_without_data)
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
 	cr_assert_eq(r.rx.inject_needed, XIW_TCP_NEWS_ACK);
 
-	/* The same window is news once, when others may have been told elsewhere. */
+	/* The same window is reported once more if the kernel may have got another one elsewhere. */
 	xiw_tcp_rx_injected(&r.rx);
 	xiw_tcp_rx_acked_elsewhere(&r.rx);
 	seg = rig_seg(&r, 620, 10);
@@ -221,7 +221,7 @@ Test(tcp_recv_ack, news_without_data)
 	cr_assert_eq(r.rx.inject_needed, 0);
 }
 
-/* An unacceptable segment says nothing, and its ACK value is not even looked at. */
+/* An unacceptable segment changes nothing, and its ACK value is ignored. */
 Test(tcp_recv_ack, no_news_from_outside_the_window)
 {
 	struct xiw_tcp_seg seg;
@@ -258,7 +258,7 @@ Test(tcp_recv_ack, news_at_zero_window)
 	seg = rig_seg(&r, -1, 2);
 	cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
 	cr_assert_eq(r.rx.snd_una, r.rx.snd_nxt);
-	/* A false one does not, with or without data. */
+	/* An unacceptable ACK value does not count, with or without data. */
 	for (uint32_t len = 0; len < 2; len++) {
 		seg = rig_seg(&r, 0, len);
 		seg.ack++;
