@@ -11,16 +11,15 @@ bool xiw_caps_have(int cap)
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2] = {};
 
-	/* If there is no telling, the kernel will. */
+	/* If this cannot be found out, the kernel decides when it is asked for something. */
 	return syscall(SYS_capget, &header, data) || data[cap / 32].effective >> cap % 32 & 1;
 }
 
 const char *xiw_caps_hint(int cap)
 {
 	if (xiw_caps_have(cap))
-		return "the capabilities for that are there, so something else forbids it: a "
-		       "security "
-		       "module, or a file system that is read-only";
+		return "the capabilities for that are in effect, so a security module or a "
+		       "read-only file system forbids it";
 	switch (cap) {
 	case CAP_NET_ADMIN:
 		return "CAP_NET_ADMIN is missing: run as root";

@@ -12,6 +12,7 @@
 /* Maps the table of flows. -ESTALE: another version made it. */
 int xiw_flows_map(int fd, struct xiw_flow **flows); /* closes `fd`; returns it if it is negative */
 void xiw_flows_unmap(struct xiw_flow *flows);
+/* The table as it is now, to be freed, for processes that may only read it. -ESTALE as above. */
 int xiw_flows_copy(const struct xiw_pins *pins, struct xiw_flow **flows);
 /* Does a process, of whichever PID namespace, have the connection open? */
 bool xiw_flow_in_use(const struct xiw_flow *flow);
