@@ -39,13 +39,21 @@ static void *harness_map(struct harness *h, const char *name, size_t len)
 	return at;
 }
 
+/* Opens XIW_BPF_OBJ, or else the object in the build directory. */
+static struct bpf_object *open_obj(void)
+{
+	const char *obj = getenv("XIW_BPF_OBJ"), *build = getenv("XIW_BUILD");
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/bpf/xiwarp.bpf.o", build ? build : "build");
+	return bpf_object__open_file(obj ? obj : path, NULL);
+}
+
 void harness_load(struct harness *h)
 {
-	const char *path = getenv("XIW_BPF_OBJ");
-
 	cr_assert(!unshare(CLONE_NEWNET), "unshare: %s (root is needed)", strerror(errno));
 	cr_assert(!system("ip link set lo up"));
-	h->obj = bpf_object__open_file(path ? path : "build/bpf/xiwarp.bpf.o", NULL);
+	h->obj = open_obj();
 	cr_assert(h->obj, "open: %s", strerror(errno));
 	cr_assert(!bpf_object__load(h->obj), "load: %s", strerror(errno));
 	h->ingress = bpf_program__fd(bpf_object__find_program_by_name(h->obj, "xiw_ingress"));
