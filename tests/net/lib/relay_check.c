@@ -146,6 +146,7 @@ static void run(bool v6, const char *knobs, uint64_t seed)
 	if (!relay_conf_parse(&conf, 0, knobs))
 		exit(1);
 	memset(&out, 0, sizeof(out));
+	relay_free(&relay);
 	relay_init(&relay, &conf);
 	relay_input(&relay, 0, segment(v6, -1, 0, 0x02, 0, 0xffff), now);
 	for (uint32_t i = 0; i < SEGMENTS; i++) {
@@ -252,10 +253,8 @@ static void repeatable(bool v6)
 	run(v6, ALL, 7);
 	hash = out.hash;
 	digest = relay.dir[0].digest;
-	relay_free(&relay);
 	run(v6, ALL, 7);
 	CHECK(digest && out.hash == hash && relay.dir[0].digest == digest);
-	relay_free(&relay);
 	run(v6, ALL, 8);
 	CHECK(out.hash != hash && relay.dir[0].digest != digest);
 }

@@ -88,6 +88,7 @@ void relay_free(struct relay *r)
 		r->pool = p->next;
 		free(p);
 	}
+	memset(r, 0, sizeof(*r));
 }
 
 struct relay_pkt *relay_output(struct relay *r, unsigned int dir)

@@ -148,6 +148,7 @@ void relay_print(const struct relay *r, FILE *out, const char *extra);
 extern const char *const relay_count_names[RELAY_COUNTS];
 
 void relay_init(struct relay *r, const struct relay_conf *conf);
+/* Frees all packets and clears the rest, so that an empty relay may be freed again. */
 void relay_free(struct relay *r);
 struct relay_pkt *relay_get(struct relay *r);
 void relay_put(struct relay *r, struct relay_pkt *p);
