@@ -7,12 +7,13 @@
 
 umask 022
 export LC_ALL=C
-unset XIW_CONF LANG LANGUAGE TZ CDPATH ENV BASH_ENV POSIXLY_CORRECT GREP_OPTIONS GREP_COLORS COLUMNS LINES
+unset XIW_CONF LANG LANGUAGE TZ CDPATH ENV BASH_ENV POSIXLY_CORRECT
+unset GREP_OPTIONS GREP_COLORS COLUMNS LINES
 
-# What the shell has opened for itself is closed in its children, and the rest is the caller's.
+# The shell closes its own files in its children. Other open files are the caller's.
 for _fd in /proc/self/fd/*; do
 	_fd=${_fd##*/}
-	{ _flags=$(sed -n 's/^flags:.*\([0-7]\)[0-7]\{6\}$/\1/p' "/proc/$$/fdinfo/$_fd"); } 2>/dev/null
+	_flags=$(sed -n 's/^flags:.*\([0-7]\)[0-7]\{6\}$/\1/p' "/proc/$$/fdinfo/$_fd" 2>/dev/null)
 	((_fd > 2)) && [[ -e /proc/$$/fd/$_fd ]] && (((_flags & 2) == 0)) && exec {_fd}>&-
 done
 unset _fd _flags

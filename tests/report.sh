@@ -5,7 +5,7 @@
 _failures=0
 
 pass() {
-	echo "PASS $1"
+	echo "PASS $*"
 }
 
 fail() {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Does `xiwarp status` tell the truth, and all of it?
+ * Does `xiwarp status` show every counter, and the right value?
  *
- *   status fill BPF.O PINS XIWARP IFNAME     gives a slot of the flow table, and a queue, a number of its own in every
- *                                            field, and prints "FIELD NUMBER" for each; then what `XIWARP status IFNAME
- *                                            --json` says, on standard error, and takes it back
- *   status recv XIWARP IFNAME                takes one connection, and compares what `XIWARP status IFNAME --json` says of
- *                                            it, in the middle and at the end, with the connection's own account
- *   status send ADDRESS MIB HOW              sends it: aligned, misaligned, or mixed
+ *   status fill BPF.O PINS XIWARP IFNAME     puts a different number into every field of a flow slot and of
+ *                                            a queue, and prints "FIELD NUMBER" for each. Prints the output of `XIWARP
+ *                                            status IFNAME --json` on standard error, and restores the fields
+ *   status recv XIWARP IFNAME                takes one connection. Compares what `XIWARP status IFNAME --json` shows of
+ *                                            it, in the middle and at the end, with the connection's own counters
+ *   status send ADDRESS MIB HOW              sends the stream: aligned, misaligned, or mixed
  *
- * The fields are those of the BPF object's own type information: what is added to the structs is asked for at once.
+ * The fields come from the type information of the BPF object, so that a new field of a struct is tested at once.
  */
 #include <bpf/bpf.h>
 #include <bpf/btf.h>

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# An administrator's ordinary day: names with dots, namespaces of all kinds, interfaces that do not exist, the manual's recipe,
+# An administrator's ordinary day: names with dots, namespaces of all kinds, interfaces that do not exist, the
+# manual's recipe,
 # what a command that was killed leaves behind, and a kernel that forbids io_uring. timeout: 180
 . "${0%/*}/../lib/lib.sh"
 
@@ -41,8 +42,10 @@ expect nosuch-harmless on rcv "$IF_RCV"
 # ---- the same name in another network namespace: neither sees, blocks or removes the other's
 in_ns snd ip link add "$IF_RCV" type veth peer name "${IF_RCV}x"
 in_ns snd ip link set "$IF_RCV" up
-refused same-status 4 "not loaded on $IF_RCV" nsenter --net="/run/netns/$(_ns snd)" "$xiwarp" status "$IF_RCV"
-refused same-unload 4 "not loaded on $IF_RCV" nsenter --net="/run/netns/$(_ns snd)" "$xiwarp" unload "$IF_RCV"
+refused same-status 4 "not loaded on $IF_RCV" nsenter --net="/run/netns/$(_ns snd)" "$xiwarp" \
+	status "$IF_RCV"
+refused same-unload 4 "not loaded on $IF_RCV" nsenter --net="/run/netns/$(_ns snd)" "$xiwarp" \
+	unload "$IF_RCV"
 expect same-stays on rcv "$IF_RCV"
 expect same-silent silent_about snd "$IF_RCV"
 expect same-load run snd load "$IF_RCV"
@@ -59,7 +62,8 @@ expect same-last run rcv unload "$IF_RCV"
 # Pins that say nothing, as stock tools make them, may be another namespace's.
 expect unmarked-load run rcv load "$IF_RCV"
 rm "$pins/network-namespace"
-refused unmarked-unload 5 "another network namespace" nsenter --net="/run/netns/$(_ns snd)" "$xiwarp" unload "$IF_RCV"
+refused unmarked-unload 5 "another network namespace" nsenter --net="/run/netns/$(_ns snd)" \
+	"$xiwarp" unload "$IF_RCV"
 refused unmarked-replace 5 "another network namespace" nsenter --net="/run/netns/$(_ns snd)" \
 	"$xiwarp" load --replace "$IF_RCV"
 expect unmarked-stays test -e "$pins/xiw_ingress"
@@ -69,13 +73,13 @@ in_ns snd ip link del "$IF_RCV"
 # ---- mount namespaces: pins that end with the command are refused; programs without pins can be taken off
 refused netns-exec-load 6 "nsenter --net" ip netns exec "$(_ns rcv)" "$xiwarp" load "$IF_RCV"
 expect netns-exec-off off rcv "$IF_RCV"
-refused netns-exec-shell 6 "nsenter --net" ip netns exec "$(_ns rcv)" sh -c '"$0" load "$1"; exit $?' \
-	"$xiwarp" "$IF_RCV"
+refused netns-exec-shell 6 "nsenter --net" ip netns exec "$(_ns rcv)" sh \
+	-c '"$0" load "$1"; exit $?' "$xiwarp" "$IF_RCV"
 expect hidden-load run rcv load "$IF_RCV"
 refused netns-exec-status 4 "nsenter --net" ip netns exec "$(_ns rcv)" "$xiwarp" status "$IF_RCV"
 refused netns-exec-unload 4 "nsenter --net" ip netns exec "$(_ns rcv)" "$xiwarp" unload "$IF_RCV"
-refused netns-exec-serve 4 "nsenter --net" ip netns exec "$(_ns rcv)" "$xiwarp" serve --path direct \
-	--listen $V4_RCV "$TMP/in"
+refused netns-exec-serve 4 "nsenter --net" ip netns exec "$(_ns rcv)" "$xiwarp" serve \
+	--path direct --listen $V4_RCV "$TMP/in"
 expect hidden-stays on rcv "$IF_RCV"
 rm -r "$pins"
 refused lost-status 4 "xiwarp unload $IF_RCV" "$xiwarp" status "$IF_RCV"
@@ -104,7 +108,8 @@ in_ns rcv ip link del "$dotted"
 # Whoever has the capability is not told that it is missing.
 mkdir -m 700 "$TMP/ro"
 mount -t bpf -o ro bpf "$TMP/ro"
-read_only() { in_ns rcv "$xiwarp" load "$IF_RCV" --pin-dir "$TMP/ro/x" 2>&1 | tee "$TMP/err" | grep -q "Read-only"; }
+read_only() { in_ns rcv "$xiwarp" load "$IF_RCV" --pin-dir "$TMP/ro/x" 2>&1 | tee "$TMP/err" |
+	grep -q "Read-only"; }
 expect no-blame read_only
 umount "$TMP/ro"
 
@@ -142,8 +147,8 @@ expect half recipe
 in_ns rcv tc filter del dev "$IF_RCV" egress
 expect half-status says rcv "no TC program" status
 for where in $V4_RCV ""; do
-	refused "half-serve-${where:-any}" 4 "xiw_egress is not attached to $IF_RCV" "$xiwarp" serve --path direct \
-		--listen "$where" "$TMP/in"
+	refused "half-serve-${where:-any}" 4 "xiw_egress is not attached to $IF_RCV" "$xiwarp" \
+		serve --path direct --listen "$where" "$TMP/in"
 done
 expect half-unload run rcv unload "$IF_RCV"
 expect half-off off rcv "$IF_RCV"
@@ -152,8 +157,10 @@ expect half-off off rcv "$IF_RCV"
 for n in 1 2 3 4 5 6; do
 	for c in load unload; do
 		in_ns rcv "${traced[@]}" -o /dev/null -e trace=sendto \
-			-e "inject=sendto:signal=KILL:when=$n" "$xiwarp" $c "$IF_RCV" >"$TMP/out" 2>&1
-		run rcv load "$IF_RCV" >"$TMP/out" 2>&1 || run rcv unload "$IF_RCV" >>"$TMP/out" 2>&1
+			-e "inject=sendto:signal=KILL:when=$n" "$xiwarp" $c \
+			"$IF_RCV" >"$TMP/out" 2>&1
+		run rcv load "$IF_RCV" >"$TMP/out" 2>&1 ||
+			run rcv unload "$IF_RCV" >>"$TMP/out" 2>&1
 		off rcv "$IF_RCV" && run rcv load "$IF_RCV" >>"$TMP/out" 2>&1
 		expect "killed-$c-$n-load" on rcv "$IF_RCV"
 		[[ $c == unload ]] && run rcv unload "$IF_RCV" >>"$TMP/out" 2>&1
@@ -163,13 +170,15 @@ expect killed-off off rcv "$IF_RCV"
 expect killed-no-pins test ! -e "$pins"
 
 # ---- with connections: a receiver in a PID namespace of its own
-direct() { run rcv status --json "$IF_RCV" 2>/dev/null | grep -Eq '"path":"direct",.*"skew":[1-9]'; }
+direct() { run rcv status --json "$IF_RCV" 2>/dev/null |
+	grep -Eq '"path":"direct",.*"skew":[1-9]'; }
 # transfer NAME PREFIX...: a large file is on its way over the direct path, and the sender waits.
 transfer() {
 	local name=$1
 	shift
 	rm -f "$TMP/in/sparse"
-	spawn server rcv serve.log "$@" "$xiwarp" serve --path direct --json --listen $V4_RCV "$TMP/in"
+	spawn server rcv serve.log "$@" "$xiwarp" serve --path direct --json --listen $V4_RCV \
+		"$TMP/in"
 	wait_listen rcv 15044
 	spawn sender snd put.log "$xiwarp" put "$TMP/sparse" $V4_RCV
 	held() {
@@ -208,13 +217,15 @@ expect pid-unload-then run rcv unload "$IF_RCV"
 expect pid-off off rcv "$IF_RCV"
 
 # ---- time namespaces: the watchdog fires when the receiver stands still, and only then
-watchdog() { run rcv status --json "$IF_RCV" | sed -n 's/.*"watchdog":\([0-9]*\).*/\1/p' | head -n 1; }
+watchdog() { run rcv status --json "$IF_RCV" | sed -n 's/.*"watchdog":\([0-9]*\).*/\1/p' |
+	head -n 1; }
 fired() { (($(watchdog) > $1)); }
 uptime=$(cut -d. -f1 /proc/uptime)
 # beats: the receiver's last word to the watchdog is of about now, by the clock that BPF programs have.
 beats() {
 	local beat now
-	beat=$(bpftool map lookup pinned "$pins/xiw_queues" key 0 0 0 0 | sed -n 's/.*"beat_ns": \([0-9]*\).*/\1/p')
+	beat=$(bpftool map lookup pinned "$pins/xiw_queues" key 0 0 0 0 |
+		sed -n 's/.*"beat_ns": \([0-9]*\).*/\1/p')
 	now=$(cut -d. -f1 /proc/uptime)
 	((beat / 1000000000 > now - uptime / 4 && beat / 1000000000 < now + uptime / 4))
 }
@@ -236,8 +247,9 @@ done
 # ---- io_uring forbidden, as by Docker's default seccomp profile: every command that needs it says so
 printf 'abc' >"$TMP/small"
 without_uring() { # NAME COMMAND...
-	refused "uring-$1" 3 "kernel.io_uring_disabled=0, and have the container's seccomp profile allow" \
-		"${traced[@]}" -f -o /dev/null -e trace=io_uring_setup -e inject=io_uring_setup:error=EPERM "$xiwarp" "${@:2}"
+	local words="kernel.io_uring_disabled=0, and have the container's seccomp profile allow"
+	refused "uring-$1" 3 "$words" "${traced[@]}" -f -o /dev/null -e trace=io_uring_setup \
+		-e inject=io_uring_setup:error=EPERM "$xiwarp" "${@:2}"
 }
 without_uring serve serve "$TMP/in"
 without_uring sink sink --path kernel

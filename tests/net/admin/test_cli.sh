@@ -60,8 +60,8 @@ fpdu() {
 		((crc = crc >> 8 ^ crc_table[(crc ^ 0x${body:i:2}) & 255]))
 	done
 	((crc ^= 0xffffffff))
-	printf '%s%02x%02x%02x%02x' "$body" $((crc & 255)) $((crc >> 8 & 255)) $((crc >> 16 & 255)) \
-		$((crc >> 24))
+	printf '%s%02x%02x%02x%02x' "$body" $((crc & 255)) $((crc >> 8 & 255)) \
+		$((crc >> 16 & 255)) $((crc >> 24))
 }
 
 # untagged MSN HEX [QN], tagged STAG TO HEX: one DDP segment (RFC 5041 section 4).
@@ -74,7 +74,8 @@ octets=24
 raw() {
 	local port=$1 start=$2
 	shift 2
-	[[ $start == mpa ]] && start=$(printf 'MPA ID Req Frame' | od -An -v -tx1 | tr -d ' \n')40010000
+	[[ $start == mpa ]] &&
+		start=$(printf 'MPA ID Req Frame' | od -An -v -tx1 | tr -d ' \n')40010000
 	# shellcheck disable=SC2016
 	in_ns rcv timeout 30 bash -c '
 		exec 3<>"/dev/tcp/127.0.0.1/$0" || exit
@@ -157,7 +158,8 @@ refused sink-much 2 "usage: xiwarp sink" "$xiwarp" sink x
 expect sink-usage sh -c "! '$xiwarp' sink x 2>&1 | grep -q ' \$'"
 expect help-no-blanks sh -c "! { '$xiwarp' help --man; '$xiwarp' sink --help; } | grep ' \$'"
 refused serve-no-right 3 "denied" "${nobody[@]}" "$xiwarp" serve /root
-refused sink-no-dir 1 "cannot write to directory $TMP/none" "$xiwarp" sink --path kernel --out "$TMP/none/x"
+refused sink-no-dir 1 "cannot write to directory $TMP/none" "$xiwarp" sink --path kernel \
+	--out "$TMP/none/x"
 refused sink-no-right 3 "denied" "${nobody[@]}" "$xiwarp" sink --path kernel --out /root/x
 refused listen-elsewhere 1 "cannot listen" "$xiwarp" serve --listen 192.0.2.1 "$TMP/in"
 
@@ -170,9 +172,11 @@ expect put-spaces put_ok "$TMP/one MiB ü"
 expect put-large put_ok "$TMP/large"
 expect put-unprivileged in_ns rcv "${nobody[@]}" "$xiwarp" put "$TMP/one MiB ü" 127.0.0.1
 expect report-equal grep -q '"octets":1048576,"digest_equal":true' "$TMP/serve.json"
-expect report-digest grep -q "\"sha256\":\"$(sha256sum <"$TMP/large" | cut -d ' ' -f 1)\"" "$TMP/serve.json"
+expect report-digest grep -q "\"sha256\":\"$(sha256sum <"$TMP/large" | cut -d ' ' -f 1)\"" \
+	"$TMP/serve.json"
 # shellcheck disable=SC2016
-refused put-report-lost 1 "standard output" sh -c '"$0" put --json "$1" 127.0.0.1 >/dev/full' "$xiwarp" "$TMP/small"
+refused put-report-lost 1 "standard output" sh -c '"$0" put --json "$1" 127.0.0.1 >/dev/full' \
+	"$xiwarp" "$TMP/small"
 rm -f "$TMP/in/small"
 refused watch-lost 1 "standard output" sh -c "'$xiwarp' status --watch 1 >/dev/full"
 refused put-exists 7 "exists" "$xiwarp" put "$TMP/one MiB ü" 127.0.0.1
@@ -247,7 +251,8 @@ for bad in 01020000000001a400000000000000030064616263 01020000000001a40000000000
 	fi
 done
 # The digest of no octets is not 0: the file must not appear.
-octets=72 raw 15044 mpa "$(fpdu "$(untagged 1 "$(offer liar 0)")")" "$(fpdu "$(untagged 2 03020000"$(printf '%064d' 0)")")"
+octets=72 raw 15044 mpa "$(fpdu "$(untagged 1 "$(offer liar 0)")")" \
+	"$(fpdu "$(untagged 2 03020000"$(printf '%064d' 0)")")"
 expect wrong-digest-told grep -q 04020005 "$TMP/raw"
 expect wrong-digest-reported grep -q '"file":"liar".*"digest_equal":false' "$TMP/serve.json"
 expect wrong-digest-dropped wait_until 10 nothing_left
@@ -258,7 +263,9 @@ expect wrong-stag-dropped wait_until 10 nothing_left
 # RFC 5042 section 6.2.2: what a file is made of is not the peer's to change any more once it is digested.
 late_write() {
 	# shellcheck disable=SC2016
-	in_ns rcv timeout 30 bash -c "$(declare -p crc_table; declare -f fpdu untagged tagged name_hex offer)"'
+	local functions
+	functions=$(declare -p crc_table; declare -f fpdu untagged tagged name_hex offer)
+	in_ns rcv timeout 30 bash -c "$functions"'
 		say() { printf "$(sed "s/../\\\\x&/g" <<<"$1")" >&3; }
 		hear() { timeout 10 head -c "$1" <&3 | od -An -v -tx1 | tr -d " \n"; }
 		exec 3<>/dev/tcp/127.0.0.1/15044 || exit
@@ -338,8 +345,8 @@ reap "$sender" 10
 expect killed-leaves-nothing nothing_left
 # Where files without a name are not to be had: without /proc nobody could give them one.
 nameless() { # OPTION...
-	spawn server rcv serve.log unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' sh \
-		"$xiwarp" serve --path kernel "$@" "$TMP/in"
+	spawn server rcv serve.log unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' \
+		sh "$xiwarp" serve --path kernel "$@" "$TMP/in"
 	wait_listen rcv 15044
 }
 part() { compgen -G "$TMP/in/.xiwarp-*.part" >"$TMP/part"; }
@@ -368,18 +375,22 @@ rm -rf "$TMP/in"
 spawn server rcv serve.log "$xiwarp" serve --path kernel --create "$TMP/in"
 wait_listen rcv 15044
 expect create serves
-expect one-turn grep -Eq "small from .*: 3 B in [0-9.]+ [mu]?s, .* 0 hand-offs, SHA-256 equal" "$TMP/serve.log"
+expect one-turn grep -Eq "small from .*: 3 B in [0-9.]+ [mu]?s, .* 0 hand-offs, SHA-256 equal" \
+	"$TMP/serve.log"
 
 # ---- reports that nobody reads any more: the command ends
 stop "$server"
 # shellcheck disable=SC2016
-spawn server rcv serve.log sh -c '{ "$0" serve --json --path kernel "$1"; echo "$?" >"$2"; } | true' "$xiwarp" "$TMP/in" "$TMP/code"
+spawn server rcv serve.log sh \
+	-c '{ "$0" serve --json --path kernel "$1"; echo "$?" >"$2"; } | true' "$xiwarp" "$TMP/in" \
+	"$TMP/code"
 wait_listen rcv 15044
 put "$TMP/small" 127.0.0.1 >/dev/null
 reap "$server" 10
 expect dead-pipe-serve test "$(cat "$TMP/code")" = 1
 # shellcheck disable=SC2016
-dead_watch() { timeout 10 sh -c '{ "$0" status --watch 0.1 --json; echo "$?" >"$1"; } | head -n 1' "$xiwarp" "$TMP/code"; }
+dead_watch() { timeout 10 sh -c '{ "$0" status --watch 0.1 --json; echo "$?" >"$1"; } | head -n 1' \
+	"$xiwarp" "$TMP/code"; }
 dead_watch >/dev/null 2>&1
 expect dead-pipe-watch test "$(cat "$TMP/code")" = 1
 
@@ -392,10 +403,12 @@ mute() {
 	{ wait_until 5 connected; kill -INT "$other"; } 2>/dev/null &
 }
 mute
-refused put-no-mpa 7 "127.0.0.1:15046, which does not speak MPA" "$xiwarp" put "$TMP/small" 127.0.0.1:15046
+refused put-no-mpa 7 "127.0.0.1:15046, which does not speak MPA" "$xiwarp" put "$TMP/small" \
+	127.0.0.1:15046
 stop "$other"
 mute
-refused rping-no-mpa 7 "127.0.0.1:15046, which does not speak MPA" "$xiwarp" rping --path kernel --rev 1 -c -a 127.0.0.1 -p 15046 -C 1
+refused rping-no-mpa 7 "127.0.0.1:15046, which does not speak MPA" "$xiwarp" rping --path kernel \
+	--rev 1 -c -a 127.0.0.1 -p 15046 -C 1
 stop "$other"
 
 # ---- the line of progress stays one line, of whole characters
@@ -403,8 +416,8 @@ serve
 truncate -s 600M "$TMP/sparse ü漢字漢字漢字漢字漢字漢字漢字 with a name that is long"
 progress() { # COLUMNS
 	rm -f "$TMP"/in/*
-	in_ns rcv timeout 60 script -qefc "stty cols $1; '$xiwarp' put '$TMP'/sparse* 127.0.0.1" /dev/null \
-		>"$TMP/progress" </dev/null || return
+	in_ns rcv timeout 60 script -qefc "stty cols $1; '$xiwarp' put '$TMP'/sparse* 127.0.0.1" \
+		/dev/null >"$TMP/progress" </dev/null || return
 	sed 's/\x1b\[K//g' "$TMP/progress" | tr '\r' '\n' | grep -F ' %  ' >"$TMP/drawn" || return
 	iconv -f UTF-8 -t UTF-8 "$TMP/drawn" >/dev/null || return
 	(($(LC_ALL=C.UTF-8 wc -L <"$TMP/drawn") < $1))
@@ -425,18 +438,20 @@ ends sink-once 0
 expect sink-out test "$(cat "$TMP/sink.out")" = "some text"
 expect sink-report grep -q '"tagged_messages":1,"tagged_octets":9' "$TMP/sink.json"
 sink --queues 2 --recv-size 8
-octets=0 raw 15044 mpa "$(fpdu "$(untagged 1 6162)")" "$(fpdu "$(untagged 1 63 1)")" "$(fpdu "$(tagged 0x1234 65533 616263)")"
+octets=0 raw 15044 mpa "$(fpdu "$(untagged 1 6162)")" "$(fpdu "$(untagged 1 63 1)")" \
+	"$(fpdu "$(tagged 0x1234 65533 616263)")"
 ends sink-queues 0
-expect sink-queues-report grep -q \
-	'"fpdus":3,"messages":3,"tagged_messages":1,"tagged_octets":3,"untagged_messages":2,"untagged_octets":3' \
-	"$TMP/sink.json"
+counts='"fpdus":3,"messages":3,"tagged_messages":1,"tagged_octets":3,"untagged_messages":2,'
+expect sink-queues-report grep -q "$counts\"untagged_octets\":3" "$TMP/sink.json"
 
 # sink_error NAME TYPE CODE ULPDU: RFC 5041 section 7.2.
 sink_error() {
 	sink --queues 2 --recv-size 8
 	raw 15044 mpa "$(fpdu "$4")"
 	ends "$1" 7
-	expect "$1-named" grep -q "\"ddp_error\":true,\"ddp_error_type\":$2,\"ddp_error_code\":$3," "$TMP/sink.json"
+	expect "$1-named" grep \
+		-q "\"ddp_error\":true,\"ddp_error_type\":$2,\"ddp_error_code\":$3," \
+		"$TMP/sink.json"
 }
 sink_error sink-stag 1 0 "$(tagged 0x1235 0 61)"
 sink_error sink-bounds 1 1 "$(tagged 0x1234 65534 616263)"

@@ -21,7 +21,8 @@ bare() {
 
 pinned() {
 	local name
-	for name in xiw_ingress xiw_egress xiw_flows xiw_flow_index xiw_queues xiw_xsks xiw_stats; do
+	for name in xiw_ingress xiw_egress xiw_flows xiw_flow_index xiw_queues xiw_xsks \
+		xiw_stats; do
 		[[ -e $pins/$name ]] || return
 	done
 	[[ $(stat -c %a "$pins") == 700 ]]
@@ -54,7 +55,8 @@ expect load-passes-v6 ping_through $V6_RCV
 json "$IF_RCV" >"$TMP/status"
 expect status-counts grep -Eq '"other":[1-9]' "$TMP/status"
 expect status-no-flows grep -q '"flows":\[\]' "$TMP/status"
-expect status-all sh -c "nsenter --net=/run/netns/$(_ns rcv) '$xiwarp' status | grep -q '^$IF_RCV: XDP native'"
+expect status-all sh \
+	-c "nsenter --net=/run/netns/$(_ns rcv) '$xiwarp' status | grep -q '^$IF_RCV: XDP native'"
 refused load-twice 5 "loaded on $IF_RCV already" "$xiwarp" load "$IF_RCV"
 expect load-twice-harmless attached
 expect unload unload "$IF_RCV"
@@ -107,7 +109,8 @@ refused serve-long-pin-dir 2 "too long" "$xiwarp" serve --pin-dir "$long" "$TMP/
 # The longest that load takes is the longest that a receiver finds.
 printf -v long '/sys/fs/bpf/xiw-%d/%0100d' $$ 0
 printf -v long '%s/%0200d/%0*d' "$long" 0 $((432 - ${#long} - 202)) 0
-serves() { in_ns rcv timeout --preserve-status -s TERM 1 "$xiwarp" serve --path direct --pin-dir "$1" "$TMP/in"; (($? == 143)); }
+serves() { in_ns rcv timeout --preserve-status -s TERM 1 "$xiwarp" serve --path direct \
+	--pin-dir "$1" "$TMP/in"; (($? == 143)); }
 expect longest-pin-dir load "$IF_RCV" --pin-dir "$long"
 expect longest-pin-dir-found serves "$long"
 expect longest-pin-dir-unload unload "$IF_RCV" --pin-dir "$long"
@@ -121,14 +124,15 @@ refused stale-pins 5 "unload $IF_RCV" "$xiwarp" load "$IF_RCV"
 expect stale-unload unload "$IF_RCV"
 expect stale-bare bare
 
-refused direct-not-loaded 4 "xiwarp load IF" "$xiwarp" serve --path direct --pin-dir "/sys/fs/bpf/xiw-none-$$" \
-	"$TMP/in"
+refused direct-not-loaded 4 "xiwarp load IF" "$xiwarp" serve --path direct \
+	--pin-dir "/sys/fs/bpf/xiw-none-$$" "$TMP/in"
 
 # ---- attached with stock tools, as xiwarp(7) has it; and where tc itself would have put xiw_egress
 stock() { # OPTION...: of the filter
 	in_ns rcv bpftool prog loadall "$BUILD/bpf/xiwarp.bpf.o" "$pins" pinmaps "$pins" &&
 		in_ns rcv bpftool net attach xdpdrv pinned "$pins/xiw_ingress" dev "$IF_RCV" &&
-		in_ns rcv tc filter add dev "$IF_RCV" egress "$@" bpf direct-action pinned "$pins/xiw_egress"
+		in_ns rcv tc filter add dev "$IF_RCV" egress "$@" bpf direct-action pinned \
+		"$pins/xiw_egress"
 }
 has_both() { in_ns rcv "$xiwarp" status | grep -q "^$IF_RCV: XDP native mode, MTU"; }
 mkdir -m 700 -p "$pins"
@@ -186,7 +190,8 @@ transfer() {
 		fail "$1" "$(cat "$TMP"/*.log)"
 	fi
 }
-direct() { json "$IF_RCV" | grep -Eq '"path":"direct","epoch":[1-9][0-9]*,"rcv_nxt":[0-9]+,"skew":[1-9]'; }
+direct() { json "$IF_RCV" | grep \
+	-Eq '"path":"direct","epoch":[1-9][0-9]*,"rcv_nxt":[0-9]+,"skew":[1-9]'; }
 # A lost segment can take a connection off the direct path for a moment, so this is asked repeatedly as well.
 table_direct() { in_ns rcv "$xiwarp" status "$IF_RCV" | grep -q '^ *path  *direct, epoch'; }
 no_flow() { json "$IF_RCV" | grep -q '"flows":\[\]'; }
@@ -214,7 +219,9 @@ held() {
 }
 expect flows-held wait_until 10 held
 json "$IF_RCV" >"$TMP/status"
-expect flows-addresses grep -Eq "\"local\":\"$V4_RCV:15044\",\"remote\":\"$V4_SND:[0-9]+\",\"pid\":$server," "$TMP/status"
+expect flows-addresses grep \
+	-Eq "\"local\":\"$V4_RCV:15044\",\"remote\":\"$V4_SND:[0-9]+\",\"pid\":$server," \
+	"$TMP/status"
 expect flows-octets grep -Eq '"octets_direct":[1-9]' "$TMP/status"
 expect flows-table wait_until 10 table_direct
 refused flows-busy 5 "1 connection on $IF_RCV needs" "$xiwarp" unload "$IF_RCV"
@@ -244,4 +251,40 @@ stop "$server" KILL
 ended killed-peer-told "$sender" 7
 expect killed-unload unload "$IF_RCV"
 expect killed-bare bare
+
+# ---- what only other kernels and drivers answer. A driver's answer about its MTU comes by netlink
+mkdir -p "$TMP/in"
+refused kernel-too-old 6 "6.1 or newer is needed" setarch "$(uname -m)" --uname-2.6 prlimit \
+	--nofile=6:6 "$xiwarp" load "$IF_RCV"
+# answers SYSCALL ERROR CMD...: sets cmd to CMD with this answer of the kernel.
+answers() {
+	cmd=("${traced[@]}" -f -o /dev/null -e "trace=$1" -e "inject=$1:error=$2" "${@:3}")
+}
+answers bpf EPERM "$xiwarp" load "$IF_RCV"
+refused bpf-locked-down 3 "refuses to load BPF programs" "${cmd[@]}"
+answers bpf ENOMEM "$xiwarp" load "$IF_RCV"
+refused bpf-no-memory 1 "raise the memory limit" "${cmd[@]}"
+answers sendto ERANGE "$xiwarp" load "$IF_RCV" --mode native
+refused mtu-too-large 6 "$IF_RCV has MTU 1500, more than driver veth takes" "${cmd[@]}"
+for e in 'EPERM 3 kernel.io_uring_disabled' 'ENOSYS 6 kernel.io_uring_disabled' \
+	'EINVAL 6 6.1 or newer is needed'; do
+	read -r error code why <<<"$e"
+	answers io_uring_setup "$error" "$xiwarp" serve "$TMP/in"
+	refused "io-uring-$error" "$code" "$why" "${cmd[@]}"
+done
+expect kernel-too-old-bare bare
+
+# ---- what does not stand in the way, and what does
+# A slot whose connection is gone does not prevent unload, although a process has its pid: here init, with a
+# skew under KERNEL (abi.h), in the first slot of the table.
+expect pid-taken-load load "$IF_RCV"
+flow=()
+for ((i = 0; i < 384; i++)); do flow+=(0); done
+flow[0]=1 flow[1]=1 flow[4]=9 flow[356]=1
+in_ns rcv bpftool map update pinned "$pins/xiw_flows" key 0 0 0 0 value "${flow[@]}"
+expect pid-taken-unload unload "$IF_RCV"
+# The programs cannot run on lo, where injected segments arrive.
+load lo >/dev/null 2>&1
+refused lo-direct 6 "not on lo" "$xiwarp" serve --path direct --listen 127.0.0.1 "$TMP"
+unload lo >/dev/null
 finish

@@ -19,14 +19,16 @@ random_file "$TMP/many/large" 1
 : >"$TMP/many/empty"
 
 in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
-spawn server rcv serve.log sh -c 'exec "$@" >"$0"' "$TMP/serve.json" "$xiwarp" serve --json "$TMP/in"
+spawn server rcv serve.log sh -c 'exec "$@" >"$0"' "$TMP/serve.json" "$xiwarp" serve \
+	--json "$TMP/in"
 wait_listen rcv 15044 5
 spawn put snd put.log "$xiwarp" put "$TMP"/many/* "$V4_RCV"
 reap "$put" 30
 rc=$?
 ((rc == 124)) && stop "$put"
 if ((rc)); then
-	fail many-files-put "exit code $rc: $(tail -n 2 "$TMP/put.log" "$TMP/serve.log"), $(wc -l <"$TMP/serve.json") files"
+	fail many-files-put "exit code $rc: $(tail -n 2 "$TMP/put.log" "$TMP/serve.log")," \
+		"$(wc -l <"$TMP/serve.json") files"
 else
 	pass many-files-put
 fi
@@ -34,7 +36,8 @@ fi
 equal() { diff -r "$TMP/many" "$TMP/in" >"$TMP/diff" || { head -n 3 "$TMP/diff"; return 1; }; }
 expect many-files-equal equal
 stop "$server" INT
-expect many-files-direct [ "$(grep -c '"octets_direct":[1-9]' "$TMP/serve.json")" -gt $((FILES / 2)) ]
+expect many-files-direct [ "$(grep -c '"octets_direct":[1-9]' "$TMP/serve.json")" \
+	-gt $((FILES / 2)) ]
 expect many-files-quiet [ "$(grep -vc "serving" "$TMP/serve.log")" = 0 ]
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 finish

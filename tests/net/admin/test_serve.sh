@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What peers can have of the file system that 'xiwarp serve' writes to: space comes with octets, and a full disk is told.
+# What peers can have of the file system that 'xiwarp serve' writes to: space comes with octets, and a full disk is
+# told.
 # timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
@@ -51,7 +52,8 @@ offers=()
 for i in 1 2 3 4 5; do
 	spawn pid snd "offer-$i" "$BUILD/tests/net/admin/serve" $V4_RCV 15044 60000000
 	offers+=("$pid")
-	wait_until 10 grep -q "status 0" "$TMP/offer-$i" || fail offers "$(cat "$TMP/offer-$i" "$TMP/serve")"
+	wait_until 10 grep -q "status 0" "$TMP/offer-$i" ||
+		fail offers "$(cat "$TMP/offer-$i" "$TMP/serve")"
 done
 if (($(used) <= 6 * 1024)); then
 	pass offers-take-little
@@ -70,13 +72,15 @@ for pid in "${offers[@]}"; do
 done
 end
 
-# refuses NAME SIZE WORDS OPTIONS...: the medium file, with these words; the small one behind it arrives, and serve lives.
+# refuses NAME SIZE WORDS OPTIONS...: the medium file, with these words; the small one behind it arrives, and serve
+# lives.
 refuses() {
 	local rc
 	begin "$2" "${@:4}"
 	put "$TMP/medium" "$TMP/small" $V4_RCV
 	rc=$?
-	if ((rc == 7)) && grep -q "medium was refused: $3" "$TMP/put" && cmp -s "$TMP/small" "$disk/small" &&
+	if ((rc == 7)) && grep -q "medium was refused: $3" "$TMP/put" &&
+		cmp -s "$TMP/small" "$disk/small" &&
 		kill -0 "$serve"; then
 		pass "$1"
 	else

@@ -15,7 +15,8 @@ open_sink() {
 	local address=$1
 	shift
 	[[ $address == *:* ]] && address="[$address]"
-	spawn sink rcv sink sh -c "exec '$xiwarp' sink --json --stag 0x1234 --listen '$address' $* >'$TMP/json'"
+	spawn sink rcv sink sh \
+		-c "exec '$xiwarp' sink --json --stag 0x1234 --listen '$address' $* >'$TMP/json'"
 	wait_listen rcv 15044 && return
 	echo "nobody listens: $(cat "$TMP/sink")"
 	return 1
@@ -78,7 +79,8 @@ transfer() {
 	shift 4
 	rm -f "$TMP/out"
 	open_sink "$address" --once --path "$path" --out "$TMP/out" "$options" &&
-		send "$name" "$address" -S "$seed" -o "$TMP/want" "$@" && ended 0 && sent_is_received "$name" &&
+		send "$name" "$address" -S "$seed" -o "$TMP/want" "$@" && ended 0 &&
+		sent_is_received "$name" &&
 		cmp "$TMP/want" "$TMP/out" && by_path "$path" &&
 		is mpa_error 0 ddp_error false socket_error "" crc_errors 0
 }
@@ -102,10 +104,11 @@ stopped() {
 
 keys() {
 	local key missing=
-	for key in peer local no_direct markers_in crc octets_direct octets_kernel direct_share stream_direct \
-		stream_kernel segments_direct segments_kernel fpdus messages tagged_messages tagged_octets \
-		untagged_messages untagged_octets seconds gbit_per_s went_direct went_kernel hand_offs \
-		left_direct acks_sent injected crc_errors drops mpa_error ddp_error error_header socket_error; do
+	for key in peer local no_direct markers_in crc octets_direct octets_kernel direct_share \
+		stream_direct stream_kernel segments_direct segments_kernel fpdus messages \
+		tagged_messages tagged_octets untagged_messages untagged_octets seconds gbit_per_s \
+		went_direct went_kernel hand_offs left_direct acks_sent injected crc_errors drops \
+		mpa_error ddp_error error_header socket_error; do
 		grep -q "\"$key\":" "$TMP/json" || missing+=" $key"
 	done
 	[[ -z $missing ]] || echo "missing:$missing"
@@ -115,12 +118,14 @@ keys() {
 # Without the programs, --path direct does not even listen, and says why; auto goes on, and its report says so.
 direct_refused() {
 	local pid rc
-	spawn pid rcv sink "$xiwarp" sink --json --path direct --pin-dir "$_bpffs/xiw-none-$$" --listen $V4_RCV
+	spawn pid rcv sink "$xiwarp" sink --json --path direct --pin-dir "$_bpffs/xiw-none-$$" \
+		--listen $V4_RCV
 	reap "$pid" 5
 	rc=$?
 	((rc == 124)) && stop "$pid"
 	cat "$TMP/sink"
-	[[ $rc == 4 && $(wc -l <"$TMP/sink") == 1 ]] && grep -q "^xiwarp: --path direct: .*not loaded" "$TMP/sink"
+	[[ $rc == 4 && $(wc -l <"$TMP/sink") == 1 ]] &&
+		grep -q "^xiwarp: --path direct: .*not loaded" "$TMP/sink"
 }
 
 auto_without() {
@@ -134,8 +139,8 @@ together() {
 	open_sink $V4_RCV --path direct --size $(($1 * part)) --out "$TMP/out" || return
 	: >"$TMP/want"
 	for ((i = 0; i < $1; i++)); do
-		spawn pid snd "send-$i" "$tests/lib/sendto" -S $((seed + i)) -b $((i * part)) -t $part -l 1-50000 \
-			-u 20 -o "$TMP/want-$i" $V4_RCV 15044
+		spawn pid snd "send-$i" "$tests/lib/sendto" -S $((seed + i)) -b $((i * part)) \
+			-t $part -l 1-50000 -u 20 -o "$TMP/want-$i" $V4_RCV 15044
 		pids+=("$pid")
 	done
 	for ((i = 0; i < $1; i++)); do
@@ -145,7 +150,8 @@ together() {
 	wait_until 5 lines_are "$1"
 	stop "$sink" TERM
 	[[ $? == 143 ]] && ((bad == 0)) && cmp "$TMP/want" "$TMP/out" &&
-		[[ $(grep -c '"mpa_error":0,"ddp_error":false.*"socket_error":""' "$TMP/json") == "$1" ]]
+		local clean='"mpa_error":0,"ddp_error":false.*"socket_error":""'
+		[[ $(grep -c "$clean" "$TMP/json") == "$1" ]]
 }
 
 lines_are() {
@@ -170,12 +176,14 @@ for path in kernel direct; do
 		[[ $address == *:* ]] && v=v6
 		expect "$path-$v" transfer "$path-$v" $path $address "" "${mixed[@]}"
 		expect "$path-$v-report" is markers_in false crc true
-		expect "$path-$v-markers" transfer "$path-$v-markers" $path $address --markers "${mixed[@]}"
+		expect "$path-$v-markers" transfer "$path-$v-markers" $path $address \
+			--markers "${mixed[@]}"
 		expect "$path-$v-markers-report" is markers_in true crc true
 	done
 	# An application's wish counts where the administrator lets it (RFC 5044 section 4.4), and not otherwise.
 	administrator "crc required"
-	expect "$path-crc-required" transfer "$path-crc-required" $path $V4_RCV "--crc off" -C "${mixed[@]}"
+	expect "$path-crc-required" transfer "$path-crc-required" $path $V4_RCV "--crc off" \
+		-C "${mixed[@]}"
 	expect "$path-crc-required-report" is crc true
 	expect "$path-crc-required-told" grep -q "administrator has not allowed it" "$TMP/sink"
 	administrator "crc off"
@@ -184,12 +192,13 @@ for path in kernel direct; do
 	administrator "crc optional"
 	expect "$path-no-crc" transfer "$path-no-crc" $path $V4_RCV "--crc off" -C "${mixed[@]}"
 	expect "$path-no-crc-report" is crc false
-	expect "$path-no-crc-markers" transfer "$path-no-crc-markers" $path $V6_RCV "--crc off --markers" -C \
-		"${mixed[@]}"
+	expect "$path-no-crc-markers" transfer "$path-no-crc-markers" $path $V6_RCV \
+		"--crc off --markers" -C "${mixed[@]}"
 	# Either side's wish for CRCs is enough (RFC 5044 section 7.1).
 	expect "$path-crc-receiver" transfer "$path-crc-receiver" $path $V4_RCV "" -C "${mixed[@]}"
 	expect "$path-crc-receiver-report" is crc true
-	expect "$path-crc-sender" transfer "$path-crc-sender" $path $V4_RCV "--crc off" "${mixed[@]}"
+	expect "$path-crc-sender" transfer "$path-crc-sender" $path $V4_RCV "--crc off" \
+		"${mixed[@]}"
 	expect "$path-crc-sender-report" is crc true
 done
 expect json-keys keys
@@ -206,7 +215,8 @@ expect together together 6
 
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 if ! kernel_has 6 6; then
-	skip jumbo "AF_XDP takes segments of several frames, as MTU 9000 has them, from Linux 6.6 on"
+	skip jumbo \
+		"AF_XDP takes segments of several frames, as MTU 9000 has them, from Linux 6.6 on"
 	finish
 fi
 wire_up fair 9000
@@ -218,7 +228,8 @@ for address in $V4_RCV $V6_RCV; do
 	v=v4
 	[[ $address == *:* ]] && v=v6
 	expect "jumbo-$v" transfer "jumbo-$v" direct $address "" -t $((30 * mib)) -l 1-1000000 -u 40
-	expect "jumbo-$v-markers" transfer "jumbo-$v-markers" direct $address --markers "${mixed[@]}"
+	expect "jumbo-$v-markers" transfer "jumbo-$v-markers" direct $address \
+		--markers "${mixed[@]}"
 	# More than one AF_XDP frame for a segment.
 	expect "jumbo-$v-frames" [ "$(field segments_direct)" -lt $((8 * mib / 4096)) ]
 done

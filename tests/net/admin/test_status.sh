@@ -1,23 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# `xiwarp status` against what is counted. Every field of a flow's slot and of a queue is either a state, listed here, or a
-# counter that --json shows; and what it shows of a connection is what that has counted itself, on every path.
+# `xiwarp status` against what is counted. Every field of a flow's slot and of a queue is either a state, listed here,
+# or a counter that --json shows; and what it shows of a connection is what that has counted itself, on every path.
 # timeout: 60
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp
 pins=/sys/fs/bpf/xiwarp/$IF_RCV
 
-# The hand-off's own, and what else is not a number of events.
-STATES="owner kernel_nxt flags marker_origin rcv_wscale window ts_recent direct_edge run_needed ece kernel_high beyond
-	run_end run_len snd_nxt kernel_edge egress_floor out_class out_hops acked pid ifindex engine barred try_ns try_nxt try_looked looked beat_ns drained_ns last_ns wait_ns"
+# Fields that count no events: the state of the hand-off, and what else is a state.
+STATES="owner kernel_nxt flags marker_origin rcv_wscale window ts_recent direct_edge run_needed ece
+	kernel_high beyond run_end run_len snd_nxt kernel_edge egress_floor out_class out_hops acked
+	pid ifindex engine barred try_ns try_nxt try_looked looked beat_ns drained_ns last_ns
+	wait_ns"
 
-# A state that is no field any more, or has become a counter, is not listed for long.
+# Every field is a state or shown. A state that no longer exists, or that is shown, must leave the list.
 fields_shown() {
 	local name value missing= known=
-	in_ns rcv "$BUILD/tests/net/admin/status" fill "$BUILD/bpf/xiwarp.bpf.o" "$pins" "$xiwarp" "$IF_RCV" \
-		>"$TMP/fields" 2>"$TMP/json" || { cat "$TMP/json"; return 1; }
+	in_ns rcv "$BUILD/tests/net/admin/status" fill "$BUILD/bpf/xiwarp.bpf.o" "$pins" "$xiwarp" \
+		"$IF_RCV" >"$TMP/fields" 2>"$TMP/json" || { cat "$TMP/json"; return 1; }
 	while read -r name value; do
 		[[ ${name%[*} == reserved* ]] && continue
 		known+=" $name "
@@ -36,7 +38,8 @@ fields_shown() {
 # Verdicts of single packets: each has a name.
 stats_shown() {
 	local n
-	n=$(sed -n '/^enum xiw_stat {/,/XIW_STAT__COUNT/p' "$ROOT/include/xiwarp/abi.h" | grep -c '^	XIW_STAT_[A-Z]')
+	n=$(sed -n '/^enum xiw_stat {/,/XIW_STAT__COUNT/p' "$ROOT/include/xiwarp/abi.h" |
+		grep -c '^	XIW_STAT_[A-Z]')
 	((n > 8 && $(grep -o '"packets":{[^}]*}' "$TMP/json" | grep -o '":' | wc -l) == n + 1))
 }
 
@@ -49,7 +52,8 @@ one_run() { # NAME HOW
 	reap "$recv" 10
 	rc=$?
 	((rc == 124)) && stop "$recv"
-	sent=$(field sent "$TMP/send") direct=$(field stream_direct "$TMP/recv") kernel=$(field stream_kernel "$TMP/recv")
+	sent=$(field sent "$TMP/send") direct=$(field stream_direct "$TMP/recv") \
+		kernel=$(field stream_kernel "$TMP/recv")
 	if ((rc)); then
 		fail "$1" "exit code $rc: $(cat "$TMP/recv" "$TMP/send")"
 	elif ((!sent || direct + kernel != sent)); then

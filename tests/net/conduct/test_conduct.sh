@@ -21,13 +21,15 @@ ip link add "$second_snd" netns "$(_ns snd)" type veth peer name "$second_rcv" n
 for key in all default "$IF_RCV" "$second_rcv"; do
 	set_sysctl rcv "net.ipv4.conf.$key.rp_filter" 0
 done
-in_ns rcv ip neigh replace $v4 lladdr $mac dev "$IF_RCV" nud permanent || fail neighbour "exit code $?"
-in_ns rcv ip neigh replace $v6 lladdr $mac dev "$IF_RCV" nud permanent || fail neighbour "exit code $?"
+in_ns rcv ip neigh replace $v4 lladdr $mac dev "$IF_RCV" nud permanent ||
+	fail neighbour "exit code $?"
+in_ns rcv ip neigh replace $v6 lladdr $mac dev "$IF_RCV" nud permanent ||
+	fail neighbour "exit code $?"
 # Segments as they were sent: merged ones would be acknowledged as one.
 in_ns rcv ethtool -K "$IF_RCV" gro off || fail gro "exit code $?"
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
-spawn pid rcv out "$BUILD/tests/net/conduct/conduct" "/run/netns/$(_ns snd)" "$IF_SND" "$second_snd" \
-	"$(mac_of "$IF_RCV")" "$(mac_of "$second_rcv")" ${CASE:+"$CASE"}
+spawn pid rcv out "$BUILD/tests/net/conduct/conduct" "/run/netns/$(_ns snd)" "$IF_SND" \
+	"$second_snd" "$(mac_of "$IF_RCV")" "$(mac_of "$second_rcv")" ${CASE:+"$CASE"}
 reap "$pid" 200
 rc=$?
 ((rc == 124)) && stop "$pid"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * ends - every connection ends: each state of a connection with each act of a peer, as Initiator and as Responder, DDP and
- * RDMAP, all at once. XIW_EV_CLOSED comes once, as the last event, within the time that conn.h gives, and after everything
- * that had arrived is delivered.
+ * ends - every connection ends: each state of a connection with each act of a peer, as Initiator and as Responder, DDP
+ * and RDMAP, all at once. XIW_EV_CLOSED comes once, as the last event, within the time that conn.h gives, and after
+ * everything that had arrived is delivered.
  *
  *   ends kernel|direct IF HERE THERE THERE-TOO NAMESPACE VANISH [CELL]
  *
- * IF is the interface, HERE our address, THERE and THERE-TOO those of the peers, which have their sockets in NAMESPACE (a
- * path). The command VANISH takes THERE-TOO away. Prints PASS and FAIL lines.
+ * IF is the interface, HERE our address, THERE and THERE-TOO those of the peers, which have their sockets in NAMESPACE
+ * (a path). The command VANISH takes THERE-TOO away. Prints PASS and FAIL lines.
  */
 #include "tests/net/conn/ends.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * ends_held - what has arrived before the end of a connection is delivered before the end, although the application takes
- * no completion until then and the completion queue is full. And a living peer is not taken for a dead one.
+ * ends_held - what has arrived before the end of a connection is delivered before the end, although the application
+ * takes no completion until then and the completion queue is full. And a living peer is not taken for a dead one.
  *
  *   ends_held kernel|direct HERE NAMESPACE
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The peers of ends.c: plain sockets in the other namespace. Each goes as far as the state of its cell demands, and then
- * does its act. All of them step in one loop, and none waits.
+ * The peers of ends.c: plain sockets in the other namespace. Each goes as far as the state of its cell demands, and
+ * then does its act. All of them step in one loop, and none waits.
  */
 #include "tests/net/conn/ends.h"
 
@@ -114,8 +114,8 @@ static bool connected(struct cell *c)
 }
 
 /*
- * Reads the library's frame, and an octet of its first FPDU if it is the Initiator, since the peer may not send one before
- * (RFC 5044 section 7.1.2 rule 4). True: everything due has come, and the peer's own frame is out.
+ * Reads the library's frame, and an octet of its first FPDU if it is the Initiator, since the peer may not send one
+ * before (RFC 5044 section 7.1.2 rule 4). True: everything due has come, and the peer's own frame is out.
  */
 static bool started(struct cell *c)
 {

@@ -56,8 +56,8 @@ static const char *for_queues(void)
 }
 
 /*
- * A peer that uses RFC 6581 gets a Terminate with code 5 (section 9.3) in answer to its first FPDU. The library waits for
- * that FPDU no longer than a startup may take.
+ * A peer that uses RFC 6581 gets a Terminate with code 5 (section 9.3) in answer to its first FPDU. The library waits
+ * for that FPDU no longer than a startup may take.
  */
 static const char *for_queues_told(void)
 {

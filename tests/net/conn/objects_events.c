@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Cases of objects.c: events behind the last one, completions of what was freed, octets that do not follow each other. */
+/*
+ * Cases of objects.c: events behind the last one, completions of what was freed, octets that do not follow each
+ * other.
+ */
 #include "tests/net/conn/objects.h"
 #include "tests/net/lib/common.h"
 

@@ -12,10 +12,12 @@ GONE=10.77.0.7 # of a host that vanishes
 # ends PATH; CELL chooses
 ends() {
 	in_ns snd ip addr replace $GONE/24 dev "$IF_SND"
-	in_ns rcv "$BUILD/tests/net/conn/ends" "$1" "$IF_RCV" $V4_RCV $V4_SND $GONE "/run/netns/$(_ns snd)" \
-		"ip -n $(_ns snd) addr del $GONE/24 dev $IF_SND" ${CELL:+"$CELL"} || ((_failures++))
+	in_ns rcv "$BUILD/tests/net/conn/ends" "$1" "$IF_RCV" $V4_RCV $V4_SND $GONE \
+		"/run/netns/$(_ns snd)" "ip -n $(_ns snd) addr del $GONE/24 dev $IF_SND" \
+		${CELL:+"$CELL"} || ((_failures++))
 	[[ -n ${CELL:-} ]] ||
-		in_ns rcv "$BUILD/tests/net/conn/ends_held" "$1" $V4_RCV "/run/netns/$(_ns snd)" || ((_failures++))
+		in_ns rcv "$BUILD/tests/net/conn/ends_held" "$1" $V4_RCV \
+		"/run/netns/$(_ns snd)" || ((_failures++))
 }
 
 # Does serve have a file open that nobody has seen yet?
@@ -41,7 +43,8 @@ vanish() {
 	spawn ping snd ping "$xiwarp" rping -c -a $V4_RCV
 	wait_until 10 pings || fail "vanish-$1" "no client: $(cat "$TMP/ping")"
 	spawn put snd put "$xiwarp" put "$TMP/big" $V4_RCV
-	wait_until 10 has_file "$serve" || fail "vanish-$1" "no file: $(cat "$TMP/serve" "$TMP/put")"
+	wait_until 10 has_file "$serve" ||
+		fail "vanish-$1" "no file: $(cat "$TMP/serve" "$TMP/put")"
 	kill -STOP "$put" "$ping"
 	in_ns snd ip link set "$IF_SND" down
 	stop "$put" KILL
@@ -51,7 +54,8 @@ vanish() {
 	expect "vanish-$1-told" grep -q 'Connection timed out' "$TMP/serve"
 	reap "$server" 6
 	rc=$?
-	((rc == 7)) && pass "vanish-$1-rping" || fail "vanish-$1-rping" "exit code $rc: $(cat "$TMP/server")"
+	((rc == 7)) && pass "vanish-$1-rping" ||
+		fail "vanish-$1-rping" "exit code $rc: $(cat "$TMP/server")"
 	if [[ $1 == direct ]]; then
 		expect "vanish-$1-no-flow-left" in_ns rcv "$xiwarp" unload "$IF_RCV"
 	fi

@@ -20,7 +20,8 @@ stream() {
 		cat "$TMP/rings"
 		return 1
 	fi
-	spawn sender snd sendto "$tests/lib/sendto" -S "$seed" -s 0x55 -t $size -r 2 -l 1-200 -u 150 $V4_RCV 15044
+	spawn sender snd sendto "$tests/lib/sendto" -S "$seed" -s 0x55 -t $size -r 2 -l 1-200 \
+		-u 150 $V4_RCV 15044
 	reap "$receiver" 30
 	rc=$?
 	((rc == 124)) && stop "$receiver"

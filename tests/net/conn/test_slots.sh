@@ -56,7 +56,8 @@ reported 1 idle
 if few && grep -q "direct=20.* error=0 bad=-1 no_direct=$" "$TMP/recv"; then
 	pass connections-without-a-request-take-no-slot
 else
-	fail connections-without-a-request-take-no-slot "$(in_ns rcv "$slots" used "$dir") taken: $(cat "$TMP/recv")"
+	fail connections-without-a-request-take-no-slot \
+		"$(in_ns rcv "$slots" used "$dir") taken: $(cat "$TMP/recv")"
 fi
 go_on "$idle" idle
 
@@ -71,7 +72,8 @@ if wait_until 3 few && (($(time_waits) >= before + 30)) &&
 	pass nothing-is-kept-for-what-needs-no-translation
 else
 	fail nothing-is-kept-for-what-needs-no-translation \
-		"$(in_ns rcv "$slots" used "$dir") taken, $(time_waits) in TIME-WAIT: $(sort "$TMP/recv" | uniq -c)"
+		"$(in_ns rcv "$slots" used "$dir") taken, $(time_waits) in TIME-WAIT:" \
+		"$(sort "$TMP/recv" | uniq -c)"
 fi
 
 truncate -s 0 "$TMP/recv"
@@ -102,7 +104,8 @@ expect foreign-kept test "$(in_ns rcv "$slots" used "$dir")" = "$before"
 expect foreign-not-abandoned test "$(in_ns rcv "$slots" collect "$dir")" = 0
 stop "$foreign" KILL
 # shellcheck disable=SC2317
-collected() { in_ns rcv "$slots" collect "$dir" >/dev/null; (($(in_ns rcv "$slots" used "$dir") < 10)); }
+collected() { in_ns rcv "$slots" collect "$dir" >/dev/null; \
+	(($(in_ns rcv "$slots" used "$dir") < 10)); }
 expect foreign-dead-collected wait_until 10 collected
 
 in_ns rcv "$BUILD/xiwarp" unload --force "$IF_RCV" >/dev/null 2>&1
@@ -112,7 +115,8 @@ spawn recv rcv recv "$slots" recv 15044
 wait_listen rcv 15044
 start stay snd stay stay $V4_RCV 15044
 reported 1 later
-if grep -q "direct=0 kernel=2.* went=0 error=0 bad=-1 no_direct=flow table of $IF_RCV: full" "$TMP/recv"; then
+if grep -q "direct=0 kernel=2.* went=0 error=0 bad=-1 no_direct=flow table of $IF_RCV: full" \
+	"$TMP/recv"; then
 	pass a-full-table-is-told
 else
 	fail a-full-table-is-told "$(cat "$TMP/recv")"
@@ -122,7 +126,8 @@ go_on "$holder" hold
 wait_until 10 has_one || fail later "$(in_ns rcv "$slots" used "$dir") taken"
 go_on "$stay" stay
 reported 2 later
-if tail -n 1 "$TMP/recv" | grep -q "direct=[1-9].* kernel=[1-9].* went=1 error=0 bad=-1 no_direct=$"; then
+if tail -n 1 "$TMP/recv" | grep \
+	-q "direct=[1-9].* kernel=[1-9].* went=1 error=0 bad=-1 no_direct=$"; then
 	pass a-slot-later-is-a-direct-path-later
 else
 	fail a-slot-later-is-a-direct-path-later "$(cat "$TMP/recv")"

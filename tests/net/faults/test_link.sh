@@ -56,7 +56,8 @@ finishes mtu-9000-new-complete A 4
 sleep 1.5 # an engine looks once a second whether it may make the sockets anew
 transmit 5 -r 40
 under_way A 5 direct
-expect mtu-9000-large-segments sh -c "nsenter --net=/run/netns/$(_ns snd) ss -tin 'dport = :15046' | grep -q 'mss:89'"
+expect mtu-9000-large-segments sh \
+	-c "nsenter --net=/run/netns/$(_ns snd) ss -tin 'dport = :15046' | grep -q 'mss:89'"
 
 # ---- a smaller one
 # Promised: FPDUs that were cut for larger segments no longer fit one: the kernel's path takes these, and as soon as
@@ -81,7 +82,11 @@ ended_with gone-application-told A 6 "Protocol driver not attached"
 expect gone-application-told-why told A 6 "was taken off $IF_RCV"
 breaks gone-peer-told 6 "Connection timed out|No route to host|Network is unreachable"
 expect gone-descriptors-freed wait_until "$LONG" fds_at_most "$RECV_A" "$fds"
-expect gone-status sh -c "nsenter --net=/run/netns/$(_ns rcv) '$xiwarp' status $IF_RCV | grep -q 'the interface is gone'"
+gone_is_shown() {
+	nsenter --net="/run/netns/$(_ns rcv)" "$xiwarp" status "$IF_RCV" |
+		grep -q 'the interface is gone'
+}
+expect gone-status gone_is_shown
 expect gone-unload unload
 expect gone-no-pins test ! -e "$pins"
 quit receiver-ends A

@@ -58,7 +58,8 @@ usual
 to_snd "$second_rcv"
 transmit 2 -r 20
 under_way A 2 kernel
-expect leaves-elsewhere-told told A 2 "its packets do not leave by $IF_RCV: xiw_egress does not see them"
+expect leaves-elsewhere-told told A 2 \
+	"its packets do not leave by $IF_RCV: xiw_egress does not see them"
 finishes leaves-elsewhere A 2
 usual
 
@@ -156,8 +157,11 @@ unload >/dev/null || fail unload "exit code $?"
 # ---- more queues than are served
 # The sender chooses the queue, as a NIC's hash would: by XPS, which names queues for processors.
 on_queue() {
-	ip netns exec "$(_ns snd)" sh -c "cd /sys/class/net/$IF_SND/queues && printf 0 >tx-63/xps_cpus &&
-		printf 0 >tx-64/xps_cpus && printf '%x' $(((1 << $(nproc)) - 1)) >tx-$1/xps_cpus" 2>/dev/null
+	local all
+	printf -v all '%x' $(((1 << $(nproc)) - 1))
+	ip netns exec "$(_ns snd)" sh -c "cd /sys/class/net/$IF_SND/queues &&
+		printf 0 >tx-63/xps_cpus && printf 0 >tx-64/xps_cpus &&
+		printf $all >tx-$1/xps_cpus" 2>/dev/null
 }
 wire_up plain 1500 65
 wire_clamp 262144
@@ -166,7 +170,8 @@ if on_queue 64; then
 	receive Q -f 256
 	transmit 1 -r 20
 	under_way Q 1 kernel
-	expect queue-not-served-told told Q 1 "$IF_RCV has 65 queues, and only 64 are served: 'ethtool -L'"
+	expect queue-not-served-told told Q 1 \
+		"$IF_RCV has 65 queues, and only 64 are served: 'ethtool -L'"
 	on_queue 63
 	under_way Q 1 direct
 	expect queue-served-not-told wait_until "$LONG" _told Q 1 '"'

@@ -12,7 +12,9 @@ wire_clamp 262144
 load || fail load "exit code $?"
 
 # The programs' own count, for when the receiver cannot be asked.
-by_watchdog() { json | grep -Eq "\"remote\":\"$V4_SND:$1\",.*\"path\":\"kernel\".*\"watchdog\":[1-9]"; }
+by_watchdog() {
+	json | grep -Eq "\"remote\":\"$V4_SND:$1\",.*\"path\":\"kernel\".*\"watchdog\":[1-9]"
+}
 again_direct() { _on_path "$1" "$2" direct; }
 
 # ---- two processes on one interface
@@ -23,7 +25,8 @@ under_way A 1 direct
 receive B -P 15047
 transmit 2 -r 20 -P 15047
 under_way B 2 kernel
-expect two-second-told grep -q '"id":2,.*"no_direct":"AF_XDP on .* busy: another engine has it, of this process or another"' "$TMP/B.state"
+busy='AF_XDP on .* busy: another engine has it, of this process or another'
+expect two-second-told grep -q '"id":2,.*"no_direct":"'"$busy"'"' "$TMP/B.state"
 expect two-first-moves moves A 1
 expect two-first-direct again_direct A 1
 
@@ -114,18 +117,23 @@ quit child-ends G
 
 mkdir "$TMP/in"
 truncate -s 4G "$TMP/sparse"
+serves_direct() {
+	nsenter --net="/run/netns/$(_ns rcv)" "$xiwarp" status --json |
+		grep -q '"path":"direct".*"octets_direct":[1-9]'
+}
 for sig in INT TERM; do
 	spawn server rcv serve.log "$xiwarp" serve --path direct --listen $V4_RCV "$TMP/in"
 	wait_listen rcv 15044
 	spawn sender snd put.log "$xiwarp" put "$TMP/sparse" $V4_RCV
-	wait_until "$LONG" sh -c "nsenter --net=/run/netns/$(_ns rcv) '$xiwarp' status --json | grep -q '\"path\":\"direct\".*\"octets_direct\":[1-9]'" ||
-		fail "serve-$sig-direct" "$(cat "$TMP"/*.log)"
+	wait_until "$LONG" serves_direct || fail "serve-$sig-direct" "$(cat "$TMP"/*.log)"
 	stop "$server" $sig
 	rc=$?
-	((rc == 128 + $(kill -l $sig))) && pass "serve-$sig" || fail "serve-$sig" "exit code $rc: $(cat "$TMP/serve.log")"
+	((rc == 128 + $(kill -l $sig))) && pass "serve-$sig" ||
+		fail "serve-$sig" "exit code $rc: $(cat "$TMP/serve.log")"
 	reap "$sender" "$LONG"
 	rc=$?
-	((rc == 7)) && pass "serve-$sig-peer-told" || fail "serve-$sig-peer-told" "exit code $rc: $(cat "$TMP/put.log")"
+	((rc == 7)) && pass "serve-$sig-peer-told" ||
+		fail "serve-$sig-peer-told" "exit code $rc: $(cat "$TMP/put.log")"
 	expect "serve-$sig-no-file" test -z "$(ls -A "$TMP/in")"
 done
 quit kernel-path-ends A

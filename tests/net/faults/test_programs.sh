@@ -154,11 +154,13 @@ tool_ends() {
 	reap "$sender" "$LONG"
 	rc=$?
 	((rc == 7)) && pass "$name-put" || fail "$name-put" "exit code $rc: $(cat "$TMP/put.log")"
-	expect "$name-serve-says" wait_until "$LONG" grep -q "^xiwarp: $V4_SND:.*$program was taken off" "$TMP/serve.log"
+	expect "$name-serve-says" wait_until "$LONG" grep \
+		-q "^xiwarp: $V4_SND:.*$program was taken off" "$TMP/serve.log"
 	expect "$name-serve-goes-on" in_ns snd "$xiwarp" put "$TMP/small" $V4_RCV
 	stop "$server"
 	rc=$?
-	((rc == 143)) && pass "$name-serve-ends" || fail "$name-serve-ends" "exit code $rc: $(cat "$TMP/serve.log")"
+	((rc == 143)) && pass "$name-serve-ends" ||
+		fail "$name-serve-ends" "exit code $rc: $(cat "$TMP/serve.log")"
 	expect "$name-nothing-kept" test "$(ls -A "$TMP/in")" = small
 	rm -f "$TMP/in/small"
 	unload >/dev/null

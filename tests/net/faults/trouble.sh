@@ -30,18 +30,21 @@ receive() {
 	rm -f "$TMP/$name.state"
 	: >"$TMP/$name"
 	spawn "RECV_$name" rcv "$name" "$BUILD/tests/net/faults/trouble" -o "$TMP/$name.state" "$@"
-	wait_until "$LONG" grep -q '^ready' "$TMP/$name" || fail "receiver-$name" "$(cat "$TMP/$name")"
+	wait_until "$LONG" grep -q '^ready' "$TMP/$name" ||
+		fail "receiver-$name" "$(cat "$TMP/$name")"
 }
 
 transmit() {
 	local id=$1
 	shift
-	spawn "SEND_$id" snd "send-$id" "$BUILD/tests/net/faults/trouble_send" -n "$id" "$@" "$V4_RCV"
+	spawn "SEND_$id" snd "send-$id" "$BUILD/tests/net/faults/trouble_send" -n "$id" "$@" \
+		"$V4_RCV"
 }
 
 # state NAME ID KEY
 state() {
-	sed -n "s/^{\"id\":$2,.*\"$3\":\"\{0,1\}\([^\",}]*\)[\",}].*/\1/p" "$TMP/$1.state" 2>/dev/null
+	sed -n "s/^{\"id\":$2,.*\"$3\":\"\{0,1\}\([^\",}]*\)[\",}].*/\1/p" \
+		"$TMP/$1.state" 2>/dev/null
 }
 
 octets() {
@@ -55,7 +58,8 @@ _on_path() { # NAME ID PATH
 	path=$(state "$1" "$2" path)
 	# Armed is the kernel's still. A connection that XDP does not know has no path, which is the kernel's too.
 	[[ $path == none || $path == armed ]] && path=kernel
-	[[ $(state "$1" "$2" state) == open && $path == "$3" && $(state "$1" "$2" "octets_$3") -gt 1000000 ]]
+	[[ $(state "$1" "$2" state) == open && $path == "$3" &&
+		$(state "$1" "$2" "octets_$3") -gt 1000000 ]]
 }
 
 under_way() {
@@ -78,10 +82,12 @@ finishes() {
 	rc=$?
 	sent=$(sed -n 's/.*"sent":\([0-9]*\).*/\1/p' "$TMP/send-$3")
 	if ((rc)); then
-		fail "$1" "sender of $3: exit code $rc: $(cat "$TMP/send-$3" "$TMP/$2" "$TMP/$2.state")"
+		fail "$1" "sender of $3: exit code $rc:" \
+			"$(cat "$TMP/send-$3" "$TMP/$2" "$TMP/$2.state")"
 	elif ! wait_until "$LONG" _closed "$2" "$3"; then
 		fail "$1" "the receiver was not told of the end: $(cat "$TMP/$2" "$TMP/$2.state")"
-	elif [[ $(state "$2" "$3" status) != 0 || $(octets "$2" "$3") != "$sent" || $sent == 0 ]]; then
+	elif [[ $(state "$2" "$3" status) != 0 || $(octets "$2" "$3") != "$sent" ||
+		$sent == 0 ]]; then
 		fail "$1" "sent $sent: $(cat "$TMP/$2" "$TMP/$2.state")"
 	else
 		pass "$1"
@@ -92,7 +98,8 @@ breaks() {
 	local pid=SEND_$2 rc
 	reap "${!pid}" "$LONG"
 	rc=$?
-	if ((rc == 7)) && grep -Eq "\"error\":\"(${3:-Connection reset by peer|Broken pipe})\"" "$TMP/send-$2"; then
+	if ((rc == 7)) && grep -Eq "\"error\":\"(${3:-Connection reset by peer|Broken pipe})\"" \
+		"$TMP/send-$2"; then
 		pass "$1"
 	else
 		fail "$1" "exit code $rc: $(cat "$TMP/send-$2")"
@@ -127,7 +134,8 @@ no_trace() {
 	if ! json | grep -q '"flows":\[\]'; then
 		fail "$1" "$(json)"
 	elif ! wait_until "$LONG" _index_empty; then
-		fail "$1" "$(in_ns rcv bpftool map dump pinned "$pins/xiw_flow_index"; in_ns rcv ss -tan)"
+		fail "$1" "$(in_ns rcv bpftool map dump pinned "$pins/xiw_flow_index")" \
+			"$(in_ns rcv ss -tan)"
 	else
 		pass "$1"
 	fi

@@ -226,9 +226,9 @@ _make_ns() {
 }
 
 _make_pair() { # SIDE IF SIDE IF
-	ip link add "$2" mtu "$_mtu" numrxqueues "$_queues" numtxqueues "$_queues" netns "$(_ns "$1")" \
-		type veth peer name "$4" mtu "$_mtu" numrxqueues "$_queues" numtxqueues "$_queues" \
-		netns "$(_ns "$3")"
+	ip link add "$2" mtu "$_mtu" numrxqueues "$_queues" numtxqueues "$_queues" netns \
+		"$(_ns "$1")" type veth peer name "$4" mtu "$_mtu" numrxqueues "$_queues" \
+		numtxqueues "$_queues" netns "$(_ns "$3")"
 }
 
 _address() { # SIDE V4 V6
@@ -275,7 +275,8 @@ _ifindex() { # SIDE IF
 }
 
 _u32() {
-	printf '0x%02x 0x%02x 0x%02x 0x%02x' $(($1 & 255)) $(($1 >> 8 & 255)) $(($1 >> 16 & 255)) $(($1 >> 24))
+	printf '0x%02x 0x%02x 0x%02x 0x%02x' $(($1 & 255)) $(($1 >> 8 & 255)) $(($1 >> 16 & 255)) \
+		$(($1 >> 24))
 }
 
 # The value is a struct bpf_devmap_val: ifindex, then a program's fd, of which there is none.
@@ -288,7 +289,8 @@ _port() { # IFINDEX IFINDEX
 _middle() {
 	local pins=$_bpffs/xiw-wire-$$ ports=("$_if_mid_snd" "$_if_mid_rcv") i a b t
 
-	in_ns mid bpftool prog loadall "$BUILD/tests/net/lib/wire.bpf.o" "$pins" pinmaps "$pins" || return
+	in_ns mid bpftool prog loadall "$BUILD/tests/net/lib/wire.bpf.o" "$pins" pinmaps \
+		"$pins" || return
 	# The map before the programs: no frame is to find the middle without a way out.
 	a=$(_ifindex mid "${ports[0]}") b=$(_ifindex mid "${ports[1]}")
 	_port "$a" "$b" && _port "$b" "$a" || return
@@ -300,7 +302,8 @@ _middle() {
 			taskset -pc "$SND_CORE" "$t" >/dev/null
 		done
 	done
-	_counts_id=$(bpftool -j map show pinned "$pins/wire_counts" | sed 's/.*"id":\([0-9]*\).*/\1/')
+	_counts_id=$(bpftool -j map show pinned "$pins/wire_counts" |
+		sed 's/.*"id":\([0-9]*\).*/\1/')
 	# The ports hold the program and its maps; nothing is left behind even if this shell is killed.
 	rm -rf "$pins"
 }
@@ -321,7 +324,8 @@ relay_start() {
 	local _log=relay-$((++_relays))
 	shift
 	: >"$TMP/$_log"
-	spawn _relay mid "$_log" "$BUILD/tests/net/lib/relay" "$@" "$_if_mid_snd" "$_if_mid_rcv" || return
+	spawn _relay mid "$_log" "$BUILD/tests/net/lib/relay" "$@" "$_if_mid_snd" \
+		"$_if_mid_rcv" || return
 	_relay_logs[$_relay]=$TMP/$_log
 	wait_until 10 grep -q '^ready' "$TMP/$_log" && return
 	cat "$TMP/$_log"
@@ -441,7 +445,8 @@ _cleanup() {
 		stop "$pid"
 	done
 	wire_down
-	for log in $(grep -lE 'ERROR: (Address|Leak)Sanitizer|runtime error:' "$TMP"/* 2>/dev/null); do
+	local reports='ERROR: (Address|Leak)Sanitizer|runtime error:'
+	for log in $(grep -lE "$reports" "$TMP"/* 2>/dev/null); do
 		cat "$log"
 		fail "${log##*/}" "sanitizer report"
 		rc=1

@@ -43,8 +43,10 @@ expect umask same umask "umask 077"
 expect locale same locale "export LANG=de_DE.UTF-8 LANGUAGE=de LC_NUMERIC=tr_TR.UTF-8; unset LC_ALL"
 expect locale-all same locale-all "export LC_ALL=tr_TR.UTF-8"
 expect few-files same few-files "ulimit -Sn 256"
-expect many-files same many-files "ulimit -n 1048576 2>/dev/null || ulimit -Sn \$((\$(ulimit -Hn) - 1))"
+expect many-files same many-files \
+	"ulimit -n 1048576 2>/dev/null || ulimit -Sn \$((\$(ulimit -Hn) - 1))"
 expect core-files same core-files "ulimit -Sc \$(ulimit -Hc)"
 expect ignored-signals same ignored-signals "trap '' PIPE HUP USR1 TERM"
-expect environment same environment "export COLUMNS=20 TZ=Asia/Tokyo POSIXLY_CORRECT=1 SEED=7 LIBXDP_BPFFS=/nowhere"
+expect environment same environment \
+	"export COLUMNS=20 TZ=Asia/Tokyo POSIXLY_CORRECT=1 SEED=7 LIBXDP_BPFFS=/nowhere"
 finish

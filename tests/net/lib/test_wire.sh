@@ -63,7 +63,8 @@ pinned() {
 }
 
 gone() {
-	[[ -z $(ip netns list | grep "xiw-$1-") ]] && ! ls -d /sys/fs/bpf/xiw-wire-"$1" 2>/dev/null &&
+	[[ -z $(ip netns list | grep "xiw-$1-") ]] &&
+		! ls -d /sys/fs/bpf/xiw-wire-"$1" 2>/dev/null &&
 		! compgen -G "/sys/class/net/$2*"
 }
 
@@ -121,7 +122,9 @@ expect interrupted-TERM interrupted TERM 143
 # Killed, it leaves things that the next script removes.
 killed() {
 	local pid
-	spawn pid host script-KILL bash -c ". '$ROOT/tests/net/lib/lib.sh'; wire_up plain; echo ready
+	spawn pid host script-KILL bash -c ". '$ROOT/tests/net/lib/lib.sh'
+		wire_up plain
+		echo ready
 		exec sleep 1000"
 	wait_until 20 grep -q '^ready' "$TMP/script-KILL" || return
 	stop "$pid" KILL

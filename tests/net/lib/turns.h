@@ -9,7 +9,10 @@
 #include "tests/net/lib/plain.h"
 
 struct turns {
-	/* The program makes one FPDU of a ULPDU of at most this length with put_segment(), and sets `done` at the end. */
+	/*
+	 * The program makes one FPDU of a ULPDU of at most this length with put_segment(), and sets `done` at the
+	 * end.
+	 */
 	void (*put)(uint32_t ulpdu);
 	/* It checks the payload that comes, at offset `back_seen`; `last`: a message ends there. */
 	void (*on_back)(const uint8_t *payload, uint32_t len, bool last);
@@ -26,7 +29,10 @@ struct turns {
 extern struct turns turns;
 
 void put_segment(const struct xiw_ddp_hdr *h, const uint8_t *payload, uint32_t len);
-/* Sends everything, in about so many turns of each kind (0: aligned throughout), and reads what flows back to its end. */
+/*
+ * Sends everything, in about so many turns of each kind (0: aligned throughout), and reads what flows back to its
+ * end.
+ */
 void send_by_turns(uint64_t octets, unsigned int number, uint64_t seed);
 /* Sends everything without regard to segments, and reads what flows back to its end. */
 void send_misaligned(void);

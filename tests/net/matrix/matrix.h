@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the two ends of the fault matrix share. The seed and the number of a message alone decide its length, its kind and
- * its octets.
+ * What the two ends of the fault matrix share. The seed and the number of a message alone decide its length, its kind
+ * and its octets.
  */
 #ifndef XIW_TESTS_NET_MATRIX_H
 #define XIW_TESTS_NET_MATRIX_H

@@ -41,7 +41,8 @@ one_run() { # NAME ADDRESS OPTION...
 	elif ((kernel < WRAP || direct < WRAP / 4)); then
 		fail "$name" "numbers did not wrap on both sides: $(cat "$got")"
 	else
-		pass "$name ($went_direct to direct, $went_kernel to kernel, $((direct * 100 / octets)) % direct)"
+		pass "$name" "($went_direct to direct, $went_kernel to kernel," \
+			"$((direct * 100 / octets)) % direct)"
 	fi
 }
 
@@ -55,8 +56,10 @@ for ts in 1 0; do
 			tcp_timestamps $side $ts
 			tcp_sack $side $sack
 		done
-		one_run "alternating IPv4 timestamps=$ts sack=$sack" "$V4_RCV" -b $MIB -t $TURNS -i $ISN
-		one_run "alternating IPv6 timestamps=$ts sack=$sack" "$V6_RCV" -b $MIB -t $TURNS -i $ISN
+		one_run "alternating IPv4 timestamps=$ts sack=$sack" "$V4_RCV" -b $MIB -t $TURNS \
+			-i $ISN
+		one_run "alternating IPv6 timestamps=$ts sack=$sack" "$V6_RCV" -b $MIB -t $TURNS \
+			-i $ISN
 	done
 done
 in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" --force > /dev/null

@@ -10,7 +10,8 @@
 stream() {
 	local receiver sender
 	set_sysctl rcv net.ipv4.tcp_congestion_control "$1" || return
-	spawn receiver rcv err sh -c "exec '$BUILD/xiwarp' sink --json --once --listen :15048 --stag 0x1234 >'$TMP/json'"
+	spawn receiver rcv err sh -c "exec '$BUILD/xiwarp' sink --json --once --listen :15048 \
+		--stag 0x1234 >'$TMP/json'"
 	wait_listen rcv 15048 || return
 	spawn sender snd sender "$BUILD/tests/net/lib/sendto" -t $((8 << 20)) "$V4_RCV" 15048
 	reap "$sender" 20 && reap "$receiver" 10

@@ -10,7 +10,8 @@
 report=$TMP/edges
 # Acknowledgements from below SND.UNA, with all that they say.
 late() {
-	in_ns snd nstat -asz TcpExtTCPACKSkippedSeq TcpExtPAWSOldAck | awk '/^TcpExt/ { n += $2 } END { print n + 0 }'
+	in_ns snd nstat -asz TcpExtTCPACKSkippedSeq TcpExtPAWSOldAck |
+		awk '/^TcpExt/ { n += $2 } END { print n + 0 }'
 }
 
 # watched NAME PORT "RECEIVER..." SENDER...: one connection with data both ways; the receiver's report is in $TMP/rcv.
@@ -43,8 +44,8 @@ undisturbed() {
 # pings SIZE COUNT [OPTION...]: everything that one end sends waits for the other, so nothing may cross.
 pings() {
 	local name="pings of $1 octets${3:+ $3}"
-	undisturbed "$name" 7174 "$BUILD/xiwarp rping -s -p 7174 --json ${*:3}" \
-		"$BUILD/xiwarp" rping -c -a "$V4_RCV" -p 7174 -C "$2" -S "$1" -V --path kernel "${@:3}" || return
+	undisturbed "$name" 7174 "$BUILD/xiwarp rping -s -p 7174 --json ${*:3}" "$BUILD/xiwarp" \
+		rping -c -a "$V4_RCV" -p 7174 -C "$2" -S "$1" -V --path kernel "${@:3}" || return
 	if (($(field segments) < 2 * $2 || $(field lost) > 0)) ||
 		(($(field octets_direct "$TMP/rcv") <= $(field octets_kernel "$TMP/rcv"))); then
 		fail "$name" "not seen, or not direct: $(tail -n 1 "$report") $(cat "$TMP/rcv")"
@@ -60,12 +61,14 @@ hand_offs() {
 	local name=hand-offs
 	undisturbed $name 15045 "$BUILD/tests/net/path/alt -d -b 64 -t 60 recv" \
 		"$BUILD/tests/net/path/alt" -b 64 -t 60 send "$V4_RCV" || return
-	if (($(field went_direct "$TMP/rcv") < 20 || $(field segments) < 500 || $(field lost) > 0)); then
+	if (($(field went_direct "$TMP/rcv") < 20 || $(field segments) < 500 ||
+		$(field lost) > 0)); then
 		fail $name "not seen, or no hand-offs: $(tail -n 1 "$report") $(cat "$TMP/rcv")"
 	elif (($(field engines_back) || $(field acks_back) > 5 || skipped > 5)); then
 		fail $name "$skipped late; $(grep -m 5 '^id' "$report") $(tail -n 1 "$report")"
 	else
-		pass "$name ($(field went_direct "$TMP/rcv"), $(field edges_back) edges back of $(field segments))"
+		pass "$name" "($(field went_direct "$TMP/rcv") to direct," \
+			"$(field edges_back) edges back of $(field segments))"
 	fi
 }
 

@@ -33,7 +33,8 @@ stream() {
 		fail "$2" "receiver: exit code $rc: $(cat "$TMP/receiver")"
 		return 1
 	fi
-	for key in control_allocations control_syscalls octets octets_kernel segments allocations syscalls; do
+	for key in control_allocations control_syscalls octets octets_kernel segments allocations \
+		syscalls; do
 		printf -v "$key" '%s' "$(field $key)"
 	done
 }
@@ -50,7 +51,8 @@ for address in $V4_RCV $V6_RCV; do
 	for ((try = 1; try <= 5; try++)); do
 		stream "$address" "$v" || continue 2
 		((octets_kernel)) || break
-		echo "$v: $octets_kernel octets came by the kernel's path, $allocations allocations: again"
+		echo "$v: $octets_kernel octets by the kernel's path, $allocations allocations:" \
+			"again"
 	done
 	# Counters that do not count would find nothing.
 	expect $v-counters [ "$control_allocations,$control_syscalls" = 3,100 ]

@@ -17,10 +17,12 @@ report=$TMP/out acts=0
 # wire [NTH DAMAGE DOUBLED LOSS UNTIL]: what befalls the sender's data segments from now on (hold.bpf.c). While one is
 # held, TCP takes nothing for lost because it is late.
 wire() {
-	in_ns snd ip route change 10.77.0.0/24 dev "$IF_SND" src $V4_SND rto_min $((${1:-0} ? 1000 : 200))ms
+	in_ns snd ip route change 10.77.0.0/24 dev "$IF_SND" src $V4_SND rto_min \
+		$((${1:-0} ? 1000 : 200))ms
 	# shellcheck disable=SC2046
-	bpftool map update pinned "$pins/hold" key 0 0 0 0 value $(_u32 "${1:-0}") $(_u32 "${2:-0}") \
-		$(_u32 "${3:-0}") $(_u32 "${4:-0}") 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 $(_u32 "${5:-0}")
+	bpftool map update pinned "$pins/hold" key 0 0 0 0 value $(_u32 "${1:-0}") \
+		$(_u32 "${2:-0}") $(_u32 "${3:-0}") $(_u32 "${4:-0}") 0 0 0 0 0 0 0 0 0 0 0 0 0 0 \
+		0 0 0 0 0 0 $(_u32 "${5:-0}")
 }
 
 # Let go of what is held; how many segments were acted upon stays in $acts.
@@ -43,9 +45,11 @@ came_behind() {
 one_run() {
 	local name=$1 when=$2 recv send rc
 	shift 2
-	spawn recv rcv log sh -c "exec '$BUILD/tests/net/path/order' $* $LEN >'$TMP/out' 2>'$TMP/content'"
+	spawn recv rcv log sh \
+		-c "exec '$BUILD/tests/net/path/order' $* $LEN >'$TMP/out' 2>'$TMP/content'"
 	wait_listen rcv 15046 5
-	spawn send snd send "$BUILD/tests/net/lib/sendto" -t $LEN -l 1024-1024 -o "$TMP/want" "$V4_RCV" 15046
+	spawn send snd send "$BUILD/tests/net/lib/sendto" -t $LEN -l 1024-1024 -o "$TMP/want" \
+		"$V4_RCV" 15046
 	if [[ $when == during ]]; then
 		wait_until 20 came_behind
 		sleep 0.2 # for what should not be placed
@@ -57,7 +61,8 @@ one_run() {
 	reap "$recv" 20 || rc=1
 	[[ $when == during ]] || let_go
 	if ((rc)) || ! cmp -s "$TMP/want" "$TMP/content"; then
-		fail "$name" "exit code $rc, or wrong content: $(cat "$TMP/send" "$TMP/log" "$TMP/out" | head -c 600)"
+		fail "$name" "exit code $rc, or wrong content:" \
+			"$(cat "$TMP/send" "$TMP/log" "$TMP/out" | head -c 600)"
 		return 1
 	fi
 	if (($(field messages) != LEN / 1024 || $(field mpa_error))); then
@@ -121,10 +126,12 @@ loss_at_the_hand_off() {
 		stop "$send"
 		stop "$recv"
 		fail "$name" "exit code $rc: $(cat "$TMP/sent" "$got" | head -c 900)"
-	elif (($(field octets) != 64 << 20 || $(field went_direct) < 15 || $(field went_kernel) < 15 || acts < 50)); then
+	elif (($(field octets) != 64 << 20 || $(field went_direct) < 15 ||
+		$(field went_kernel) < 15 || acts < 50)); then
 		fail "$name" "$acts segments lost: $(cat "$got")"
 	else
-		pass "$name ($acts segments lost, $(field went_direct) to direct, $(field went_kernel) to kernel)"
+		pass "$name" "($acts segments lost, $(field went_direct) to direct," \
+			"$(field went_kernel) to kernel)"
 	fi
 	report=$TMP/out
 }
@@ -135,9 +142,11 @@ small() {
 	local name=$1 when=$2 size=$(($3 * 6 * 192)) segments=$3 options=$4 recv send
 	shift 4
 	# shellcheck disable=SC2086,SC2016
-	spawn recv rcv log sh -c 'exec "$0" "$@" 2>"$CONTENT"' "$BUILD/tests/net/path/order" $options "$size"
+	spawn recv rcv log sh -c 'exec "$0" "$@" 2>"$CONTENT"' "$BUILD/tests/net/path/order" \
+		$options "$size"
 	wait_listen rcv 15046 5
-	spawn send snd send "$BUILD/tests/net/path/order" -n "$segments" "$@" -o "$TMP/want" send "$V4_RCV"
+	spawn send snd send "$BUILD/tests/net/path/order" -n "$segments" "$@" -o "$TMP/want" send \
+		"$V4_RCV"
 	if [[ $when == during ]]; then
 		wait_until 20 map_is_right "$report"
 		sleep 0.2 # for what should not be placed
@@ -163,7 +172,8 @@ small() {
 # What lay in place while the segment was held is what RFC 5044 section 6 allows, no less and no more.
 map_is_right() { # [FILE]
 	local want
-	want=$(grep '^map' "$TMP/send") && [[ $(grep '^map' "${1:-$TMP/during}" | tail -n 1) == "$want" ]]
+	want=$(grep '^map' "$TMP/send") &&
+		[[ $(grep '^map' "${1:-$TMP/during}" | tail -n 1) == "$want" ]]
 }
 
 content_is_right() { # MESSAGES
@@ -181,7 +191,8 @@ name=several-behind-a-marker
 wire 5 0 0 0 12
 if small "$name" during 12 -m -H 5; then
 	read -r _ marked _ behind < <(grep '^marked' "$TMP/send" | tr -d ,)
-	if map_is_right && content_is_right 72 && ((behind >= 14 && $(field fpdus_early) == marked + behind)); then
+	if map_is_right && content_is_right 72 &&
+		((behind >= 14 && $(field fpdus_early) == marked + behind)); then
 		pass "$name ($marked with a Marker, $behind by length)"
 	else
 		fail "$name" "$(told)"
@@ -240,7 +251,8 @@ fi
 name=delivered-in-order-mixed
 wire 0 0 0 $((0x100000000 / 25))
 if small "$name" after 400 "-m -x" -x; then
-	if content_is_right 2400 && (($(field fpdus_early) > 20 && $(field octets_direct) > 300000)); then
+	if content_is_right 2400 &&
+		(($(field fpdus_early) > 20 && $(field octets_direct) > 300000)); then
 		pass "$name ($acts segments lost, $(field fpdus_early) of 2400 FPDUs early)"
 	else
 		fail "$name" "$acts lost: $(told)"

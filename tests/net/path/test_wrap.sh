@@ -18,7 +18,8 @@ across() { # $2: said only
 	wait_until 10 grep -q ready "$TMP/edges" || fail "$name" "no capture: $(<"$TMP/edges")"
 	spawn receiver rcv got "$BUILD/tests/net/path/alt" -d -s $seed "${@:2}" recv
 	wait_listen rcv 15045
-	spawn sender snd sent "$BUILD/tests/net/path/alt" -b $mib -t 30 -s $seed -i "$isn" "${@:2}" send "$V4_RCV"
+	spawn sender snd sent "$BUILD/tests/net/path/alt" -b $mib -t 30 -s $seed -i "$isn" \
+		"${@:2}" send "$V4_RCV"
 	reap "$sender" 30 || rc=1
 	reap "$receiver" 10 || rc=1
 	stop "$watch"
@@ -26,14 +27,18 @@ across() { # $2: said only
 	if ((rc)); then
 		stop "$receiver"
 		fail "$name" "$(cat "$TMP/sent" "$TMP/got" | tail -n 4)"
-	elif (($(field octets) != mib << 20 || $(field octets_direct) + $(field octets_kernel) != mib << 20)); then
+	elif (($(field octets) != mib << 20 ||
+		$(field octets_direct) + $(field octets_kernel) != mib << 20)); then
 		fail "$name" "not counted once: $(<"$TMP/got")"
-	elif (($(field went_direct) < 1 || $(field blocks "$TMP/edges") < 1 || $(field lost "$TMP/edges") > 0)); then
-		fail "$name" "nothing direct, or nothing seen: $(tail -n 1 "$TMP/edges") $(<"$TMP/got")"
+	elif (($(field went_direct) < 1 || $(field blocks "$TMP/edges") < 1 ||
+		$(field lost "$TMP/edges") > 0)); then
+		fail "$name" \
+			"nothing direct, or nothing seen: $(tail -n 1 "$TMP/edges") $(<"$TMP/got")"
 	elif (($(field unsent "$TMP/edges"))); then
 		fail "$name" "$(grep -m 5 SACK "$TMP/edges") $(tail -n 1 "$TMP/edges")"
 	else
-		pass "$name ($(field octets_direct) octets direct, $(field blocks "$TMP/edges") SACK blocks)"
+		pass "$name" "($(field octets_direct) octets direct," \
+			"$(field blocks "$TMP/edges") SACK blocks)"
 	fi
 }
 

@@ -5,8 +5,9 @@
  *
  *   peer ADDRESS PORT kernel|direct FLAGS STAG JSON OUT FROM-PORT [0xfffffff8]
  *
- * FLAGS: m and c, as the sink asks for Markers and CRCs, or -. JSON and OUT are the sink's files, its buffer of
- * 16 MiB is behind STAG; the last argument: so the first MSN of its queues. Prints PASS or FAIL for each case. Exit codes: 0 all passed, 1 not so, 2 usage.
+ * FLAGS: m and c, as the sink asks for Markers and CRCs, or -. JSON and OUT are the sink's files, its buffer of 16 MiB
+ * is behind STAG; the last argument: so the first MSN of its queues. Prints PASS or FAIL for each case. Exit codes: 0
+ * all passed, 1 not so, 2 usage.
  */
 #include "tests/net/peer/peer.h"
 

@@ -218,7 +218,10 @@ static const char *short_segment(int unused)
 	return ended("events=CeX sent=1.0.0");
 }
 
-/* RFC 6581 section 9.2: something else than what says that the Initiator is ready; and its Terminate, for which it may. */
+/*
+ * RFC 6581 section 9.2: something else than what says that the Initiator is ready; and its Terminate, for which it
+ * may.
+ */
 static const char *not_ready(int terminate)
 {
 	static const uint8_t body[] = { 0x20, 6, 0, 0 };
@@ -321,8 +324,8 @@ static const char *too_many_reads(int depth)
 }
 
 /*
- * The region goes, or loses its rights, or another gets its STag while it is read: the answer ends where it is, and the Terminate has the
- * Read Request with what is left of it (RFC 5040 section 4.8).
+ * The region goes, or loses its rights, or another gets its STag while it is read: the answer ends where it is, and
+ * the Terminate has the Read Request with what is left of it (RFC 5040 section 4.8).
  */
 static const char *source_goes(int how)
 {

@@ -45,8 +45,8 @@ static struct end {
 		int set_ird, set_ord; /* unless negative, when the Request has come */
 		int set_first;	      /* and before the stream is attached */
 		/*
-		 * The first Send: r the READ region goes; R and another gets its STag; W likewise for WRITE; n READ has no
-		 * rights; i INV's STag again; T terminate; c close; C that, and r.
+		 * The first Send: r the READ region goes; R and another gets its STag; W likewise for WRITE; n READ
+		 * has no rights; i INV's STag again; T terminate; c close; C that, and r.
 		 */
 		int on_send;
 	} line;

@@ -12,9 +12,9 @@
  *   path=PATH       kernel, direct; default what can be had
  *   crc=off
  *
- * In the end one line: `events=` C connected, r received, s sent, d read, f flushed, e error, t terminated,
- * E end of the peer's stream, F refused, X closed; status, and both Terminates as LAYER.TYPE.CODE with M, D and R, `-siw` if its
- * bits are in siw's order. Exit codes: 0 closed, and all Sends were completed; 1 not so; 2 usage.
+ * In the end one line: `events=` C connected, r received, s sent, d read, f flushed, e error, t terminated, E end of
+ * the peer's stream, F refused, X closed; status, and both Terminates as LAYER.TYPE.CODE with M, D and R, `-siw` if
+ * its bits are in siw's order. Exit codes: 0 closed, and all Sends were completed; 1 not so; 2 usage.
  */
 #include <netdb.h>
 

@@ -84,8 +84,8 @@ static const char *expect_streaming(size_t len)
 }
 
 /*
- * Bits 0 and 1 of `i` say how much of the frame comes with the last streaming data: nothing, a part, all. With bit 2 the
- * application reads everything that has come and passes it on, else it leaves that in the socket.
+ * Bits 0 and 1 of `i` say how much of the frame comes with the last streaming data: nothing, a part, all. With bit 2
+ * the application reads everything that has come and passes it on, else it leaves that in the socket.
  */
 static const char *upgrade_responder(int i)
 {

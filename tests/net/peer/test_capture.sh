@@ -21,7 +21,8 @@ command -v tshark dumpcap >/dev/null || {
 }
 
 capture() {
-	spawn dumpcap snd dumpcap dumpcap -q -P -i "$IF_SND" -s 0 -f "tcp port 15044" -B 64 -w "$TMP/pcap"
+	spawn dumpcap snd dumpcap dumpcap -q -P -i "$IF_SND" -s 0 -f "tcp port 15044" -B 64 \
+		-w "$TMP/pcap"
 	wait_until 10 grep -q '^File:' "$TMP/dumpcap" || fail capture "$(cat "$TMP/dumpcap")"
 }
 
@@ -57,13 +58,15 @@ judge() {
 
 	foreign=$(dissect "tcp.len > 0 && !iwarp_mpa && !$resent")
 	if [[ -n $foreign ]]; then
-		fail "$name-recognised" "$(lines "$foreign") segments, the first: ${foreign%%$'\n'*}"
+		fail "$name-recognised" \
+			"$(lines "$foreign") segments, the first: ${foreign%%$'\n'*}"
 	else
 		pass "$name-recognised"
 	fi
 	foreign=$(dissect "$wrong")
 	if [[ -n $foreign ]]; then
-		fail "$name-well-formed" "$(lines "$foreign") segments, the first: ${foreign%%$'\n'*}"
+		fail "$name-well-formed" \
+			"$(lines "$foreign") segments, the first: ${foreign%%$'\n'*}"
 	else
 		pass "$name-well-formed"
 	fi
@@ -115,20 +118,23 @@ exchange() {
 }
 
 closed() {
-	[[ $(tshark -n -r "$TMP/pcap" -Y 'tcp.flags.fin == 1 || tcp.flags.reset == 1' 2>/dev/null | wc -l) -ge 2 ]]
+	[[ $(tshark -n -r "$TMP/pcap" -Y 'tcp.flags.fin == 1 || tcp.flags.reset == 1' 2>/dev/null |
+		wc -l) -ge 2 ]]
 }
 
 # One octet of the payload of one FPDU is changed, in the file: then exactly that CRC is bad.
 damaged() {
 	local frame at octet
-	frame=$(dissect "tcp.dstport == 15044 && iwarp_ddp && tcp.len > 1000 && !$resent" -T fields \
-		-e frame.number | sed -n 100p)
+	frame=$(dissect "tcp.dstport == 15044 && iwarp_ddp && tcp.len > 1000 && !$resent" \
+		-T fields -e frame.number | sed -n 100p)
 	[[ -n $frame ]] || return 1
 	# pcap: 24 octets, and 16 in front of each frame.
 	at=$(tshark -n -r "$TMP/pcap" -T fields -e frame.number -e frame.cap_len 2>/dev/null |
-		awk -v f="$frame" 'BEGIN { n = 24 } $1 == f { print n + 16 + $2 - 600; exit } { n += 16 + $2 }')
+		awk -v f="$frame" \
+		'BEGIN { n = 24 } $1 == f { print n + 16 + $2 - 600; exit } { n += 16 + $2 }')
 	octet=$(od -An -tu1 -j "$at" -N 1 "$TMP/pcap")
-	printf "\\x$(printf %x $((octet ^ 16)))" | dd of="$TMP/pcap" bs=1 seek="$at" conv=notrunc status=none
+	printf "\\x$(printf %x $((octet ^ 16)))" |
+		dd of="$TMP/pcap" bs=1 seek="$at" conv=notrunc status=none
 	fpdus "tcp.dstport == 15044"
 	((all > 100 && good == all - 1)) &&
 		[[ $(dissect "frame.number == $frame" -O iwarp_mpa) == *"(Bad CRC32"* ]]
@@ -158,20 +164,22 @@ for v in 4 6; do
 	fi
 	# Lengths and both buffer models at random; the sink counts FPDUs.
 	if exchange "mixed-v$v" "'$xiwarp' sink --once --json --stag 0x77 --listen '$host'" \
-		"'$BUILD/tests/net/lib/sendto' -s 0x77 -t 3000000 -l 1-9000 -u 40 $address 15044"; then
+		"'$BUILD/tests/net/lib/sendto' -s 0x77 -t 3000000 -l 1-9000 -u 40 $address \
+			15044"; then
 		judge "mixed-v$v" "$TMP/json"
 		expect "mixed-v$v-damage-is-seen" damaged
 	fi
 done
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 
-# An RTR that is a Send without payload (RFC 6581 section 5): tshark 4.0 calls it malformed, as its dissector of RPC over
-# RDMA reads on behind the message's end. Of what MPA, DDP and RDMAP say it finds nothing wrong.
+# An RTR that is a Send without payload (RFC 6581 section 5): tshark 4.0 calls it malformed, as its dissector of RPC
+# over RDMA reads on behind the message's end. Of what MPA, DDP and RDMAP say it finds nothing wrong.
 rtr() {
 	exchange rtr "'$xiwarp' rping -s -p 15044 --path kernel" \
 		"'$xiwarp' rping -c -a $V4_RCV -p 15044 -C 1 --rtr send --path kernel" || return
-	[[ $(dissect "iwarp_mpa.ulpdulength == 18 && iwarp_rdma.opcode == 3" --disable-protocol rpcordma \
-		-T fields -e iwarp_ddp.qn -e iwarp_ddp.msn) == $'0\t1' ]] &&
+	local filter="iwarp_mpa.ulpdulength == 18 && iwarp_rdma.opcode == 3"
+	[[ $(dissect "$filter" --disable-protocol rpcordma -T fields -e iwarp_ddp.qn \
+		-e iwarp_ddp.msn) == $'0\t1' ]] &&
 		[[ -z $(dissect "$wrong" --disable-protocol rpcordma) ]]
 }
 expect rtr-send rtr

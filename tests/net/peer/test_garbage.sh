@@ -9,7 +9,8 @@
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net
 mib=1048576
 size=$((32 * mib)) good_size=$((4 * mib)) bad_at=$((16 * mib))
-declare -A port=([kernel]=15044 [direct]=15045) from=([kernel]=20000 [direct]=20100) sink good silent
+declare -A port=([kernel]=15044 [direct]=15045) from=([kernel]=20000 [direct]=20100) sink good \
+	silent
 stop_file=$TMP/stop
 
 # Case, error: code of RFC 5044 section 8, then type.code of RFC 5041 section 7.2; - is none. An error of MPA's
@@ -64,8 +65,9 @@ error_of() {
 		[[ $(field_of "$1" ddp_error) == true ]] &&
 			ddp=$(field_of "$1" ddp_error_type).$(field_of "$1" ddp_error_code)
 	else
-		# In words where a person would look for nothing else.
-		mpa=$(sed -n -e 's/.*MPA error \([0-9]*\).*/\1/p' -e 's/.*closed before MPA startup.*/1/p' \
+		# The line for people tells it in words.
+		mpa=$(sed -n -e 's/.*MPA error \([0-9]*\).*/\1/p' \
+			-e 's/.*closed before MPA startup.*/1/p' \
 			-e 's/.*nothing came that would complete MPA startup.*/4/p' <<<"$1")
 	fi
 	[[ $mpa == 0 ]] && mpa=-
@@ -105,8 +107,8 @@ judge() {
 # misbehave PATH CASE EXPECTED
 misbehave() {
 	local pid rc
-	spawn pid snd "peer-$1-$2" "$tests/peer/garbage" "$2" "$V4_RCV" "${port[$1]}" 0x1234 $size $bad_at \
-		$((from[$1] + peers))
+	spawn pid snd "peer-$1-$2" "$tests/peer/garbage" "$2" "$V4_RCV" "${port[$1]}" 0x1234 $size \
+		$bad_at $((from[$1] + peers))
 	reap "$pid" 20
 	rc=$?
 	if ((rc)); then
@@ -118,17 +120,18 @@ misbehave() {
 
 open_sink() {
 	local pid
-	spawn pid rcv "sink-$1" sh -c "exec '$xiwarp' sink --json --path $1 --stag 0x1234 --size $size \
-		--out '$TMP/out-$1' --listen $V4_RCV:${port[$1]} >'$TMP/json-$1'"
+	spawn pid rcv "sink-$1" sh -c "exec '$xiwarp' sink --json --path $1 --stag 0x1234 \
+		--size $size --out '$TMP/out-$1' --listen $V4_RCV:${port[$1]} >'$TMP/json-$1'"
 	sink[$1]=$pid
 	if ! wait_listen rcv "${port[$1]}"; then
 		fail "$1" "nobody listens: $(cat "$TMP/sink-$1")"
 		exit 1
 	fi
-	spawn pid snd "good-$1" "$tests/lib/sendto" -S 42 -t $good_size -w "$stop_file" -o "$TMP/want-$1" \
-		"$V4_RCV" "${port[$1]}"
+	spawn pid snd "good-$1" "$tests/lib/sendto" -S 42 -t $good_size -w "$stop_file" \
+		-o "$TMP/want-$1" "$V4_RCV" "${port[$1]}"
 	good[$1]=$pid
-	spawn pid snd "peer-$1-silent" "$tests/peer/garbage" silent "$V4_RCV" "${port[$1]}" 0x1234 $size 0 "${from[$1]}"
+	spawn pid snd "peer-$1-silent" "$tests/peer/garbage" silent "$V4_RCV" "${port[$1]}" 0x1234 \
+		$size 0 "${from[$1]}"
 	silent[$1]=$pid
 }
 
@@ -144,14 +147,17 @@ close_sink() {
 	sent=$(field_of "$(grep tagged "$TMP/good-$1")" tagged_octets)
 	expect "$1-good-complete" [ "$octets" = "$sent" ]
 	expect "$1-good-no-error" [ "$(error_of "$line") $(field_of "$line" crc_errors)" = "- - 0" ]
-	expect "$1-good-path" awk "BEGIN { exit !($(field_of "$line" "octets_$1") >= 0.95 * $octets) }"
+	expect "$1-good-path" awk \
+		"BEGIN { exit !($(field_of "$line" "octets_$1") >= 0.95 * $octets) }"
 	expect "$1-good-content" cmp -n $good_size "$TMP/want-$1" "$TMP/out-$1"
-	expect "$1-nothing-else" cmp -n $((bad_at - good_size)) -i $good_size:0 "$TMP/out-$1" /dev/zero
+	expect "$1-nothing-else" cmp -n $((bad_at - good_size)) -i $good_size:0 "$TMP/out-$1" \
+		/dev/zero
 	kill -0 "${sink[$1]}" 2>/dev/null
 	rc=$?
 	stop "${sink[$1]}" INT
 	expect "$1-lives" [ "$rc $?" = "0 130" ]
-	expect "$1-one-line-each" [ "$(cat "$TMP/json-$1" "$TMP/sink-$1" | grep -c "$V4_SND")" = "$peers" ]
+	expect "$1-one-line-each" [ "$(cat "$TMP/json-$1" "$TMP/sink-$1" | grep -c "$V4_SND")" = \
+		"$peers" ]
 }
 
 wire_up plain
@@ -171,7 +177,8 @@ done <<<"$startup_cases$stream_cases"
 # The bad CRC is refused as if the segment had been lost (RFC 5044 section 8), until it cannot be an accident. On
 # the kernel path TCP has taken it: none is called for, though a late acknowledgement may cause a loss probe.
 expect direct-bad-crc-resent [ "$(field_of "$(cat "$TMP/peer-direct-bad-crc")" retransmits)" -ge 3 ]
-expect kernel-bad-crc-at-once [ "$(field_of "$(cat "$TMP/peer-kernel-bad-crc")" retransmits)" -lt 3 ]
+expect kernel-bad-crc-at-once [ "$(field_of "$(cat "$TMP/peer-kernel-bad-crc")" retransmits)" \
+	-lt 3 ]
 
 for path in kernel direct; do
 	reap "${silent[$path]}" 15

@@ -9,8 +9,8 @@
 tests=$BUILD/tests/net
 from=20000
 
-# sink PATH FLAGS STAG OPTION...: every case of peer.c for such a sink is a line of its own. With $wrap, its queues begin
-# with that MSN.
+# sink PATH FLAGS STAG OPTION...: runs every case of peer.c against such a sink. With $wrap, its queues begin with that
+# MSN.
 sink() {
 	local sink pid rc path=$1 flags=$2 stag=$3
 	local command=("$BUILD/xiwarp")
@@ -55,7 +55,8 @@ administrator "crc optional"
 # A silent peer is given up after a second and a half (tcp(7)); nothing is lost here otherwise.
 set_sysctl rcv net.ipv4.tcp_retries2 2
 # A segment with a bad CRC is an error when it was sent again some times: so that this is soon.
-in_ns snd ip route replace 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min 5ms || fail rto_min "exit code $?"
+in_ns snd ip route replace 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min 5ms ||
+	fail rto_min "exit code $?"
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
 for path in kernel direct; do
 	[[ -n ${CASE:-} ]] || sinks $path

@@ -49,20 +49,25 @@ full() {
 	local path=$1 address=$2 crc=$3 count=$4 end other=kernel
 	shift 4
 	[[ $path == kernel ]] && other=direct
-	rping "$address" "--path $path --crc $crc" "--path $path --crc $crc -S 65536 -C $count $*" || return
+	rping "$address" "--path $path --crc $crc" \
+		"--path $path --crc $crc -S 65536 -C $count $*" || return
 	for end in client server; do
-		is $end iterations "$count" octets $((count * 131072)) mismatches 0 "octets_$other" 0 \
-			terminate_sent null terminate_received null socket_error "" error "" crc_errors 0 || return
+		is $end iterations "$count" octets $((count * 131072)) mismatches 0 \
+			"octets_$other" 0 terminate_sent null terminate_received null socket_error \
+			"" error "" crc_errors 0 || return
 	done
-	is client crc "$([[ $crc == on ]] && echo true || echo false)" reads_in "$count" writes_in "$count" \
-		sends_in $((2 * count)) && is server reads_out "$count" writes_out "$count"
+	is client crc "$([[ $crc == on ]] && echo true || echo false)" reads_in "$count" writes_in \
+		"$count" sends_in $((2 * count)) && is server reads_out "$count" writes_out "$count"
 }
 
 options() {
 	full kernel $V4_RCV on 20 --rev 1 && is server revision 1 enhanced false &&
-		full direct $V4_RCV on 20 && is server revision 2 enhanced true ird 1 ord 1 peer_to_peer false &&
-		rping $V4_RCV "--rev 1" "-C 20" && is server revision 1 iterations 20 && is client revision 1 &&
-		full direct $V4_RCV on 20 --markers && is client markers_in true && is server markers_out true
+		full direct $V4_RCV on 20 &&
+		is server revision 2 enhanced true ird 1 ord 1 peer_to_peer false &&
+		rping $V4_RCV "--rev 1" "-C 20" && is server revision 1 iterations 20 &&
+		is client revision 1 &&
+		full direct $V4_RCV on 20 --markers && is client markers_in true &&
+		is server markers_out true
 }
 
 rtr() {
@@ -88,9 +93,11 @@ verbose() {
 # A client that hears nothing sends one Write of no octets. The server is slow to show the ping: nobody reads it.
 nudge() {
 	local server
-	spawn server rcv server bash -c '"$@" | { sleep 3; cat; }' - "$xiwarp" rping -s -v --json -S 128K
+	spawn server rcv server bash -c '"$@" | { sleep 3; cat; }' - "$xiwarp" rping -s -v --json \
+		-S 128K
 	listens || return
-	in_ns snd timeout 30 "$xiwarp" rping -c -a $V4_RCV -C 2 -S 128K -V --json >"$TMP/client" || return
+	in_ns snd timeout 30 "$xiwarp" rping -c -a $V4_RCV -C 2 -S 128K -V \
+		--json >"$TMP/client" || return
 	reap "$server" 20 || return
 	is client iterations 2 writes_out 1 error "" && is server iterations 2 writes_in 1 error ""
 }
@@ -106,7 +113,8 @@ too_large() {
 	reap "$server" 20
 	(($? == 7)) || return
 	cat "$TMP/client" "$TMP/server"
-	grep -q '"terminate_received":{"layer":0,"type":0,.*"error":"the peer terminated' "$TMP/client" &&
+	grep -q '"terminate_received":{"layer":0,"type":0,.*"error":"the peer terminated' \
+		"$TMP/client" &&
 		grep -q '"terminate_sent":{"layer":0,.*--size allows 1000' "$TMP/server"
 }
 
@@ -154,15 +162,18 @@ persistent() {
 	stop "$server" INT || src=$?
 	cat "$TMP"/client-? "$TMP/server"
 	echo "clients $rc, server $src"
-	((rc == 0 && src == 130)) && [[ $(grep -c '"iterations":50,.*"error":""' "$TMP/server") == 4 ]]
+	((rc == 0 && src == 130)) &&
+		[[ $(grep -c '"iterations":50,.*"error":""' "$TMP/server") == 4 ]]
 }
 
 usage() {
 	local args
-	for args in "" "-s -c" "-c" "-s -S 3" "-c -a x --rtr read --rev 1" "-s --rtr read" "-c -a" "-z"; do
+	for args in "" "-s -c" "-c" "-s -S 3" "-c -a x --rtr read --rev 1" "-s --rtr read" \
+		"-c -a" "-z"; do
 		# shellcheck disable=SC2086
 		in_ns snd "$xiwarp" rping $args >"$TMP/usage" 2>&1
-		[[ $? == 2 && $(wc -l <"$TMP/usage") == 1 ]] || { echo "[$args]"; cat "$TMP/usage"; return 1; }
+		[[ $? == 2 && $(wc -l <"$TMP/usage") == 1 ]] ||
+			{ echo "[$args]"; cat "$TMP/usage"; return 1; }
 	done
 }
 
@@ -171,9 +182,11 @@ administrator "crc optional"
 # So that an answer that is not read soon waits in the library, not in sockets.
 set_sysctl rcv net.ipv4.tcp_wmem "4096 16384 65536"
 # A segment with a bad CRC is an error when it was sent again some times: so that this is soon.
-in_ns snd ip route replace 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min 5ms || fail rto_min "exit code $?"
+in_ns snd ip route replace 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min 5ms ||
+	fail rto_min "exit code $?"
 for path in kernel direct; do
-	[[ $path == direct ]] && { in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"; }
+	[[ $path == direct ]] && { in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null ||
+		fail load "exit code $?"; }
 	cases rdmap rdmap_end $path
 done
 if [[ -z ${CASE:-} ]]; then

@@ -46,8 +46,8 @@ aligned() {
 		fail "$name" "see above"
 		return
 	fi
-	echo "$name: EMSS $(field emss), $(field segments) segments, $(share) % aligned, $(field full) of EMSS," \
-		"$(field fpdus) FPDUs, $(field messages) messages"
+	echo "$name: EMSS $(field emss), $(field segments) segments, $(share) % aligned," \
+		"$(field full) of EMSS, $(field fpdus) FPDUs, $(field messages) messages"
 	if (($(field emss) != emss)); then
 		fail "$name" "EMSS $(field emss), not $emss"
 	elif (($(field aligned) != $(field segments))); then
@@ -68,8 +68,8 @@ regained() {
 		return
 	fi
 	half=$(field half) last=$(field last_unaligned) all=$(field segments)
-	echo "$name: EMSS $(field emss), $all segments, changed after $half, $((all - $(field aligned)))" \
-		"not aligned, the last is $last"
+	echo "$name: EMSS $(field emss), $all segments, changed after $half," \
+		"$((all - $(field aligned))) not aligned, the last is $last"
 	if (($(field emss) != emss || half == 0 || half == all)); then
 		fail "$name" "EMSS $(field emss), not $emss, or no change in mid-stream"
 	elif ((last > half + (all - half) / 2)); then
@@ -165,7 +165,8 @@ holes() {
 	hold "$2"
 	spawn receiver rcv recv "$sender" recv -b 16 ${MARKED:+-M} "$V4_RCV" 15044
 	wait_listen rcv 15044
-	spawn pid snd send "$sender" send -t 8000000 -l 1000-9000 -d 8 ${MARKED:+-M} "$IF_SND" "$V4_RCV" 15044
+	spawn pid snd send "$sender" send -t 8000000 -l 1000-9000 -d 8 ${MARKED:+-M} "$IF_SND" \
+		"$V4_RCV" 15044
 	reap "$receiver" 20
 	rc=$?
 	hold 0
@@ -175,7 +176,8 @@ holes() {
 		fail "$name" "$(cat "$TMP/recv" "$TMP/send")"
 		return
 	}
-	echo "$name: $(field segments) segments, $(field sacked) with SACK blocks, $(share) % aligned"
+	echo "$name: $(field segments) segments, $(field sacked) with SACK blocks," \
+		"$(share) % aligned"
 	if (($(field sacked) < $(field segments) / 2)); then
 		fail "$name" "no SACK blocks: $(<"$TMP/send")"
 	elif (($(field aligned) < $(field segments) * 95 / 100)); then
@@ -187,8 +189,8 @@ holes() {
 
 hold() { # NTH: of the peer's data segments (hold.bpf.c); 0: none
 	# shellcheck disable=SC2046
-	bpftool map update pinned "$pins/hold" key 0 0 0 0 value $(_u32 "$1") $(_u32 0) $(_u32 0) $(_u32 0) \
-		$(_u32 0) $(_u32 0) $(_u32 0) $(_u32 0) $(_u32 0) $(_u32 0)
+	bpftool map update pinned "$pins/hold" key 0 0 0 0 value $(_u32 "$1") $(_u32 0) $(_u32 0) \
+		$(_u32 0) $(_u32 0) $(_u32 0) $(_u32 0) $(_u32 0) $(_u32 0) $(_u32 0)
 }
 
 wire 1500
@@ -198,7 +200,8 @@ mkdir "$pins" && trap 'rm -rf "$pins"; _cleanup' EXIT
 bpftool prog loadall "$BUILD/tests/net/lib/hold.bpf.o" "$pins" pinmaps "$pins" &&
 	in_ns rcv ip link set "$IF_RCV" gso_max_segs 1 &&
 	in_ns rcv tc qdisc add dev "$IF_RCV" clsact &&
-	in_ns rcv tc filter add dev "$IF_RCV" egress bpf da pinned "$pins/hold_back" || fail hold "exit code $?"
+	in_ns rcv tc filter add dev "$IF_RCV" egress bpf da pinned "$pins/hold_back" ||
+	fail hold "exit code $?"
 holes holes 4
 MARKED=1 holes holes-marked 4
 tcp_timestamps snd 0

@@ -17,12 +17,14 @@ frame() {
 sink() {
 	local pid rc got
 	# shellcheck disable=SC2086
-	spawn pid rcv sink sh -c 'exec "$@" >"$0"' "$TMP/json" "$BUILD/xiwarp" sink --path kernel --json --once $2
+	spawn pid rcv sink sh -c 'exec "$@" >"$0"' "$TMP/json" "$BUILD/xiwarp" sink --path kernel \
+		--json --once $2
 	wait_listen rcv 15044
 	# shellcheck disable=SC2016
 	got=$(in_ns snd timeout 5 bash -c 'exec 3<>"/dev/tcp/$0/15044" &&
 		printf "$(sed "s/../\\\\x&/g" <<<"$1")" >&3 &&
-		head -c "$2" <&3 | od -An -v -tx1 | tr -d " \n"' $V4_RCV "$3" $((${#4} / 2)) 2>/dev/null)
+		head -c "$2" <&3 | od -An -v -tx1 |
+			tr -d " \n"' $V4_RCV "$3" $((${#4} / 2)) 2>/dev/null)
 	reap "$pid" 5
 	rc=$?
 	((rc == 124)) && stop "$pid"
@@ -40,8 +42,8 @@ sink sink-rev-2 "" "$(frame Req 50 02 00080009)" "$(frame Rep 50 02 00000000)" 0
 sink sink-rev-1 "--rev 1" "$(frame Req 40 01 616263)" "$(frame Rep 40 01)" 0 \
 	'"revision":1,"private_data":"616263","rejected":false,.*"enhanced":false'
 sink sink-rev-2-refused "--rev 1" "$(frame Req 40 02)" "" 7 "MPA error 4"
-sink sink-private-data "--private-data welcome" "$(frame Req 40 01)" "$(frame Rep 40 01 77656c636f6d65)" 0 \
-	'"private_data":""'
+sink sink-private-data "--private-data welcome" "$(frame Req 40 01)" \
+	"$(frame Rep 40 01 77656c636f6d65)" 0 '"private_data":""'
 sink sink-reject "--reject --private-data no" "$(frame Req 40 01 61)" "$(frame Rep 60 01 6e6f)" 0 \
 	'"private_data":"61","rejected":true'
 for rev in 00 03 ff; do
@@ -56,8 +58,8 @@ for n in 0 1 511 512 513; do
 			"\"private_data\":\"$pd\",\"rejected\":false"
 	fi
 done
-sink sink-private-data-too-long "--private-data $(printf %509s | tr ' ' x)" "$(frame Req 50 02 00010001)" "" 7 \
-	"not accepted: Invalid argument"
+sink sink-private-data-too-long "--private-data $(printf %509s | tr ' ' x)" \
+	"$(frame Req 50 02 00010001)" "" 7 "not accepted: Invalid argument"
 cases startup startup_end kernel
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
 cases startup startup_end direct

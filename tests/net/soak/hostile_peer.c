@@ -4,9 +4,9 @@
  *
  *   hostile_peer HOST PORT CONNECTIONS SEED INTERFACE MAC
  *
- * Four processes work at once. Connections that keep the library waiting are held until there are many, and then closed,
- * the oldest one first. A fifth process sends forged frames by a packet socket on INTERFACE to MAC (hostile_frames.c).
- * Prints how many there were of each kind. Exit codes: 0, 1 no connection could be made, 2 usage.
+ * Four processes work at once. Connections that keep the library waiting are held until there are many, and then
+ * closed, the oldest one first. A fifth process sends forged frames by a packet socket on INTERFACE to MAC
+ * (hostile_frames.c). Prints how many there were of each kind. Exit codes: 0, 1 no connection could be made, 2 usage.
  */
 #include <fcntl.h>
 #include <netinet/tcp.h>
