@@ -64,9 +64,11 @@ int xiw_fit(uint32_t ifindex, const char *ifname, char *why, size_t len)
 	if (!strcmp(l.kind, "bond") || !strcmp(l.kind, "team"))
 		snprintf(why, len, "%s is a %s: AF_XDP gets no frames there", ifname, l.kind);
 	else if (!strcmp(l.kind, "vrf"))
-		snprintf(why, len, "%s is a VRF", ifname);
+		snprintf(why, len, "%s is a VRF: sockets and XDP see different interfaces there",
+			 ifname);
 	else if (!strcmp(l.member, "vrf"))
-		snprintf(why, len, "%s is in a VRF", ifname);
+		snprintf(why, len, "%s is in a VRF: sockets and XDP see different interfaces there",
+			 ifname);
 	else if (l.vlans && strips_tags(ifname))
 		snprintf(why, len, "%s has VLANs, and strips their tags: ethtool -K %s rxvlan off",
 			 ifname, ifname);
