@@ -5,7 +5,6 @@
  */
 #include "conn/register.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "core/port.h"
 #include "core/timer.h"
 #include "handoff/ecn.h"
+#include "handoff/key.h"
 #include "path/commit.h"
 #include "path/handback.h"
 #include "path/progress.h"
@@ -62,7 +62,7 @@ static int filter_socket(const struct xiw_conn *c)
 
 static void remember_addresses(struct xiw_conn *c, const struct xiw_flow_key *key)
 {
-	bool v4 = !key->local_addr[0] && !key->local_addr[1] && key->local_addr[2] == htonl(0xffff);
+	bool v4 = xiw_flow_key_v4(key);
 
 	c->reg.ip_version = v4 ? 4 : 6;
 	memcpy(c->reg.local_ip, v4 ? &key->local_addr[3] : key->local_addr, v4 ? 4 : 16);

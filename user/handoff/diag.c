@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "handoff/diag.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/inet_diag.h>
 #include <linux/sock_diag.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <string.h>
 
+#include "handoff/key.h"
 #include "netif/netlink.h"
-
-static bool is_v4(const __be32 addr[4])
-{
-	return !addr[0] && !addr[1] && addr[2] == htonl(0xffff);
-}
 
 struct answer {
 	__be16 remote_port;
@@ -36,7 +32,7 @@ static void take_socket(const struct nlmsghdr *n, void *ctx)
 
 static int ask(const struct xiw_flow_key *key, struct answer *answer)
 {
-	const bool v4 = is_v4(key->local_addr);
+	const bool v4 = xiw_flow_key_v4(key);
 	const size_t at = v4 ? 3 : 0, len = v4 ? 4 : 16;
 	struct {
 		struct nlmsghdr n;

@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
 
 #include <xiwarp/abi.h>
 
@@ -89,9 +88,5 @@ bool xiw_table_collect_some(struct xiw_table *t, unsigned int most);
  * take frames any more, whatever state a process that died, or is a zombie, has left its flows in.
  */
 void xiw_table_take_over(struct xiw_table *t);
-
-/* Fills a key from socket addresses of one family. */
-void xiw_flow_key_set(struct xiw_flow_key *key, const struct sockaddr_storage *remote,
-		      const struct sockaddr_storage *local);
 
 #endif

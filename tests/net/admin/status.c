@@ -19,7 +19,7 @@
 
 #define STAG 0x51000002u
 
-#include "handoff/table.h"
+#include "handoff/key.h"
 #include "tests/net/lib/json.h"
 #include "tests/net/lib/turns.h"
 
