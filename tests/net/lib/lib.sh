@@ -460,9 +460,11 @@ report=$TMP/json
 # Not there: as if the administrator had said nothing, whatever he has on this host.
 export XIW_CONF=$TMP/xiwarp.conf
 trap _cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-trap 'exit 129' HUP
+# bash 5.2 may run a trap where it was to parse a command substitution, and then takes the trap's text for that. The
+# line with the parenthesis ends such a substitution; elsewhere bash exits before it reads that line.
+trap $'exit 130\n)' INT
+trap $'exit 143\n)' TERM
+trap $'exit 129\n)' HUP
 
 # What a run that was killed could not remove.
 for _ns_path in /run/netns/xiw-*; do
