@@ -41,7 +41,6 @@ void xiw_json_reasons(struct json_object *o, const uint32_t *why)
 
 void xiw_json_startup(struct json_object *o, const struct xiw_conn_info *info)
 {
-	xiw_json_u64(o, "revision", info->revision);
 	xiw_json_bool(o, "enhanced", info->enhanced);
 	xiw_json_bool(o, "peer_to_peer", info->peer_to_peer);
 	xiw_json_bool(o, "crc", info->crc);

@@ -47,6 +47,7 @@ static void report_json(const struct xiw_rping *p, const struct xiw_conn_info *i
 	xiw_json_octets(o, i->octets_direct, i->octets_kernel);
 	xiw_json_direct(o, i);
 	xiw_json_hand_offs(o, i);
+	xiw_json_u64(o, "revision", i->revision);
 	xiw_json_startup(o, i);
 	xiw_json_u64(o, "ird", r->ird);
 	xiw_json_u64(o, "ord", r->ord);

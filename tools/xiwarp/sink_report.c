@@ -79,6 +79,7 @@ static void report_startup(struct json_object *o, const struct xiw_sink_peer *p,
 	size_t len;
 
 	pd = xiw_conn_private_data(p->peer.conn, &len);
+	xiw_json_u64(o, "revision", i->revision);
 	xiw_json_hex(o, "private_data", pd, len);
 	xiw_json_bool(o, "rejected", i->rejected);
 	xiw_json_startup(o, i);
