@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# An administrator's ordinary day: names with dots, namespaces of all kinds, interfaces that do not exist, the
-# manual's recipe,
-# what a command that was killed leaves behind, and a kernel that forbids io_uring. timeout: 180
+# What administrators do: names with dots, namespaces of all kinds, interfaces that do not exist, the recipe of the
+# manual, what a killed command leaves behind, and a kernel that forbids io_uring. timeout: 180
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp
@@ -59,7 +58,7 @@ expect same-first-plain test -e "$pins/xiw_ingress"
 expect same-unload-second run snd unload "$IF_RCV"
 expect same-first-stays on rcv "$IF_RCV"
 expect same-last run rcv unload "$IF_RCV"
-# Pins that say nothing, as stock tools make them, may be another namespace's.
+# Pins without a note about their namespace, as stock tools make them, may belong to another namespace.
 expect unmarked-load run rcv load "$IF_RCV"
 rm "$pins/network-namespace"
 refused unmarked-unload 5 "another network namespace" nsenter --net="/run/netns/$(_ns snd)" \
@@ -105,7 +104,7 @@ expect dot-off off rcv "$dotted"
 expect dot-no-pins test ! -e "$dotted_pins"
 refused dot-in-pin-dir 2 "takes no dot" "$xiwarp" load "$IF_RCV" --pin-dir "/sys/fs/bpf/xiw.$$"
 in_ns rcv ip link del "$dotted"
-# Whoever has the capability is not told that it is missing.
+# A process that has the capability is not told that it is missing.
 mkdir -m 700 "$TMP/ro"
 mount -t bpf -o ro bpf "$TMP/ro"
 read_only() { in_ns rcv "$xiwarp" load "$IF_RCV" --pin-dir "$TMP/ro/x" 2>&1 | tee "$TMP/err" |
@@ -142,7 +141,7 @@ for i in 1 2; do
 	expect "recipe-$i-unload" run rcv unload "$IF_RCV"
 	expect "recipe-$i-off" off rcv "$IF_RCV"
 done
-# Half of it: said as it is, and by the receiver as well.
+# With half of the recipe, status and the receiver say which program is missing.
 expect half recipe
 in_ns rcv tc filter del dev "$IF_RCV" egress
 expect half-status says rcv "no TC program" status
@@ -196,7 +195,7 @@ arrived() { # NAME: the file, and the end of the receiver
 	((rc == 0)) && pass "$1" || fail "$1" "exit code $rc: $(cat "$TMP"/*.log)"
 }
 receiver() { pgrep -P "$server"; }
-# unshare itself ends at no signal but with its child.
+# unshare ignores signals and ends with its child.
 leave() {
 	kill -TERM "$(receiver)"
 	reap "$server" 10
@@ -207,7 +206,7 @@ expect pid-load run rcv load "$IF_RCV"
 transfer pid-direct unshare --pid --fork --kill-child
 refused pid-unload 5 "1 connection on $IF_RCV needs" "$xiwarp" unload "$IF_RCV"
 expect pid-stays on rcv "$IF_RCV"
-# Nor without pins, which only say where the table of flows is.
+# The same without pins, which only tell where the table of flows is.
 rm -r "$pins"
 refused pid-unload-unpinned 5 "1 connection on $IF_RCV needs" "$xiwarp" unload "$IF_RCV"
 expect pid-stays-unpinned on rcv "$IF_RCV"
@@ -221,7 +220,7 @@ watchdog() { run rcv status --json "$IF_RCV" | sed -n 's/.*"watchdog":\([0-9]*\)
 	head -n 1; }
 fired() { (($(watchdog) > $1)); }
 uptime=$(cut -d. -f1 /proc/uptime)
-# beats: the receiver's last word to the watchdog is of about now, by the clock that BPF programs have.
+# beats: the receiver's last sign of life for the watchdog is recent, by the clock of BPF programs.
 beats() {
 	local beat now
 	beat=$(bpftool map lookup pinned "$pins/xiw_queues" key 0 0 0 0 |

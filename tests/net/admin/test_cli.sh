@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The command at its edges, on the kernel's path: usage, exit codes, files of all kinds, names, signals, and
-# peers that are not what they should be. timeout: 240
+# The command in unusual cases, on the kernel's path: usage, exit codes, files of all kinds, names, signals, and
+# peers that break the protocol. timeout: 240
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$TMP/bin/xiwarp # a copy: others cannot get at what was built under another umask
@@ -189,7 +189,7 @@ cp "$TMP/small" "$TMP/.hidden"
 refused put-hidden 7 "visible" "$xiwarp" put "$TMP/.hidden" 127.0.0.1
 refused put-directory 1 "not a regular file" "$xiwarp" put "$TMP" 127.0.0.1
 refused put-directory-slash 1 "$TMP/ is not a regular file" "$xiwarp" put "$TMP/" 127.0.0.1
-# A file that cannot be sent does not keep the next one.
+# A file that cannot be sent does not stop the next one.
 put "$TMP/.hidden" "$TMP/small" 127.0.0.1 >/dev/null 2>&1
 expect put-goes-on cmp "$TMP/small" "$TMP/in/small"
 expect put-v6 put "$TMP/large" "[::1]:15044"
@@ -260,7 +260,7 @@ raw 15044 mpa "$(fpdu "$(untagged 1 "$(offer half 1000)")")" "$(fpdu "$(tagged 0
 expect wrong-stag serves
 expect wrong-stag-dropped wait_until 10 nothing_left
 
-# RFC 5042 section 6.2.2: what a file is made of is not the peer's to change any more once it is digested.
+# RFC 5042 section 6.2.2: the peer can no longer change the octets of a file after their digest.
 late_write() {
 	# shellcheck disable=SC2016
 	local functions
@@ -329,7 +329,7 @@ raw 15044 "$(name_hex 'GET / HTTP/1.1')0d0a0d0a0d0a0d0a0d0a0d0a"
 ends serve-once-no-startup 7
 expect startup-told grep -q "no connection: MPA error 4 " "$TMP/serve.log"
 
-# What a killed one leaves: no file, and a port that the next one gets although the kernel may still be at it.
+# A killed server leaves no file. The next one gets its port, although the kernel may still use it.
 serve
 for i in 1 2 3 4 5 6 7 8; do
 	stop "$server" KILL
@@ -343,7 +343,7 @@ wait_until 10 moving
 stop "$server" KILL
 reap "$sender" 10
 expect killed-leaves-nothing nothing_left
-# Where files without a name are not to be had: without /proc nobody could give them one.
+# Without /proc, temporary files must have a name.
 nameless() { # OPTION...
 	spawn server rcv serve.log unshare --mount sh -c 'mount -t tmpfs none /proc && exec "$@"' \
 		sh "$xiwarp" serve --path kernel "$@" "$TMP/in"

@@ -10,7 +10,7 @@ mkdir "$TMP/build"
 ln -s "$BUILD/xiwarp" "$BUILD/tests" "$TMP/build/"
 report=$TMP/build/demo/report.json
 
-# traces PID: what the demonstration of this process has left.
+# traces PID: what the demonstration with this pid has left.
 traces() {
 	local id ns f
 	printf -v id '%x' "$1"

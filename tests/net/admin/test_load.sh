@@ -33,7 +33,7 @@ unload() { in_ns rcv "$xiwarp" unload "$@"; }
 json() { in_ns rcv "$xiwarp" status --json "$@" 2>"$TMP/err"; }
 mode_is() { json "$IF_RCV" | grep -q "\"mode\":\"$1\""; }
 
-# Another XDP program, as someone else's would be there.
+# Another XDP program, which belongs to somebody else.
 other_xdp() {
 	in_ns rcv bpftool prog load "$BUILD/tests/net/lib/wire.bpf.o" "$TMP_PIN" type xdp &&
 		in_ns rcv bpftool net attach "$1" pinned "$TMP_PIN" dev "$IF_RCV"
@@ -106,7 +106,7 @@ refused load-long-pin-dir 2 "too long" "$xiwarp" load "$IF_RCV" --pin-dir "$long
 refused unload-long-pin-dir 2 "too long" "$xiwarp" unload "$IF_RCV" --pin-dir "$long"
 mkdir "$TMP/in"
 refused serve-long-pin-dir 2 "too long" "$xiwarp" serve --pin-dir "$long" "$TMP/in"
-# The longest that load takes is the longest that a receiver finds.
+# A receiver finds a directory of pins with the longest name that load takes.
 printf -v long '/sys/fs/bpf/xiw-%d/%0100d' $$ 0
 printf -v long '%s/%0200d/%0*d' "$long" 0 $((432 - ${#long} - 202)) 0
 serves() { in_ns rcv timeout --preserve-status -s TERM 1 "$xiwarp" serve --path direct \
@@ -158,15 +158,15 @@ refused other-unload 4 "not loaded" "$xiwarp" unload "$IF_RCV"
 expect other-still other_stays
 expect other-replace load "$IF_RCV" --replace
 expect other-replaced attached
-# Someone takes our place: unload must leave him there.
+# Another program has taken the place: unload must leave it there.
 in_ns rcv bpftool net detach xdpdrv dev "$IF_RCV"
 in_ns rcv bpftool net attach xdpdrv pinned "$TMP_PIN" dev "$IF_RCV"
 expect foreign-unload unload "$IF_RCV"
 expect foreign-stays other_stays
 expect foreign-pins-gone test ! -e "$pins"
 
-# A failure behind the XDP attachment must bring the other program back. Qdisc ingress takes filters for
-# egress, and runs them on ingress.
+# A failure after the XDP program was attached must restore the other program. Here the qdisc `ingress` accepts
+# filters for egress, and runs them on ingress.
 in_ns rcv tc qdisc del dev "$IF_RCV" clsact
 in_ns rcv tc qdisc add dev "$IF_RCV" ingress
 refused rollback 5 "qdisc ingress" "$xiwarp" load "$IF_RCV" --replace
@@ -210,8 +210,8 @@ server= sender=
 truncate -s 1G "$TMP/sparse"
 expect flows-load load "$IF_RCV" || finish
 transfer flows-direct
-# However long the commands take: the file must not have arrived before they are done. A loss may just then have
-# taken the connection off the direct path.
+# The file must not have arrived before the commands are done, however long they take. A loss may have moved the
+# connection to the kernel's path meanwhile.
 held() {
 	kill -STOP "$sender"
 	sleep 0.1
@@ -244,7 +244,7 @@ kill -TERM "$sender" "$server"
 ended force-sender "$sender" 143 7
 ended force-server "$server" 143
 
-# A receiver that was killed keeps nobody from unloading, and its peer learns of it.
+# A killed receiver does not prevent unload, and its peer is told.
 expect killed-load load "$IF_RCV"
 transfer killed-direct
 stop "$server" KILL

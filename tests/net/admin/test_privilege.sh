@@ -1,18 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Privilege: the table that the commands' help and the man page have is true, row by row; a receiver
-# keeps what the table says and no more; pins are closed to others; and a local user without privilege can
-# neither read nor steer connections. timeout: 180
+# Privilege: the table in the man page is true, row by row; a receiver keeps what the table says and no more; other
+# users cannot use the pins; and a local user without privilege can neither read nor steer connections. timeout: 180
 #
-# In a mount namespace of its own, where a BPF file system as the kernel makes it by default, writable for all,
-# takes the place of the host's.
+# The script runs in a mount namespace of its own, where a new BPF file system, which is writable for all, replaces that
+# of the host.
 if [[ -z ${XIW_UNSHARED:-} && $EUID == 0 ]]; then
 	XIW_UNSHARED=1 exec unshare --mount --propagation unchanged -- bash "$0"
 fi
 . "${0%/*}/../lib/lib.sh"
 
-# Copies: others cannot get at what was built under another umask, or in a directory of the caller's own.
+# Copies, because other users may have no access to the build directory.
 xiwarp=$TMP/xiwarp hostile=$TMP/privilege as=$TMP/as
 install -m 755 "$BUILD/xiwarp" "$BUILD"/tests/net/{admin/privilege,lib/sendto} "$TMP"
 base=/sys/fs/bpf/xiwarp
@@ -49,7 +48,7 @@ bare() { [[ -z $(xdp_of) && ! -e $pins ]]; }
 loaded() { [[ -n $(xdp_of) ]]; }
 load() { in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null; }
 unload() { in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null; }
-# Root's, and with something in it, so that it does not go with the last interface.
+# Owned by root, and not empty, so that it is not removed with the last interface.
 root_base() { rm -rf "$base" && mkdir -m 700 "$base" && mkdir -m 700 "$base/other"; }
 
 # ---- receivers
@@ -75,12 +74,12 @@ receive() {
 	# shellcheck disable=SC2016
 	spawn server rcv receiver sh -c 'exec "$@" >"$0"' "$TMP/json" \
 		"${who[@]}" "$xiwarp" "${what[@]}" --json "$@"
-	# It says so when it has given up what it does not keep.
+	# The receiver prints a line when it has dropped the privileges that it does not keep.
 	wait_until 10 grep -qsE '^xiwarp: (serving|sink on|rping server on) ' "$TMP/receiver" ||
 		fail "${what[0]}-begins" "$(cat "$TMP/receiver")"
 }
 
-# send COMMAND [OPTION...]: what it takes, as nobody; -w FILE goes on until there is that file.
+# send COMMAND [OPTION...]: sends what the receiver takes, as nobody. -w FILE: goes on until the file exists.
 send() {
 	if [[ $1 == serve ]]; then
 		in_ns snd timeout 20 "$as" none "$xiwarp" put "$TMP/small" "$V4_RCV" >/dev/null
@@ -100,7 +99,7 @@ live() {
 		"$(cat "$TMP/sender" "$TMP/receiver")"; fi
 }
 direct() { in_ns rcv "$xiwarp" status "$IF_RCV" --json | grep -q '"path":"direct"'; }
-# ended NAME PID CODE: it ends, or has to.
+# ended NAME PID CODE: the process ends, or is ended, with this exit code.
 ended() {
 	local rc
 	if [[ $2 == "$server" ]]; then stop "$2"; else reap "$2" 20; fi
@@ -123,7 +122,7 @@ mask() {
 	printf '%016x' "$n"
 }
 
-# keeps PID CAPS [BOUNDING]: every thread has these, none to inherit, and no way to more.
+# keeps PID CAPS [BOUNDING]: every thread has these capabilities, none to inherit, and cannot get more.
 keeps() {
 	local status want
 	want=$(mask "$2")
@@ -140,12 +139,12 @@ keeps() {
 	done
 }
 
-# No descriptor but the standard ones would pass to a program that it started.
+# A program that it started would inherit no descriptor but the standard ones.
 close_on_exec() {
 	local f flags to n=0
 	for f in /proc/"$1"/fdinfo/*; do
 		to=$(readlink "/proc/$1/fd/${f##*/}")
-		# A file or pipe is what it was started with.
+		# A file or pipe is its standard input or output.
 		[[ ${f##*/} == [012] || $to == /* || $to == pipe:* ]] && continue
 		flags=$(awk '/^flags:/ { print $2 }' "$f")
 		((n++, 8#$flags & 8#2000000)) || { echo "descriptor ${f##*/}: $to"; return 1; }
@@ -229,7 +228,7 @@ row_status() {
 	unload
 }
 
-# A receiver goes on without the direct path, and says why; told to go direct, it does not begin.
+# A receiver goes on without the direct path and says why. With --path direct it does not start.
 row_direct() { # COMMAND NEEDS KEEPS
 	local cap out=()
 	load
@@ -252,7 +251,7 @@ row_direct() { # COMMAND NEEDS KEEPS
 		live sink-row "$V4_RCV"
 		expect sink-row-keeps keeps "$server" "$3"
 		expect sink-row-close-on-exec close_on_exec "$server"
-		# The same user, without what it keeps: as much a stranger as any.
+		# The same user without these capabilities has no more rights than any other user.
 		expect sink-row-shut nobody "$hostile" pry "$server"
 		end_live sink-row
 	else
@@ -277,7 +276,7 @@ moving() { in_ns snd ss -Htni "dport = :15044" | grep -Eq 'bytes_acked:[0-9]{6}'
 row_put() { # NEEDS
 	receive none serve --path kernel
 	expect put-row in_ns snd "$as" "$1" "$xiwarp" put "$TMP/small" "$V4_RCV"
-	# Root's keeps what it takes to read the files.
+	# A receiver of root keeps the capabilities that it needs to read the files.
 	truncate -s 4G "$TMP/sparse"
 	spawn sender snd sender "$xiwarp" put "$TMP/sparse" "$V4_RCV"
 	wait_until 10 grep -q '^NoNewPrivs:.1' "/proc/$sender/status"
@@ -337,7 +336,7 @@ closed() {
 	[[ $(stat -c '%a %u' "$base" "$pins") == $'700 0\n700 0' ]] || return
 	for f in "$pins"/xiw_*; do [[ $(stat -c '%a %u' "$f") == '600 0' ]] || return; done
 }
-# Where users may make no namespaces, there is one way less.
+# Where users may not create namespaces, one attack is impossible.
 nobody unshare --user --map-root-user true 2>/dev/null && user_ns=1
 own_ns() {
 	if [[ -n ${user_ns:-} ]]; then
@@ -372,7 +371,7 @@ nobody "$hostile" forge "$V4_SND" "$port" "$V4_RCV" 15044 >"$TMP/forge"
 expect forge-v4 grep -q '^connect:' "$TMP/forge"
 end_live root
 
-# IPv6 takes any: a SYN with the connection's addresses arrives over lo. Without our filter the socket answers it.
+# IPv6 takes any source: a SYN with the connection's addresses arrives over lo. Without our filter the socket answers.
 challenges() { in_ns rcv nstat -asz TcpExtTCPSYNChallenge | awk 'END { print $2 }'; }
 forged() { # ROUNDS: every SYN is sent
 	for ((i = 0; i < $1; i++)); do
@@ -455,14 +454,14 @@ expect serve-link-replaced send serve
 expect serve-link-replaced-octets cmp "$TMP/small" "$TMP/public/small"
 expect serve-link-untouched untouched
 stop "$server"
-# A directory that root can only write to by overriding its permissions.
+# A directory into which root can write only with CAP_DAC_OVERRIDE.
 owner=65534 receive root serve --path kernel
 chmod 755 "$TMP/in"
 expect override-said grep -q 'keeps CAP_DAC_OVERRIDE' "$TMP/receiver"
 expect override-kept keeps "$server" CAP_DAC_OVERRIDE CAP_DAC_OVERRIDE
 expect override-works send serve
 ended override-ends "$server" 143
-# The same for a service that has the capability, and is not root; and for a file that only root may read.
+# The same for a service that has the capability and is not root, and for a file that only root may read.
 owner=0 receive CAP_DAC_OVERRIDE serve --path kernel
 chmod 755 "$TMP/in"
 expect service-override-said grep -q 'keeps CAP_DAC_OVERRIDE' "$TMP/receiver"
@@ -482,7 +481,7 @@ ended late-ends "$server" 143
 expect late-told grep -q '"no_direct":"[^"]*start this process again' "$TMP/json"
 unload
 refused port-below-1024 3 CAP_NET_BIND_SERVICE "$as" none "$xiwarp" sink --listen 0.0.0.0:80
-# Another program's place, without the right to put it back.
+# Another program is attached, and the caller has no right to restore it.
 in_ns rcv bpftool prog load "$BUILD/tests/net/lib/wire.bpf.o" /sys/fs/bpf/another type xdp
 in_ns rcv bpftool net attach xdpdrv pinned /sys/fs/bpf/another dev "$IF_RCV"
 another=$(xdp_of)

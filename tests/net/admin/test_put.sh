@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# put and serve over the direct path: many small files, so that each end has an answer of its own on the way when
-# the other's next message comes, which the direct path may bring before io_uring tells of the answer.
+# put and serve over the direct path with many small files. Each end has an answer on the way when the next message of
+# the other end comes, and the direct path may deliver that message before io_uring reports the answer as sent.
 # timeout: 60
 . "${0%/*}/../lib/lib.sh"
 
@@ -14,7 +14,7 @@ mkdir "$TMP/many" "$TMP/in"
 for ((i = 0; i < FILES; i++)); do
 	echo "$i" >"$TMP/many/f$i"
 done
-# One with octets enough to go direct whatever else does.
+# One file is large enough to take the direct path.
 random_file "$TMP/many/large" 1
 : >"$TMP/many/empty"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What peers can have of the file system that 'xiwarp serve' writes to: space comes with octets, and a full disk is
-# told.
+# What peers can take of the file system that 'xiwarp serve' writes to: it allocates space as octets come, and reports a
+# full disk.
 # timeout: 120
 . "${0%/*}/../lib/lib.sh"
 

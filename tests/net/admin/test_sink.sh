@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# `xiwarp sink`, option by option, against a sender made from the library (sendto.c): every octet compared,
-# on both paths, IPv4 and IPv6, with markers, without CRCs, at MTU 1500 and 9000. timeout: 120
+# `xiwarp sink`, option by option, against a sender that uses the library (sendto.c): every octet is compared, on both
+# paths, over IPv4 and IPv6, with markers, without CRCs, at MTU 1500 and 9000. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net
@@ -56,7 +56,7 @@ is() {
 	done
 }
 
-# sent_is_received: what the sender says it has sent, the sink says it has received.
+# sent_is_received: the sink reports as received what the sender reports as sent.
 sent_is_received() {
 	local key
 	for key in tagged_messages tagged_octets untagged_messages untagged_octets; do
@@ -180,7 +180,7 @@ for path in kernel direct; do
 			--markers "${mixed[@]}"
 		expect "$path-$v-markers-report" is markers_in true crc true
 	done
-	# An application's wish counts where the administrator lets it (RFC 5044 section 4.4), and not otherwise.
+	# An application may do without CRCs only if the administrator allows it (RFC 5044 section 4.4).
 	administrator "crc required"
 	expect "$path-crc-required" transfer "$path-crc-required" $path $V4_RCV "--crc off" \
 		-C "${mixed[@]}"
@@ -194,7 +194,7 @@ for path in kernel direct; do
 	expect "$path-no-crc-report" is crc false
 	expect "$path-no-crc-markers" transfer "$path-no-crc-markers" $path $V6_RCV \
 		"--crc off --markers" -C "${mixed[@]}"
-	# Either side's wish for CRCs is enough (RFC 5044 section 7.1).
+	# CRCs are used if either side asks for them (RFC 5044 section 7.1).
 	expect "$path-crc-receiver" transfer "$path-crc-receiver" $path $V4_RCV "" -C "${mixed[@]}"
 	expect "$path-crc-receiver-report" is crc true
 	expect "$path-crc-sender" transfer "$path-crc-sender" $path $V4_RCV "--crc off" \
@@ -220,7 +220,7 @@ if ! kernel_has 6 6; then
 	finish
 fi
 wire_up fair 9000
-# Half of the window that is offered: where a sender comes to its end it cuts segments anywhere.
+# At most half of the offered window is in flight: a sender that reaches the window's edge cuts segments anywhere.
 wire_clamp 524288
 in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
 pin_napi rcv "$RCV_CORE"

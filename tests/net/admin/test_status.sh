@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# `xiwarp status` against what is counted. Every field of a flow's slot and of a queue is either a state, listed here,
-# or a counter that --json shows; and what it shows of a connection is what that has counted itself, on every path.
+# `xiwarp status` shows what is counted. Every field of a flow slot and of a queue is either a state, which is listed
+# here, or a counter that --json shows. What it shows of a connection equals the connection's own counters, on every
+# path.
 # timeout: 60
 . "${0%/*}/../lib/lib.sh"
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# How our TCP conducts itself, as a peer sees it that sends what a real one never would: conduct.c, on the
-# kernel path and on the direct path, which may not differ but where a script says so. timeout: 240
+# How our TCP answers a peer that sends what no real TCP would (conduct.c). The answers on the kernel path and on the
+# direct path may differ only where a script says so. timeout: 240
 # CASE=name: only scripts with this in their name.
 . "${0%/*}/../lib/lib.sh"
 
@@ -25,7 +25,7 @@ in_ns rcv ip neigh replace $v4 lladdr $mac dev "$IF_RCV" nud permanent ||
 	fail neighbour "exit code $?"
 in_ns rcv ip neigh replace $v6 lladdr $mac dev "$IF_RCV" nud permanent ||
 	fail neighbour "exit code $?"
-# Segments as they were sent: merged ones would be acknowledged as one.
+# Segments must arrive as they were sent: merged ones would be acknowledged as one.
 in_ns rcv ethtool -K "$IF_RCV" gro off || fail gro "exit code $?"
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
 spawn pid rcv out "$BUILD/tests/net/conduct/conduct" "/run/netns/$(_ns snd)" "$IF_SND" \

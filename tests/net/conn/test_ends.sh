@@ -1,9 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Every connection ends, whatever state it is in and whatever its peer does or does not: ends_table.c. What had arrived
-# before the end is delivered before it: ends_held.c. And the commands forget a peer that vanished. On both paths.
-# timeout: 120
+# Every connection ends, in each state and after each act of its peer (ends_table.c). What has arrived before the end is
+# delivered before it (ends_held.c). And the commands give up a peer that has vanished. On both paths. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp
@@ -20,7 +19,7 @@ ends() {
 		"/run/netns/$(_ns snd)" || ((_failures++))
 }
 
-# Does serve have a file open that nobody has seen yet?
+# Does serve have an unnamed file open?
 has_file() {
 	[[ -n $(find "/proc/$1/fd" -lname "$TMP/in/*") ]]
 }
@@ -32,7 +31,7 @@ pings() {
 	[[ -n $(in_ns rcv ss -Htn state established 'sport = :7174') ]]
 }
 
-# vanish PATH: the host of a file's sender and of a rping client is gone, in the middle
+# vanish PATH: the host of a file's sender and of an rping client vanishes in the middle.
 vanish() {
 	local serve server put ping rc
 	mkdir -p "$TMP/in"
@@ -63,7 +62,7 @@ vanish() {
 }
 
 wire_up plain
-# Nobody is there, and nobody says so.
+# An address at which no host answers.
 in_ns rcv ip route add 192.0.2.0/24 via $V4_SND
 ends kernel
 in_ns rcv "$xiwarp" load "$IF_RCV" >"$TMP/load" || fail load "$(cat "$TMP/load")"

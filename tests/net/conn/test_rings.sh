@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Completions, polled from the engine's queue and as CQEs in the application's own ring (rings.c): each one
-# once, in order, with its user_data and length, on both paths, whether the consumer is fast or so slow that
-# the queue is full, in the engine's thread or in another. timeout: 120
+# Completions, polled from the engine's queue and as CQEs in the application's own ring (rings.c): each one comes once,
+# in order, with its user_data and length, on both paths. The consumer is fast, or so slow that the queue is full, and
+# runs in the engine's thread or in another. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net
@@ -40,7 +40,7 @@ stream() {
 			return 1
 		fi
 	done
-	# By the path that is meant, and the queue was as full as it is meant to become.
+	# The stream took the intended path, and the queue became as full as intended.
 	(($(field "octets_$path") > 2 * size * 95 / 100)) || {
 		cat "$TMP/rings"
 		return 1

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The slots of the flow table: what is not even MPA takes none, what the kernel needs no translation for keeps none, and
-# a connection that found none has one later. All but a few are held by somebody else (slots.c). timeout: 120
+# Slots of the flow table: a connection that sends no MPA Request takes none, one whose sequence numbers the kernel
+# needs
+# no translation for keeps none, and one that found none gets one later. slots.c holds all but a few. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 slots=$BUILD/tests/net/conn/slots
@@ -61,7 +62,7 @@ else
 fi
 go_on "$idle" idle
 
-# In TIME-WAIT at our side, one after the other: more than there are slots.
+# More connections than there are slots end in TIME-WAIT at our side, one after the other.
 wait_until 20 lines 41
 truncate -s 0 "$TMP/recv"
 before=$(time_waits)
@@ -88,14 +89,14 @@ else
 fi
 go_on "$holder" hold
 
-# None is free; then some are.
+# No slot is free, and then some are.
 wait_until 10 few
 stop "$recv"
 said=$(in_ns rcv "$slots" adopt "$dir")
 expect adopted-is-as-new test "$said" = "skew 77 path 1: 0 0 0 0 0 0 0 0 0 0 0 0"
 
-# Whose a slot is holds across PID namespaces: while the engine lives nobody else takes or collects its slots, and when
-# it has died, also as a zombie, anybody does.
+# The owner of a slot is known across PID namespaces: while the engine lives, no other process takes or collects its
+# slots. When it has died, even as a zombie, any process does.
 spawn foreign rcv foreign unshare --pid --fork --kill-child "$slots" hold "$dir" 4086
 wait_until 10 grep -q ready "$TMP/foreign" || fail foreign "not ready: $(cat "$TMP/foreign")"
 before=$(in_ns rcv "$slots" used "$dir")

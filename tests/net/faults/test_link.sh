@@ -24,8 +24,8 @@ transmit 3 -r 20 -P 15047
 under_way B 3 kernel
 
 # ---- down and up
-# Promised: what is on its way is lost and TCP repairs it, after some retransmission time-outs. Programs, AF_XDP
-# sockets and the direct path outlast it.
+# Promised: segments under way are lost, and TCP repairs that after some retransmission time-outs. Programs, AF_XDP
+# sockets and the direct path stay.
 for side in rcv snd; do
 	link $side down
 	sleep 1.3
@@ -38,8 +38,8 @@ for side in rcv snd; do
 done
 
 # ---- a larger MTU
-# Promised: connections that exist go on as they were. New ones would send segments that the AF_XDP sockets have no
-# room for: they take the kernel's path and are told why, until all others have ended; then sockets are made anew.
+# Promised: existing connections go on. The AF_XDP sockets have no room for the segments of new ones: those take the
+# kernel's path and report why, until all others have ended; then the engine opens new sockets.
 link snd mtu 9000
 link rcv mtu 9000
 for c in "A 1" "A 2" "B 3"; do
@@ -72,8 +72,8 @@ finishes other-process-complete B 3
 no_trace no-trace
 
 # ---- gone for good
-# Promised: whoever used it is told at once, and has let go of it; the peer hears nothing any more, and gives up when
-# TCP does. What is pinned of it can be removed.
+# Promised: every user of the interface is told at once and closes what belongs to it. The peer hears nothing more, and
+# gives up when TCP does. The pins can be removed.
 fds=$(find "/proc/$RECV_A/fd" -mindepth 1 | wc -l)
 transmit 6 -r 40 -t 2000
 under_way A 6 direct

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What runs out: frames and rings of AF_XDP, the engine's time, memory, locked memory, file descriptors. Promised: data
-# waits or is sent again, and arrives once and in order; what cannot be had is said, with the remedy, by the one who
-# could not have it; a connection that cannot go on ends with an error at both ends, and the others go on.
-# timeout: 300
+# Resources that run out: frames and rings of AF_XDP, the engine's time, memory, locked memory, file descriptors.
+# Promised: data waits or is sent again, and arrives once and in order; a process that lacks a resource says so and
+# names
+# the remedy; a connection that cannot go on ends with an error at both ends, and the others go on. timeout: 300
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/trouble.sh"
 
@@ -27,8 +27,8 @@ transmit 9 -r 10 -P 15047
 under_way B 9 kernel
 
 # ---- frames and rings
-# 256 frames, of which the ring takes 128, and two senders with more in flight than that; the engine stands still for
-# a moment at each message. What finds the ring full is lost, and TCP repairs it.
+# There are 256 frames, the ring takes 128 of them, and two senders have more in flight. The engine pauses at each
+# message. Segments that find the ring full are lost, and TCP repairs that.
 before=$(ring_drops)
 receive A -f 256 -u 100
 transmit 1
@@ -56,7 +56,7 @@ expect behind-other-process-goes-on moves B 9
 quit behind-receiver-ends A
 
 # ---- no file descriptor left
-# The peer waits in the backlog, the application is told once, the engine does not spin, and those that exist go on.
+# The peer waits in the backlog, the application is told once, the engine does not spin, and other connections go on.
 receive A
 transmit 1 -r 1
 under_way A 1 direct
@@ -124,7 +124,7 @@ else
 fi
 # ---- the table of flows is full
 # The connection that finds no slot uses the kernel's path, and says why. Here a process that never ends has the rest.
-# Its place in line 6 of struct xiw_flow, by the BPF object's own type information.
+# The place of `engine` in struct xiw_flow, from the type information of the BPF object.
 engine_at=$(bpftool btf dump file "$BUILD/bpf/xiwarp.bpf.o" |
 	sed -n "s/.*'engine' .*bits_offset=\([0-9]*\)/\1/p")
 ((engine_at = 6 * 64 + engine_at / 8))
@@ -157,7 +157,7 @@ finishes table-complete A 1
 quit table-receiver-ends A
 
 # ---- the index of flows is full
-# Such a connection is the kernel's alone, and nothing keeps it to the interface that it would have had there.
+# Such a connection uses the kernel's path alone, and may use any interface.
 index_full() {
 	local i zeros
 	zeros=$(printf '0 %.0s' {1..34})
@@ -183,8 +183,8 @@ in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null
 in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null
 
 # ---- limits from the start
-# limited NAME CODE RESULT WORDS LIMIT: 'xiwarp serve', without the privilege that lifts the limit, ends with CODE; what
-# 'xiwarp put' then gets is RESULT; and one of the lines that serve printed, all of which begin as such, has WORDS.
+# limited NAME CODE RESULT WORDS LIMIT: 'xiwarp serve', without the privilege that lifts the limit, ends with CODE;
+# 'xiwarp put' then ends with RESULT; and one of the lines of serve has WORDS.
 _listens_or_ended() { _listens rcv 15044 || _ended "$server"; }
 limited() {
 	local name=$1 code=$2 result=$3 words=$4 rc put
@@ -205,8 +205,8 @@ limited() {
 	fi
 }
 random_file "$TMP/file" 2
-# What a user has locked counts for all his processes, and is given back some time after one of them has ended: the
-# limits on it come first, and the one that is to suffice for an engine, but for no UMEM (16 MiB), suffices for several.
+# Locked memory counts for all processes of a user, and is freed some time after a process has ended. So its limits are
+# tested first, and the one that suffices for an engine but not for a UMEM (16 MiB) suffices for several engines.
 limited limit-memlock-no-engine 1 7 "the memlock limit" --memlock=16384
 limited limit-memlock-no-direct 0 0 "no direct path: .*memlock limit" --memlock=4194304
 limited limit-descriptors-no-engine 1 7 "Too many open files: raise the limit on open files" \

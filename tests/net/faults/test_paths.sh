@@ -1,11 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# A second link between the two hosts, in the same subnet, as ordinary hosts have it: either host answers for its
-# addresses on both. Promised: a connection whose segments come or leave by another interface than the one that has the
-# address goes on by the kernel's path, as plain TCP would, and says so; one that has been direct already, and so needs
-# the programs, ends at both ends within seconds, and says so. What is injected does not leave the host, whatever
-# becomes of its address. timeout: 180
+# A second link between the two hosts, in the same subnet: either host answers for its addresses on both links.
+# Promised: a connection whose segments come or leave by another interface than that of its address goes on by the
+# kernel's path, as plain TCP would, and says so. One that has been direct needs the programs: it ends at both ends
+# within seconds, and says so. Injected segments never leave the host, whatever becomes of the address. timeout: 180
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/trouble.sh"
 
@@ -25,7 +24,7 @@ second_link() {
 	done
 }
 
-# The way to the receiver, or from it, by this or that link.
+# Chooses the link to the receiver, or from it.
 to_rcv() { in_ns snd ip route replace "$V4_RCV/32" dev "$1" src "$V4_SND"; }
 to_snd() { in_ns rcv ip route replace "$V4_SND/32" dev "$1" src "$V4_RCV"; }
 usual() {
@@ -34,7 +33,7 @@ usual() {
 	true
 }
 
-# ended NAME ID WORDS: at both ends, for want of the programs.
+# ended NAME ID WORDS: the connection has ended at both ends because it needs the programs.
 ended() {
 	ended_with "$1-ends" A "$2" "Protocol driver not attached"
 	breaks "$1-peer-told" "$2" "Connection reset by peer"
@@ -84,7 +83,7 @@ to_rcv "$second_snd"
 ended direct-moves 4 "its segments do not come by $IF_RCV any more"
 usual
 
-# Its acknowledgements go where the segments came from; only what the socket says goes around.
+# The engine's acknowledgements leave by the link of the segments. Only the socket's own segments take the other link.
 transmit 5 -r 20
 under_way A 5 direct
 to_snd "$second_rcv"
@@ -94,7 +93,7 @@ ended direct-leaves 5 "its packets do not leave by $IF_RCV any more"
 usual
 
 # ---- the address goes away
-# A second one on the receiver, which other tests do not need; and a route that would take anything.
+# The receiver gets a second address for this test, and a route for any destination.
 V4_RCV_WAS=$V4_RCV
 in_ns rcv ip addr add 10.77.0.9/24 dev "$IF_RCV"
 in_ns rcv ip route add default via "$V4_SND" dev "$second_rcv" onlink
@@ -103,7 +102,7 @@ transmit 6 -r 20
 under_way A 6 direct
 transmit 7 -r 20 -m
 under_way A 7 kernel
-# Put back at once, as DHCP may do it: nothing happens.
+# The address is removed and restored at once, as DHCP may do: nothing happens.
 in_ns rcv ip addr del 10.77.0.9/24 dev "$IF_RCV"
 in_ns rcv ip addr add 10.77.0.9/24 dev "$IF_RCV"
 expect address-back-direct moves A 6
@@ -137,7 +136,7 @@ inject inject-v4-on-link "$V4_SND" 10.77.0.9 "left 0, came by lo 10"
 inject inject-v4-default-route "$V4_SND" 10.99.0.9 "left 0, came by lo 10"
 inject inject-v6 "$V6_SND" "$V6_RCV" "left 0, came by lo 10"
 inject inject-v6-default-route "$V6_SND" fd99::9 "left 0, came by lo 10"
-# A link-local address of the interface, and one that is on the link, perhaps since it is not here any more.
+# A link-local address of the interface, and one that is elsewhere on the link, perhaps because it moved.
 in_ns rcv ip -6 addr add fe80::77/64 dev "$second_rcv" nodad
 in_ns rcv ip -6 neigh replace fe80::78 lladdr 02:00:00:00:00:01 dev "$second_rcv"
 inject inject-v6-link-local fe80::79 fe80::77 "left 0, came by lo 10"

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What becomes of connections when a process is killed, stopped and continued, ended or stalls, and when two use one
-# interface: what both ends see, that others do not notice, and that nothing is left behind. Every octet is
-# compared. The connection that suffers is on the direct path when it does. timeout: 240
+# A process is killed, stopped and continued, ended, or stalls, and two processes use one interface. The test checks
+# what both ends see, that other connections do not notice, and that nothing is left behind. Every octet is compared.
+# The
+# affected connection is on the direct path. timeout: 240
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/trouble.sh"
 
@@ -31,8 +32,8 @@ expect two-first-moves moves A 1
 expect two-first-direct again_direct A 1
 
 # ---- killed
-# Promised: the kernel ends the connections of the dead process, so that their peers know. A new process has the
-# queue at once. A connection between the same ports is a new one, whatever the slot was left in.
+# Promised: the kernel ends the connections of the dead process, and their peers learn of it. A new process gets the
+# queue at once. A connection between the same ports is new, whatever state the slot was left in.
 stop "$RECV_A" KILL
 breaks kill-peer-told 1
 expect kill-other-moves moves B 2
@@ -42,8 +43,8 @@ under_way A 1 direct
 finishes kill-same-ports A 1
 transmit 1 -r 40 -p 40001
 under_way A 1 direct
-# Its sender does nothing just now, so that no segment tells XDP that the dead process's ring is gone. B then gets
-# the queue, and with it nothing of what was the other's.
+# Its sender is silent, so that no segment tells XDP that the dead process's ring is gone. B then gets the queue, and
+# nothing that belonged to the other process.
 kill -STOP "$SEND_1"
 sleep 0.5 # until what its socket holds has been sent
 stop "$RECV_A" KILL
@@ -55,8 +56,8 @@ breaks kill-idle-peer-told 1
 expect kill-idle-other-moves moves B 3
 
 # ---- stopped, and continued
-# Promised: XDP gives the streams to the kernel when frames have waited for 200 ms, so that peers are answered.
-# Continued, the process gets every octet once and in order, and the direct path again.
+# Promised: XDP gives the streams to the kernel when frames have waited for 200 ms, so that peers get answers. When the
+# process continues, it gets every octet once and in order, and the direct path again.
 receive A -P 15046 -k
 transmit 1 -r 20
 under_way A 1 kernel
@@ -71,8 +72,8 @@ expect stop-goes-on moves B 4
 expect stop-again-direct wait_until "$LONG" again_direct B 4
 
 # ---- the application stalls
-# Promised: the same while it sits in its handler. If it runs the engine but takes no completions, the queue fills,
-# the engine takes no more, and the peer is held back by TCP's window. Nothing is lost.
+# Promised: the same while the application is busy in its handler. If it runs the engine but takes no completions, the
+# queue fills, the engine takes no more segments, and TCP's window stops the peer. Nothing is lost.
 kill -USR1 "$RECV_B"
 expect stall-begins wait_until "$LONG" grep -q ^stalling "$TMP/B"
 expect stall-watchdog wait_until "$LONG" by_watchdog 40004
@@ -90,14 +91,14 @@ finishes other-process-complete A 1
 no_trace stalled-no-trace
 
 # ---- told to end in the middle of a transfer
-# Promised: its peers are reset, its streams are the kernel's again, and the programs can be unloaded.
+# Promised: its peers get resets, its streams return to the kernel, and the programs can be unloaded.
 transmit 5 -r 40 -P 15047
 under_way B 5 direct
 quit term-ends B
 breaks term-peer-told 5 "Connection reset by peer"
 # ---- a child, by fork() alone
-# Promised: it has nothing of the engine, which goes on in the parent. When that is killed its connections end, and
-# another has the queue, however long the child lives.
+# Promised: the child has nothing of the engine, which goes on in the parent. When the parent is killed, its connections
+# end, and another process can have the queue, however long the child lives.
 receive F -P 15047 -F
 transmit 6 -r 20 -P 15047
 under_way F 6 direct

@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Somebody takes a program off the interface, or puts another in its place, or removes the pins, while connections use
-# them. Promised: nobody translates sequence numbers then. A connection whose numbers differ from the wire's ends at
-# once: its peer is reset, its application is told what was taken off. One that never went direct goes on by the
-# kernel's path, as do those of others. Nothing stalls, and no octet is wrong. timeout: 240
+# A program is detached from the interface, or replaced by another, or the pins are removed, while connections use them.
+# Then nothing translates sequence numbers. Promised: a connection whose numbers differ from the wire's ends at once;
+# its peer gets a reset, and its application is told which program is missing. One that never went direct goes on by
+# the
+# kernel's path, as do those of other processes. Nothing stalls, and no octet is wrong. timeout: 240
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/trouble.sh"
 
 is_direct() { _on_path "$1" "$2" direct; }
 
-# Connections 1 and 2 of receiver A need the programs: one direct, one that was and is misaligned now. 3 never was.
+# Connections 1 and 2 of receiver A need the programs: 1 is direct, 2 was direct and is misaligned now. 3 never was.
 begin() {
 	transmit 1 -r 40
 	under_way A 1 direct
@@ -22,7 +23,7 @@ begin() {
 	under_way A 3 kernel
 }
 
-# ends NAME PROGRAM: what became of these.
+# ends NAME PROGRAM: checks how these connections ended.
 ends() {
 	breaks "$1-direct-peer-told" 1 "Connection reset by peer"
 	breaks "$1-kernel-path-peer-told" 2 "Connection reset by peer"
@@ -66,7 +67,7 @@ expect xdp-off-unload unload
 restored xdp-off
 expect xdp-off-descriptors-freed wait_until "$LONG" fds_at_most "$RECV_A" "$fds"
 
-# Off, and on again at once: what came in between is in the sockets under the wire's numbers.
+# Detached, and attached again at once: segments in between reached the sockets with the wire's numbers.
 # shellcheck disable=SC2317
 off_and_on() {
 	in_ns rcv bpftool net detach xdpdrv dev "$IF_RCV"
@@ -117,7 +118,7 @@ expect qdisc-off-unload unload
 restored qdisc-off
 
 # ---- the pins
-# Promised: who has the maps open goes on, new connections of theirs included. Everybody else is told.
+# Promised: a process that has the maps open goes on, also with new connections. Every other process is told.
 begin
 rm -rf "$pins"
 expect pins-direct-goes-on moves A 1
@@ -177,7 +178,7 @@ load
 receive A
 
 # ---- unload in the middle
-# Promised: refused while a connection needs the programs; forced, it is as if they were taken off.
+# Promised: unload is refused while a connection needs the programs. With --force, it detaches them as above.
 begin
 refused unload-busy 5 "2 connections on $IF_RCV need" "$xiwarp" unload "$IF_RCV"
 expect unload-busy-goes-on moves A 1

@@ -56,7 +56,8 @@ octets() {
 _on_path() { # NAME ID PATH
 	local path
 	path=$(state "$1" "$2" path)
-	# Armed is the kernel's still. A connection that XDP does not know has no path, which is the kernel's too.
+	# An armed stream is still on the kernel's path, and so is a connection that XDP does not know, which has no
+	# path.
 	[[ $path == none || $path == armed ]] && path=kernel
 	[[ $(state "$1" "$2" state) == open && $path == "$3" &&
 		$(state "$1" "$2" "octets_$3") -gt 1000000 ]]

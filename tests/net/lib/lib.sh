@@ -23,16 +23,16 @@
 #   relay_start VAR OPTION...           joins the relay wire: pid to VAR; options as in relay.c, -f: snd to rcv
 #   relay_stats PID                     what it did, one line of JSON; relay_stop PID ends it, and prints that
 #
-# Everything is named after this shell's pid, so that runs do not meet, and is taken down when the shell
-# ends, whatever the reason. A shell acts on a signal only when its foreground command has ended: what
-# may take long belongs in spawn and reap.
+# Everything is named after this shell's pid, so that concurrent runs do not conflict, and is removed when the shell
+# ends, whatever the reason. A shell handles a signal only after its foreground command has ended: use spawn and reap
+# for commands that may take long.
 #
-# The fair wire has a namespace in its middle, where wire.bpf.c hands every frame from one port to the
-# other as an xdp_frame, as a NIC's driver would. Both ends work in threaded NAPI; the receiver's thread is
-# pinned to core $RCV_CORE, all others to $SND_CORE.
+# The fair wire has a namespace in its middle, where wire.bpf.c passes every frame from one port to the other as an
+# xdp_frame, as the driver of a NIC would. Both ends use threaded NAPI; the receiver's thread is pinned to core
+# $RCV_CORE, all others to $SND_CORE.
 #
-# The relay wire has one, too, but its ports are joined by a program, relay, while that runs: it spoils what goes
-# through, repeatably. Without it nothing passes.
+# The relay wire has one, too, but the program relay joins its ports while it runs, and impairs the traffic in a way
+# that can be repeated. Without relay nothing passes.
 
 set -u
 PATH=$PATH:/usr/sbin:/sbin
@@ -46,8 +46,8 @@ RCV_CORE=$(($(nproc) - 1))
 V4_SND=10.77.0.1 V4_RCV=10.77.0.2
 V6_SND=fd77::1 V6_RCV=fd77::2
 
-# "napi/NAME-ID" of the kernel's threads shows 15 characters, so the names are short: at most 9. They
-# differ on both sides, because pins in bpffs, which is one for all namespaces, bear them.
+# The name "napi/NAME-ID" of a kernel thread shows 15 characters, so interface names have at most 9. They differ on both
+# sides, because pins in bpffs, which all namespaces share, are named after them.
 printf -v _id '%x' $$
 IF_SND=xw${_id}s IF_RCV=xw${_id}r
 _if_mid_snd=xw${_id}t _if_mid_rcv=xw${_id}q
@@ -70,7 +70,7 @@ _ns() {
 	echo "xiw-$$-$1"
 }
 
-# Not `ip netns exec`: that mounts another /sys, and the pins in bpffs would be out of sight.
+# Not `ip netns exec`, which mounts another /sys and hides the pins in bpffs.
 in_ns() {
 	local side=$1
 	shift
@@ -86,7 +86,7 @@ spawn() {
 	local side=$2 log=$TMP/$3 enter=()
 	shift 3
 	[[ $side == host ]] || enter=(nsenter --net="/run/netns/$(_ns "$side")" --)
-	# A shell's background commands ignore INT unless told otherwise, and a caller may have had others ignored.
+	# Background commands of a shell ignore INT, and a caller may have ignored other signals.
 	env --default-signal "${enter[@]}" "$@" >"$log" 2>&1 </dev/null &
 	_pid=$!
 	_spawned+=("$_pid")
@@ -167,7 +167,7 @@ field() {
 	sed -n "s/.*\"$1\": *\"\{0,1\}\([^,}\"]*\).*/\1/p" "${2:-$report}" | tail -n 1
 }
 
-# Every case is a line of its own.
+# Runs PEER against END and prints a line for each case.
 cases() {
 	local end pid rc
 	spawn end rcv "end-$3" "$BUILD/tests/net/peer/$2" 15999 "$3"
@@ -193,7 +193,7 @@ kernel_has() {
 
 # ---- the wire --------------------------------------------------------------------------------------
 
-# /proc/sys/net is that of the reader's namespace.
+# /proc/sys/net shows the namespace of the process that opens it.
 set_sysctl() {
 	in_ns "$1" sh -c 'printf "%s\n" "$2" >"/proc/sys/$1"' sh "${2//.//}" "$3"
 }
@@ -215,12 +215,12 @@ _if() {
 
 _make_ns() {
 	ip netns add "$(_ns "$1")" || return
-	# Addresses are there at once, and nobody solicits anything.
+	# Addresses are usable at once, without duplicate address detection.
 	set_sysctl "$1" net.ipv6.conf.default.accept_dad 0
 	set_sysctl "$1" net.ipv6.conf.default.router_solicitations 0
 	set_sysctl "$1" net.ipv6.conf.default.accept_ra 0
-	# The host's default may be BBR, which overruns veth's short ring: it was seen to lose every eighth
-	# segment, and a transfer then measures repair. Reno is in every kernel.
+	# The host's default may be BBR, which overruns veth's short ring and can lose every eighth segment, so that a
+	# transfer would measure repair. Reno is in every kernel.
 	set_sysctl "$1" net.ipv4.tcp_congestion_control reno
 	in_ns "$1" ip link set lo up
 }
@@ -241,7 +241,7 @@ _address() { # SIDE V4 V6
 		in_ns "$1" ip link set "$ifname" up
 }
 
-# The one thing that needs the namespace's own /sys.
+# This alone needs the namespace's own /sys.
 _threaded() { # SIDE IF
 	ip netns exec "$(_ns "$1")" sh -c "echo 1 >/sys/class/net/$2/threaded"
 }
@@ -260,7 +260,7 @@ napi_thread() {
 	_napi_threads "$(_if "$1")"
 }
 
-# To be repeated after XDP was attached or taken off: that may start the threads anew.
+# Must be repeated after an XDP program was attached or detached, since that may restart the threads.
 pin_napi() {
 	local t
 	for t in $(napi_thread "$1"); do
@@ -279,7 +279,7 @@ _u32() {
 		$(($1 >> 24))
 }
 
-# The value is a struct bpf_devmap_val: ifindex, then a program's fd, of which there is none.
+# The value is a struct bpf_devmap_val: ifindex, and the fd of a program, here none.
 _port() { # IFINDEX IFINDEX
 	# shellcheck disable=SC2046
 	in_ns mid bpftool map update pinned "$_bpffs/xiw-wire-$$/wire_ports" key $(_u32 "$1") \
@@ -291,7 +291,7 @@ _middle() {
 
 	in_ns mid bpftool prog loadall "$BUILD/tests/net/lib/wire.bpf.o" "$pins" pinmaps \
 		"$pins" || return
-	# The map before the programs: no frame is to find the middle without a way out.
+	# The map is filled before the programs are attached, so that every frame finds its way.
 	a=$(_ifindex mid "${ports[0]}") b=$(_ifindex mid "${ports[1]}")
 	_port "$a" "$b" && _port "$b" "$a" || return
 	for i in "${ports[@]}"; do
@@ -304,11 +304,11 @@ _middle() {
 	done
 	_counts_id=$(bpftool -j map show pinned "$pins/wire_counts" |
 		sed 's/.*"id":\([0-9]*\).*/\1/')
-	# The ports hold the program and its maps; nothing is left behind even if this shell is killed.
+	# The ports hold the program and its maps, so that nothing is left behind even if this shell is killed.
 	rm -rf "$pins"
 }
 
-# No frame is touched on its way to the relay or from it, and nobody else answers.
+# No offload changes a frame on its way to the relay or from it, and nothing else answers.
 _relay_middle() {
 	local port
 	set_sysctl mid net.ipv6.conf.all.disable_ipv6 1 &&
@@ -390,13 +390,13 @@ wire_up() {
 	fi
 }
 
-# veth's ring holds 256 frames, and what finds it full is lost. A sender that never has more in flight sees
-# no loss, whatever window the receiver offers. For sockets made from now on that do not set SO_SNDBUF.
+# The ring of veth holds 256 frames, and a frame that finds it full is lost. A sender that never has more in flight sees
+# no loss, whatever window the receiver offers. This applies to new sockets that do not set SO_SNDBUF.
 wire_clamp() {
 	set_sysctl snd net.ipv4.tcp_wmem "4096 16384 $1"
 }
 
-# Removes what the dead run of process $1 left, or this one's: processes, pins, interfaces, namespaces.
+# Removes what the run of process $1 left, which may be this one: processes, pins, interfaces, namespaces.
 _sweep() {
 	local id ns pid pins suffix
 
@@ -457,7 +457,7 @@ _cleanup() {
 
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/xiw-$$.XXXXXX")
 report=$TMP/json
-# Not there: as if the administrator had said nothing, whatever he has on this host.
+# The file does not exist: programs act as without an administrator's settings, whatever this host has.
 export XIW_CONF=$TMP/xiwarp.conf
 trap _cleanup EXIT
 # bash 5.2 may run a trap where it was to parse a command substitution, and then takes the trap's text for that. The
@@ -466,7 +466,7 @@ trap $'exit 130\n)' INT
 trap $'exit 143\n)' TERM
 trap $'exit 129\n)' HUP
 
-# What a run that was killed could not remove.
+# Removes what a killed run left.
 for _ns_path in /run/netns/xiw-*; do
 	[[ $_ns_path =~ /xiw-([0-9]+)-(snd|rcv|mid)$ ]] || continue
 	[[ -e /proc/${BASH_REMATCH[1]} ]] || _sweep "${BASH_REMATCH[1]}"

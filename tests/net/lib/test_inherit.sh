@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# A test does not depend on what its caller has left open, set or ignored: tests/run gives the same to each. A tree with
-# one test in it, which says what it has inherited, is run by callers that differ, one after the other. timeout: 60
+# A test does not depend on the open files, settings and ignored signals of its caller: tests/run gives each test the
+# same. Different callers run a tree with one test in it, which prints what it has inherited. timeout: 60
 . "${0%/*}/lib.sh"
 
 tree=$TMP/tree
@@ -10,7 +10,7 @@ mkdir -p "$tree/tests/net/stub" "$tree/build/tests"
 cp "$ROOT"/tests/{run,clean.sh,report.sh} "$tree/tests/"
 cat >"$tree/tests/net/stub/test_stub.sh" <<'STUB'
 {
-	# Besides the three, find has the directory itself open.
+	# Besides the three standard files, find has the directory itself open.
 	find /proc/self/fd -mindepth 1 -printf '%f\n' | sort -n | tr '\n' ' '
 	umask
 	locale 2>/dev/null | sort | uniq
@@ -23,7 +23,7 @@ cat >"$tree/tests/net/stub/test_stub.sh" <<'STUB'
 echo "PASS stub"
 STUB
 
-# caller NAME: what the stub says when the rest of the arguments, a command line for bash, has been carried out before.
+# caller NAME COMMANDS: runs the stub in a bash that has run COMMANDS before. Its output is in $TMP/said-NAME.
 caller() {
 	rm -f "$TMP/said-$1"
 	ONLY=net/stub/test_stub XIW_BUILD=$tree/build XIW_OUT=$TMP/said-$1 bash -c "$2

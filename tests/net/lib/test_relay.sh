@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 240
 #
-# The relay that the fault matrix stands on: by itself, with built segments, and between two kernels' TCP.
+# The relay of the fault matrix: by itself, with constructed segments, and between two kernels' TCP.
 
 . "${0%/*}/lib.sh"
 
@@ -83,7 +83,7 @@ through corrupt $V6_RCV corrupted corrupted_header -- -f corrupt=0.5,corrupt-hea
 ((retransmitted)) || fail corrupt-seen "nothing was sent again"
 through resegment $V4_RCV split merged pieces -- -f split=20,merge=20:6
 through delay $V6_RCV packets -- -f delay=2:1 -r delay=2:1
-# A window that the sender can fill while the edge stands still.
+# A window that the sender can fill while the window's edge does not move.
 set_sysctl rcv net.ipv4.tcp_rmem "4096 65536 65536"
 through squeeze $V4_RCV squeezes windows_squeezed windows_closed -- -r squeeze=2:100:10
 through ce $V4_RCV ce_marked -- -f ce=1
@@ -97,7 +97,7 @@ noticed() {
 	in_ns rcv cat /proc/net/snmp | awk '/^Tcp:/ { n = $NF } END { print n }'
 }
 
-# Damage with a right checksum gets through TCP: what CRC32c is for.
+# Damage with a correct checksum passes TCP, which is why MPA has CRC32c.
 before=$(noticed)
 relay_start relay -f corrupt-fixed=1 && ! transfer $V4_RCV >"$TMP/differs" &&
 	grep -q differ "$TMP/differs"

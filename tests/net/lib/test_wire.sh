@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The wires that all other tests in namespaces stand on. timeout: 120
+# The wires that all other tests in namespaces use. timeout: 120
 . "${0%/*}/lib.sh"
 
 # transfer NAME ADDRESS MIB [LEAST]: by plain TCP, every octet compared. On the fair wire, all octets must
@@ -89,7 +89,7 @@ for kind in plain fair; do
 	done
 done
 
-# sysctls hold in their namespace only.
+# A sysctl applies to its namespace only.
 wire_up plain
 tcp_timestamps rcv 0
 tcp_sack rcv 0
@@ -98,7 +98,7 @@ expect sysctl-snd in_ns snd grep -qx 1 /proc/sys/net/ipv4/tcp_timestamps
 expect sysctl-sack in_ns rcv grep -qx 0 /proc/sys/net/ipv4/tcp_sack
 wire_down
 
-# Interrupted in the middle of its work, a script leaves no namespace, pin, process or file.
+# An interrupted script leaves no namespace, pin, process or file.
 interrupted() { # SIGNAL CODE
 	local pid child rc
 
@@ -119,7 +119,7 @@ interrupted() { # SIGNAL CODE
 expect interrupted-INT interrupted INT 130
 expect interrupted-TERM interrupted TERM 143
 
-# Killed, it leaves things that the next script removes.
+# A killed script leaves things, and the next script removes them.
 killed() {
 	local pid
 	spawn pid host script-KILL bash -c ". '$ROOT/tests/net/lib/lib.sh'

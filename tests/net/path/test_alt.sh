@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 400
 #
-# One stream of 1 GiB, alternately aligned and misaligned, with data flowing back: every octet compared
-# at both ends, and the hand-offs counted, over the combinations of IP version, timestamps and SACK.
+# One stream of 1 GiB, alternately aligned and misaligned, with data flowing back. Every octet is compared at both ends,
+# and the hand-offs are counted, with each combination of IP version, timestamps and SACK.
 #
-# The sender's initial sequence number lets the wire's numbers wrap after 288 MiB; the kernel socket's
-# numbering lags by what went direct, so it wraps later, in another stretch.
+# The sender's initial sequence number makes the wire's numbers wrap after 288 MiB. The kernel socket's numbers lag
+# behind by the octets that went direct, so they wrap later.
 
 . "${0%/*}/../lib/lib.sh"
 
@@ -47,7 +47,7 @@ one_run() { # NAME ADDRESS OPTION...
 }
 
 wire_up plain 1500 || exit 1
-# No more in flight than veth's ring takes: this is about hand-offs, and without SACK losses take long to mend.
+# No more in flight than veth's ring takes: hand-offs are tested here, and without SACK TCP repairs losses slowly.
 wire_clamp 262144
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" > /dev/null || exit 1
 for ts in 1 0; do

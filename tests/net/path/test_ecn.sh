@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 60
 #
-# ECN that the fast path does not do: a socket whose congestion control wants an echo of each packet (RFC 8257 section
-# 3.2) keeps to the kernel's path, and its bits are left alone. With any other, ECN is no reason.
+# ECN as DCTCP uses it, which the direct path does not support: a socket whose congestion control needs an echo of each
+# packet (RFC 8257 section 3.2) stays on the kernel's path with its bits unchanged. Other sockets with ECN go direct.
 . "${0%/*}/../lib/lib.sh"
 
 # stream CC: one connection to a receiver with that congestion control.
@@ -33,7 +33,7 @@ done
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
 expect reno-stream stream reno
 expect reno-goes-direct direct
-# One that a run left which was killed.
+# Removes what a killed run left.
 bpftool struct_ops unregister name dctcp >/dev/null 2>&1
 spawn cc rcv cc "$BUILD/tests/net/path/ecn" "$BUILD/tests/net/path/ecn.bpf.o"
 if wait_until 5 grep -q ready "$TMP/cc"; then

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 120
 #
-# What the engine and the kernel's socket tell a peer together, by turns: acknowledgements in order, and a window whose
-# right edge never moves left (RFC 9293 section 3.8.6.2.1). edges.c reads it on the wire; the sender's TCP counts what
-# came too late to be looked at.
+# The engine and the kernel's socket acknowledge by turns: a peer sees acknowledgements in order, and a window whose
+# right edge never moves left (RFC 9293 section 3.8.6.2.1). edges.c reads them on the wire; the sender's TCP counts
+# those that came too late.
 . "${0%/*}/../lib/lib.sh"
 
 report=$TMP/edges
-# Acknowledgements from below SND.UNA, with all that they say.
+# Acknowledgements below SND.UNA, which TCP ignores.
 late() {
 	in_ns snd nstat -asz TcpExtTCPACKSkippedSeq TcpExtPAWSOldAck |
 		awk '/^TcpExt/ { n += $2 } END { print n + 0 }'
@@ -32,7 +32,7 @@ watched() {
 	return "$rc"
 }
 
-# A stall of this machine that XDP takes for one of the engine has both speak at once: once more.
+# If this machine stalls, XDP may take the engine for stalled, and both acknowledge at once: the test is repeated.
 undisturbed() {
 	for _ in 1 2 3 4; do
 		watched "$@" || return
@@ -41,7 +41,7 @@ undisturbed() {
 	echo "$1: the watchdog was there each time"
 }
 
-# pings SIZE COUNT [OPTION...]: everything that one end sends waits for the other, so nothing may cross.
+# pings SIZE COUNT [OPTION...]: each end waits for the other before it sends, so that nothing may cross.
 pings() {
 	local name="pings of $1 octets${3:+ $3}"
 	undisturbed "$name" 7174 "$BUILD/xiwarp rping -s -p 7174 --json ${*:3}" "$BUILD/xiwarp" \
@@ -56,7 +56,7 @@ pings() {
 	fi
 }
 
-# From one path to the other and back: the kernel also sends by itself, and what it has begun may cross an ACK.
+# From one path to the other and back. The kernel also sends on its own, and its segment may cross an ACK.
 hand_offs() {
 	local name=hand-offs
 	undisturbed $name 15045 "$BUILD/tests/net/path/alt -d -b 64 -t 60 recv" \

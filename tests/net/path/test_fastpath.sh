@@ -1,10 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The direct path allocates nothing, and makes system calls per batch, not per segment: 256 MiB at MTU 1500,
-# counted from inside the receiver (fastpath.c) while they stream in, after 32 MiB in which everything has
-# found its size. The sender is TCP with its congestion control: batches are as full as it makes them.
-# timeout: 400
+# The direct path allocates nothing, and makes system calls per batch, not per segment. The receiver (fastpath.c) counts
+# during 256 MiB at MTU 1500, after a warm-up of 32 MiB. The sender is TCP with its congestion control, which decides
+# how full batches are. timeout: 400
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net
@@ -47,14 +46,14 @@ pin_napi rcv "$RCV_CORE"
 for address in $V4_RCV $V6_RCV; do
 	v=v4
 	[[ $address == *:* ]] && v=v6
-	# Where XDP took a stall of this machine for one of the engine, it is the kernel's path that was counted.
+	# After a stall of this machine, XDP may have used the kernel's path, and that was counted.
 	for ((try = 1; try <= 5; try++)); do
 		stream "$address" "$v" || continue 2
 		((octets_kernel)) || break
 		echo "$v: $octets_kernel octets by the kernel's path, $allocations allocations:" \
 			"again"
 	done
-	# Counters that do not count would find nothing.
+	# The counters must count: these are known allocations and calls.
 	expect $v-counters [ "$control_allocations,$control_syscalls" = 3,100 ]
 	# A message may end within the segment at which the count starts or stops.
 	expect $v-direct [ "$octets" -ge $((measured - 2 * mib)) ]

@@ -2,20 +2,20 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 120
 #
-# Segments out of order on the direct path (RFC 5044 section 6, RFC 5041 section 5.3): one segment is held
-# back on the wire. With markers, what comes behind it is in the buffer before the gap closes; without, it
-# is not. Either way the message is delivered once, in its turn, and right.
-# What else is not as it should be on the wire: segments that come twice, damaged, or only when sent again.
+# Segments out of order on the direct path (RFC 5044 section 6, RFC 5041 section 5.3): one segment is held back on the
+# wire. With markers, later segments are in the buffer before the gap closes; without, they are not. Either way the
+# message is delivered once, in its turn, and unchanged.
+# Other faults of the wire: segments that come twice, damaged, or only when they are sent again.
 
 . "${0%/*}/../lib/lib.sh"
 
-# Messages of a segment each, or the sender's kernel would show TC several in one.
+# Messages of one segment each, because the sender's kernel would pass several segments to TC as one packet.
 LEN=$((64 << 10))
 pins=/sys/fs/bpf/xiw-hold-$$
 report=$TMP/out acts=0
 
-# wire [NTH DAMAGE DOUBLED LOSS UNTIL]: what befalls the sender's data segments from now on (hold.bpf.c). While one is
-# held, TCP takes nothing for lost because it is late.
+# wire [NTH DAMAGE DOUBLED LOSS UNTIL]: how data segments of the sender are treated from now on (hold.bpf.c). While one
+# is held, the sender's retransmission time-out is long.
 wire() {
 	in_ns snd ip route change 10.77.0.0/24 dev "$IF_SND" src $V4_SND rto_min \
 		$((${1:-0} ? 1000 : 200))ms
@@ -25,7 +25,7 @@ wire() {
 		0 0 0 0 0 0 $(_u32 "${5:-0}")
 }
 
-# Let go of what is held; how many segments were acted upon stays in $acts.
+# Releases the held segment. Leaves in $acts how many segments were affected.
 let_go() {
 	acts=$(acted)
 	wire
@@ -36,12 +36,12 @@ acted() {
 	bpftool -j map dump pinned "$pins/hold" | sed 's/.*"acted":\([0-9]*\).*/\1/'
 }
 
-# What was sent behind the gap has come: the sender's TCP has it acknowledged by SACK.
+# Segments behind the gap have arrived: the sender's TCP has SACK blocks for them.
 came_behind() {
 	in_ns snd ss -Htin "dport = :15046" | grep -q 'sacked:[1-9]'
 }
 
-# one_run NAME during|after OPTION...: lets go when something has come behind the gap, or when all is done.
+# one_run NAME during|after OPTION...: releases the segment when others have arrived behind the gap, or at the end.
 one_run() {
 	local name=$1 when=$2 recv send rc
 	shift 2
@@ -74,7 +74,7 @@ one_run() {
 wire_up plain 1500 || exit 1
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || exit 1
 mkdir "$pins" && trap 'rm -rf "$pins"; _cleanup' EXIT
-# TCP hands down single segments: what happens to one here happens to no other.
+# TCP passes single segments to TC, so that a fault affects one segment only.
 bpftool prog loadall "$BUILD/tests/net/lib/hold.bpf.o" "$pins" pinmaps "$pins" &&
 	in_ns snd ip link set "$IF_SND" gso_max_segs 1 &&
 	in_ns snd tc qdisc add dev "$IF_SND" clsact &&
@@ -169,7 +169,7 @@ small() {
 	return 1
 }
 
-# What lay in place while the segment was held is what RFC 5044 section 6 allows, no less and no more.
+# The octets in place while the segment was held are exactly those that RFC 5044 section 6 allows.
 map_is_right() { # [FILE]
 	local want
 	want=$(grep '^map' "$TMP/send") &&
@@ -199,8 +199,8 @@ if small "$name" during 12 -m -H 5; then
 	fi
 fi
 
-# The application takes the STag back, and gives it to other memory, while the gap is open: what lies in the old one
-# is delivered in the new one.
+# The application invalidates the STag and registers other memory with it while the gap is open: octets that are in the
+# old memory are placed again in the new one.
 name=early-and-registered-again again=yes
 wire 5 0 0 0 12
 if small "$name" during 12 -m -H 5; then
@@ -222,7 +222,8 @@ if small "$name" during 12 -m -H 5 -D 8; then
 	fi
 fi
 
-# Where the number wraps moves through the eighth segment: behind an FPDU's start, before its Marker, ...
+# The place where the sequence number wraps moves through the eighth segment: behind an FPDU's start, before its
+# Marker, ...
 marker_behind_the_wrap() {
 	local name=marker-behind-the-wrap at
 	for at in 100 400 700 1000; do
@@ -247,7 +248,7 @@ if small "$name" during 12 -m -H 5 -W 8; then
 	fi
 fi
 
-# One segment of 25 is lost, and comes when it is sent again, behind others.
+# One segment of 25 is lost, and its retransmission comes behind others.
 name=delivered-in-order-mixed
 wire 0 0 0 $((0x100000000 / 25))
 if small "$name" after 400 "-m -x" -x; then

@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 240
 #
-# The direct path leads nowhere, for one lasting reason after the other: the connection goes on by the kernel's path,
-# as plain TCP would, and says why. What can be put up with is put up with.
+# The direct path fails for one lasting reason after the other: the connection goes on by the kernel's path, as plain
+# TCP would, and says why. Faults that the direct path can tolerate do not move the connection.
 
 . "${0%/*}/../lib/lib.sh"
 
 PINS=$_bpffs/xiwarp/$IF_RCV
 MIB=4
 
-# transfer NAME MOST_TIMEOUTS: MIB of tagged messages into a sink, whose account is left in $report.
+# transfer NAME MOST_TIMEOUTS: sends MIB of tagged messages to a sink, and leaves its report in $report.
 transfer() {
 	local name=$1 rc_sink rc_send before after
 	before=$(timeouts)
@@ -44,7 +44,7 @@ timeouts() {
 		for (i = 1; i <= NF; i++) if ($i == "TCPTimeouts") at = i }'
 }
 
-# says NAME WORDS SHARE: by the account, direct for at most so many per cent, and why.
+# says NAME WORDS SHARE: by the report, at most SHARE per cent went direct, and WORDS say why.
 says() {
 	local direct kernel
 	direct=$(field octets_direct) kernel=$(field octets_kernel)
@@ -65,7 +65,7 @@ wire_up plain 1500 || exit 1
 wire_clamp 131072
 load || exit 1
 
-# The peer leaves TCP's checksum to hardware that a virtual wire has not: containers on one host do.
+# The peer leaves TCP's checksum to hardware, which a virtual wire does not have, as containers on one host do.
 in_ns snd ethtool -K "$IF_SND" tx on >/dev/null
 if transfer unfinished-checksums 1; then
 	direct=$(field octets_direct)
@@ -107,7 +107,7 @@ in_ns rcv tc filter add dev "$IF_RCV" egress prio 1 bpf da pinned "$progs/ahead"
 transfer egress-from-the-start 0 && says egress-from-the-start "xiw_egress does not see them" 0
 in_ns rcv tc filter del dev "$IF_RCV" egress prio 1
 
-# Pings, 20,000 of them, while something is taken away in their middle.
+# 20,000 pings, while something is removed in the middle.
 pings() { # NAME WHAT
 	local rc_server rc_client
 	spawn SERVER rcv json "$BUILD/xiwarp" rping -s -a "$V4_RCV" -p 15047 -C 20000 -S 64 --json
@@ -147,7 +147,7 @@ if pings lo-goes-down lo_down; then
 fi
 in_ns rcv ip link set lo up
 
-# Numbers differ by then, and nobody translates what the socket sends: both ends are told, at once.
+# The numbers differ by then, and nothing translates the socket's segments: both ends are told at once.
 if pings egress-goes-blind ahead; then
 	if [[ $(<"$TMP/codes") != "7 7" ]]; then
 		fail egress-goes-blind "exit codes $(cat "$TMP/codes" "$TMP/json" "$TMP/pings")"
@@ -158,7 +158,7 @@ fi
 in_ns rcv tc filter del dev "$IF_RCV" egress prio 1
 in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" >/dev/null
 
-# Packets of more frames than are taken for one.
+# Packets that need more frames than the engine takes for one.
 wire_up plain 20000 || exit 1
 load || exit 1
 transfer packets-too-long 0 && says packets-too-long "does not fit" 0

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 120
 #
-# The sequence numbers wrap while segments come out of order, twice, in other sizes and not at all, and the stream goes
-# from one path to the other: every octet is compared (alt.c) and counted once, to the last one; and edges.c sees that
-# no acknowledgement and no SACK block is of octets that were never sent (RFC 2018 section 3).
+# The sequence numbers wrap while segments are reordered, doubled, recut and lost, and the stream goes from one path
+# to the other. Every octet is compared (alt.c) and counted once; and edges.c checks that no acknowledgement and no
+# SACK block covers octets that were never sent (RFC 2018 section 3).
 . "${0%/*}/../lib/lib.sh"
 
 report=$TMP/got mib=4 seed=0

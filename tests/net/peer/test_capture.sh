@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What the sender puts on the wire, as an independent implementation reads it: captured at the sender's
-# interface and dissected by tshark. Every data segment is FPDUs of MPA that carry DDP, every CRC is good,
-# and the receiver, which takes all of it by the direct path, counts the same.
+# What the sender puts on the wire, as an independent implementation reads it: captured at the sender's interface and
+# dissected by tshark. Every data segment consists of FPDUs that carry DDP, every CRC is good, and the receiver, which
+# takes all of it by the direct path, counts the same.
 #
 # Without markers: tshark 4.0 expects one marker too many in an FPDU that ends just where a marker is due,
 # and then loses the framing. timeout: 120
@@ -11,7 +11,7 @@
 
 xiwarp=$BUILD/xiwarp
 resent='(tcp.analysis.retransmission || tcp.analysis.spurious_retransmission)'
-# Each of them is a departure from RFC 5044 or from RFC 5041, or an FPDU that ends too early.
+# Each of these violates RFC 5044 or RFC 5041, or is an FPDU that ends too early.
 wrong='_ws.malformed || iwarp_mpa.bad_length || iwarp_mpa.res.not_set0 || iwarp_mpa.rev.not_set1 ||
 	iwarp_mpa.reject_bit_responder || (iwarp_ddp && (iwarp_ddp.dv != 1 || iwarp_ddp.rsvd != 0))'
 
@@ -107,7 +107,7 @@ exchange() {
 	rc=$?
 	((rc)) && fail "$1" "sender: exit code $rc: $(cat "$TMP/sender")"
 	reap "$receiver" 10 || fail "$1" "receiver: exit code $?: $(cat "$TMP/receiver")"
-	# What is captured reaches the file with some delay.
+	# Captured packets reach the file with some delay.
 	wait_until 5 closed
 	stop "$dumpcap" INT
 	if ! grep -q '/0 (pcap:0/dumpcap:0' "$TMP/dumpcap"; then
@@ -142,7 +142,7 @@ damaged() {
 
 wire_up fair 1500
 wire_clamp 262144
-# A probe that a late acknowledgement brings about may cut a segment anywhere.
+# A loss probe after a late acknowledgement may cut a segment anywhere.
 for side in snd rcv; do
 	set_sysctl $side net.ipv4.tcp_early_retrans 0
 done
@@ -172,8 +172,8 @@ for v in 4 6; do
 done
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 
-# An RTR that is a Send without payload (RFC 6581 section 5): tshark 4.0 calls it malformed, as its dissector of RPC
-# over RDMA reads on behind the message's end. Of what MPA, DDP and RDMAP say it finds nothing wrong.
+# An RTR by a Send without payload (RFC 6581 section 5): tshark 4.0 calls it malformed, because its dissector of RPC
+# over RDMA reads beyond the end of the message. It finds no error in MPA, DDP and RDMAP.
 rtr() {
 	exchange rtr "'$xiwarp' rping -s -p 15044 --path kernel" \
 		"'$xiwarp' rping -c -a $V4_RCV -p 15044 -C 1 --rtr send --path kernel" || return

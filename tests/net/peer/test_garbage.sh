@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Peers that do one thing wrong each (garbage.c), against `xiwarp sink` on both paths: the sink reports each
-# connection once, with the RFC's error, ends it, and nothing else: a connection that sends all the
-# while loses nothing, and the sink lives on. timeout: 180
+# Peers that make one mistake each (garbage.c), against `xiwarp sink` on both paths. The sink reports each connection
+# once with the RFC's error, and ends it. Another connection that sends meanwhile loses nothing, and the sink keeps
+# running.
+# timeout: 180
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net
@@ -13,8 +14,8 @@ declare -A port=([kernel]=15044 [direct]=15045) from=([kernel]=20000 [direct]=20
 	silent
 stop_file=$TMP/stop
 
-# Case, error: code of RFC 5044 section 8, then type.code of RFC 5041 section 7.2; - is none. An error of MPA's
-# startup frames is followed by no stream, so no path is asked for.
+# Case, and its error: code of RFC 5044 section 8, then type.code of RFC 5041 section 7.2; - is none. After an error in
+# the startup frames there is no stream, so that no path is expected.
 startup_cases='
 startup-random    4 -
 startup-reply     4 -
@@ -22,7 +23,7 @@ startup-rev0      4 -
 startup-rev3      4 -
 startup-private   4 -
 startup-half      1 -'
-# The last one's ULPDU_Length is of no ULPDU (RFC 5044 section 3): framing is lost, for which 3 is the nearest.
+# In the last case ULPDU_Length is too large for a ULPDU (RFC 5044 section 3): framing is lost; code 3 is the nearest.
 stream_cases='
 random            2 -
 bad-crc           2 -
@@ -88,8 +89,8 @@ judge() {
 	elif [[ $(error_of "$line") != "$expected" ]]; then
 		fail "$name" "error $(error_of "$line"), not $expected: $line"
 	elif [[ $2 != startup-* && $2 != silent ]]; then
-		# All that came before the mistake was taken, by the path that is asked for; or by both, if the
-		# machine let the sink stand still for so long that the watchdog gave the stream to the kernel.
+		# Everything before the mistake was taken, by the expected path; or by both, if the machine stopped
+		# the sink for so long that the watchdog gave the stream to the kernel.
 		octets=$(field_of "$line" "octets_$path")
 		if [[ $path == direct && $line == *'"left_direct":{"watchdog":1}'* ]]; then
 			((octets += $(field_of "$line" octets_kernel), stood_still++))
@@ -135,7 +136,7 @@ open_sink() {
 	silent[$1]=$pid
 }
 
-# The other connection: everything, nothing else, orderly.
+# The other connection delivered everything and nothing else, and ended orderly.
 close_sink() {
 	local line octets sent rc
 	reap "${good[$1]}" 10
@@ -174,15 +175,15 @@ while read -r name mpa ddp; do
 	done
 done <<<"$startup_cases$stream_cases"
 
-# The bad CRC is refused as if the segment had been lost (RFC 5044 section 8), until it cannot be an accident. On
-# the kernel path TCP has taken it: none is called for, though a late acknowledgement may cause a loss probe.
+# On the direct path a segment with a bad CRC is dropped as if it were lost (RFC 5044 section 8), some times. On the
+# kernel path TCP has taken it: no retransmission is due, though a late acknowledgement may cause a loss probe.
 expect direct-bad-crc-resent [ "$(field_of "$(cat "$TMP/peer-direct-bad-crc")" retransmits)" -ge 3 ]
 expect kernel-bad-crc-at-once [ "$(field_of "$(cat "$TMP/peer-kernel-bad-crc")" retransmits)" \
 	-lt 3 ]
 
 for path in kernel direct; do
 	reap "${silent[$path]}" 15
-	# No Request in time (RFC 5044 section 7.1.2 rule 8).
+	# No Request comes in time (RFC 5044 section 7.1.2 rule 8).
 	judge $path silent "4 -"
 done
 expect direct-by-itself [ $stood_still -le 3 ]

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# A peer that knows the RFCs only, on both paths. Against `xiwarp sink` (peer.c): each choice of Markers and
-# CRCs, FPDUs of every shape, and every error of RFC 5041 section 7.2. Against an application (peer_ulp.c,
-# peer_recv.c): what that is told of messages, errors and half-closes. timeout: 120
+# A peer written from the RFCs alone, on both paths. Against `xiwarp sink` (peer.c): each choice of Markers and CRCs,
+# FPDUs of every shape, and every error of RFC 5041 section 7.2. Against an application (peer_ulp.c, peer_recv.c):
+# what the
+# application is told of messages, errors and half-closes. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 tests=$BUILD/tests/net
@@ -52,9 +53,9 @@ sinks() {
 
 wire_up plain
 administrator "crc optional"
-# A silent peer is given up after a second and a half (tcp(7)); nothing is lost here otherwise.
+# TCP gives up a silent peer after a second and a half (tcp(7)). No segment is lost here otherwise.
 set_sysctl rcv net.ipv4.tcp_retries2 2
-# A segment with a bad CRC is an error when it was sent again some times: so that this is soon.
+# A bad CRC becomes an error after some retransmissions: a short RTO makes that soon.
 in_ns snd ip route replace 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min 5ms ||
 	fail rto_min "exit code $?"
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"

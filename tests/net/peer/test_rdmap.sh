@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# RDMAP (RFC 5040): a peer that knows the RFCs only (rdmap.c) against an application on the library
-# (rdmap_end.c), each message and each error with its Terminate, on both paths; and `xiwarp rping` against
-# itself: 64 KiB pings, every octet compared at both ends. timeout: 120
+# RDMAP (RFC 5040): a peer written from the RFCs alone (rdmap.c) against an application on the library (rdmap_end.c),
+# with each message and each error with its Terminate, on both paths; and `xiwarp rping` against itself: 64 KiB pings,
+# with
+# every octet compared at both ends. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp
@@ -90,7 +91,7 @@ verbose() {
 		grep -qx 'ping data: rdma-ping-1: BCDEFGHIJKLMNOPQRS' "$TMP/client"
 }
 
-# A client that hears nothing sends one Write of no octets. The server is slow to show the ping: nobody reads it.
+# A client that hears nothing sends one Write of no octets. The server is slow to show the ping, as nothing reads it.
 nudge() {
 	local server
 	spawn server rcv server bash -c '"$@" | { sleep 3; cat; }' - "$xiwarp" rping -s -v --json \
@@ -102,7 +103,7 @@ nudge() {
 	is client iterations 2 writes_out 1 error "" && is server iterations 2 writes_in 1 error ""
 }
 
-# A ping larger than the server takes is refused, with a Terminate; each end says so.
+# The server refuses a ping that is too large with a Terminate, and each end says so.
 too_large() {
 	local server client
 	spawn server rcv server "$xiwarp" rping -s --json -S 1000
@@ -118,7 +119,7 @@ too_large() {
 		grep -q '"terminate_sent":{"layer":0,.*--size allows 1000' "$TMP/server"
 }
 
-# Descriptors for the engine and the listener, for no connection.
+# Enough descriptors for the engine and the listener, but for no connection.
 no_descriptor() {
 	local server client told
 	spawn server rcv server prlimit --nofile=5 "$xiwarp" rping -s --path kernel
@@ -139,7 +140,7 @@ closed_first() {
 }
 again() {
 	local server
-	# The client closes as well, once it has the Terminate, and on a slow machine may be first.
+	# The client also closes when it has the Terminate, and may be first on a slow machine.
 	wait_until 20 closed_first || { cat "$TMP/first"; return 1; }
 	spawn server rcv server "$xiwarp" rping -s
 	listens || return
@@ -179,9 +180,9 @@ usage() {
 
 wire_up plain
 administrator "crc optional"
-# So that an answer that is not read soon waits in the library, not in sockets.
+# With small buffers, an answer that is not read soon waits in the library instead of in sockets.
 set_sysctl rcv net.ipv4.tcp_wmem "4096 16384 65536"
-# A segment with a bad CRC is an error when it was sent again some times: so that this is soon.
+# A bad CRC becomes an error after some retransmissions: a short RTO makes that soon.
 in_ns snd ip route replace 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min 5ms ||
 	fail rto_min "exit code $?"
 for path in kernel direct; do

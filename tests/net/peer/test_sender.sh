@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What the sender's TCP puts on the wire (RFC 5044 sections 4.5 and 5.1, appendix A), read at its interface
-# by code of its own (sender.c): every data segment begins with an FPDU and ends with one, what goes on in the
-# next segment has filled its own to the EMSS, no ULPDU is above MULPDU, no MULPDU is below 128. timeout: 180
+# What the sender's TCP puts on the wire (RFC 5044 sections 4.5 and 5.1, appendix A), read at its interface by
+# independent code (sender.c): every data segment begins and ends with an FPDU, a message goes on in the next segment
+# only if it fills
+# this one to the EMSS, no ULPDU is above MULPDU, and no MULPDU is below 128. timeout: 180
 . "${0%/*}/../lib/lib.sh"
 
 sender=$BUILD/tests/net/peer/sender report=$TMP/send
@@ -25,7 +26,7 @@ once() {
 	return "$rc"
 }
 
-# Where frames are lost, either way, TCP may cut segments anew, which is not what is tested: up to five times.
+# If frames are lost in either direction, TCP may recut segments, which is not tested here: up to five attempts.
 lossless() {
 	for _ in 1 2 3 4 5; do
 		$before
@@ -81,7 +82,7 @@ regained() {
 	fi
 }
 
-# correct NAME "RECEIVER OPTIONS" SENDER-OPTION...: the rules that hold whatever the segments are.
+# correct NAME "RECEIVER OPTIONS" SENDER-OPTION...: the rules that apply to segments of any size.
 correct() {
 	expect "$1" once 4 "${@:2}"
 }
@@ -113,7 +114,7 @@ aligned small 1448 4 "" -t 200000 -l 1-64
 aligned small-marked 1448 4 "-M -b 64" -M -t 200000 -l 1-64
 aligned ipv6 1428 6 "-M" -M -t 4000000 -l 1-20000
 
-# 60 FPDUs of 24 octets fill a segment; the last 20 messages have nothing behind them to wait for.
+# 60 FPDUs of 24 octets fill a segment; the last 20 messages have no further ones to wait for.
 aligned one-octet 1448 4 "" -t 20000 -l 1-1
 expect one-octet-packed is_on_wire segments -eq 334
 aligned one-octet-no-pack 1448 4 "" -t 2000 -l 1-1 -P
@@ -131,7 +132,7 @@ aligned window 1448 4 "-w 100000" -t 2000000
 aligned window-mixed 1448 4 "-M -w 100000" -M -t 2000000 -l 1-9000
 aligned window-small 1448 4 "-w 16384" -t 2000000
 
-# The peer announces less, down to what does not hold a ULPDU of 128 octets.
+# The peer announces a smaller MSS, down to one that does not hold a ULPDU of 128 octets.
 wire_clamp 65536
 aligned mss-536 524 4 "-m 536" -t 1000000
 aligned mss-536-marked 524 4 "-m 536 -M" -M -t 1000000 -l 1-3000
@@ -158,8 +159,8 @@ wire_clamp 262144
 regained link-shrinks 1448 1148 "ip link set $IF_SND mtu 1500" "ip link set $IF_SND mtu 1200" \
 	-M -M -t 12000000 -l 1-9000
 
-# holes NAME NTH...: what the peer sends comes with these segments missing, from the first one on and to the end, so
-# that segments go out with SACK blocks, which leave less of them to FPDUs. Those under way when it begins may be cut.
+# holes NAME NTH...: these segments of the peer are missing, from the first one on and to the end, so that our segments
+# carry SACK blocks, which leave less room for FPDUs. Segments under way at the begin may be recut.
 holes() {
 	local name=$1 receiver pid rc
 	hold "$2"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# MPA startup, both roles, immediate and delayed (RFC 5044 section 7, RFC 6581): the library against a peer
-# by plain sockets (startup.c), by the kernel's socket alone and with the programs loaded. timeout: 120
+# MPA startup, both roles, immediate and delayed (RFC 5044 section 7, RFC 6581): the library against a peer of plain
+# sockets (startup.c), on the kernel's path and with the programs loaded. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 

@@ -2,6 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 240
 #
-# The attackers in small. `make hostile` has ten thousand of them, under the sanitizers.
+# A few attackers. `make hostile` has ten thousand of them, under the sanitizers.
 
 SEED=${SEED:-1} ATTACKERS=600 exec bash "${0%/*}/hostile"
