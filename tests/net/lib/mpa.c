@@ -155,41 +155,48 @@ uint32_t untagged(uint8_t *to, uint8_t opcode, uint32_t qn, uint32_t msn, uint32
 	return make_fpdu(to, u, make_untagged(u, LAST | DV, rsvd, qn, msn, 0, len));
 }
 
-/* One octet of the library's stream behind a marker, if one is due. */
-static const char *next_octet(uint8_t *raw, uint32_t *n, uint32_t *length_at)
+/*
+ * `count` octets of the library's stream, with the markers that are due before them: all of it to
+ * `raw`, and to `to` without the markers. `to` may be NULL.
+ */
+static const char *next_octets(uint8_t *raw, uint32_t *n, uint32_t *length_at, uint8_t *to,
+			       uint32_t count)
 {
-	if (peer.markers_in && peer.in % 512 == 0) {
-		TRY(pull(raw + *n, 4));
-		CHECK(get(raw + *n, 4) == (*length_at == UINT32_MAX ? 0 : *n - *length_at),
-		      "a marker");
-		*n += 4;
-		peer.in += 4;
+	while (count) {
+		uint32_t some = count;
+
+		if (peer.markers_in && peer.in % 512 == 0) {
+			TRY(pull(raw + *n, 4));
+			CHECK(get(raw + *n, 4) == (*length_at == UINT32_MAX ? 0 : *n - *length_at),
+			      "a marker");
+			*n += 4;
+			peer.in += 4;
+		}
+		if (peer.markers_in && some > 512 - peer.in % 512)
+			some = 512 - peer.in % 512;
+		if (*length_at == UINT32_MAX)
+			*length_at = *n;
+		TRY(pull(raw + *n, some));
+		if (to)
+			to = (uint8_t *)mempcpy(to, raw + *n, some);
+		*n += some;
+		peer.in += some;
+		count -= some;
 	}
-	if (*length_at == UINT32_MAX)
-		*length_at = *n;
-	TRY(pull(raw + *n, 1));
-	++*n;
-	peer.in++;
 	return NULL;
 }
 
 const char *pull_fpdu(struct fpdu *f)
 {
 	static uint8_t raw[8192];
-	uint32_t n = 0, length_at = UINT32_MAX, pad, crc;
+	uint32_t n = 0, length_at = UINT32_MAX, crc;
+	uint8_t length[2];
 
-	f->len = 0;
-	for (int i = 0; i < 2; i++) {
-		TRY(next_octet(raw, &n, &length_at));
-		f->len = f->len << 8 | raw[n - 1];
-	}
+	TRY(next_octets(raw, &n, &length_at, length, 2));
+	f->len = get(length, 2);
 	CHECK(f->len >= 14 && f->len <= sizeof(f->ulpdu), "ULPDU of %u octets", f->len);
-	for (uint32_t i = 0; i < f->len; i++) {
-		TRY(next_octet(raw, &n, &length_at));
-		f->ulpdu[i] = raw[n - 1];
-	}
-	for (pad = (4 - (2 + f->len) % 4) % 4; pad; pad--)
-		TRY(next_octet(raw, &n, &length_at));
+	TRY(next_octets(raw, &n, &length_at, f->ulpdu, f->len));
+	TRY(next_octets(raw, &n, &length_at, NULL, (4 - (2 + f->len) % 4) % 4));
 	if (peer.markers_in && peer.in % 512 == 0) {
 		TRY(pull(raw + n, 4));
 		CHECK(get(raw + n, 4) == n - length_at, "the marker in front of the CRC");
