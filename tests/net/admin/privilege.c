@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a local user without privilege might try. Each of these says what it could do and exits with 1, or with 0
- * if it was refused everything; 2: usage, or it could not even try.
+ * What a local user without privilege might try. Each command prints what was possible. Exit codes: 1 something was
+ * possible, 0 everything was refused, 2 usage, or the attempt itself failed.
  *
  *   privilege maps PATH...         open these pins, and what can be found by its number
  *   privilege pry PID              look into a process: its memory, its descriptors
@@ -90,7 +90,7 @@ static int maps(char **paths)
 			union bpf_attr attr = { .map_id = id };
 			long fd = bpf(by_id[i], &attr);
 
-			/* The capability is asked for first, so any other answer is one too many. */
+			/* The kernel checks the capability first, so that any other answer tells too much. */
 			tried("by number", names[i], fd);
 			if (could)
 				break;
@@ -130,7 +130,7 @@ static int pry(const char *name)
 
 		snprintf(path, sizeof(path), "/proc/%s/%s", name, files[i]);
 		fd = open(path, O_RDONLY);
-		/* These can be opened, and then say nothing. */
+		/* These can be opened, but reading them fails. */
 		if (fd >= 0 && read(fd, &octet, 1) < 0 && (errno == EPERM || errno == EACCES))
 			continue;
 		tried("open", path, fd);

@@ -100,7 +100,7 @@ static void update(const char *pins, const char *map, uint32_t key, const void *
 	close(fd);
 }
 
-/* A connection that exists, for the slot: others are not shown. It stays until this program ends. */
+/* The slot needs a connection that exists, as others are not shown. It stays until this program ends. */
 static void real_connection(struct xiw_flow_key *key)
 {
 	struct sockaddr_storage local = {}, remote = {};
@@ -180,7 +180,7 @@ static struct json_object *ask(const char *xiwarp, const char *ifname)
 	return status;
 }
 
-/* XDP's counters may move while status reads them: it is to say something in between. */
+/* XDP's counters may change while status reads them: it must show a value in between. */
 static void compare(struct json_object *flow, const char *key, uint64_t before, uint64_t after,
 		    const char *when)
 {
@@ -199,7 +199,7 @@ static void compare(struct json_object *flow, const char *key, uint64_t before, 
 	differences++;
 }
 
-/* The engine stands still meanwhile. */
+/* The engine does not run meanwhile. */
 static void check_status(const char *xiwarp, const char *ifname, struct xiw_conn *c,
 			 const char *when)
 {

@@ -4,9 +4,9 @@
  *
  *   conduct SENDER-NS IFNAME IFNAME2 MAC MAC2 [NAME]
  *
- * Runs in the receiver's namespace, where xiwarp is loaded; its addresses and those of the peer are fixed. IFNAME
- * is the sender's end of the wire and MAC the receiver's address there, the others of a second wire. Prints
- * PASS or FAIL for each script. Exit codes: 0 all passed, 1 not so, 2 usage.
+ * Runs in the receiver's namespace, where xiwarp is loaded; its addresses and those of the peer are fixed. IFNAME is
+ * the sender's end of the wire and MAC the receiver's address there; IFNAME2 and MAC2 belong to a second wire. Prints
+ * PASS or FAIL for each script. Exit codes: 0 all passed, 1 some failed, 2 usage.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@ struct leg {
 	struct peer peer;
 	pthread_t thread;
 	bool ok;
-	uint64_t lost; /* by this machine while it ran: its own, or another's */
+	uint64_t lost; /* segments that this machine lost while the script ran */
 };
 
 struct test {
@@ -135,8 +135,8 @@ static const char *fault(const struct test *t)
 }
 
 /*
- * A stall of this machine, that XDP took for one of the engine: what was tested is not the direct path. Or one that
- * lost segments, which a peer did not send again.
+ * This machine stalled, and XDP took that for a stall of the engine: the script did not test the direct path. Or the
+ * machine lost segments, which the script's peer does not send again.
  */
 static bool disturbed(struct test *t)
 {

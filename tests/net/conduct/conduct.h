@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * How our TCP conducts itself towards a peer that sends what a real one never would. Each script is run twice,
- * at the same time: against a receiver on the kernel path, where Linux's TCP is the oracle, and against one on
- * the direct path. A script asserts what the RFCs say, and what it was answered must be the same on both.
+ * How our TCP answers a peer that sends what a real TCP never would. Each script runs twice, at the same time: against
+ * a receiver on the kernel path, where Linux's TCP is the reference, and against one on the direct path. A script
+ * checks what the RFCs demand, and the answers must be the same on both paths.
  *
- * A script's peer has a stream of FPDUs of FPDU octets each, one tagged message in each. Numbers are relative
- * to the next new octet when the script begins: 0 is that octet, below it lies what was sent on the way
- * to the direct path. SEND() makes a segment with that stream's octets at .seq; numbers of the receiver's
- * own octets are relative to the next one that it will send.
+ * A script's peer has a stream of FPDUs of FPDU octets each, with one tagged message in each. Numbers are relative to
+ * the next new octet when the script begins; negative numbers are octets that brought the flow to the direct path.
+ * SEND() makes a segment with that stream's octets at .seq; numbers of the receiver's own octets are relative to the
+ * next one that it will send.
  */
 #ifndef XIW_TEST_NET_CONDUCT_H
 #define XIW_TEST_NET_CONDUCT_H
@@ -26,7 +26,7 @@
 #define PREAMBLE 16 /* FPDUs before the script */
 #define REPLIES 64
 #define PATIENCE_MS 20000 /* for what must come: as much as a loaded machine may take */
-#define QUIET_MS 400	  /* without SACK an answer cannot be told from another: it is waited for */
+#define QUIET_MS 400	  /* how long to wait for further answers, which without SACK look alike */
 
 /* ---- the application: conduct_end.c -------------------------------------------------------------- */
 
@@ -62,7 +62,7 @@ struct app {
 #define PORTS 1024
 
 extern struct app apps[PORTS];
-/* What the application does at all: take completions; run the engine. */
+/* app_deaf: the application takes no completions. app_hangs: it does not run the engine. */
 extern _Atomic bool app_deaf, app_hangs;
 /* Frames that its AF_XDP sockets lost. */
 extern _Atomic uint64_t app_lost;
@@ -80,11 +80,11 @@ enum {
 	WRAP = 1 << 4,	/* the sequence numbers wrap after 600 octets */
 	ALONE = 1 << 5, /* not while other scripts run */
 	/*
-	 * Echoes are not compared: after a stretch has ended without data in hand, the socket's TS.Recent is that
-	 * of before until data comes, which no round trip is measured by (RFC 7323 section 4.1).
+	 * Timestamp echoes are not compared: after a direct stretch that ended without frames in hand, the socket's
+	 * TS.Recent is old until data comes. No round trip is measured by such an echo (RFC 7323 section 4.1).
 	 */
 	NO_ECHO = 1 << 7,
-	LOUD = 1 << 6, /* the receiver sends by itself: what comes is not compared */
+	LOUD = 1 << 6, /* the receiver sends on its own: its segments are not compared */
 	NO_WSCALE = 1 << 8,
 };
 
@@ -106,7 +106,7 @@ struct seg {
 	int32_t ts;	    /* added to the clock */
 	bool no_ts;
 	bool evil;	 /* other octets, in good FPDUs */
-	bool bad_length; /* begins with a ULPDU_Length that none may have */
+	bool bad_length; /* begins with an invalid ULPDU_Length */
 	bool zero_window;
 	uint16_t window; /* 0: 65535 */
 	uint8_t ecn;
@@ -148,7 +148,7 @@ struct peer {
 
 #define TRACE_MAX 65536
 
-/* A connection from the handshake to where the script begins; then the script. False: p->why. */
+/* Makes a connection, brings it to where the script begins, and runs the script. False: p->why says why. */
 bool peer_run(struct peer *p);
 
 void peer_send(struct peer *p, const struct seg *s);
@@ -171,8 +171,8 @@ __attribute__((noreturn, format(printf, 3, 4))) void peer_fail(struct peer *p, i
 __attribute__((format(printf, 2, 3))) void note(struct peer *p, const char *fmt, ...);
 
 /*
- * All answers to what was sent so far: p->got and p->n. An old duplicate of a length of its own is sent as a
- * fence, whose answer (RFC 2883) is the last: p->last. How many there are is this path's own business.
+ * Collects all answers so far in p->got and p->n. It sends an old duplicate of a special length as a fence, whose
+ * answer (RFC 2883) is the last one: p->last. The number of answers may differ between the paths.
  */
 void quietly(struct peer *p);
 /* The same, and the last is noted. */
@@ -180,23 +180,23 @@ void answers(struct peer *p);
 /* Exactly one answer, an ACK without data, which is noted; or none. */
 struct raw_got *one(struct peer *p);
 void none(struct peer *p);
-/* Everything below p->nxt is acknowledged, in the end. */
+/* Waits until everything below p->nxt is acknowledged. */
 void caught_up(struct peer *p);
 /* Sends n FPDUs in order, and awaits their acknowledgement. */
 void deliver(struct peer *p, unsigned int n);
 /* The next segment that came and `match`es, without a fence; waits for it. */
 struct raw_got *await(struct peer *p, bool (*match)(struct peer *p, const struct raw_got *g));
-/* FPDUs are delivered, and the application has every octet of the stream as it is, and no others. */
+/* So many FPDUs are delivered, and the application has exactly the octets of the stream. */
 void goes_on(struct peer *p);
 void intact(struct peer *p);
 /*
- * Aligned FPDUs until the flow is DIRECT, a few on the kernel path as well: where every script begins. Numbers are
- * relative to the end of this from here on.
+ * Sends aligned FPDUs until the flow is DIRECT, and a few on the kernel path as well. Every script begins behind them,
+ * and numbers are relative to their end.
  */
 void go_direct(struct peer *p);
-/* On the direct path the flow is DIRECT still. */
+/* On the direct path the flow is still DIRECT. */
 void still_direct(struct peer *p);
-/* Waits until the application was told of the end; noted. */
+/* Waits until the application was told of the end, and notes that. */
 void ends(struct peer *p, int status);
 void awaits(struct peer *p, _Atomic bool *flag, const char *what);
 const struct xiw_conn_info *info(struct peer *p);

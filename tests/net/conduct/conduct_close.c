@@ -20,7 +20,7 @@ static bool is_rst(struct peer *p, const struct raw_got *g)
 	return g->flags & RAW_RST;
 }
 
-/* Ours is out at p->nxt - 1: the application learns of it, closes as well, and all is over in good order. */
+/* Our FIN is at p->nxt - 1: the application is told, closes as well, and the connection ends orderly. */
 static void last_ack(struct peer *p)
 {
 	awaits(p, &p->app->eof, "end of the stream");
@@ -90,8 +90,8 @@ static void fin_out_of_order_with_data(struct peer *p)
 }
 
 /*
- * Data behind the FIN is no data of the stream's ("ignore the segment text", section 3.10.7.4, seventh check).
- * Linux, which merges it with the FIN that waits in front of it, acknowledges it: no oracle here.
+ * Data behind the FIN does not belong to the stream ("ignore the segment text", section 3.10.7.4, seventh check).
+ * Linux merges it with the FIN that waits in front of it and acknowledges it, so that it is no reference here.
  */
 static void data_behind_fin(struct peer *p)
 {
@@ -129,7 +129,7 @@ static void fin_within_fpdu(struct peer *p)
 	REQUIRE(p, p->app->messages == p->begun);
 }
 
-/* The application closes its half; the peer goes on, on the direct path, and closes at last. */
+/* The application closes its half; the peer goes on, on the direct path, and closes later. */
 static void half_close(struct peer *p)
 {
 	p->app->want |= APP_CLOSE;
@@ -146,7 +146,7 @@ static void half_close(struct peer *p)
 	intact(p);
 }
 
-/* The same, with our FIN acknowledged by nothing but data, and lost once. */
+/* The same, where only data acknowledges our FIN, which is lost once. */
 static void half_close_fin_lost(struct peer *p)
 {
 	p->app->want |= APP_CLOSE;
@@ -201,7 +201,7 @@ static void simultaneous_with_data(struct peer *p)
 	intact(p);
 }
 
-/* TIME-WAIT answers a FIN that is sent again (section 3.10.7.4), though the flow is nobody's any more. */
+/* TIME-WAIT answers a retransmitted FIN (section 3.10.7.4), although no engine owns the flow any more. */
 static void time_wait(struct peer *p)
 {
 	half_close(p);
@@ -220,7 +220,7 @@ static void rst_after_fin(struct peer *p)
 	await(p, acks_all);
 	awaits(p, &p->app->eof, "end of the stream");
 	SEND(p, .seq = 1, .flags = RAW_RST);
-	/* Nobody reads or writes any more: the application learns of it when it closes. */
+	/* Nothing is read or written any more: the application learns of it when it closes. */
 	pause_ms(50);
 	p->app->want |= APP_CLOSE;
 	awaits(p, &p->app->closed, "closed");
@@ -241,7 +241,7 @@ static void abort_ours(struct peer *p)
 	ends(p, -ECONNABORTED);
 }
 
-/* Data for a connection that is no more. */
+/* Data for a connection that no longer exists. */
 static void data_after_abort(struct peer *p)
 {
 	struct raw_got *g;
@@ -256,8 +256,8 @@ static void data_after_abort(struct peer *p)
 }
 
 /*
- * An error of MPA ends what is received (RFC 5044 section 8), where frames wait for the socket to be read as well:
- * what the peer sends again in its place, and has right, is not taken.
+ * After an MPA error nothing more is received (RFC 5044 section 8), also where frames wait until the socket has been
+ * read: a correct retransmission by the peer is not taken.
  */
 static void error_while_frames_wait(struct peer *p)
 {
@@ -278,7 +278,7 @@ static void error_while_frames_wait(struct peer *p)
 	REQUIRE(p, p->app->messages == p->begun + (unsigned int)(p->nxt / FPDU));
 }
 
-/* After an error on the kernel path the socket takes what still comes, be it ever so well aligned, and the FIN. */
+/* After an error on the kernel path the socket takes all further segments, aligned or not, and the FIN. */
 static void error_then_aligned(struct peer *p)
 {
 	SEND(p, .seq = 0, .len = 100);

@@ -30,7 +30,7 @@ static int listen_on(uint16_t port)
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	int size = WINDOW * 4, one = 1;
 
-	/* The same on both paths, so that windows and their scale are: what the library does for one. */
+	/* The same on both paths, so that windows and their scale are equal. */
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof(size));
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
 	if (bind(fd, (struct sockaddr *)&any, sizeof(any)) || listen(fd, 1024))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Segments that this machine lost, and no script: a peer that sends nothing again would wait for ever. */
+/* Segments that this machine lost: a script's peer does not retransmit, and would wait for ever. */
 #include <inttypes.h>
 #include <linux/if_xdp.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include "core/engine.h"
 #include "tests/net/conduct/conduct_loss.h"
 
-/* For want of a frame, or of room in a ring. */
+/* Lost because there was no frame, or no room in a ring. */
 uint64_t loss_of_rings(const struct xiw_engine *engine)
 {
 	struct xdp_statistics x;
@@ -24,7 +24,7 @@ uint64_t loss_of_rings(const struct xiw_engine *engine)
 	return count;
 }
 
-/* A CPU's queue of received packets was full. Who else uses it is not told. */
+/* A CPU's queue of received packets was full. Other connections use these queues, too. */
 uint64_t loss_of_backlogs(void)
 {
 	FILE *f = fopen("/proc/net/softnet_stat", "re");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What no real TCP sends, or no wire should deliver: options unknown and malformed, wrong checksums and lengths,
- * urgent data, fragments, and segments of the flow by another interface.
+ * Segments that no real TCP sends and no wire should deliver: unknown and malformed options, wrong checksums and
+ * lengths, urgent data, fragments, and segments of the flow on another interface.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a script's peer sends: its stream of FPDUs, and segments of it; and what must come of it. */
+/* What a script's peer sends: its stream of FPDUs, and segments of it; and what the receiver must deliver. */
 #include <string.h>
 
 #include "tests/net/conduct/conduct.h"

@@ -4,7 +4,7 @@
 
 #define MOST (24 << 20) /* octets: far more than windows, queues and buffers hold */
 
-/* As a real sender does: never beyond the edge, in steps that no ring is too short for, to the last octet. */
+/* Sends like a real TCP: never beyond the window's edge, in bursts that fit every ring, to the last octet. */
 static void fill_once(struct peer *p)
 {
 	for (unsigned int i = 1; edge(p) - p->nxt > 0; i++) {
@@ -47,7 +47,7 @@ static void zero_window(struct peer *p)
 		quietly(p);
 		REQUIRE(p, acked(p, &p->last) == p->nxt && !p->last.wnd);
 	}
-	/* The window's opening is told without being asked for. */
+	/* The receiver announces the opening of the window on its own. */
 	app_deaf = app_hangs = false;
 	await(p, opened);
 	/* The rest of an FPDU first. */

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A receiver that checks its completions: one connection, each completion once and in order, as they come
- * out of the engine's queue and, with -r, as CQEs of a ring of its own.
+ * A receiver that checks its completions: one connection, each completion once and in order, from the engine's queue
+ * and, with -r, as CQEs of its own ring.
  *
  *   rings [-r] [-t] [-s] -p kernel|direct ADDRESS PORT STAG SIZE
  *
  *   -r   CQEs in an io_uring of this program, far smaller than the engine's queue
  *   -t   a second thread drives the engine, while the first, which made it and destroys it, takes
  *        completions
- *   -s   slowly: only when the queue does not grow any more; with -t, with pauses in which it fills
+ *   -s   slowly: only when the queue stops growing; with -t, with pauses in which it fills
  *
  * The peer writes [0, SIZE) of STAG front to back, once or repeatedly, and sends untagged messages to QN 0
- * to 2, at most 64 to each. Prints what came, as one line of JSON. Exit codes: 0 all as it should be, 1 not.
+ * to 2, at most 64 to each. Prints one line of JSON. Exit codes: 0 everything was correct, 1 otherwise.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -175,7 +175,9 @@ static bool take_from_ring(struct receiver *r, bool wait)
 	struct xiw_completion c;
 	int res;
 
-	/* What found the ring full comes with the next entry into the kernel; a look at the ring makes none. */
+	/*
+	 * CQEs that found the ring full come with the next entry into the kernel; reading the ring does not enter it.
+	 */
 	if (io_uring_peek_cqe(&r->ring, &cqe) &&
 	    (!wait || io_uring_wait_cqe_timeout(&r->ring, &cqe, &limit)))
 		return false;
@@ -197,7 +199,7 @@ static bool take(struct receiver *r, bool wait)
 	return r->use_ring ? take_from_ring(r, wait) : take_from_queue(r);
 }
 
-/* The engine holds entries back for events that cannot wait, and is full before the queue is. */
+/* The engine reserves entries for events that cannot wait, so that it stops before the queue is full. */
 static bool full(const struct receiver *r)
 {
 	return __atomic_load_n(&r->queued, __ATOMIC_RELAXED) >= CQ_ENTRIES * 3 / 4;
@@ -275,11 +277,11 @@ static void drive(struct receiver *r)
 		while (take(r, false))
 			serve(r);
 		if (r->use_ring)
-			io_uring_get_events(&r->ring); /* brings those in that found it full */
+			io_uring_get_events(&r->ring); /* fetches CQEs that found it full */
 	}
 }
 
-/* The engine was made by the first thread; from now on it is this one's. */
+/* The first thread made the engine; from now on this one drives it. */
 static void *driver(void *arg)
 {
 	drive(arg);

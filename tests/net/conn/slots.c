@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Slots of the flow table: who takes them, and when they come back. Four programs in one:
+ * Slots of the flow table: which connections take them, and when they are free again. Several programs in one:
  *
  *   slots hold DIR FREE     takes all slots of the table pinned in DIR but FREE, until SIGUSR1
  *   slots used DIR          how many are taken
- *   slots collect DIR       frees those that nobody has any more, as every engine does at its start; how many
- *   slots adopt DIR         a connection leaves its slot, and one with the same addresses has it: what it finds there
+ *   slots collect DIR       frees those that have no owner, as every engine does at its start; prints how many
+ *   slots adopt DIR         a connection leaves its slot, and another with the same addresses takes it
  *   slots idle HOST PORT N  N TCP connections that say nothing, until SIGUSR1
  *   slots send HOST PORT [split] ROUNDS   connections one after the other: some octets in aligned segments, or each
  *                           FPDU in two; the receiver closes first
  *   slots stay HOST PORT    one connection: some octets; at SIGUSR1, more; the receiver closes first
  *   slots recv PORT         the library's end: a line about each connection
  *
- * `ready` says that what was asked for is there. Exit codes: 0, 1 something went wrong, 2 usage.
+ * Prints `ready` when it has begun. Exit codes: 0, 1 something went wrong, 2 usage.
  */
 #include <signal.h>
 
@@ -87,7 +87,7 @@ static void collect(const char *dir)
 	printf("%d\n", xiw_table_collect(&table));
 }
 
-/* Translation goes on by the same skew; nothing that was seen or decided for the other counts. */
+/* Translation goes on by the same skew; nothing else remains of the previous connection. */
 static void adopt(const char *dir)
 {
 	struct xiw_flow_key key = { .local_port = htons(9), .remote_port = htons(9) };
@@ -159,7 +159,7 @@ static void pieces(unsigned int n, bool split)
 	}
 }
 
-/* Has the receiver close, as the first; or, for `report`, say what there is. */
+/* Makes the receiver close first; or, for `report`, print what there is. */
 static void ask(const char *what, uint32_t msn, bool split)
 {
 	struct xiw_ddp_hdr h = { .last = true, .dv = 1, .msn = msn };
@@ -176,7 +176,10 @@ static void ask(const char *what, uint32_t msn, bool split)
 static void rounds(const char *host, uint16_t port, bool split, int n)
 {
 	while (n--) {
-		/* What left its slot this very moment leaves it to others with the next look, at most 100 ms later. */
+		/*
+		 * A slot that has just been left is free for others at the library's next check, at most 100 ms
+		 * later.
+		 */
 		usleep(30000);
 		begin(host, port);
 		pieces(PIECES, split);

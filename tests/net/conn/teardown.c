@@ -157,7 +157,7 @@ static void verdict(const char *name, bool ok)
 	}
 }
 
-/* RFC 5041 section 6.2.1: what is queued goes out before the half is closed. */
+/* RFC 5041 section 6.2.1: queued messages go out before the half is closed. */
 static bool close_sends_all(void)
 {
 	for (int i = 0; i < MESSAGES; i++)
@@ -177,7 +177,7 @@ static bool send_after_close(void)
 	return send_tagged(a.conn, 1) == -EPIPE;
 }
 
-/* A half that is closed still receives, until the peer closes his. */
+/* An end that has closed its half still receives until the peer closes. */
 static bool half_close_receives_on(void)
 {
 	xiw_conn_close(a.conn);
@@ -190,7 +190,7 @@ static bool half_close_receives_on(void)
 	return run_until(a_written) && run_until(both_closed) && !a.status && !b.status;
 }
 
-/* Lost: what was not sent and what was posted comes back, and the end is told as an error. */
+/* Abortive: unsent messages and posted buffers come back, and the end is reported as an error. */
 static bool flushed_when_lost(void)
 {
 	struct xiw_conn_info info;

@@ -4,8 +4,8 @@
  *
  *   paths INTERFACE SOURCE DESTINATION
  *
- * Injects ten segments, and prints how many of them left by INTERFACE and how many came by lo. It is the scope of
- * link-local addresses, too.
+ * Injects ten segments, and prints how many of them left by INTERFACE and how many arrived on lo. INTERFACE is also
+ * the scope of link-local addresses.
  */
 #include <arpa/inet.h>
 #include <errno.h>

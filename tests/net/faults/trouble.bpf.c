@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Somebody else's XDP program, that takes the place of ours and passes everything. */
+/* Another XDP program, which replaces ours and passes everything. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 

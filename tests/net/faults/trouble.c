@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * trouble - the receiving end of tests under fault: takes any number of trouble_send's connections on one engine,
+ * trouble - the receiver of the tests of faults: takes any number of connections of trouble_send on one engine,
  * compares every octet, and misbehaves when told to.
  *
  *   trouble [-P PORT] [-f FRAMES] [-w WINDOW-KiB] [-u MICROSECONDS] [-s SECONDS] [-a N] [-o FILE] [-F] [-k|-d]
  *
  *   SIGUSR1  sits in its handler of a completion for -s seconds
  *   SIGUSR2  runs the engine but takes no completions for -s seconds
- *   SIGHUP   has no file descriptor left, or again
+ *   SIGHUP   uses up all file descriptors, or frees them again
  *   SIGTERM  ends, and with it all connections
  *
- * -u: so long for each message. -a: the Nth allocation behind the start fails, and only that; when it ends it
- * says how many there were. -o: FILE always has one line of JSON per connection, the newest state of each ID.
- * -F: after a MiB it makes a child that does nothing, and says which.
- * Every event is a line on standard output as well. Exit codes: 0; 1 a wrong octet or an engine that failed.
+ * -u: time for each message. -a: only the Nth allocation after the start fails; prints the number of allocations in
+ * the end. -o: FILE always has one line of JSON per connection, the newest state of each ID. -F: makes a child that
+ * does nothing after a MiB, and prints its pid. Prints a line for every event. Exit codes: 0; 1 a wrong octet or an
+ * engine that failed.
  */
 #include <getopt.h>
 #include <malloc.h>
@@ -201,7 +201,7 @@ static void on_request(const struct xiw_completion *c)
 	xiw_conn_abort(c->conn);
 }
 
-/* A child that does nothing, and lives on. The engine is not its own. */
+/* A child that does nothing and lives on. It does not own the engine. */
 static void make_child(void)
 {
 	pid_t pid = fork();
@@ -311,7 +311,7 @@ static void take_fds(void)
 	printf("no more file descriptors\n");
 }
 
-/* At most a bounded part of what is in the queue, so that signals are seen in the middle of a stream. */
+/* Takes a bounded number of completions, so that signals are handled in the middle of a stream. */
 static void take_completions(void)
 {
 	static double ignore_until;

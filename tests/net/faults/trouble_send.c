@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * trouble_send - the sending end of tests under fault: a plain socket and the kernel's TCP.
+ * trouble_send - the sender of the tests of faults: a plain socket on the kernel's TCP.
  *
  *   trouble_send [-n ID] [-P PORT] [-p SOURCE-PORT] [-b MiB] [-r MiB/s] [-t USER-TIMEOUT-MS] [-m] ADDRESS
  *

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * On the sender's egress, with the data segments of a connection: holds one of them back, however often it
- * is sent again, until it is let go, so that what the receiver sees meanwhile is out of order; damages
- * one, once, and holds back what repairs it; doubles each; loses some at random. On its ingress, acknowledgements
- * wait until so many segments are out that what lies behind the one held is there to be seen: TCP would send no
- * more of them, once it knows of the gap.
+ * On the sender's egress, for the data segments of a connection: holds one of them back, with all its retransmissions,
+ * until it is released, so that the receiver sees segments out of order; damages one, once, and holds back its
+ * retransmission; doubles each; or loses some at random. On the sender's ingress, acknowledgements wait until enough
+ * segments behind the held one are out, because TCP would send no more of them once it knows of the gap.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -29,7 +28,7 @@ struct hold {
 	__u32 until; /* segments, before which there are no acknowledgements of any behind the one held */
 };
 
-/* A copy comes by here as well. */
+/* The copies pass this program, too. */
 #define COPY_MARK 0xd0b1
 
 struct {
@@ -45,7 +44,7 @@ static int lose(struct hold *ctl)
 	return TC_ACT_STOLEN; /* SHOT would tell the sender's TCP */
 }
 
-/* TCP's checksum is made only behind this hook, or is made right here: TCP does not see the damage. */
+/* The TCP checksum is computed behind this hook, or corrected here: TCP does not notice the damage. */
 static int damage(struct __sk_buff *skb, __u32 at)
 {
 	__u16 was, is;
@@ -79,7 +78,7 @@ int hold_back(struct __sk_buff *skb)
 	if (len < 100)
 		return TC_ACT_UNSPEC;
 	seq = bpf_ntohl(h.tcp.seq);
-	/* Not what a late acknowledgement makes TCP send again: that would shift the count. */
+	/* Retransmissions after a late acknowledgement are not counted. */
 	first = !ctl->seen || (__s32)(seq + len - ctl->top) > 0;
 	if (first) {
 		ctl->seen++;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A TCP endpoint to script, on an AF_PACKET socket: segments with every field as asked for, and what comes back
- * taken apart. It has an address of its own that no interface has, so that no kernel answers for it. Nothing
- * here is the library's.
+ * A scripted TCP endpoint on an AF_PACKET socket: it sends segments with any fields, and parses those that come back.
+ * Its address belongs to no interface, so that no kernel answers for it. Nothing here comes from the library.
  */
 #ifndef XIW_TEST_NET_RAW_H
 #define XIW_TEST_NET_RAW_H
