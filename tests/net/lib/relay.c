@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * relay - joins two interfaces, and spoils what goes through, the same way each time.
+ * relay - joins two interfaces, and impairs the packets between them, in the same way each time.
  *
  *   relay [OPTION...] IF0 IF1
  *
- *   -f KNOBS   what befalls IF0 -> IF1          -r KNOBS   what befalls IF1 -> IF0
+ *   -f KNOBS impairments of IF0 -> IF1 -r KNOBS impairments of IF1 -> IF0
  *   -s SEED    of all decisions (1)             -a N       let the first N packets of each class pass (0)
  *   -S N       corrupt-fixed spares the first N octets of a stream (600): MPA's startup has no CRC
  *
@@ -23,8 +23,8 @@
  *   ce=P              Congestion Experienced, where ECT
  *   delay=MS[:JITTER] the direction's packets all, in order
  *
- * SYN, RST and what is not TCP are only ever delayed. Sums that change are made anew and are full ones: for
- * interfaces without checksum offload. Prints "ready", and a line of JSON upon SIGUSR1 and at its end.
+ * SYN, RST and packets that are not TCP are only delayed. Changed packets get full checksums: use interfaces without
+ * checksum offload. Prints "ready", and a line of JSON upon SIGUSR1 and at its end.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -83,7 +83,7 @@ static void open_port(struct port *p, const char *ifname, uint32_t *mtu)
 	addr.sll_ifindex = promisc.mr_ifindex = (int)if_nametoindex(ifname);
 	if (!addr.sll_ifindex)
 		die(ifname);
-	/* No protocol yet: nothing is to come from other interfaces before it is bound. */
+	/* Protocol 0: nothing comes from other interfaces before the socket is bound. */
 	p->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (p->fd < 0)
 		die("socket");
@@ -136,7 +136,7 @@ static int receive(unsigned int dir)
 	return n;
 }
 
-/* A ring that is full is soon empty again; a link that is down is not worth waiting for. */
+/* A full ring is soon empty again, but a link that is down is not worth waiting for. */
 static void send_batch(struct port *out, struct mmsghdr *m, unsigned int n)
 {
 	unsigned int done = 0, tries = 0;
@@ -232,7 +232,7 @@ static void run(int sig)
 		if (pfd[2].revents && signalled(sig))
 			return;
 		for (unsigned int d = 0; d < 2; d++) {
-			/* One direction does not starve the other, nor the held packets. */
+			/* One direction must not starve the other, nor the held packets. */
 			if (pfd[d].revents)
 				receive(d);
 			transmit(d);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * relay_check - the relay without its I/O: a stream of built segments goes through, and what comes out must be what
- * the impairment says: the same octets, right checksums where they are to be right, the same decisions each time.
+ * relay_check - the relay without its I/O: a stream of constructed segments goes through. What comes out must have the
+ * same octets, correct checksums unless they are to be wrong, and the same decisions in each run.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -274,7 +274,7 @@ static void squeeze(bool v6)
 	relay_input(&relay, 0, segment(v6, -1, 0, 0x02, 0, 0xffff), now);
 	relay_put(&relay, relay_output(&relay, 0));
 	for (uint32_t i = 0; i < 20000; i++, now += 100000, ack += 2 * MSS) {
-		/* At times nothing more comes, and only time opens the window again. */
+		/* Sometimes nothing more comes, and only time opens the window again. */
 		if (i % 500 == 499)
 			now += 100000000;
 		relay_tick(&relay, now);

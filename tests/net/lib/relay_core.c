@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Every packet's way: its fate is drawn; lost; window and CE; split and merged; damaged; doubled; held back;
- * delayed; sent.
+ * The way of each packet: its fate is drawn; then it may be lost, its window and ECN changed, split and merged,
+ * damaged, doubled, held back, delayed; and it is sent.
  */
 #include <stdlib.h>
 #include <string.h>

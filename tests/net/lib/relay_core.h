@@ -2,9 +2,9 @@
 /*
  * An impairing wire, without its I/O: frames and time come in, frames come out.
  *
- * Every decision is a function of the seed, the direction, the packet's class, and its index among the
- * packets of that direction and class; never of time. Time only ends a wait: what is held back goes on when
- * what it waits for does not come.
+ * Every decision depends on the seed, the direction, the packet's class, and its index among the packets of that
+ * direction and class, but not on time. Time only ends a wait: a held packet goes on when the packets that it waits
+ * for do not come.
  */
 #ifndef XIW_TESTS_RELAY_CORE_H
 #define XIW_TESTS_RELAY_CORE_H
@@ -142,7 +142,7 @@ struct relay {
 };
 
 void relay_conf_default(struct relay_conf *conf);
-/* "loss=1,ack-loss=2:..." for one direction. False: cannot be understood, and has been told. */
+/* Parses "loss=1,ack-loss=2:..." for one direction. False: it is wrong, and a message was printed. */
 bool relay_conf_parse(struct relay_conf *conf, unsigned int dir, const char *text);
 void relay_print(const struct relay *r, FILE *out, const char *extra);
 extern const char *const relay_count_names[RELAY_COUNTS];

@@ -2,12 +2,11 @@
 /*
  * What the relay knows of a connection, and the squeezed window.
  *
- * For the length of an episode the right edge that the peer sees does not move: acknowledgements go through, and
- * the window closes in front of it, to 0 if there is enough to send. The edge never goes back behind what
- * was let through before, and never beyond what the receiver offers: what the peer sees is a
- * receiver that does not shrink its window (RFC 9293 section 3.8.6), but whose application is slow. When
- * the episode's segments do not come, as the peer may have nothing to say to a closed window, time ends it, with a
- * window update: the last acknowledgement again, as it was.
+ * During an episode the right edge that the peer sees does not move: acknowledgements go through, and the window
+ * closes, to 0 if the peer has enough to send. The edge never moves back, and never beyond what the receiver offers:
+ * the peer sees a receiver that does not shrink its window (RFC 9293 section 3.8.6), but whose application is slow.
+ * The peer may send nothing into a closed window. Then time ends the episode, with a window update: the last
+ * acknowledgement again, unchanged.
  */
 #include <string.h>
 
@@ -48,7 +47,7 @@ struct relay_flow *relay_flow(struct relay *r, unsigned int dir, const struct re
 	}
 	if (!make)
 		return NULL;
-	/* With none to be had an old one goes: it is the oldest or it is not, there are many. */
+	/* If none is free, any old one is reused: there are many. */
 	f = room ? room : &r->flows[h % RELAY_FLOWS];
 	for (unsigned int d = 0; d < 2; d++)
 		r->squeezing -= f->half[d].left > 0;

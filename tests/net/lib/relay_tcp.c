@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Segments in frames: reading them, damaging them, cutting their payload anew. */
+/* Segments in frames: reading them, damaging them, recutting their payload. */
 #include <string.h>
 
 #include "relay_core.h"
@@ -165,13 +165,13 @@ void relay_corrupt(struct relay_pkt *p)
 		if (p->fate & 1 << RELAY_CORRUPT_FIXED)
 			relay_fill_sums(p->data, &s);
 	}
-	/* Where everybody has it, behind two NOPs: as good as a clock that is ahead by a second, or by weeks. */
+	/* The timestamp behind two NOPs, as usual: its clock is then ahead by a second, or by weeks. */
 	if (p->fate & 1 << RELAY_CORRUPT_TSVAL && s.pay - s.l4 >= 32 &&
 	    get32(p->data + s.l4 + 20) == 0x0101080a) {
 		at = s.l4 + 24;
 		put32(p->data + at, get32(p->data + at) ^ 1u << (10 + relay_rnd(&draw, 22)));
 	}
-	/* Of IPv6's traffic class, flow label and hop limit no checksum tells; nothing comes of those either. */
+	/* No checksum covers IPv6's traffic class, flow label and hop limit; damage there has no effect. */
 	if (p->fate & 1 << RELAY_CORRUPT_HEADER) {
 		at = relay_rnd(&draw, (s.pay - L3) * 8);
 		p->data[L3 + at / 8] ^= (uint8_t)(1u << at % 8);
@@ -219,7 +219,7 @@ static struct relay_pkt *piece(struct relay *r, const struct cut *c, uint32_t fr
 			flags |= c->seg[i].flags & CWR;
 		if (b == c->seg[i].len)
 			flags |= c->seg[i].flags & (FIN | PSH);
-		/* Congestion met by any of them is met by the whole. */
+		/* If any of them met congestion, the whole did. */
 		p->data[L3 + 1] |= c->src[i]->data[L3 + 1] & (s.v6 ? 0x30 : 0x03);
 	}
 	s.len = to - from;

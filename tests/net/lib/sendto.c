@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sends messages with random content to `xiwarp sink`, and can write down what its buffer must hold then.
+ * Sends messages with random content to `xiwarp sink`, and can write a file with what its buffer must hold then.
  *
  *   sendto [OPTION...] ADDRESS PORT
  *
@@ -15,8 +15,7 @@
  *   -C        do without CRCs if the peer does, too
  *   -w FILE   then all of it again every 20 ms, until FILE exists
  *
- * Prints what it has sent, as one line of JSON. Exit codes: 0 all sent and orderly closed, 1 not so,
- * 2 usage.
+ * Prints one line of JSON. Exit codes: 0 everything was sent and the connection closed orderly, 1 otherwise, 2 usage.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -72,7 +71,7 @@ static uint8_t *random_octets(uint64_t *state, uint64_t len)
 	return p;
 }
 
-/* All of the untagged messages are out when the tagged ones are: as many parts of both, at any time. */
+/* Untagged messages are spread evenly: at any time the same share of both kinds is sent. */
 static bool untagged_due(const struct sender *s)
 {
 	uint64_t all = s->total * s->repeat, at = s->round * s->total + s->to;

@@ -12,8 +12,8 @@
 #define MATRIX_STAG 0x5fa17000u
 #define MATRIX_MSG_MAX (64u << 10)
 /*
- * Tagged messages lie round and round over as many places: more than the library's buffers for a socket hold, all of
- * which it may place before the application sees the first completion.
+ * Tagged messages use these places in turn. There are more than the library's buffers for a socket hold, because it
+ * may place all of those before the application sees the first completion.
  */
 #define MATRIX_SLOTS 512u
 #define MATRIX_BACK_MSG (16u << 10)

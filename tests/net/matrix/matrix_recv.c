@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * matrix_recv - the library's end of a cell of the fault matrix: takes one connection, checks every octet,
- * that each message is delivered once and in order, sends a quarter as much back, and sees afterwards whether
- * everything that the library had borrowed is where it was.
+ * matrix_recv - the library's end of a cell of the fault matrix: takes one connection, checks every octet and that
+ * each message is delivered once and in order, sends a quarter as much back, and checks afterwards that the library
+ * has returned everything that it had borrowed.
  *
- *   matrix_recv [-b MiB] [-s SEED] [-m] [-k|-d]    markers; kernel path only, or direct or not at all
+ *   matrix_recv [-b MiB] [-s SEED] [-m] [-k|-d]    markers; kernel path only, or direct path only
  *
  * Prints one line of JSON. Exit code 0 if the connection came to an orderly end, whatever the counts are.
  */
@@ -61,7 +61,7 @@ static void send_back(struct xiw_conn *c)
 	}
 }
 
-/* The sender has ended: the rest of its quarter, however little of that went out while it was sending. */
+/* The sender has ended: sends back the rest of the quarter. */
 static void end_back(struct xiw_conn *c)
 {
 	send_back(c);
@@ -93,7 +93,7 @@ static void delivered(uint64_t msg, uint8_t *at, uint64_t len)
 		got.wrong += len ? len : 1;
 	else
 		got.wrong += matrix_wrong(opt.seed, msg, at, 0, len);
-	/* What is delivered or placed once more must find something to overwrite. */
+	/* Octets that are delivered or placed twice must overwrite something. */
 	memset(at, POISON, len);
 }
 
@@ -106,7 +106,7 @@ static void on_written(const struct xiw_completion *c)
 		got.wrong += c->length ? c->length : 1;
 		return;
 	}
-	/* The one nearest to what should come that lies there. */
+	/* Of the messages with this place, the one nearest to the expected one. */
 	msg = next_msg + (slot - next_msg) % MATRIX_SLOTS;
 	if (msg - next_msg > MATRIX_SLOTS / 2 && msg >= MATRIX_SLOTS)
 		msg -= MATRIX_SLOTS;
@@ -121,7 +121,7 @@ static void post(struct xiw_conn *c, uint64_t i)
 	memset(buf, POISON, MATRIX_MSG_MAX);
 	err = xiw_conn_post_recv(c, 0, buf, MATRIX_MSG_MAX, i);
 
-	/* The stream may have ended already, and its end wait in the queue behind what is taken here. */
+	/* The stream may have ended, and its end may be in the queue behind this completion. */
 	if (err && err != -ESHUTDOWN)
 		die("a buffer could not be posted");
 }
@@ -219,7 +219,7 @@ static int64_t tx_frames_out(const struct xiw_engine *e)
 
 static void count_engine(struct xiw_engine *e, struct leaks *l)
 {
-	/* What io_uring still has to say of the connection. */
+	/* Outstanding completions of io_uring for the connection. */
 	for (int i = 0; i < 100 && e->conns; i++)
 		xiw_engine_run(e, 10);
 	/* And so that the kernel has sent what it was told to. */
@@ -290,7 +290,10 @@ static void report(const struct xiw_conn_info *i, int status, const struct leaks
 	print_json(o);
 }
 
-/* One life of an engine. The first time nobody connects: what libraries keep for good is there then. */
+/*
+ * One life of an engine. In the first one nobody connects: afterwards libraries have allocated what they keep for
+ * good.
+ */
 static int life(bool warm_up, struct xiw_conn_info *info, struct leaks *l, char ifname[IF_NAMESIZE])
 {
 	struct xiw_engine_opts eo = { .size = sizeof(eo), .app_ring_fd = -1, .path = opt.path };
@@ -368,7 +371,7 @@ int main(int argc, char **argv)
 	l.fds += (int64_t)open_fds();
 	l.memory += heap();
 	count_slots(ifname, &l);
-	/* All of it was delivered, and nothing was written since. */
+	/* If everything was delivered, nothing may have been written since. */
 	if (got.delivered == total)
 		for (size_t i = 0; i < MATRIX_MSG_MAX * MATRIX_SLOTS; i++)
 			got.stray += slots[i] != POISON;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * matrix_send - the plain end of a cell of the fault matrix: an Initiator on the kernel's TCP, which makes the
- * segments, with FPDUs aligned to them, or by turns aligned and not. Checks what flows back.
+ * segments. Its FPDUs are aligned to segments, or by turns aligned and not. Checks what flows back.
  *
  *   matrix_send [-b MiB] [-s SEED] [-t TURNS] ADDR    TURNS 0: aligned throughout
  *

@@ -7,7 +7,7 @@
  *   alt send [OPTION...] ADDR   Initiator, by plain sockets; the kernel's TCP makes the segments
  *
  * The octet at offset n of either stream is a function of n alone, so both ends can check every one.
- * Messages are tagged, of MSG octets, round and round over a buffer of SLOTS messages.
+ * Messages are tagged, have MSG octets, and use the places of a buffer of SLOTS messages in turn.
  */
 #include <getopt.h>
 #include <sys/mman.h>
@@ -74,7 +74,7 @@ static void on_written(const struct xiw_completion *c)
 		    (unsigned long long)forward);
 	check("forward", ring + c->to, forward, c->length);
 	forward += c->length;
-	/* A second delivery, or a late stray write, would not find what it should overwrite. */
+	/* A second delivery, or a late stray write, would not find the octets that it should. */
 	memset(ring + c->to, 0xee, c->length);
 }
 

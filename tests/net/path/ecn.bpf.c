@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A congestion control by DCTCP's name that needs ECN, for kernels that come without: as little as there can be. */
+/* A minimal congestion control that needs ECN like DCTCP, for kernels without DCTCP. */
 #include <linux/bpf.h>
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>

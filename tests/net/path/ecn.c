@@ -4,7 +4,7 @@
  *
  *   ecn OBJECT
  *
- * Says "ready". Exit codes: 0 SIGTERM came, 1 the kernel cannot do that, 2 usage.
+ * Prints "ready". Exit codes: 0 SIGTERM came, 1 the kernel does not support that, 2 usage.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>

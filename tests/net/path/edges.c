@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * edges - what a receiver has acknowledged and promised, as the wire shows it: every segment that comes from PORT,
- * whoever made it, is compared with the furthest acknowledgement and the furthest right edge of the window before it
- * (RFC 9293 section 3.8.6.2.1: a receiver does not shrink the window).
+ * edges - what a receiver acknowledges and offers, as the wire shows it: every segment from PORT, whether the engine
+ * or the kernel sent it, is compared with the furthest acknowledgement and the furthest right edge of the window
+ * before it (RFC 9293 section 3.8.6.2.1: a receiver does not shrink the window).
  *
  *   edges [-v] IF PORT
  *
- * Watches IF until SIGTERM, one connection at a time, IPv4. Says "ready", and at the end one line of JSON: segments and
- * those of them without data; how often an acknowledgement went back, and how often it was one of the engine's; how
- * often the edge did, and how far; SACK blocks, and what acknowledged octets that were never sent; segments that the
- * capture lost. -v: each such step is a line on standard error. Exit codes: 0, 2 usage.
+ * Watches IF until SIGTERM, one IPv4 connection at a time. Prints "ready", and at the end one line of JSON: segments,
+ * and those without data; how often an acknowledgement went back, and how often that was the engine's; how often the
+ * edge went back, and how far; SACK blocks; acknowledgements of octets that were never sent; segments that the capture
+ * lost. -v: prints each such step on standard error. Exit codes: 0, 2 usage.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ static const uint8_t *option(const uint8_t *opt, size_t len, uint8_t kind, size_
 	return NULL;
 }
 
-/* RFC 2018 section 3: a block is of octets that were received. */
+/* RFC 2018 section 3: a block covers octets that were received. */
 static void sack(const uint8_t *opt, size_t len)
 {
 	size_t octets = 0;

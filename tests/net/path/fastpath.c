@@ -4,9 +4,9 @@
  *
  *   fastpath FASTPATH.BPF.O ADDRESS PORT STAG SIZE WARM MEASURED
  *
- * Offers SIZE octets behind STAG, accepts one connection, and lets WARM octets pass. What happens until
- * MEASURED more have been delivered is printed as one line of JSON. First it makes sure that both counters
- * count: "control_allocations" and "control_syscalls" are to be 3 and 100.
+ * Offers SIZE octets behind STAG, accepts one connection, and lets WARM octets pass. Then it counts until MEASURED
+ * more octets are delivered, and prints one line of JSON. First it checks that both counters count:
+ * "control_allocations" and "control_syscalls" must be 3 and 100.
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -37,7 +37,7 @@ static uint64_t allocations;
 
 #ifdef SANITIZED
 
-/* The sanitizer's allocator is in place already, and tells. gcc comes without the header. */
+/* The sanitizer's allocator calls hooks. gcc comes without the header. */
 int __sanitizer_install_malloc_and_free_hooks(void (*on_malloc)(const volatile void *p,
 								size_t size),
 					      void (*on_free)(const volatile void *p));

@@ -5,10 +5,10 @@
  *   order [-m] [-x] LEN          Responder, by the library: LEN octets come, each message behind the other
  *   order [OPTION...] send ADDR  Initiator, by a plain socket: FPDUs of a SLOT each, SLOTS to a segment
  *
- * The Responder says how much lies in place while there are holes in it, each time that this grows: "early N",
- * and a "map" with a digit for each SLOT. At the connection's end it prints one line of JSON, and the buffer
- * on stderr. -m: ask for markers. -x: some of the messages are untagged. SIGUSR1: the STag is registered again, for
- * other memory, which has what was delivered and no more; "again".
+ * The Responder prints how many octets are in place while there are holes in front of them, each time that this grows:
+ * "early N", and a "map" with a digit for each SLOT. At the connection's end it prints one line of JSON, and the
+ * buffer on stderr. -m: ask for markers. -x: some of the messages are untagged. SIGUSR1: registers the STag again for
+ * other memory, which holds only what was delivered, and prints "again".
  *
  *   -n N       segments (12): three with pauses, for the Responder to go direct, then the others at once
  *   -i ISN     initial sequence number
@@ -55,7 +55,7 @@ static bool untagged(unsigned int slot)
 static uint8_t *buffer;
 static size_t len, early, holes;
 
-/* Random content has no longer runs of zeros than a few octets: a zero page is a hole. */
+/* Random content has only short runs of zeros: a page of zeros is a hole. */
 static size_t in_place(void)
 {
 	static const uint8_t zeros[64];
@@ -145,7 +145,7 @@ static void report(struct xiw_conn *c)
 	       (unsigned long long)i.crc_errors, early);
 }
 
-/* -1: go on. */
+/* Returns the exit code at the end, or -1 to go on. */
 static int on_event(const struct xiw_completion *c, uint64_t *delivered)
 {
 	switch (c->event) {
@@ -239,7 +239,9 @@ static uint32_t put(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int slot, unsi
 	return xiw_mpa_build(tx, out, raw, xiw_ddp_hdr_encode(&h, raw), payload, slots * SLOT);
 }
 
-/* By its ULPDU_Length one FPDU with a good CRC; its Marker leads to another good one, which is its payload. */
+/*
+ * By its ULPDU_Length this is one FPDU with a good CRC. Its Marker points to another good FPDU, which is its payload.
+ */
 static uint32_t put_wrong(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int slot)
 {
 	struct xiw_ddp_hdr h = { .dv = 1, .last = true, .tagged = true, .stag = STAG };
@@ -303,7 +305,7 @@ static void write_image(void)
 	free(image);
 }
 
-/* So that all of TCP's first window is there for what comes now. */
+/* Waits so that TCP's whole first window is free for what follows. */
 static void await_acknowledged(void)
 {
 	int unacked = 1;
@@ -313,8 +315,8 @@ static void await_acknowledged(void)
 }
 
 /*
- * Three with pauses, the others by one system call: were the process to sleep among those, TCP would find the one
- * that is held to be lost, and send no more until it has come.
+ * Three with pauses, the others by one system call: if the process slept between those, TCP would take the held one
+ * for lost, and send no more until it has come.
  */
 static void send_segments(struct xiw_mpa_tx *tx, char *map)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * On the peer's ingress: it does not hear acknowledgements that the engine makes. They have no data and 0 for an
- * identification, which the kernel's socket has not.
+ * On the peer's ingress: drops acknowledgements of the engine. They have no data and identification 0, unlike those of
+ * the kernel's socket.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -28,7 +28,7 @@ int deaf(struct __sk_buff *skb)
 									: TC_ACT_UNSPEC;
 }
 
-/* In front of xiw_egress: what leaves has been seen to, and nobody else looks at it. */
+/* In front of xiw_egress: lets segments leave without any further filter. */
 SEC("tc")
 int ahead(struct __sk_buff *skb)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Puts an AF_XDP socket of another interface where XDP looks for the engine's: the kernel then refuses each frame that
- * is redirected, as it does with the ports of a bond. Again and again until it is ended, as the engine puts its own
- * there when it likes.
+ * Puts an AF_XDP socket of another interface where XDP looks for the engine's: the kernel then refuses each redirected
+ * frame, as it does with the ports of a bond. Repeats that until it is ended, because the engine restores its own.
  *
  *   progress PINS OTHER_INTERFACE
  */

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A peer that does one thing wrong.
+ * A peer that makes one mistake.
  *
  *   garbage CASE ADDRESS PORT STAG SIZE TO FROM-PORT
  *
- * STAG has octets from TO 0 up to SIZE; what is sent correctly before the mistake goes to TO and up. Waits
- * for the receiver to end the connection. Prints one line of JSON: the socket's name, how many segments
- * its TCP sent again, how the connection ended. Exit codes: 0 the receiver has ended it, 1 not, or no
- * connection, 2 usage.
+ * STAG has octets from TO 0 up to SIZE; correct messages before the mistake go to TO and up. Waits for the receiver to
+ * end the connection. Prints one line of JSON: the socket's name, the number of retransmissions, and how the
+ * connection ended. Exit codes: 0 the receiver has ended it, 1 it has not, or there was no connection, 2 usage.
  */
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -92,7 +91,7 @@ static size_t untagged(uint8_t *f, uint8_t control, uint32_t qn, uint32_t msn, u
 	return frame(f, 18 + len);
 }
 
-/* One message of `n` segments that is as it should be. */
+/* One correct message of `n` segments. */
 static void good(struct peer *p, unsigned int n)
 {
 	uint8_t f[2048];
@@ -219,7 +218,7 @@ static void bad_crc(struct peer *p)
 	f[len - 1] ^= 1;
 	push(p, f, len);
 	p->to += 1000;
-	/* More, so that TCP learns soon that the one before is not taken. */
+	/* More segments, so that TCP learns soon that the one before was not taken. */
 	for (int i = 0; i < 400; i++) {
 		len = tagged(f, DV | LAST, p->stag, p->to, 1000);
 		if (!push(p, f, len))
@@ -276,7 +275,7 @@ static void invalid_qn(struct peer *p)
 	one_untagged(p, DV | LAST, 3, 1, 0);
 }
 
-/* More messages in one segment than buffers are posted: nobody can post more in between. */
+/* More messages in one segment than buffers are posted: the application cannot post more in between. */
 static void no_buffer(struct peer *p)
 {
 	uint8_t f[2048];
@@ -408,7 +407,7 @@ static void name_of(int fd, char *text, size_t size)
 	snprintf(text, size, addr.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
 }
 
-/* From a port of our own, as after a reset the kernel may choose one again that the receiver has reported. */
+/* From a port of our choice: after a reset the kernel might reuse one that the receiver has reported. */
 static int connect_to(const char *host, const char *port, uint16_t from)
 {
 	struct addrinfo hints = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICHOST }, *addr;

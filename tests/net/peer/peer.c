@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A peer that knows the RFCs only, by plain sockets (startup.h), against `xiwarp sink --json --out`: what it
- * may send, and everything that DDP has a number for (RFC 5041 section 7.2).
+ * A peer of plain sockets, written from the RFCs alone (lib/mpa.h), against `xiwarp sink --json --out`: everything
+ * that it may send, and every error of DDP (RFC 5041 section 7.2).
  *
  *   peer ADDRESS PORT kernel|direct FLAGS STAG JSON OUT FROM-PORT [0xfffffff8]
  *
- * FLAGS: m and c, as the sink asks for Markers and CRCs, or -. JSON and OUT are the sink's files, its buffer of 16 MiB
- * is behind STAG; the last argument: so the first MSN of its queues. Prints PASS or FAIL for each case. Exit codes: 0
- * all passed, 1 not so, 2 usage.
+ * FLAGS: m and c if the sink asks for Markers and CRCs, or -. JSON and OUT are the sink's files; its buffer of 16 MiB
+ * is behind STAG. The last argument is the first MSN of its queues. Prints PASS or FAIL for each case. Exit codes: 0
+ * all passed, 1 some failed, 2 usage.
  */
 #include "tests/net/peer/peer.h"
 
@@ -41,7 +41,7 @@ static const char *any_stag(int unused)
 	return end_all(20, 1, 0, 0);
 }
 
-/* A ULPDU that has one octet of payload, and is as short as may be. */
+/* The shortest ULPDU with payload: one octet. */
 static const char *smallest_payload(int unused)
 {
 	uint8_t f[64];
@@ -83,7 +83,7 @@ static uint32_t segments_out(void)
 	return all.data_segs_out;
 }
 
-/* Into two and into three TCP segments at every octet, each a send of its own that nothing is joined to. */
+/* Cut into two and into three TCP segments at every octet, each sent on its own. */
 #define SPLIT_MAX 36 /* of 10 octets of payload, and a Marker */
 
 static const char *split(int payload)
@@ -130,7 +130,7 @@ static const char *thousands_in_one_write(int unused)
 	return end_anyhow(8003, 8001, 0);
 }
 
-/* RFC 5041 section 5.2: STag and TO of a zero-length message are not looked at. */
+/* RFC 5041 section 5.2: the receiver ignores STag and TO of a zero-length message. */
 static const char *zero_length(int unused)
 {
 	uint8_t f[64];
@@ -166,7 +166,7 @@ static const char *crc_off_any_value(int unused)
 
 /* ---- errors -------------------------------------------------------------------------------------- */
 
-/* What refuses it ends the connection, and the report has the DDP header that we sent. */
+/* The sink refuses the segment and ends the connection. Its report has our DDP header. */
 static const char *refused(const uint8_t *f, uint32_t n, const uint8_t *header, int len, int type,
 			   int code)
 {
@@ -239,7 +239,7 @@ static const char *untagged_error(int i)
 	return refused(f, n, f + 2, 18, untagged_errors[i].type, untagged_errors[i].code);
 }
 
-/* More messages in one segment than buffers are posted: nobody can post more in between. */
+/* More messages in one segment than buffers are posted: the application cannot post more in between. */
 static const char *no_buffer(int unused)
 {
 	uint8_t f[2048], header[18];
@@ -273,7 +273,7 @@ static const char *msn_wraps(int unused)
 	return NULL;
 }
 
-/* Behind the wrap, the last before it is gone by, and 17 ahead have no buffer. */
+/* After the wrap, the last MSN before it is old, and one that is 17 ahead has no buffer. */
 static const char *msn_wrapped_is_old(int ahead)
 {
 	uint8_t f[2048];
@@ -336,7 +336,7 @@ static const char *crc_by_peer_alone_bad_crc(int unused)
 	n = tagged_segment(f, DV | LAST, sink.stag, sink.to, 1000);
 	f[n - 1] ^= 1;
 	TRY(push(f, n));
-	/* More, so that TCP learns soon that the one before is not taken. */
+	/* More segments, so that TCP learns soon that the one before was not taken. */
 	for (uint32_t i = 1; i < 400; i++) {
 		n = tagged_segment(f, DV | LAST, sink.stag, sink.to + i * 1000, 1000);
 		if (send(peer.fd, f, n, MSG_EOR | MSG_NOSIGNAL) < 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The library's end of peer_ulp.c: an application that does as a line over a control connection says, and
- * answers with what it was told.
+ * The library's end of peer_ulp.c: an application that does what a line over a control connection says, and answers
+ * with the events that it saw.
  *
  *   peer_recv CONTROL-PORT kernel|direct
  *
@@ -164,7 +164,7 @@ static void note(struct end *e, const struct xiw_completion *c)
 			 r[4]);
 }
 
-/* The ends of the stream: what the line says first, then we close. */
+/* The stream ends: does what the line says, and then closes. */
 static void on_end(struct end *e, const struct xiw_completion *c)
 {
 	e->error = c->event == XIW_EV_ERROR;
@@ -295,7 +295,7 @@ static void run(struct end *e)
 	xiw_region_free(e->own);
 	xiw_region_free(e->region);
 	e->own = NULL;
-	/* What the kernel still does for them, it ends in turns. */
+	/* Some turns complete what the kernel still does for them. */
 	e->due = NOTHING;
 	for (int i = 0; i < 3; i++)
 		turn(e, 1);
@@ -311,7 +311,7 @@ int main(int argc, char **argv)
 
 	e.path = await_control(argc, argv);
 	check("engine", xiw_engine_create(&opts, &e.engine));
-	/* It outlives a silence that a connection of the test does not. */
+	/* The control connection must survive a silence that ends a tested connection. */
 	setsockopt(control, IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms, sizeof(patience_ms));
 	while (take_line(&e))
 		run(&e);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A peer that knows the RFCs only, by plain sockets (startup.h), against an application (peer_recv.c): what
- * that is told of messages, errors and half-closes, and what it still can do afterwards.
+ * A peer of plain sockets, written from the RFCs alone (lib/mpa.h), against an application (peer_recv.c): what the
+ * application is told of messages, errors and half-closes, and what it can do afterwards.
  *
  *   peer_ulp ADDRESS CONTROL-PORT kernel|direct [CASE]
  *
@@ -36,7 +36,7 @@ static const char *startup(uint8_t theirs)
 	return NULL;
 }
 
-/* What came before the mistake, or the half-close, came by the path that this run is about. */
+/* Everything before the mistake, or the half-close, came by the path that this run is about. */
 static const char *told(const char *fmt, ...)
 {
 	char want[512];
@@ -95,7 +95,7 @@ static const char *half_close_sends_on(void)
 	return told("events=CONNECTED,EOF,SENT,CLOSED status=0 mpa=0 ddp=0 tagged=5");
 }
 
-/* RFC 5041 section 6.2.1: not before the ULP does, and then with a FIN. */
+/* RFC 5041 section 6.2.1: the connection is not closed before the ULP closes it, and then with a FIN. */
 static const char *half_close_then_close(void)
 {
 	TRY(begin("delay=300"));
@@ -141,7 +141,7 @@ static const char *bad_marker(void)
 	return push(f, n);
 }
 
-/* What may meet a connection that is closed. */
+/* Segments that may reach a closed connection. */
 static void more(unsigned int messages)
 {
 	uint8_t f[2048];
@@ -217,7 +217,7 @@ static const char *error_flushes(void)
 	return told(DDP " untagged=1 flushed=11 flushedbad=0");
 }
 
-/* RFC 5041 section 7.1, 5044 section 8: the stream stays until the ULP has said its last word. */
+/* RFC 5041 section 7.1, RFC 5044 section 8: the stream stays until the ULP has sent its last message. */
 static const char *last_message(const char *(*mistake)(void), uint8_t theirs, const char *want)
 {
 	TRY(begin("errsend=%d delay=300 markers=%d", LAST_MESSAGE, !!(theirs & M)));
@@ -291,7 +291,7 @@ static const char *stag_of_another_domain(void)
 	return told("events=CONNECTED,ERROR,CLOSED mpa=0 ddp=102 tagged=5 owntouched=0");
 }
 
-/* The application's message says that it is so. */
+/* The application's message confirms that. */
 static const char *no_longer(const char *how)
 {
 	TRY(begin("%s=3", how));
@@ -317,7 +317,7 @@ static const char *region_freed(void)
 
 /* ---- time-out ------------------------------------------------------------------------------------ */
 
-/* Nothing leaves us any more while the application's message is under way. */
+/* Nothing of ours is sent while the application's message is under way. */
 static const char *lost_by_timeout(void)
 {
 	char command[128];

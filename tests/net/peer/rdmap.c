@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * RDMAP as RFC 5040 has it: a peer by plain sockets (rdmap.h) against an application on the library
- * (rdmap_end.c): every message both ways, and every error with the Terminate that tells it.
+ * RDMAP (RFC 5040): a peer of plain sockets (rdmap.h) against an application on the library (rdmap_end.c), with every
+ * message in both directions, and every error with its Terminate.
  *
  *   rdmap ADDRESS CONTROL-PORT kernel|direct [CASE]
  *
- * Prints PASS or FAIL for each case. Exit codes: 0 all passed, 1 not so, 2 usage.
+ * Prints PASS or FAIL for each case. Exit codes: 0 all passed, 1 some failed, 2 usage.
  */
 #include "tests/net/peer/rdmap.h"
 
@@ -125,7 +125,7 @@ static const struct ulpdu *bad_ulpdu(const struct bad *b)
 	return untagged_ulpdu(b->ddp, b->control, b->inv, b->qn, b->msn, b->mo, b->len);
 }
 
-/* "0.2.5D" is told as 0.2.5MD. */
+/* "0.2.5D" is reported as 0.2.5MD. */
 static void as_told(const char *want, char told[32])
 {
 	const char *d = strchr(want, 'D');
@@ -136,7 +136,7 @@ static void as_told(const char *want, char told[32])
 		snprintf(told, 32, "%s", want);
 }
 
-/* In the middle of a stream; what comes behind it is not looked at. */
+/* In the middle of a stream. The library ignores what follows. */
 static const char *one_bad(int i)
 {
 	const struct ulpdu *m;
@@ -152,7 +152,7 @@ static const char *one_bad(int i)
 		     peer.direct);
 }
 
-/* As the first FPDU of all: it permits a Responder to send (RFC 5044 section 7.1.2 rule 4). */
+/* As the first FPDU, which permits a Responder to send (RFC 5044 section 7.1.2 rule 4). */
 static const char *first_bad(int unused)
 {
 	const struct ulpdu *m;
@@ -170,7 +170,7 @@ static const char *first_bad(int unused)
 	return ended("events=CeX sent=1.1.0MD");
 }
 
-/* Where the library has connected, and sends first. */
+/* The library has connected, and sends first. */
 static const char *bad_reply(int unused)
 {
 	const struct ulpdu *m;
@@ -183,11 +183,11 @@ static const char *bad_reply(int unused)
 	m = untagged_ulpdu(LD, 0x4b, 0, 0, 1, 0, 10);
 	TRY(push_ulpdu(m));
 	TRY(pull_terminate("0.2.6D", m));
-	/* What became of the Send is not said: it may be lost on the way (RFC 5040 section 6.2.1). */
+	/* The Send may be lost or not (RFC 5040 section 6.2.1). */
 	return ended("sent=0.2.6MD writes=3/0 direct=%d", peer.direct);
 }
 
-/* A message of several segments: the last one's header is the one that counts. */
+/* A message of several segments: the Terminate quotes the last one's header. */
 static const char *last_segment(int unused)
 {
 	const struct ulpdu *m;
@@ -203,7 +203,7 @@ static const char *last_segment(int unused)
 	return ended("events=CeX sent=0.1.9MD sends=0/0");
 }
 
-/* An ULPDU that is shorter than its header: DDP has no number for that, and there is no header to quote. */
+/* A ULPDU that is shorter than its header: DDP has no error number for that, and there is no header to quote. */
 static const char *short_segment(int unused)
 {
 	struct ulpdu *m;
@@ -219,8 +219,7 @@ static const char *short_segment(int unused)
 }
 
 /*
- * RFC 6581 section 9.2: something else than what says that the Initiator is ready; and its Terminate, for which it
- * may.
+ * RFC 6581 section 9.2: the first message is not an RTR indication, or it is a Terminate, which is allowed.
  */
 static const char *not_ready(int terminate)
 {
@@ -244,7 +243,7 @@ static const char *not_ready(int terminate)
 
 /* ---- MPA ----------------------------------------------------------------------------------------- */
 
-/* On the direct path such a segment is dropped, for TCP to repair, until it has come so some times. */
+/* On the direct path such a segment is dropped, and TCP sends it again. After some times it is an error. */
 static const char *crc(int unused)
 {
 	uint8_t f[2048];
@@ -272,7 +271,7 @@ static const char *marker(int unused)
 	peer.markers_out = true;
 	TRY(warm_up());
 	n = make_fpdu(f, tagged_ulpdu(LD, WRITE, WRITE_STAG, BASE, 1000)->u, 1014);
-	/* Every Marker in it says another distance. */
+	/* Every Marker in it has a wrong distance. */
 	for (uint32_t at = peer.out - n, i = 0; i < n; i++, at++)
 		if (at % 512 == 0)
 			f[i + 3] ^= 4;
@@ -284,7 +283,7 @@ static const char *marker(int unused)
 	return ended("events=CeX sent=2.0.3");
 }
 
-/* A Responder that no valid FPDU came to must not send one. */
+/* A Responder that has received no valid FPDU must not send one. */
 static const char *first_crc(int unused)
 {
 	uint8_t f[2048];
@@ -301,7 +300,7 @@ static const char *first_crc(int unused)
 
 /* ---- Reads that fail later ----------------------------------------------------------------------- */
 
-/* One Read more at once than was agreed on; of none of them this peer has taken an octet. */
+/* One Read more at once than was agreed on. This peer has not read any answer yet. */
 static const char *too_many_reads(int depth)
 {
 	const struct ulpdu *m;
@@ -310,7 +309,7 @@ static const char *too_many_reads(int depth)
 	if (ird == DEPTH) {
 		TRY(open_responder(""));
 	} else {
-		/* The ORD that this peer says of itself does not matter. */
+		/* The ORD in this peer's frame does not matter. */
 		TRY(begin(ird ? "role=r ird=%u" : "role=r setird=%u", ird));
 		TRY(send_frame(REQUEST, C | S, 2, enhanced(0, 0, DEPTH, DEPTH), 0));
 		TRY(expect_frame(REPLY, C | S, 2, enhanced(0, 0, ird, DEPTH), 0));
@@ -324,8 +323,8 @@ static const char *too_many_reads(int depth)
 }
 
 /*
- * The region goes, or loses its rights, or another gets its STag while it is read: the answer ends where it is, and
- * the Terminate has the Read Request with what is left of it (RFC 5040 section 4.8).
+ * The region is freed, or loses its rights, or another one gets its STag while it is read: the answer ends, and the
+ * Terminate has the Read Request with the length that is left (RFC 5040 section 4.8).
  */
 static const char *source_goes(int how)
 {
@@ -339,7 +338,7 @@ static const char *source_goes(int how)
 	TRY(push_ulpdu(read_ulpdu(1, 0x77, 0x500, READ_SIZE, READ_STAG, BASE)));
 	TRY(pull_fpdu(&f));
 	TRY(push_send(SEND, 0, 1, 10));
-	/* It is begun, but cannot be sent until this peer reads on. */
+	/* The answer has begun, but cannot be sent until this peer reads on. */
 	TRY(all_acknowledged());
 	usleep(100000);
 	do {
@@ -358,7 +357,7 @@ static const char *source_goes(int how)
 	return ended("events=CreX sent=%sMDR reads=0/0", codes[how]);
 }
 
-/* An answer that is not what was asked for: another place, or another length. */
+/* An answer with another place or length than the request. */
 static const char *wrong_answer(int how)
 {
 	const struct ulpdu *m;
@@ -373,7 +372,7 @@ static const char *wrong_answer(int how)
 	return ended("events=CefX sent=0.2.7MD reads=0/0 direct=%d", peer.direct);
 }
 
-/* The answer's segments lie on each other, or leave a gap: some of the sink is as it was (RFC 5041 section 5.2). */
+/* The answer's segments overlap or leave a gap, so that a part of the sink is not written (RFC 5041 section 5.2). */
 static const char *answer_in_pieces(int how)
 {
 	const struct ulpdu *m;
@@ -389,7 +388,7 @@ static const char *answer_in_pieces(int how)
 	return ended("events=CefX sent=0.2.7MD reads=0/0 direct=%d", peer.direct);
 }
 
-/* Another region gets the sink's STag before the answer comes: not one octet of it is written to that. */
+/* Another region gets the sink's STag before the answer comes: no octet of the answer is written to that region. */
 static const char *sink_is_another(int unused)
 {
 	const struct ulpdu *m;
@@ -408,7 +407,7 @@ static const char *sink_is_another(int unused)
 	return ended("sent=0.2.7MD reads=0/0 touched=0");
 }
 
-/* What is wrong of all segments is found at the first one, and nothing is placed. */
+/* An error of every segment is found at the first one, and nothing is placed. */
 static const char *first_segment(int how)
 {
 	static const uint8_t control[] = { 0x00, 0x83, 0x4f, SEND, READ_RESPONSE };
@@ -426,7 +425,7 @@ static const char *first_segment(int how)
 	return ended("events=CeX sent=%s writes=3/0 touched=0 direct=%d", told[how], peer.direct);
 }
 
-/* A peer that does not read what it is told is not waited for: a reset, some seconds later. */
+/* The library does not wait for a peer that does not read the Terminate: it resets some seconds later. */
 static const char *unread(int unused)
 {
 	const struct ulpdu *m;
@@ -482,7 +481,7 @@ static const struct test_case cases[] = {
 	{},
 };
 
-/* What depends on our sending only takes time. */
+/* Depends only on the library's sending, and takes time. */
 static const struct test_case kernel_cases[] = {
 	{ "terminate-unread", unread, 0 },
 	{},

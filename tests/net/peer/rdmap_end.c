@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The library's end of rdmap.c: an application on RDMAP that does as a line over a control connection says,
- * and answers with what it was told.
+ * The library's end of rdmap.c: an application on RDMAP that does what a line over a control connection says, and
+ * answers with the events that it saw.
  *
  *   rdmap_end CONTROL-PORT kernel|direct
  *
@@ -65,7 +65,7 @@ static size_t size_of(int i)
 	return i == S_READ ? READ_SIZE : SIZE;
 }
 
-/* The one that a peer may invalidate is its connection's (RFC 5040 section 8.1.1 rule 7). */
+/* The region that a peer may invalidate is bound to its connection (RFC 5040 section 8.1.1 rule 7). */
 static void make_region(int i)
 {
 	static const unsigned int access[S_COUNT] = { XIW_ACCESS_READ, XIW_ACCESS_WRITE,
@@ -86,7 +86,7 @@ static void make_region(int i)
 		exit(1);
 }
 
-/* The region, and its memory: whoever reads it now crashes. */
+/* Frees the region and unmaps its memory: an access now crashes. */
 static void drop_region(int i)
 {
 	xiw_region_free(e.regions[i]);
@@ -96,7 +96,7 @@ static void drop_region(int i)
 	e.mem[i] = NULL;
 }
 
-/* Another region has the STag, with other octets, which no peer has asked for. */
+/* Gives the STag to another region with other octets. */
 static void replace_region(int i)
 {
 	drop_region(i);
@@ -246,7 +246,7 @@ static void on_send(const struct xiw_completion *c)
 
 static void handle(const struct xiw_completion *c)
 {
-	/* Receive buffers that come back are no news. */
+	/* Receive buffers that come back are not reported. */
 	if (c->event != XIW_EV_FLUSHED || c->length || c->stag)
 		note_event(c->event);
 	switch (c->event) {
@@ -319,7 +319,7 @@ static void open_end(void)
 		say("ready");
 }
 
-/* How many octets of the WRITE region are not as they were made. */
+/* How many octets of the WRITE region have changed. */
 static unsigned int touched(void)
 {
 	unsigned int n = 0;
@@ -382,7 +382,7 @@ static void serve(void)
 	xiw_conn_free(e.conn);
 	xiw_listener_free(e.listener);
 	e.listener = NULL;
-	/* What a case may have changed is made anew. */
+	/* Restores what a case may have changed. */
 	drop_region(S_INV);
 	if (e.replaced)
 		drop_region(S_WRITE);

@@ -11,7 +11,7 @@ static const char *sends(int unused)
 	TRY(warm_up());
 	TRY(push_send(SEND, 0, 1, 100));
 	TRY(push_send(SEND_SE, 0, 2, 4096));
-	/* Reserved bits, and the STag where there is none to invalidate, are not looked at (section 4.1). */
+	/* The receiver ignores reserved bits, and the STag of a message that invalidates nothing (section 4.1). */
 	TRY(push_send(SEND | 0x30, INV_STAG, 3, 0));
 	TRY(push_send(SEND_SE_INV, INV_STAG, 4, 11));
 	return finished("events=CrrrrEX status=0 sends=4/0 lengths=4207 solicited=2 invalidated=1 "
@@ -34,7 +34,7 @@ static const char *invalidated(int unused)
 	return ended("events=CreX sent=1.1.0MD writes=4/0 solicited=0 invalidated=1 inv_stag=5555");
 }
 
-/* The same STag given to another region: freeing the old one leaves that alone. */
+/* Another region gets the same STag: freeing the old region does not affect the new one. */
 static const char *invalidated_again(int unused)
 {
 	struct fpdu f;
@@ -43,7 +43,7 @@ static const char *invalidated_again(int unused)
 	TRY(open_responder("on_send=i"));
 	TRY(push_ulpdu(tagged_ulpdu(DV | LAST, WRITE, INV_STAG, BASE, 500)));
 	TRY(push_send(SEND_INV, INV_STAG, 1, 20));
-	/* The application's word that it has done so. */
+	/* The application confirms that it has done so. */
 	TRY(pull_untagged(&f, SEND, 0, 0, 1, 100));
 	TRY(push_ulpdu(tagged_ulpdu(DV | LAST, WRITE, INV_STAG, BASE, 500)));
 	return finished("events=CrsEX status=0 writes=2/0 invalidated=1");
@@ -71,10 +71,10 @@ static const char *reads(int unused)
 	TRY(warm_up());
 	TRY(push_ulpdu(read_ulpdu(1, 0x77, 0x500, 100, READ_STAG, BASE + 5)));
 	TRY(pull_tagged(READ_RESPONSE, 0x77, 0x500, 100, 5));
-	/* Of no octets: nothing of the source is checked, and an answer comes (section 5.2.1). */
+	/* A Read of no octets: the source is not checked, and an answer comes (section 5.2.1). */
 	TRY(push_ulpdu(read_ulpdu(2, 0xabcd, UINT64_MAX, 0, 0x4321, UINT64_MAX)));
 	TRY(pull_tagged(READ_RESPONSE, 0xabcd, UINT64_MAX, 0, 0));
-	/* To the region's end, as many at once as were agreed on: answers in order. */
+	/* Reads up to the region's end, as many at once as were agreed on: answers come in order. */
 	TRY(push_ulpdu(read_ulpdu(3, 0x77, 0x500, 50000, READ_STAG, BASE + READ_SIZE - 50000)));
 	TRY(push_ulpdu(read_ulpdu(4, 0, 0, 1, READ_STAG, BASE)));
 	TRY(push_ulpdu(read_ulpdu(5, UINT32_MAX, UINT64_MAX - 20000, 20000, READ_STAG, BASE + 1)));
@@ -86,7 +86,7 @@ static const char *reads(int unused)
 	return finished("events=CEX status=0 reads=6/0 read_octets=0/73101 direct=%d", peer.direct);
 }
 
-/* Each as soon as the one before is answered, which the library may not know to be sent. */
+/* Each Read comes as soon as the one before is answered, when the library may not know yet that its answer was sent. */
 static const char *many_reads(int unused)
 {
 	(void)unused;
@@ -126,7 +126,7 @@ static const char *reads_after_close(int unused)
 	TRY(warm_up());
 	TRY(push_ulpdu(read_ulpdu(1, 0x77, 0, 200000, READ_STAG, BASE)));
 	TRY(half_close());
-	/* Ours is closed; what we asked for comes. */
+	/* Our half is closed; the answers still come. */
 	TRY(pull_tagged(READ_RESPONSE, 0x77, 0, 200000, 0));
 	return ended("events=CEX status=0 reads=1/0 read_octets=0/200000");
 }
@@ -168,7 +168,7 @@ static const char *operations(int unused)
 			peer.direct);
 }
 
-/* Whoever sets no depths anywhere can read and be read from, also where they are negotiated; if he says 0, not. */
+/* Without depths set, both ends can read, also where depths are negotiated. With depths of 0 they cannot. */
 static const char *default_depths(int how)
 {
 	static const char *const lines[] = { "role=r ird=0 ord=0 ops=r",
@@ -199,7 +199,7 @@ static const char *default_depths_initiator(int unused)
 	return finished("events=CdEX reads=0/1 ird=16 ord=8 post=0");
 }
 
-/* Never more Reads than were agreed on; what is behind waits, and completes behind them (section 5.5). */
+/* Never more Reads than were agreed on. Operations behind them wait, and complete after them (section 5.5). */
 static const char *depth(int unused)
 {
 	struct fpdu f;
@@ -236,7 +236,7 @@ static const char *fence(int unused)
 	return finished("events=CdssEX status=0");
 }
 
-/* The peer closes and leaves Reads without an answer: they fail, and what is behind them does not. */
+/* The peer closes and leaves Reads unanswered: they fail, and operations behind them do not. */
 static const char *unanswered(int unused)
 {
 	struct fpdu f;
@@ -272,7 +272,7 @@ static const char *rtr_read(int initiator)
 	}
 	TRY(begin("role=r ops=s"));
 	TRY(send_frame(REQUEST, C | S, 2, want, 0));
-	/* All kinds are taken where there is RDMAP. */
+	/* With RDMAP the library takes all kinds. */
 	TRY(expect_frame(REPLY, C | S, 2,
 			 enhanced(1, RTR_SEND | RTR_WRITE | RTR_READ, DEPTH, DEPTH), 0));
 	TRY(push_ulpdu(read_ulpdu(1, 1, 2, 0, 3, 4)));
@@ -369,7 +369,7 @@ static const char *terminate(int which)
 	}
 }
 
-/* The application's own: a local catastrophic error, that quotes nothing (section 7.1 rule 1). */
+/* The application's own Terminate: a local catastrophic error without quoted headers (section 7.1 rule 1). */
 static const char *own_terminate(int unused)
 {
 	(void)unused;

@@ -2,7 +2,7 @@
 /*
  * The library's end of vmtest's scenarios against Linux's siw: one RDMAP Stream.
  *
- *   siw_end connect ADDRESS PORT KEY=VALUE...   what the peer has is told as Private Data: see tests/siw/siw_peer.c
+ *   siw_end connect ADDRESS PORT KEY=VALUE...   the peer's region comes as Private Data: see tests/siw/siw_peer.c
  *   siw_end listen ADDRESS PORT KEY=VALUE...    a region of 1 MiB: STag 0x2222, TO 0x10000 and up
  *
  *   sends=N len=L   so many Sends of so many octets each way; the pattern is not checked
@@ -12,9 +12,9 @@
  *   path=PATH       kernel, direct; default what can be had
  *   crc=off
  *
- * In the end one line: `events=` C connected, r received, s sent, d read, f flushed, e error, t terminated, E end of
- * the peer's stream, F refused, X closed; status, and both Terminates as LAYER.TYPE.CODE with M, D and R, `-siw` if
- * its bits are in siw's order. Exit codes: 0 closed, and all Sends were completed; 1 not so; 2 usage.
+ * Prints one line at the end: `events=` C connected, r received, s sent, d read, f flushed, e error, t terminated, E
+ * end of the peer's stream, F refused, X closed; status, and both Terminates as LAYER.TYPE.CODE with M, D and R,
+ * `-siw` if its bits are in siw's order. Exit codes: 0 closed, and all Sends were completed; 1 not so; 2 usage.
  */
 #include <netdb.h>
 
@@ -85,8 +85,8 @@ static void post_sends(void)
 static void connected(void)
 {
 	/*
-	 * Once its MPA Reply is out, siw takes some time more to look at its socket; an FPDU that comes meanwhile it
-	 * leaves there until the next one comes, which here is never.
+	 * After its MPA Reply, siw takes some time until it reads its socket. It leaves an FPDU that comes meanwhile
+	 * there until the next one comes, which never happens here.
 	 */
 	if (e.connects && !e.reply)
 		usleep(500000);

@@ -69,7 +69,7 @@ error_of() {
 		# The line for people tells it in words.
 		mpa=$(sed -n -e 's/.*MPA error \([0-9]*\).*/\1/p' \
 			-e 's/.*closed before MPA startup.*/1/p' \
-			-e 's/.*nothing came that would complete MPA startup.*/4/p' <<<"$1")
+			-e 's/.*did not complete MPA startup.*/4/p' <<<"$1")
 	fi
 	[[ $mpa == 0 ]] && mpa=-
 	echo "${mpa:--} $ddp"

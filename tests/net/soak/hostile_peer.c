@@ -50,7 +50,7 @@ static void finish(int fd, bool reset)
 	close(fd);
 }
 
-/* It stays as it is until others take its place. */
+/* The connection stays as it is until others take its place. */
 static void hold(int fd)
 {
 	if (nheld == HELD) {
@@ -77,7 +77,7 @@ static void give(int fd, const void *p, size_t len)
 	}
 }
 
-/* Until the end of the stream, or not for ever. */
+/* Reads to the end of the stream, with a time limit. */
 static void drain(int fd)
 {
 	struct pollfd r = { .fd = fd, .events = POLLIN };

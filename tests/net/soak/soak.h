@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The connections of the soak. What one does follows from its number alone, so that both ends know which messages come,
- * what is in them, and how the connection ends.
+ * The connections of the soak. The number of a connection alone decides what it does, so that both ends know which
+ * messages come, what is in them, and how the connection ends.
  */
 #ifndef XIW_TESTS_NET_SOAK_H
 #define XIW_TESTS_NET_SOAK_H
@@ -19,7 +19,7 @@
 #define SOAK_BACK_STAG 0xbac0bac0u
 #define SOAK_HALF_EXTRA 3u /* messages that go back behind the peer's half-close */
 
-/* The two ways. */
+/* The two directions. */
 #define SOAK_FORWARD 0x243f6a8885a308d3ull
 #define SOAK_BACK 0x13198a2e03707344ull
 
@@ -58,7 +58,7 @@ struct soak_msg {
 	uint64_t at;   /* tagged: TO; untagged: where its buffer lies */
 	uint64_t off;  /* of its octets in the forward stream */
 	uint32_t back; /* octets of the message that answers it; 0: none */
-	bool sync;     /* the sender waits for that one: then all buffers are free again */
+	bool sync;     /* the sender waits for that answer: then all buffers are free again */
 	bool last;
 };
 
@@ -69,7 +69,7 @@ struct soak_plan {
 	bool markers;
 	unsigned int think_ms; /* at most, between messages; 0: busy */
 	unsigned int mixed;    /* how many of 8 messages are cut without regard to segments */
-	unsigned int stop;     /* the message it ends before, if it does not end as agreed */
+	unsigned int stop;     /* the message in front of which it ends, if it ends early */
 	unsigned int left;     /* messages not generated yet, `ahead` included */
 	unsigned int n;	       /* messages taken */
 	uint64_t off;

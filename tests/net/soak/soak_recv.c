@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * soak_recv - many connections on one engine, each checked against its plan (soak.h) octet by octet, and
- * the process watched while they come and go: memory, file descriptors, flow slots, frames.
+ * soak_recv - many connections on one engine. Each is checked against its plan (soak.h), octet by octet, and the
+ * process is watched meanwhile: memory, file descriptors, flow slots, frames.
  *
  *   soak_recv -n CONNECTIONS [-i IFNAME] [-w WARM_UP_SECONDS] [-g MIB]
  *
- * SIGUSR1: the peer has ended; give up connections whose reset was lost. SIGTERM: report, and end when
- * nothing is left. The last line is a report in JSON; exit code 1 if anything was wrong.
+ * SIGUSR1: the peer has ended; gives up connections whose reset was lost. SIGTERM: ends when nothing is left. The last
+ * line is a report in JSON; exit code 1 if anything was wrong.
  */
 #include "tests/net/soak/soak_recv.h"
 
@@ -32,7 +32,7 @@ static volatile sig_atomic_t ending;
 
 static void make_conns(void)
 {
-	/* Some more than the peer has: one whose reset was lost lasts longer here. */
+	/* Some more than the peer has, because a connection whose reset was lost lasts longer here. */
 	unsigned int count = recv_opt.conns + recv_opt.conns / 4 + 64;
 	size_t each = SOAK_TAGGED + SOAK_UNTAGGED;
 	uint8_t *area = mmap(NULL, count * each, PROT_READ | PROT_WRITE,
@@ -58,7 +58,7 @@ static void post(struct conn *c)
 		if (!m.tagged) {
 			int err = xiw_conn_post_recv(c->xc, 0, c->untagged + m.at, m.len, m.off);
 
-			/* The connection may have ended behind the messages that are still in the queue. */
+			/* The connection may have ended behind the messages in the queue. */
 			if (err && (err != -ESHUTDOWN || !soak_stops_early(c->plan.kind)))
 				recv_wrong(c, "post: %s", strerror(-err));
 		}
@@ -116,7 +116,7 @@ static bool is_poison(const uint8_t *p, uint64_t len)
 	return !len || (p[0] == POISON && !memcmp(p, p + 1, len - 1));
 }
 
-/* What was delivered is ours: nothing may write there any more. */
+/* Delivered memory is the application's: nothing may write there any more. */
 static void check_clean(struct conn *c)
 {
 	if (!is_poison(c->tagged, c->clean_tagged) || !is_poison(c->untagged, c->clean_untagged))
@@ -150,7 +150,7 @@ static int send_back(struct conn *c, uint32_t len)
 	return 0;
 }
 
-/* Answers what was delivered, as far as there is room; then the end that is agreed. */
+/* Answers delivered messages, as far as there is room; then ends as planned. */
 static void answer(struct conn *c)
 {
 	unsigned int delivered = c->plan.n - c->more;
@@ -195,7 +195,7 @@ static void on_message(struct conn *c, const struct xiw_completion *d, bool tagg
 		recv_wrong(c, "a message too many");
 		return;
 	}
-	/* The one that a reset falls into may be whole. */
+	/* The message during which the reset came may be complete. */
 	if (c->plan.kind >= SOAK_TRUNCATED && c->plan.n - 1 >= c->plan.stop)
 		recv_wrong(c, "a message behind the end");
 	if (c->plan.kind == SOAK_ABORT && c->plan.n - 1 > c->plan.stop)
@@ -260,7 +260,7 @@ static void check_end(struct conn *c, const struct xiw_conn_info *i, int status)
 
 	if (c->over)
 		return;
-	/* A send of ours may be the one that meets the reset. */
+	/* Our own send may meet the reset. */
 	if (k == SOAK_ABORT && status == -EPIPE)
 		status = -ECONNRESET;
 	if (status != ends[k].status || i->mpa_error != ends[k].mpa || i->ddp_error != ends[k].ddp)
@@ -281,7 +281,7 @@ static void account(const struct xiw_conn_info *i)
 	recv_sum.went_direct += i->went_direct;
 	recv_sum.went_kernel += i->went_kernel;
 	recv_sum.crc += i->crc_errors;
-	/* The engine may not have heard yet that an earlier one with the same addresses is over. */
+	/* The engine may not know yet that an earlier connection with the same addresses has ended. */
 	if (strstr(i->no_direct, strerror(EBUSY)))
 		recv_sum.taken++;
 	else if (i->no_direct[0])

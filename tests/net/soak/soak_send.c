@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * soak_send - the peer of soak_recv: plain non-blocking sockets, a number of connections open at all times,
- * each doing what its plan (soak.h) says and then making room for the next one.
+ * soak_send - the peer of soak_recv, with plain non-blocking sockets. A number of connections is open at all times;
+ * each does what its plan (soak.h) says, and then makes room for the next one.
  *
  *   soak_send -n CONNECTIONS -s SECONDS ADDRESS [ADDRESS]
  *
@@ -184,7 +184,7 @@ static void build_garbage(struct conn *c)
 	default:
 		break;
 	}
-	/* A wrong CRC in one that no segment holds: the socket gets it, and TCP will not have it sent again. */
+	/* A wrong CRC in an FPDU that is larger than a segment: the socket takes it, and TCP does not send it again. */
 	build(c, &h, payload,
 	      c->plan.id % 3 && c->plan.kind != SOAK_BAD_CRC ? 900 : sizeof(payload));
 	if (c->plan.kind == SOAK_BAD_CRC) {
@@ -196,7 +196,7 @@ static void build_garbage(struct conn *c)
 	}
 }
 
-/* All is said. Whatever end is expected of the receiver, something is left for TCP to repeat until it comes. */
+/* Everything is sent. TCP still has something to repeat until the receiver's end comes. */
 static void end_of_plan(struct conn *c)
 {
 	c->state = ENDING;
@@ -239,7 +239,7 @@ static bool next_message(struct conn *c)
 	return true;
 }
 
-/* FPDUs of the message, up to a place where a segment ends if they are to be aligned. */
+/* FPDUs of the message; if they are to be aligned, up to the end of a segment. */
 static void fill(struct conn *c)
 {
 	static uint8_t payload[65536];
