@@ -25,7 +25,7 @@
 
 #define XIW_TCP_PLAIN_HDR 32 /* a TCP header without options or with a timestamp */
 
-/* May a frame go to the ring of its queue? Returns XIW_WHY_NONE, or the reason why not. */
+/* May a frame go to the ring of its queue? Returns XIW_REASON_NONE, or the reason why not. */
 static __always_inline __u32 xiw_ring_check(struct xdp_md *ctx)
 {
 	__u32 q = ctx->rx_queue_index;
@@ -33,11 +33,11 @@ static __always_inline __u32 xiw_ring_check(struct xdp_md *ctx)
 
 	/* This also sets the target of the redirect, which takes effect only if XDP_REDIRECT is returned. */
 	if (bpf_redirect_map(&xiw_xsks, q, XDP_DROP) != XDP_REDIRECT)
-		return XIW_WHY_NO_XSK;
+		return XIW_REASON_NO_XSK;
 	queue = bpf_map_lookup_elem(&xiw_queues, &q);
 	if (!queue)
-		return XIW_WHY_NO_XSK;
-	return xiw_watchdog_feed(queue, xiw_watchdog_ns) ? XIW_WHY_NONE : XIW_WHY_WATCHDOG;
+		return XIW_REASON_NO_XSK;
+	return xiw_watchdog_feed(queue, xiw_watchdog_ns) ? XIW_REASON_NONE : XIW_REASON_WATCHDOG;
 }
 
 static __always_inline __u32 xiw_classify_seg(const struct xiw_seg *s)
@@ -131,8 +131,8 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 			return xiw_redirected(s);
 		}
 		/* The driver will never leave room. The library reads this and arms no more. */
-		XIW_WRITE_ONCE(flow->barred, XIW_WHY_HEADROOM);
-		s->owner = xiw_disarm(flow, s->owner, XIW_WHY_HEADROOM);
+		XIW_WRITE_ONCE(flow->barred, XIW_REASON_HEADROOM);
+		s->owner = xiw_disarm(flow, s->owner, XIW_REASON_HEADROOM);
 		if (!s->owner)
 			return XIW_STAT_DROP_EPOCH;
 	}
@@ -163,22 +163,22 @@ static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
 	xiw_refresh_kernel(s->flow, xiw_owner_value(s->owner));
 	why = xiw_ring_check(s->ctx);
 	if (!why && xiw_dead_end(s))
-		why = XIW_WHY_UNSEEN;
+		why = XIW_REASON_UNSEEN;
 	if (!why) {
 		if (!s->fin && !s->urg)
 			found = xiw_classify_seg(s);
 		if (xiw_put_meta(s, found, xiw_owner_epoch(s->owner)))
 			return xiw_redirected(s);
-		why = XIW_WHY_HEADROOM;
+		why = XIW_REASON_HEADROOM;
 	}
-	if (why == XIW_WHY_HEADROOM)
+	if (why == XIW_REASON_HEADROOM)
 		XIW_WRITE_ONCE(s->flow->barred, why);
 	/* The skew of DIRECT, rcv_nxt - K, is the one that KERNEL starts with. */
 	s->owner = xiw_to_kernel(s->flow, s->owner, s->skew, why);
 	if (!s->owner)
 		return XIW_STAT_DROP_EPOCH;
 	stat = xiw_kernel_data(s, end);
-	if (stat == XIW_STAT_PASS_DATA && (why == XIW_WHY_WATCHDOG || why == XIW_WHY_UNSEEN))
+	if (stat == XIW_STAT_PASS_DATA && (why == XIW_REASON_WATCHDOG || why == XIW_REASON_UNSEEN))
 		return XIW_STAT_WATCHDOG;
 	return stat;
 }

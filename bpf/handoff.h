@@ -44,9 +44,9 @@ static __always_inline __u64 xiw_next_owner(__u64 owner, __u32 value, __u32 path
 	return xiw_owner_pack(value, xiw_owner_epoch(owner) + 1, path);
 }
 
-static __always_inline void xiw_why(struct xiw_flow *flow, __u32 reason)
+static __always_inline void xiw_count_reason(struct xiw_flow *flow, __u32 reason)
 {
-	__sync_fetch_and_add(&flow->why[reason & (XIW_WHY_MAX - 1)], 1);
+	__sync_fetch_and_add(&flow->reasons[reason & (XIW_REASON_MAX - 1)], 1);
 }
 
 /*
@@ -103,7 +103,7 @@ static __always_inline bool xiw_go_direct(struct xiw_flow *flow, __u64 owner, __
 		return true;
 	/* If this swap fails, the library has already taken the flow back. */
 	if (xiw_swap_owner(flow, direct, xiw_next_owner(direct, skew, XIW_PATH_KERNEL)))
-		xiw_why(flow, XIW_WHY_RACE);
+		xiw_count_reason(flow, XIW_REASON_RACE);
 	return false;
 }
 
@@ -120,7 +120,7 @@ static __always_inline __u64 xiw_to_kernel(struct xiw_flow *flow, __u64 owner, _
 	if (!xiw_raise_high(flow, owner, xiw_owner_value(owner)) ||
 	    !xiw_swap_owner(flow, owner, kernel))
 		return 0;
-	xiw_why(flow, reason);
+	xiw_count_reason(flow, reason);
 	return kernel;
 }
 
@@ -131,7 +131,7 @@ static __always_inline __u64 xiw_disarm(struct xiw_flow *flow, __u64 owner, __u3
 
 	if (!xiw_swap_owner(flow, owner, kernel))
 		return 0;
-	xiw_why(flow, reason);
+	xiw_count_reason(flow, reason);
 	return kernel;
 }
 

@@ -158,7 +158,7 @@ static __always_inline __u32 xiw_fragment(struct xiw_seg *s)
 		if (!xiw_within_window(s->flow, s->seq) ||
 		    !xiw_seq_leq(xiw_owner_value(s->owner), s->seq + 0xffff))
 			return XIW_STAT_DROP_FRAGMENT;
-		s->owner = xiw_to_kernel(s->flow, s->owner, s->skew, XIW_WHY_FRAGMENT);
+		s->owner = xiw_to_kernel(s->flow, s->owner, s->skew, XIW_REASON_FRAGMENT);
 		if (!s->owner)
 			return XIW_STAT_DROP_EPOCH;
 	}

@@ -26,7 +26,7 @@ static __always_inline bool xiw_watchdog_feed(struct xiw_queue *queue, __u64 lim
 {
 	__u64 now = bpf_ktime_get_coarse_ns();
 
-	if (queue->last_ns <= XIW_READ_ONCE(queue->drained_ns))
+	if (queue->last_ns <= XIW_READ_ONCE(queue->emptied_ns))
 		queue->wait_ns = now;
 	else if ((__s64)(now - queue->wait_ns) > (__s64)limit &&
 		 (__s64)(now - XIW_READ_ONCE(queue->beat_ns)) > (__s64)limit)
@@ -40,7 +40,7 @@ static __always_inline void xiw_try_begin(struct xiw_flow *flow, __u32 rcv_nxt, 
 {
 	flow->try_ns = now;
 	flow->try_nxt = rcv_nxt;
-	flow->try_looked = XIW_READ_ONCE(flow->looked);
+	flow->try_seen = XIW_READ_ONCE(flow->seen);
 }
 
 /*
@@ -52,7 +52,7 @@ static __always_inline bool xiw_stuck(struct xiw_flow *flow, __u32 rcv_nxt, __u6
 {
 	__u64 now = bpf_ktime_get_coarse_ns();
 
-	if (flow->try_nxt != rcv_nxt || flow->try_looked != XIW_READ_ONCE(flow->looked)) {
+	if (flow->try_nxt != rcv_nxt || flow->try_seen != XIW_READ_ONCE(flow->seen)) {
 		xiw_try_begin(flow, rcv_nxt, now);
 		return false;
 	}

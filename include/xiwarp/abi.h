@@ -124,31 +124,31 @@ enum xiw_ece {
 
 /* Why a flow left the direct path, why an attempt to enter it was called off, or why no more attempts are made. */
 enum xiw_reason {
-	XIW_WHY_NONE = 0,
-	XIW_WHY_MISALIGNED, /* a segment does not begin or end with an FPDU */
-	XIW_WHY_TOO_LARGE,  /* an FPDU larger than a segment */
-	XIW_WHY_FIN,	    /* the peer closed its half */
-	XIW_WHY_URGENT,	    /* urgent data */
-	XIW_WHY_CLOSE,	    /* the application closes, or asked for the kernel path */
-	XIW_WHY_ERROR,	    /* the stream is in error: a Terminate or reset follows */
-	XIW_WHY_WATCHDOG,   /* frames waited, and the engine did not run */
-	XIW_WHY_NO_XSK,	    /* the queue on which the segment came has no AF_XDP socket */
-	XIW_WHY_RACE,	    /* another CPU gave the kernel octets beyond S meanwhile */
-	XIW_WHY_BOUNDARY,   /* S does not lie between two FPDUs: a segment was aligned by chance */
-	XIW_WHY_FRAGMENT,   /* a segment in IP fragments, which the kernel must reassemble */
+	XIW_REASON_NONE = 0,
+	XIW_REASON_MISALIGNED, /* a segment does not begin or end with an FPDU */
+	XIW_REASON_TOO_LARGE,  /* an FPDU larger than a segment */
+	XIW_REASON_FIN,	       /* the peer closed its half */
+	XIW_REASON_URGENT,     /* urgent data */
+	XIW_REASON_CLOSE,      /* the application closes, or asked for the kernel path */
+	XIW_REASON_ERROR,      /* the stream is in error: a Terminate or reset follows */
+	XIW_REASON_WATCHDOG,   /* frames waited, and the engine did not run */
+	XIW_REASON_NO_XSK,     /* the queue on which the segment came has no AF_XDP socket */
+	XIW_REASON_RACE,       /* another CPU gave the kernel octets beyond S meanwhile */
+	XIW_REASON_BOUNDARY, /* S does not lie between two FPDUs: a segment was aligned by chance */
+	XIW_REASON_FRAGMENT, /* a segment in IP fragments, which the kernel must reassemble */
 	/* Segments came on the direct path, but the stream made no progress. */
-	XIW_WHY_UNSEEN,	 /* frames that XDP redirects do not reach the engine */
-	XIW_WHY_REFUSED, /* the engine's TCP receiver refuses the peer's segments again and again */
-	XIW_WHY_CHECKSUM,  /* TCP checksums are wrong again and again */
-	XIW_WHY_CRC,	   /* the CRC32c of one FPDU is wrong again and again */
-	XIW_WHY_EGRESS,	   /* the socket's packets do not pass xiw_egress */
-	XIW_WHY_UNHEARD,   /* the peer does not hear the engine's acknowledgements */
-	XIW_WHY_INJECT,	   /* the segments that the engine injects do not reach the socket */
-	XIW_WHY_HEADROOM,  /* the driver leaves no room in front of a packet */
-	XIW_WHY_ELSEWHERE, /* segments come by another interface */
-	XIW_WHY__COUNT,
+	XIW_REASON_UNSEEN, /* frames that XDP redirects do not reach the engine */
+	XIW_REASON_REFUSED, /* the engine's TCP receiver refuses the peer's segments again and again */
+	XIW_REASON_CHECKSUM,  /* TCP checksums are wrong again and again */
+	XIW_REASON_CRC,	      /* the CRC32c of one FPDU is wrong again and again */
+	XIW_REASON_EGRESS,    /* the socket's packets do not pass xiw_egress */
+	XIW_REASON_UNHEARD,   /* the peer does not hear the engine's acknowledgements */
+	XIW_REASON_INJECT,    /* the segments that the engine injects do not reach the socket */
+	XIW_REASON_HEADROOM,  /* the driver leaves no room in front of a packet */
+	XIW_REASON_ELSEWHERE, /* segments come by another interface */
+	XIW_REASON__COUNT,
 };
-#define XIW_WHY_MAX 32 /* a power of two */
+#define XIW_REASON_MAX 32 /* a power of two */
 
 /*
  * One flow: an entry of the map xiw_flows, an array that user space maps into memory. Eight cache lines.
@@ -168,7 +168,7 @@ struct xiw_flow {
 		__u32 ece; /* enum xiw_ece; the owner of the stream writes it when it changes */
 		__u8 mac[6]; /* of the interface. Frames to another address are dropped. 0: accept any address */
 		__u16 reserved0a;
-		__u32 barred; /* enum xiw_reason why the library arms no more, or XIW_WHY_NONE. XDP writes it too */
+		__u32 barred; /* enum xiw_reason why the library arms no more, or XIW_REASON_NONE. XDP writes it too */
 		__u32 reserved0[1];
 	};
 
@@ -220,7 +220,8 @@ struct xiw_flow {
 	};
 
 	/* Lines 4 and 5: how often the direct path ended, or was not entered, by enum xiw_reason. */
-	__u32 why[XIW_WHY_MAX]; /* XDP and the engine both add, atomically; these events are rare */
+	__u32 reasons
+		[XIW_REASON_MAX]; /* XDP and the engine both add, atomically; these events are rare */
 
 	/* Line 6: the identity. The library writes it once, before it publishes the flow. */
 	__extension__ struct {
@@ -233,14 +234,14 @@ struct xiw_flow {
 	};
 
 	/*
-	 * Line 7: does the stream move on? Written by xiw_ingress each time rcv_nxt has moved, except `looked`, which
+	 * Line 7: does the stream move on? Written by xiw_ingress each time rcv_nxt has moved, except `seen`, which
 	 * the engine changes only if rcv_nxt has not moved.
 	 */
 	__extension__ struct {
-		__u64 try_ns;  /* when a segment from try_nxt or before it was first redirected */
-		__u32 try_nxt; /* rcv_nxt of the owner word at that time */
-		__u32 try_looked; /* `looked` at that time */
-		__u32 looked; /* changes when the engine looked at frames and committed nothing */
+		__u64 try_ns;	/* when a segment from try_nxt or before it was first redirected */
+		__u32 try_nxt;	/* rcv_nxt of the owner word at that time */
+		__u32 try_seen; /* `seen` at that time */
+		__u32 seen;	/* changes when the engine looked at frames and committed nothing */
 		__u32 reserved7[11];
 	};
 };
@@ -251,7 +252,7 @@ struct xiw_flow {
 struct xiw_queue {
 	/* Line 0: written by the engine that serves the queue. Times are nanoseconds of CLOCK_MONOTONIC. */
 	__u64 beat_ns;	  /* when the engine last looked at the ring */
-	__u64 drained_ns; /* the engine has taken all frames from before this time */
+	__u64 emptied_ns; /* the engine has taken all frames from before this time */
 	__u64 too_long;	  /* packets dropped because they have more frames than the engine takes */
 	__u64 tx_full;	  /* ACKs that found no room on the TX ring and were sent later */
 	__u64 reserved0[4];
@@ -319,14 +320,14 @@ enum xiw_stat {
 #define XIW_ABI_ASSERT(what, why) _Static_assert(what, why)
 #endif
 
-XIW_ABI_ASSERT((int)XIW_WHY__COUNT <= XIW_WHY_MAX && !(XIW_WHY_MAX & (XIW_WHY_MAX - 1)),
+XIW_ABI_ASSERT((int)XIW_REASON__COUNT <= XIW_REASON_MAX && !(XIW_REASON_MAX & (XIW_REASON_MAX - 1)),
 	       "ABI: every reason has its counter");
 XIW_ABI_ASSERT(sizeof(struct xiw_flow_key) == 36, "ABI");
 XIW_ABI_ASSERT(sizeof(struct xiw_flow) == 512, "ABI");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, kernel_high) == 64, "ABI: line 1");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, snd_nxt) == 2 * 64, "ABI: line 2");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, placed_direct) == 3 * 64, "ABI: line 3");
-XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, why) == 4 * 64, "ABI: line 4");
+XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, reasons) == 4 * 64, "ABI: line 4");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, key) == 6 * 64, "ABI: line 6");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, try_ns) == 7 * 64, "ABI: line 7");
 XIW_ABI_ASSERT(sizeof(struct xiw_queue) == 128, "ABI");

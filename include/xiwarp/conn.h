@@ -325,7 +325,7 @@ struct xiw_conn_info {
 		uint64_t went_direct, went_kernel;
 	};
 	/* By enum xiw_reason: departures from the direct path, and attempts that were called off. */
-	uint32_t why[32];
+	uint32_t reasons[32];
 	uint64_t drops[XIW_DROPS_MAX]; /* segments that the fast-path TCP receiver refused */
 	uint64_t acks_sent, injected;  /* segments sent by AF_XDP, and given to the socket */
 	enum xiw_mpa_error mpa_error;  /* 0: none */
@@ -350,7 +350,7 @@ struct xiw_conn_info {
 XIW_API void xiw_conn_info(const struct xiw_conn *conn, struct xiw_conn_info *info, size_t size);
 
 /* Names for the tables above, static storage; NULL past the end. */
-XIW_API const char *xiw_reason_name(unsigned int why);
+XIW_API const char *xiw_reason_name(unsigned int reason);
 XIW_API const char *xiw_drop_name(unsigned int drop);
 
 XIW_END_DECLS

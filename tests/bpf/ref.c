@@ -104,21 +104,21 @@ static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit
 	s->f->kernel_octets += s->len;
 }
 
-/* Why a frame cannot go to the queue's ring, or XIW_WHY_NONE. */
+/* Why a frame cannot go to the queue's ring, or XIW_REASON_NONE. */
 static uint32_t ring(struct ref_case *c)
 {
 	struct xiw_queue *q = c->queue;
 
 	if (!c->xsk || !q)
-		return XIW_WHY_NO_XSK;
-	if (q->last_ns > q->drained_ns) {
+		return XIW_REASON_NO_XSK;
+	if (q->last_ns > q->emptied_ns) {
 		if (c->now > q->wait_ns + c->limit && c->now > q->beat_ns + c->limit)
-			return XIW_WHY_WATCHDOG;
+			return XIW_REASON_WATCHDOG;
 	} else {
 		q->wait_ns = c->now;
 	}
 	q->last_ns = c->now;
-	return XIW_WHY_NONE;
+	return XIW_REASON_NONE;
 }
 
 static void redirect(struct ref_segment *s, const struct ref_parse *p, uint32_t verdict,
@@ -157,7 +157,7 @@ static void leave_direct(struct ref_segment *s, uint32_t why)
 {
 	uint32_t rcv_nxt = s->f->owner >> 32;
 
-	s->f->why[why]++;
+	s->f->reasons[why]++;
 	/* The socket continues at rcv_nxt, so kernel_high must be there. */
 	if (after(rcv_nxt, s->f->kernel_high))
 		s->f->kernel_high = rcv_nxt;
@@ -168,7 +168,7 @@ static void try_anew(struct ref_segment *s, uint32_t rcv_nxt)
 {
 	s->f->try_nxt = rcv_nxt;
 	s->f->try_ns = s->c->now;
-	s->f->try_looked = s->f->looked;
+	s->f->try_seen = s->f->seen;
 }
 
 /* A segment from rcv_nxt or before it came again, and for a while the engine looked at no frame. */
@@ -176,7 +176,7 @@ static bool unseen(struct ref_segment *s, uint32_t rcv_nxt)
 {
 	if (after(s->seq, rcv_nxt))
 		return false;
-	if (s->f->try_nxt == rcv_nxt && s->f->try_looked == s->f->looked)
+	if (s->f->try_nxt == rcv_nxt && s->f->try_seen == s->f->seen)
 		return s->c->now > s->f->try_ns && s->c->now - s->f->try_ns > s->c->stuck;
 	try_anew(s, rcv_nxt);
 	return false;
@@ -191,7 +191,7 @@ static void fragment(struct ref_segment *s)
 			drop(s->c, XIW_STAT_DROP_FRAGMENT, REF_FRAGMENT);
 			return;
 		}
-		leave_direct(s, XIW_WHY_FRAGMENT);
+		leave_direct(s, XIW_REASON_FRAGMENT);
 	}
 	kernel_data(s, XIW_STAT_PASS_DATA, REF_FRAGMENT_PASSED);
 }
@@ -207,7 +207,7 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 	}
 	why = ring(s->c);
 	if (!why && unseen(s, rcv_nxt))
-		why = XIW_WHY_UNSEEN;
+		why = XIW_REASON_UNSEEN;
 	if (!why && s->c->headroom) {
 		verdict = classify(s, &fpdus);
 		redirect(s, p, verdict, fpdus);
@@ -215,13 +215,13 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 		return;
 	}
 	if (!why)
-		why = s->f->barred = XIW_WHY_HEADROOM;
+		why = s->f->barred = XIW_REASON_HEADROOM;
 	leave_direct(s, why);
-	if (why == XIW_WHY_WATCHDOG)
+	if (why == XIW_REASON_WATCHDOG)
 		kernel_data(s, XIW_STAT_WATCHDOG, REF_WATCHDOG);
-	else if (why == XIW_WHY_UNSEEN)
+	else if (why == XIW_REASON_UNSEEN)
 		kernel_data(s, XIW_STAT_WATCHDOG, REF_UNSEEN);
-	else if (why == XIW_WHY_HEADROOM)
+	else if (why == XIW_REASON_HEADROOM)
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_HEADROOM);
 	else
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_XSK);
@@ -269,8 +269,8 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 		if (s->c->headroom)
 			return go_direct(s, p, verdict, fpdus);
 		/* The driver will never leave room: no stretch, and no further attempt. */
-		f->why[XIW_WHY_HEADROOM]++;
-		f->barred = XIW_WHY_HEADROOM;
+		f->reasons[XIW_REASON_HEADROOM]++;
+		f->barred = XIW_REASON_HEADROOM;
 		set_owner(f, skew_of(f), XIW_PATH_KERNEL);
 		exit = REF_ARMED_NO_HEADROOM;
 	}

@@ -54,8 +54,8 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 		f->mac[rnd(6)] = 3;
 	if (chance(10)) /* nothing has been passed yet */
 		f->kernel_segs = f->control_segs = 0;
-	f->looked = rnd(1000);
-	f->try_looked = f->looked - chance(30);
+	f->seen = rnd(1000);
+	f->try_seen = f->seen - chance(30);
 	f->try_nxt = chance(80) ? value : near(base);
 	f->try_ns = now - (chance(60) ? rnd(STUCK / 2) : STUCK + 50000000 + rnd(1000000000));
 	f->barred = 0;
@@ -68,8 +68,8 @@ void gen_queue(struct xiw_queue *q, uint64_t now)
 
 	q->beat_ns = chance(70) ? recent : chance(50) ? old : now + rnd(4000000);
 	q->wait_ns = chance(60) ? recent : old;
-	q->drained_ns = chance(60) ? now : old;
-	q->last_ns = chance(50) ? recent : chance(50) ? old + 1 : q->drained_ns;
+	q->emptied_ns = chance(60) ? now : old;
+	q->last_ns = chance(50) ? recent : chance(50) ? old + 1 : q->emptied_ns;
 }
 
 /* ---- payload ------------------------------------------------------------------------------------- */

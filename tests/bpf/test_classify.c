@@ -217,8 +217,8 @@ static void set_up(void)
 
 static void many_segments(long count, uint32_t mtu)
 {
-	static const uint32_t reasons[] = { XIW_WHY_WATCHDOG, XIW_WHY_NO_XSK, XIW_WHY_FRAGMENT,
-					    XIW_WHY_UNSEEN };
+	static const uint32_t reasons[] = { XIW_REASON_WATCHDOG, XIW_REASON_NO_XSK,
+					    XIW_REASON_FRAGMENT, XIW_REASON_UNSEEN };
 	uint32_t seen[XIW_STAT__COUNT] = { 0 }, i;
 	struct timespec t0, t1;
 	long n;
@@ -243,7 +243,7 @@ static void many_segments(long count, uint32_t mtu)
 		cr_expect(verdicts[i] > count / 1000 || (i == XIW_V_TOO_MANY && mtu < 4096),
 			  "verdict %u seen %u times", i, verdicts[i]);
 	for (i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
-		cr_expect(ref_state[0].why[reasons[i]] && ref_state[1].why[reasons[i]],
+		cr_expect(ref_state[0].reasons[reasons[i]] && ref_state[1].reasons[reasons[i]],
 			  "reason %u not seen", reasons[i]);
 	cr_expect(ref_state[0].went_direct > count / 200 && ref_state[1].went_direct > count / 200);
 	fprintf(stderr,

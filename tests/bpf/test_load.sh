@@ -84,7 +84,7 @@ check "bpftool shows a flow by field names" \
 	shows '"kernel_nxt"' bpftool -j map lookup pinned $pin/xiw_flows key $zero4
 check "bpftool dumps the flows by field names" \
 	shows '"kernel_nxt": 0' bpftool map dump pinned $pin/xiw_flows
-check "and the queues" shows '"drained_ns": 0' bpftool map dump pinned $pin/xiw_queues
+check "and the queues" shows '"emptied_ns": 0' bpftool map dump pinned $pin/xiw_queues
 flow_key=$(printf '0 0 0 0 0 0 0 0 0 0 255 255 10 0 0 1 %.0s' 1 2)"4 87 8 174"
 check "bpftool adds a flow to the index" \
 	bpftool map update pinned $pin/xiw_flow_index key $flow_key value 7 0 0 0

@@ -118,7 +118,7 @@ static void set_up(void)
 	flow = &h.flows[index];
 	flow->kernel_edge = flow->direct_edge = S + 65536;
 	flow->run_needed = 1;
-	h.queues[0].drained_ns = ~0ull >> 1;
+	h.queues[0].emptied_ns = ~0ull >> 1;
 	build(at_s, S);
 	build(beyond, S + PAYLOAD);
 	clock_gettime(CLOCK_MONOTONIC, &begun);
@@ -206,13 +206,13 @@ Test(race, beyond, .timeout = 60)
 		direct += mine == XDP_REDIRECT;
 		passed += verdict == XDP_PASS;
 		dropped += verdict == XDP_DROP;
-	} while (goes_on(direct > MET && passed > MET && flow->why[XIW_WHY_RACE] > MET));
+	} while (goes_on(direct > MET && passed > MET && flow->reasons[XIW_REASON_RACE] > MET));
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 	fprintf(stderr,
 		"%u rounds: %u went direct, %u passed beyond S, %u dropped, %u called off\n", round,
-		direct, passed, dropped, flow->why[XIW_WHY_RACE]);
-	cr_expect(direct > MET && passed > MET && flow->why[XIW_WHY_RACE] > MET);
+		direct, passed, dropped, flow->reasons[XIW_REASON_RACE]);
+	cr_expect(direct > MET && passed > MET && flow->reasons[XIW_REASON_RACE] > MET);
 	cr_expect_eq(flow->went_direct, direct);
 }
 
@@ -230,7 +230,7 @@ Test(race, same_segment, .timeout = 60)
 		cr_assert_eq(flow->went_direct, ++went, "round %u: began %u times", round,
 			     flow->went_direct - went + 1);
 		/* If a CPU stands still for longer than XIW_STUCK_NS, it finds the stream stuck. */
-		if (flow->why[XIW_WHY_UNSEEN] != stood) {
+		if (flow->reasons[XIW_REASON_UNSEEN] != stood) {
 			stood++;
 			continue;
 		}
@@ -246,7 +246,7 @@ Test(race, same_segment, .timeout = 60)
 	fprintf(stderr, "%u rounds: %u met at the claim, %u of them won by the other\n", round,
 		late, theirs);
 	cr_expect(theirs > MET && late - theirs > MET);
-	cr_expect_eq(flow->why[XIW_WHY_RACE], 0);
+	cr_expect_eq(flow->reasons[XIW_REASON_RACE], 0);
 }
 
 /* The library disarms the flow. Then nothing goes direct, even if a K was claimed. */

@@ -71,8 +71,8 @@ static void make_try(struct fuzz_in *in, struct xiw_flow *f)
 	uint8_t how = fuzz_u8(in);
 
 	xdp_no_headroom = how & 2;
-	f->looked = how >> 2;
-	f->try_looked = f->looked - !(how & 1);
+	f->seen = how >> 2;
+	f->try_seen = f->seen - !(how & 1);
 	f->try_nxt = near(in, xiw_owner_value(f->owner));
 }
 
@@ -193,7 +193,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	make_flow(&in, f, &flow.key, how & 2);
 	xdp_index[1] = flow.key;
 	xdp_queue.last_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
-	xdp_queue.drained_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
+	xdp_queue.emptied_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
 	xdp_queue.wait_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
 	xdp_queue.beat_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
 	f->try_ns = xdp_now - fuzz_u8(&in) * 5000000ull;

@@ -167,7 +167,7 @@ static void deliver(struct side *a, struct side *b)
 				   .buf = m->octets,
 				   .header = source,
 				   .header_len = m->out.tagged ? 14 : 18 };
-	enum xiw_rdmap_verdict verdict;
+	enum xiw_rdmap_result verdict;
 	uint32_t invalidated;
 
 	if (!a->n)
@@ -255,7 +255,7 @@ static void hostile_message(struct side *a, struct fuzz_in *in, uint8_t how, uin
 	uint8_t rsvdulp[5], header[18] = { 0 };
 	uint32_t invalidated;
 	struct xiw_rdmap_in message;
-	enum xiw_rdmap_verdict verdict;
+	enum xiw_rdmap_result verdict;
 	uint8_t *buf;
 
 	rsvdulp[0] = (uint8_t)(0x40 | (how >> 5));

@@ -387,7 +387,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			if (fuzz_u8(&in) & 1)
 				xiw_tcp_rx_set_window(&rx, fuzz_u16(&in));
 			else
-				xiw_tcp_rx_injected(&rx);
+				xiw_tcp_rx_feedback_given(&rx);
 			break;
 		case 4:
 			send_ack();

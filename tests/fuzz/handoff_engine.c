@@ -36,7 +36,7 @@ static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_
 #include "core/ring.h"
 #include "core/timer.h"
 #include "path/arm.h"
-#include "path/stream.h"
+#include "path/kernel.h"
 
 #define BIDS 4
 #define CQ 4096u
@@ -45,14 +45,14 @@ static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_
 #include "user/path/direct.c"
 #include "user/path/packet.c"
 #include "user/path/inject.c"
-#include "user/path/handback.c"
+#include "user/path/fallback.c"
 #include "user/path/commit.c"
 
 struct xiw_conn *conn;
 uint32_t next_fpdu, read_most;
 
 static struct xiw_engine *engine;
-static struct xiw_port port;
+static struct xiw_netif port;
 static struct xiw_rxq rxq;
 static uint8_t frames[FRAMES][FRAME_SIZE + 256] __attribute__((aligned(64)));
 static uint64_t frame_stack[FRAMES];
@@ -228,16 +228,16 @@ static void turn_settle(void)
 	while (engine->agenda.dirty) {
 		struct xiw_conn *c = engine->agenda.dirty;
 
-		xiw_direct_drained(c);
-		xiw_direct_settle(c);
+		xiw_stretch_resume(c);
+		xiw_commit(c);
 		engine->agenda.dirty = c->next_dirty;
 		c->dirty = false;
-		xiw_direct_news(c);
+		xiw_feedback_flush(c);
 		if (c->handoff.want_arm) {
 			c->handoff.want_arm = false;
 			xiw_try_arm(c, fuzz_pattern(c->counts.fpdus) & 1 ? XIW_RUN : 2);
 		}
-		xiw_account(c);
+		xiw_counts_publish(c);
 		/* The peer makes no errors, and checksums find the wire's: no stream ends with an error. */
 		CHECK(!c->rx_dead && !c->end.asked, "the stream ends: MPA %d, DDP %x, FPDU %u",
 		      c->end.mpa_error, c->end.ddp_error, next_fpdu);
@@ -248,7 +248,7 @@ static bool turn_poll(void)
 {
 	__atomic_store_n(&rxq.shared->beat_ns, engine->now_ns, __ATOMIC_RELAXED);
 	if (!xiw_direct_poll(engine, &rxq)) {
-		__atomic_store_n(&rxq.shared->drained_ns, engine->now_ns, __ATOMIC_RELEASE);
+		__atomic_store_n(&rxq.shared->emptied_ns, engine->now_ns, __ATOMIC_RELEASE);
 		return false;
 	}
 	turn_settle();
@@ -308,7 +308,7 @@ static void turn_timers(void)
 		if (c->progress.due_ms <= engine->now_ms)
 			xiw_progress_due(c);
 		if (c->timer.ack_ms <= engine->now_ms) {
-			xiw_direct_settle(c);
+			xiw_commit(c);
 			xiw_dirty(c);
 		}
 		xiw_timer(c);
@@ -320,16 +320,16 @@ void engine_turn(void *arg)
 	(void)arg;
 	engine->now_ns = xdp_clock();
 	engine->now_ms = engine->now_ns / 1000000;
-	xiw_cq_drain(engine);
+	xiw_cq_refill(engine);
 	turn_poll();
 	turn_reap();
 	turn_timers();
 	turn_settle();
-	for (int i = 0; engine->agenda.leaving && i < 8; i++)
+	for (int i = 0; engine->agenda.falling_back && i < 8; i++)
 		if (!turn_poll())
 			break;
-	while (engine->agenda.leaving)
-		xiw_leave(engine->agenda.leaving);
+	while (engine->agenda.falling_back)
+		xiw_fall_back_finish(engine->agenda.falling_back);
 	turn_settle();
 	turn_submit();
 }
@@ -382,7 +382,7 @@ static void open_port(void)
 	CHECK(port.by_flow);
 	port.by_flow[FLOW] = conn;
 	memset(&rxq, 0, sizeof(rxq));
-	rxq.port = &port;
+	rxq.netif = &port;
 	rxq.shared = &xdp_queue;
 	rxq.batch = 16;
 	rxq.xsk.free = frame_stack;
@@ -396,7 +396,7 @@ static void open_conn(void)
 	struct xiw_mpa_rx rx = { .markers = with_markers, .crc = true };
 
 	conn->engine = engine;
-	conn->port = &port;
+	conn->netif = &port;
 	conn->flow = the_flow;
 	conn->reg.index = FLOW;
 	conn->fd = -1;
@@ -440,7 +440,7 @@ void engine_open(void)
 	memset(bid_out, 0, sizeof(bid_out));
 	open_flow();
 	xiw_try_arm(conn, 1);
-	xiw_recv_arm(conn);
+	xiw_recv_post(conn);
 }
 
 void engine_close(void)

@@ -61,7 +61,7 @@ packet:
 	:: else ->
 #if defined(LOST_FRAMES) && !defined(NO_LOOKED)
 		if
-		:: d_step { true -> looked = true }
+		:: d_step { true -> seen = true }
 		fi;
 #endif
 		/* begin() */
@@ -329,7 +329,7 @@ batch:
 
 settle:
 	settling = true;
-	/* xiw_direct_drained() */
+	/* xiw_stretch_resume() */
 	if
 	:: c_draining && !c_leaving ->
 		if

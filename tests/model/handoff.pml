@@ -14,14 +14,14 @@
  *   engine (engine.pml, receiver.pml): user/engine and user/path; a pass through the process is one turn()
  *     turn           xiw_recv_done(), look_at_owner(), feed()
  *     packet         packet(), current(), begin(), wait_for_socket(), xiw_inject_old()
- *     enter, segment(), take(), drain_kept()     the same names
- *     fall_back      xiw_fall_back(); late: xiw_inject_late(); leave: xiw_leave(), xiw_flow_fall_back()
+ *     enter, segment(), take(), take_kept()     the same names
+ *     fall_back      xiw_fall_back(); late: xiw_inject_late(); leave: xiw_fall_back_finish(), xiw_flow_fall_back()
  *     ownership_lost xiw_ownership_lost()        stale        xiw_stale_segment()
  *     inject         inject_kept(), inject_whole(), out_of_direct()
- *     batch          xiw_direct_poll()           settle       settle(), xiw_direct_drained()
- *     direct_settle  xiw_direct_settle(): xiw_flow_commit(), send_ack(); then xiw_try_arm()
- *     broken         damaged() with REFUSES, wait_for_socket() with NO_LO, xiw_not_heard() with DEAF
- *     looked         xiw_looked()                GIVES_UP, GOES_ON     xiw_no_progress()
+ *     batch          xiw_direct_poll()           settle       settle(), xiw_stretch_resume()
+ *     direct_settle  xiw_commit(): xiw_flow_commit(), send_ack(); then xiw_try_arm()
+ *     broken         damaged() with REFUSES, wait_for_socket() with NO_LO, xiw_progress_unheard() with DEAF
+ *     seen           xiw_note_seen()                GIVES_UP, GOES_ON     xiw_progress_refused()
  *   kernel.pml
  *     loopback       the interface lo, through which injected segments reach the socket; the socket pruning its queue
  *     xiw_egress     the kernel builds its acknowledgement, then xiw_translate() translates it
@@ -177,7 +177,7 @@ bool broken; /* one path is, and stays so */
 #ifdef LOST_FRAMES
 #define LOST_FRAME broken
 byte try_nxt = NONE;
-bool looked; /* `looked` differs from try_looked */
+bool seen; /* `seen` differs from try_seen */
 #else
 #define LOST_FRAME false
 #endif

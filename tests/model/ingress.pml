@@ -35,15 +35,15 @@ inline redirect()
 #ifdef NO_STUCK
 #define STUCK false
 #elif defined(NO_STUCK_BEHIND)
-#define STUCK (START(seg) <= o_value && END(seg) > o_value && try_nxt == o_value && !looked)
+#define STUCK (START(seg) <= o_value && END(seg) > o_value && try_nxt == o_value && !seen)
 #else
-#define STUCK (START(seg) <= o_value && try_nxt == o_value && !looked)
+#define STUCK (START(seg) <= o_value && try_nxt == o_value && !seen)
 #endif
 
 inline xiw_try_begin(at)
 {
 	try_nxt = at;
-	looked = false
+	seen = false
 }
 #endif
 

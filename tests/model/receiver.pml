@@ -2,7 +2,7 @@
 /* The engine's steps on one segment, and the guards that mutations take out: included by handoff.pml. */
 
 /*
- * xiw_no_progress(). c_tried: a segment was refused at the octet where the stream stands (STANDS_AT). The time limit is
+ * xiw_progress_refused(). c_tried: a segment was refused at the octet where the stream stands (STANDS_AT). The time limit is
  * as in STUCK.
  */
 #ifdef BREAKS
@@ -38,7 +38,7 @@
 #endif
 
 /*
- * xiw_not_heard(): did the last segment of the stream so far, or the same segment as before, come again? c_dup is where
+ * xiw_progress_unheard(): did the last segment of the stream so far, or the same segment as before, come again? c_dup is where
  * the previous one began, or NONE if it was the last.
  */
 #define HAD(seg) (seg != NONE && END(seg) <= tcp_rcv_nxt)
@@ -97,7 +97,7 @@ inline keep(s)
 	fi
 }
 
-inline drain_kept()
+inline take_kept()
 {
 	t_s = 0;
 	do
@@ -121,12 +121,12 @@ inline drain_kept()
 inline segment(s)
 {
 	if
-	:: s == NONE -> drain_kept()
+	:: s == NONE -> take_kept()
 	:: s != NONE && END(s) <= tcp_rcv_nxt
 	:: s != NONE && START(s) > tcp_rcv_nxt -> keep(s)
 	:: else ->
 		take(s);
-		drain_kept()
+		take_kept()
 	fi
 }
 

@@ -29,12 +29,12 @@ static void *produce(void *arg)
 
 		xiw_complete(&engine, &c);
 		while (engine.cq.overflow_n > AHEAD) {
-			xiw_cq_drain(&engine);
+			xiw_cq_refill(&engine);
 			sched_yield();
 		}
 	}
 	while (engine.cq.overflow_n) {
-		xiw_cq_drain(&engine);
+		xiw_cq_refill(&engine);
 		sched_yield();
 	}
 	return NULL;
@@ -91,12 +91,12 @@ static void *produce_and_free(void *arg)
 			__atomic_store_n(&freed, r, __ATOMIC_RELEASE);
 		}
 		do {
-			xiw_cq_drain(&engine);
+			xiw_cq_refill(&engine);
 			sched_yield();
 		} while (engine.cq.overflow_n > AHEAD);
 	}
 	while (engine.cq.overflow_n) {
-		xiw_cq_drain(&engine);
+		xiw_cq_refill(&engine);
 		sched_yield();
 	}
 	return NULL;

@@ -56,8 +56,8 @@ void rdmap_end(void)
 	xiw_ddp_table_free(&table);
 }
 
-enum xiw_rdmap_verdict in_untagged(uint8_t control, uint32_t qn, const uint8_t *buf, uint32_t len,
-				   uint32_t inv, uint32_t *invalidated)
+enum xiw_rdmap_result in_untagged(uint8_t control, uint32_t qn, const uint8_t *buf, uint32_t len,
+				  uint32_t inv, uint32_t *invalidated)
 {
 	uint8_t rsvdulp[5] = { control };
 	const struct xiw_rdmap_in m = {
@@ -77,7 +77,7 @@ enum xiw_rdmap_verdict in_untagged(uint8_t control, uint32_t qn, const uint8_t *
 	return xiw_rdmap_received(&s, &m, invalidated ? invalidated : &none);
 }
 
-enum xiw_rdmap_verdict in_tagged(uint8_t control, uint32_t stag, uint64_t to, uint64_t len)
+enum xiw_rdmap_result in_tagged(uint8_t control, uint32_t stag, uint64_t to, uint64_t len)
 {
 	const struct xiw_ddp_region *r = xiw_ddp_region_lookup(&table, stag);
 	const struct xiw_rdmap_in m = {
@@ -99,7 +99,7 @@ enum xiw_rdmap_verdict in_tagged(uint8_t control, uint32_t stag, uint64_t to, ui
 	return xiw_rdmap_received(&s, &m, &none);
 }
 
-enum xiw_rdmap_verdict in_read(uint32_t size, uint32_t stag, uint64_t to, uint64_t sink_to)
+enum xiw_rdmap_result in_read(uint32_t size, uint32_t stag, uint64_t to, uint64_t sink_to)
 {
 	const struct xiw_rdmap_read r = { 0x77, sink_to, size, stag, to };
 	uint8_t buf[XIW_RDMAP_READ_LEN];

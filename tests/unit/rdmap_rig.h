@@ -26,10 +26,10 @@ void rdmap_anew(void);
 
 /* ---- what comes in --------------------------------------------------------------------------- */
 
-enum xiw_rdmap_verdict in_untagged(uint8_t control, uint32_t qn, const uint8_t *buf, uint32_t len,
-				   uint32_t inv, uint32_t *invalidated);
-enum xiw_rdmap_verdict in_tagged(uint8_t control, uint32_t stag, uint64_t to, uint64_t len);
-enum xiw_rdmap_verdict in_read(uint32_t size, uint32_t stag, uint64_t to, uint64_t sink_to);
+enum xiw_rdmap_result in_untagged(uint8_t control, uint32_t qn, const uint8_t *buf, uint32_t len,
+				  uint32_t inv, uint32_t *invalidated);
+enum xiw_rdmap_result in_tagged(uint8_t control, uint32_t stag, uint64_t to, uint64_t len);
+enum xiw_rdmap_result in_read(uint32_t size, uint32_t stag, uint64_t to, uint64_t sink_to);
 /* The stream has failed with this error, and its Terminate includes these headers. */
 void expect_failed(enum xiw_rdmap_error error, bool ddp, bool read);
 

@@ -64,7 +64,7 @@ static void drain(void)
 	struct xiw_completion c;
 
 	do {
-		xiw_cq_drain(e);
+		xiw_cq_refill(e);
 		while (xiw_engine_next(e, &c))
 			cr_assert_eq(c.user_data, taken++);
 	} while (e->cq.overflow_n);
@@ -78,7 +78,7 @@ Test(engine_cq, what_overflowed_comes_in_order)
 	for (uint32_t i = 0; i < 5000; i++) {
 		make(i % 7);
 		take(i % 5);
-		xiw_cq_drain(e);
+		xiw_cq_refill(e);
 	}
 	drain();
 }
@@ -161,7 +161,7 @@ Test(engine_cq, none_of_what_is_freed)
 				next = c.user_data + 1;
 				left--;
 			}
-			xiw_cq_drain(e);
+			xiw_cq_refill(e);
 		} while (e->cq.overflow_n || e->cq.head != e->cq.tail);
 		cr_assert_eq(left, 0, "%u: %lu left", numbers[k], (unsigned long)left);
 		cr_assert(xiw_cq_heard(several[0]));

@@ -5,14 +5,14 @@
 
 #include "path/arm.h"
 #include "path/direct.c"
-#include "path/stream.h"
+#include "path/kernel.h"
 
 #define AT 1000u
 #define LEN 100u
 
 static struct xiw_engine *e;
 static struct xiw_conn *c;
-static struct xiw_port port;
+static struct xiw_netif port;
 static struct xiw_flow *flow;
 static uint8_t frame[512];
 static struct xiw_packet p;
@@ -33,7 +33,7 @@ static void setup(void)
 	e->wheel.next_ms = e->wheel.collect_ms = XIW_NEVER;
 	e->injector.fd4 = e->injector.fd6 = -1;
 	c->engine = e;
-	c->port = &port;
+	c->netif = &port;
 	c->flow = flow;
 	c->fd = -1;
 	c->reg.ip_version = 4;
@@ -76,7 +76,7 @@ static void comes(uint32_t seq, uint32_t len)
 static void is_damaged(uint32_t seq, uint32_t len)
 {
 	comes(seq, len);
-	damaged(c, &s, XIW_WHY_CHECKSUM);
+	damaged(c, &s, XIW_REASON_CHECKSUM);
 }
 
 static void waits_for_socket(uint32_t seq, uint32_t len)
@@ -106,23 +106,23 @@ static void ends(void (*how)(uint32_t, uint32_t), uint32_t seq, uint32_t len, en
 	how(seq, len);
 	cr_assert(c->stretch.state == XIW_STRETCH_ENDS, "seq %u, reason %d: not at the second time",
 		  seq, why);
-	cr_assert_eq(c->handoff.why, why);
+	cr_assert_eq(c->handoff.reason, why);
 }
 
 Test(engine_progress, damaged_segments_that_the_stream_waits_for)
 {
-	ends(is_damaged, AT, LEN, XIW_WHY_CHECKSUM);
+	ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
 }
 
 Test(engine_progress, damaged_segments_that_the_peer_has_heard_nothing_of)
 {
-	ends(is_damaged, AT - LEN, LEN, XIW_WHY_CHECKSUM);
+	ends(is_damaged, AT - LEN, LEN, XIW_REASON_CHECKSUM);
 }
 
 Test(engine_progress, damaged_segments_of_a_stretch_that_is_not_entered)
 {
 	begins_to_drain(AT - LEN);
-	ends(is_damaged, AT - 3 * LEN, LEN, XIW_WHY_CHECKSUM);
+	ends(is_damaged, AT - 3 * LEN, LEN, XIW_REASON_CHECKSUM);
 }
 
 /* Refusals for another cause do not count: anybody can send such segments, as often as they like. */
@@ -148,24 +148,24 @@ Test(engine_progress, damaged_segments_from_far_away)
 /* A segment without octets has a place too. */
 Test(engine_progress, a_damaged_fin)
 {
-	ends(is_damaged, AT, 0, XIW_WHY_CHECKSUM);
+	ends(is_damaged, AT, 0, XIW_REASON_CHECKSUM);
 }
 
 Test(engine_progress, injected_octets_that_the_socket_waits_for)
 {
 	begins_to_drain(AT - LEN);
-	ends(waits_for_socket, AT - LEN, LEN, XIW_WHY_INJECT);
+	ends(waits_for_socket, AT - LEN, LEN, XIW_REASON_INJECT);
 }
 
 Test(engine_progress, injected_octets_that_the_socket_has_acknowledged)
 {
 	begins_to_drain(AT - LEN);
-	ends(waits_for_socket, AT - 2 * LEN, LEN, XIW_WHY_INJECT);
+	ends(waits_for_socket, AT - 2 * LEN, LEN, XIW_REASON_INJECT);
 }
 
 Test(engine_progress, octets_that_come_again_after_they_were_acknowledged)
 {
-	ends(is_refused, AT - LEN, LEN, XIW_WHY_UNHEARD);
+	ends(is_refused, AT - LEN, LEN, XIW_REASON_UNHEARD);
 }
 
 /* A peer may cut its oldest octets differently each time. */
@@ -230,7 +230,7 @@ Test(engine_progress, the_start_of_a_stretch_that_waits_for_a_slow_application)
 	c->recv.nxt++; /* the engine does read on */
 	waits_for_socket(AT + LEN, LEN);
 	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
-	ends(waits_for_socket, AT, LEN, XIW_WHY_WATCHDOG);
+	ends(waits_for_socket, AT, LEN, XIW_REASON_WATCHDOG);
 }
 
 Test(engine_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
@@ -248,8 +248,8 @@ Test(engine_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
 Test(engine_progress, a_cause_that_was_there_from_the_start)
 {
 	port.has_carried = false;
-	ends(is_damaged, AT, LEN, XIW_WHY_CHECKSUM);
-	cr_assert_eq(flow->barred, XIW_WHY_CHECKSUM);
+	ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
+	cr_assert_eq(flow->barred, XIW_REASON_CHECKSUM);
 }
 
 /* On other interfaces one or two failures may be accidents; three within a short time are not. */
@@ -259,10 +259,11 @@ Test(engine_progress, accidents_and_what_lasts)
 
 	port.has_carried = true;
 	for (int i = 0; i < 5; i++) {
-		ends(is_damaged, AT, LEN, XIW_WHY_CHECKSUM);
-		cr_assert_eq(flow->barred, i < 4 ? XIW_WHY_NONE : XIW_WHY_CHECKSUM, "end %d", i);
+		ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
+		cr_assert_eq(flow->barred, i < 4 ? XIW_REASON_NONE : XIW_REASON_CHECKSUM, "end %d",
+			     i);
 		c->stretch.state = XIW_STRETCH_RUNS;
-		e->agenda.leaving = NULL;
+		e->agenda.falling_back = NULL;
 		e->now_ms += i < 4 ? pauses[i] : 0;
 	}
 }
@@ -299,7 +300,7 @@ Test(engine_progress, what_xdp_has_against_the_direct_path_is_told)
 {
 	is_the_kernels();
 	snprintf(port.ifname, sizeof(port.ifname), "eth7");
-	flow->barred = XIW_WHY_HEADROOM;
+	flow->barred = XIW_REASON_HEADROOM;
 	cr_assert(!arms());
 	cr_assert_str_eq(c->no_direct, "the driver of eth7 leaves no room in front of packets");
 }
@@ -308,10 +309,10 @@ Test(engine_progress, what_xdp_has_against_the_direct_path_is_told)
 static void a_stretch_is_given_up(bool frame_came_late)
 {
 	is_the_kernels();
-	flow->looked += 3;
-	flow->try_looked = flow->looked;
-	flow->looked += frame_came_late;
-	flow->why[XIW_WHY_UNSEEN]++;
+	flow->seen += 3;
+	flow->try_seen = flow->seen;
+	flow->seen += frame_came_late;
+	flow->reasons[XIW_REASON_UNSEEN]++;
 	e->now_ms += 400;
 }
 
@@ -326,7 +327,7 @@ Test(engine_progress, large_frames_that_are_lost_while_small_ones_come)
 	}
 	a_stretch_is_given_up(false);
 	cr_assert(!arms());
-	cr_assert_eq(flow->barred, XIW_WHY_UNSEEN);
+	cr_assert_eq(flow->barred, XIW_REASON_UNSEEN);
 }
 
 Test(engine_progress, an_engine_that_is_late_now_and_then)
@@ -359,7 +360,7 @@ Test(engine_progress, stretches_that_end_by_the_watchdog)
 	for (int i = 0; i < 5; i++) {
 		c->counts.went_direct++;
 		is_the_kernels();
-		flow->why[XIW_WHY_WATCHDOG]++;
+		flow->reasons[XIW_REASON_WATCHDOG]++;
 		cr_assert(arms(), "after %d", i);
 	}
 }

@@ -25,7 +25,7 @@ Test(rdmap_stream, every_control_octet)
 							   : qn == 0 ? op == 3 || op == 5
 							   : qn == 1 ? op == 1
 								     : op == 7);
-			enum xiw_rdmap_verdict got;
+			enum xiw_rdmap_result got;
 
 			/* Messages with an STag and those of a Read have test cases of their own. */
 			if (v >> 6 == 1 &&

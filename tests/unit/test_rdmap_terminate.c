@@ -37,7 +37,7 @@ Test(rdmap_terminate, read_source)
 	};
 
 	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		enum xiw_rdmap_verdict got = in_read(t[i].size, t[i].stag, t[i].to, t[i].sink_to);
+		enum xiw_rdmap_result got = in_read(t[i].size, t[i].stag, t[i].to, t[i].sink_to);
 
 		cr_expect_eq(got, t[i].want ? XIW_RDMAP_ERROR : XIW_RDMAP_HANDLED, "case %zu", i);
 		if (t[i].want)

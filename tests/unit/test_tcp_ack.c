@@ -418,7 +418,7 @@ Test(tcp_ack, ecn_echo)
 	rig_init(&r, 1, 0);
 	feed_ecn(&r, 0, XIW_ECN_CE, XIW_TCP_ECE);
 	cr_assert_not(r.sent.flags & XIW_TCP_ECE, "not negotiated");
-	cr_assert_eq(r.rx.inject_needed, 0);
+	cr_assert_eq(r.rx.feedback_due, 0);
 }
 
 Test(tcp_ack, header)

@@ -49,11 +49,11 @@ Test(tcp_recv_ack, ack_acceptability)
 			     c->name);
 		if (c->want == XIW_TCP_TAKE && (int32_t)(seg.ack - una) > 0) {
 			cr_expect_eq(r.rx.snd_una, seg.ack, "%s", c->name);
-			cr_expect_eq(r.rx.inject_needed, XIW_TCP_NEWS_ACK, "%s", c->name);
-			cr_expect_eq(r.rx.news.ack, seg.ack, "%s", c->name);
+			cr_expect_eq(r.rx.feedback_due, XIW_TCP_FEEDBACK_ACK, "%s", c->name);
+			cr_expect_eq(r.rx.feedback.ack, seg.ack, "%s", c->name);
 		} else {
 			cr_expect_eq(r.rx.snd_una, una, "%s", c->name);
-			cr_expect_eq(r.rx.inject_needed, 0, "%s", c->name);
+			cr_expect_eq(r.rx.feedback_due, 0, "%s", c->name);
 		}
 	}
 }
@@ -141,7 +141,7 @@ Test(tcp_recv_ack, news)
 	seg = rig_seg(&r, 0, 100);
 	seg.ack = r.rx.snd_una;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_TAKE);
-	cr_assert_eq(r.rx.inject_needed, 0);
+	cr_assert_eq(r.rx.feedback_due, 0);
 
 	seg = rig_seg(&r, 0, 100);
 	seg.ack = r.rx.snd_una + 100;
@@ -152,25 +152,25 @@ Test(tcp_recv_ack, news)
 	seg.sack[0].end = seg.ack + 20;
 	seg.flags |= XIW_TCP_ECE;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_TAKE);
-	cr_assert_eq(r.rx.inject_needed,
-		     XIW_TCP_NEWS_ACK | XIW_TCP_NEWS_WND | XIW_TCP_NEWS_SACK | XIW_TCP_NEWS_ECE);
-	cr_assert_eq(r.rx.news.wnd, 400);
-	cr_assert_eq(r.rx.news.tsecr, 99);
-	cr_assert_eq(r.rx.news.nsack, 2);
-	cr_assert_eq(r.rx.news.sack[0].end, seg.sack[0].end);
+	cr_assert_eq(r.rx.feedback_due, XIW_TCP_FEEDBACK_ACK | XIW_TCP_FEEDBACK_WND |
+						XIW_TCP_FEEDBACK_SACK | XIW_TCP_FEEDBACK_ECE);
+	cr_assert_eq(r.rx.feedback.wnd, 400);
+	cr_assert_eq(r.rx.feedback.tsecr, 99);
+	cr_assert_eq(r.rx.feedback.nsack, 2);
+	cr_assert_eq(r.rx.feedback.sack[0].end, seg.sack[0].end);
 
 	seg = rig_seg(&r, 500, 100);
 	seg.ack = r.rx.snd_una;
 	seg.wnd = 300;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_KEEP);
-	cr_assert_eq(r.rx.news.wnd, 300);
+	cr_assert_eq(r.rx.feedback.wnd, 300);
 	/* An older, reordered segment changes nothing: by SND.WL1 its window is stale. */
-	xiw_tcp_rx_injected(&r.rx);
+	xiw_tcp_rx_feedback_given(&r.rx);
 	seg = rig_seg(&r, 400, 100);
 	seg.ack = r.rx.snd_una - 50;
 	seg.wnd = 200;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_KEEP);
-	cr_assert_eq(r.rx.inject_needed, 0);
+	cr_assert_eq(r.rx.feedback_due, 0);
 	cr_assert_eq(r.rx.snd_wnd, 300);
 }
 
@@ -186,11 +186,11 @@ Test(tcp_recv_ack, news_of_blocks)
 	seg.ack = r.rx.snd_una;
 	seg.nsack = 1;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_KEEP);
-	cr_assert_eq(r.rx.news.nsack, 1);
+	cr_assert_eq(r.rx.feedback.nsack, 1);
 	seg = rig_seg(&r, 610, 10);
 	seg.ack = r.rx.snd_una + 1;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_KEEP);
-	cr_assert_eq(r.rx.news.nsack, 0);
+	cr_assert_eq(r.rx.feedback.nsack, 0);
 }
 
 /* A segment without data is dropped, but its acknowledgement counts. */
@@ -201,24 +201,24 @@ Test(tcp_recv_ack, news_without_data)
 
 	rig_init(&r, 0xffffff00, RIG_ECN);
 	xiw_tcp_rx_set_snd(&r.rx, r.rx.snd_nxt + 5000);
-	xiw_tcp_rx_injected(&r.rx);
+	xiw_tcp_rx_feedback_given(&r.rx);
 	seg = rig_seg(&r, 620, 0);
 	seg.ack = r.rx.snd_una + 1;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
-	cr_assert_eq(r.rx.inject_needed, XIW_TCP_NEWS_ACK);
+	cr_assert_eq(r.rx.feedback_due, XIW_TCP_FEEDBACK_ACK);
 
 	/* The same window is reported once more if the kernel may have got another one elsewhere. */
-	xiw_tcp_rx_injected(&r.rx);
+	xiw_tcp_rx_feedback_given(&r.rx);
 	xiw_tcp_rx_acked_elsewhere(&r.rx);
 	seg = rig_seg(&r, 620, 10);
 	seg.ack = r.rx.snd_una;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_KEEP);
-	cr_assert_eq(r.rx.inject_needed, XIW_TCP_NEWS_WND);
-	xiw_tcp_rx_injected(&r.rx);
+	cr_assert_eq(r.rx.feedback_due, XIW_TCP_FEEDBACK_WND);
+	xiw_tcp_rx_feedback_given(&r.rx);
 	seg = rig_seg(&r, 630, 10);
 	seg.ack = r.rx.snd_una;
 	cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_KEEP);
-	cr_assert_eq(r.rx.inject_needed, 0);
+	cr_assert_eq(r.rx.feedback_due, 0);
 }
 
 /* An unacceptable segment changes nothing, and its ACK value is ignored. */
@@ -232,7 +232,7 @@ Test(tcp_recv_ack, no_news_from_outside_the_window)
 	seg = rig_seg(&r, RIG_WND, 10);
 	seg.tsval++;
 	cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
-	cr_assert_eq(r.rx.inject_needed, 0);
+	cr_assert_eq(r.rx.feedback_due, 0);
 	seg.ack++;
 	cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
 	cr_assert_eq(r.rx.drops[XIW_TCP_DROP_WINDOW], 2);
@@ -254,7 +254,7 @@ Test(tcp_recv_ack, news_at_zero_window)
 	seg.ack = r.rx.snd_una + 5;
 	cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
 	cr_assert_eq(r.rx.drops[XIW_TCP_DROP_WINDOW], 1);
-	cr_assert_eq(r.rx.inject_needed, XIW_TCP_NEWS_ACK);
+	cr_assert_eq(r.rx.feedback_due, XIW_TCP_FEEDBACK_ACK);
 	seg = rig_seg(&r, -1, 2);
 	cr_assert_eq(rig_in(&r, &seg), XIW_TCP_DROP);
 	cr_assert_eq(r.rx.snd_una, r.rx.snd_nxt);

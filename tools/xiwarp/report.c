@@ -26,14 +26,14 @@ void xiw_json_hand_offs(struct json_object *o, const struct xiw_conn_info *info)
 	xiw_json_u64(o, "went_direct", info->went_direct);
 	xiw_json_u64(o, "went_kernel", info->went_kernel);
 	xiw_json_u64(o, "hand_offs", info->went_direct + info->went_kernel);
-	xiw_json_reasons(o, info->why);
+	xiw_json_reasons(o, info->reasons);
 }
 
 void xiw_json_reasons(struct json_object *o, const uint32_t *why)
 {
 	struct json_object *reasons = json_object_new_object();
 
-	for (unsigned int i = 1; i < XIW_WHY__COUNT; i++)
+	for (unsigned int i = 1; i < XIW_REASON__COUNT; i++)
 		if (why[i])
 			xiw_json_u64(reasons, xiw_reason_name(i), why[i]);
 	json_object_object_add(o, "left_direct", reasons);
@@ -50,7 +50,7 @@ void xiw_json_startup(struct json_object *o, const struct xiw_conn_info *info)
 
 void xiw_print_reasons(const uint32_t *why)
 {
-	for (unsigned int i = 1; i < XIW_WHY__COUNT; i++)
+	for (unsigned int i = 1; i < XIW_REASON__COUNT; i++)
 		if (why[i])
 			printf(", %s %u", xiw_reason_name(i), why[i]);
 }

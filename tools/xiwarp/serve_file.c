@@ -208,7 +208,7 @@ static void report_json(const struct xiw_serve_peer *p, const struct report *r,
 	xiw_json_hex(o, "sha256", sha256, XIW_XFER_SHA256);
 	xiw_json_f(o, "seconds", r->seconds, "%.9f");
 	xiw_json_f(o, "digest_seconds", r->digest_seconds, "%.9f");
-	xiw_json_reasons(o, p->after.why);
+	xiw_json_reasons(o, p->after.reasons);
 	xiw_json_direct(o, &p->after);
 	xiw_json_print(o);
 }

@@ -44,7 +44,7 @@ static void report_text(const struct xiw_sink_peer *p, const struct xiw_conn_inf
 		       xiw_rate(i->octets_direct + i->octets_kernel, s, kernel));
 	printf("  %-10s to direct %" PRIu64 ", to kernel %" PRIu64, "hand-offs", i->went_direct,
 	       i->went_kernel);
-	xiw_print_reasons(i->why);
+	xiw_print_reasons(i->reasons);
 	printf("\n  %-10s crc %" PRIu64, "refused", i->crc_errors);
 	for (unsigned int d = 0; d < XIW_DROPS_MAX; d++)
 		if (i->drops[d] && xiw_drop_name(d))

@@ -97,7 +97,7 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 	xiw_json_u64(o, "fpdus", f->fpdus);
 	xiw_json_u64(o, "armed", f->armed);
 	xiw_json_u64(o, "went_direct", f->went_direct);
-	xiw_json_reasons(o, f->why);
+	xiw_json_reasons(o, f->reasons);
 	if (f->barred) /* for good */
 		xiw_json_str(o, "no_direct", xiw_reason_name(f->barred));
 	xiw_json_u64(o, "segments_resent", f->resent);
@@ -133,7 +133,7 @@ static int flow_table(uint32_t index, const struct xiw_flow *f, struct report *r
 	       (uint64_t)f->control_segs);
 	printf("    %-10s armed %" PRIu64 ", went direct %" PRIu64, "hand-offs", (uint64_t)f->armed,
 	       (uint64_t)f->went_direct);
-	xiw_print_reasons(f->why);
+	xiw_print_reasons(f->reasons);
 	if (f->barred)
 		printf("; not direct any more: %s", xiw_reason_name(f->barred));
 	printf("\n    %-10s xdp %" PRIu64 ", receiver %" PRIu64 ", crc %" PRIu64 "\n", "dropped",

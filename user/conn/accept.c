@@ -43,7 +43,7 @@ static int take(struct xiw_listener *l, int fd)
 	c->fd = fd;
 	c->addr.remote = peer;
 	c->state = XIW_LISTENING;
-	xiw_unstarted_join(c, l);
+	xiw_unstarted_add(c, l);
 	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL, &c->sock_was);
 	c->sock_was = l->sock_was; /* before that it had the listener's */
 	xiw_startup_begin(c, NULL);
@@ -86,6 +86,6 @@ void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
 			l->engine->now_ms + (xiw_unstarted_make_way(l->engine) ? 1 : RETRY_MS);
 		xiw_wake_at(l->engine, l->retry_ms);
 	} else {
-		xiw_accept_arm(l);
+		xiw_accept_post(l);
 	}
 }

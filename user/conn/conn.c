@@ -22,8 +22,8 @@
 #include "core/orphan.h"
 #include "core/ring.h"
 #include "core/timer.h"
-#include "path/handback.h"
-#include "path/stream.h"
+#include "path/fallback.h"
+#include "path/kernel.h"
 
 /* RFC 6581: Rev 2 where it is needed, and only there (section 10). */
 static void take_terms(struct xiw_conn *c)
@@ -78,7 +78,7 @@ static void leave_engine(struct xiw_conn *c)
 	c->engine->nconns--;
 	if (c->dirty) {
 		not_dirty(c, &c->engine->agenda.dirty);
-		not_dirty(c, &c->engine->agenda.settling);
+		not_dirty(c, &c->engine->agenda.finishing);
 	}
 	xiw_timer_stop(c);
 	xiw_ends_forget(c);
@@ -159,7 +159,7 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 	c->initiator = c->end.known = initiator;
 	c->fd = -1;
 	c->reg.window = e->opts.window;
-	c->timer.deadline_ms = c->timer.ack_ms = c->timer.vouch_ms = c->progress.due_ms = XIW_NEVER;
+	c->timer.deadline_ms = c->timer.ack_ms = c->timer.alive_ms = c->progress.due_ms = XIW_NEVER;
 	do {
 		c->id = ++e->next_id;
 	} while (c->id == XIW_DDP_ANY_STREAM);
@@ -225,10 +225,10 @@ void xiw_conn_failed(struct xiw_conn *c)
 	c->end.failing = false;
 	if (c->state == XIW_DEAD)
 		return; /* a reset came in the same turn: its end says that the stream was in error */
-	xiw_fall_back(c, XIW_WHY_ERROR, NULL);
+	xiw_fall_back(c, XIW_REASON_ERROR, NULL);
 	/* Armed it must not stay: frames would come, and none is taken any more. */
 	if (c->flow && c->stretch.state == XIW_STRETCH_OFF)
-		xiw_flow_settle(c->flow);
+		xiw_flow_to_kernel(c->flow);
 	xiw_conn_event(c, XIW_EV_ERROR, -EPROTO);
 }
 
@@ -291,7 +291,7 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 		error = c->end.asked_error;
 	c->end.error = error;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
-	xiw_unstarted_leave(c);
+	xiw_unstarted_remove(c);
 	xiw_conn_unregister(c);
 	c->state = XIW_DEAD;
 	flush(c);
@@ -336,7 +336,7 @@ int xiw_conn_take_fd(struct xiw_conn *c)
 
 	if (c->state != XIW_DEAD || !c->startup.rejected || c->end.error != ECONNREFUSED || fd < 0)
 		return -ENOTCONN;
-	if (c->port)
+	if (c->netif)
 		setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
 	xiw_sock_restore(fd, &c->sock_was);
 	c->fd = -1;
@@ -383,7 +383,7 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 		xiw_conn_end(c, 0);
 	} else if (!c->end.eof_told) {
 		c->end.eof_told = true;
-		xiw_conn_look(c);
+		xiw_conn_poll_socket(c);
 		xiw_conn_event(c, XIW_EV_EOF, 0);
 	}
 }
@@ -410,7 +410,7 @@ void xiw_conn_free(struct xiw_conn *c)
 		return;
 	c->end.freed = true;
 	if (!c->engine) {
-		xiw_orphan_leave(&c->orphan);
+		xiw_orphan_remove(&c->orphan);
 		release(c);
 		return;
 	}
@@ -447,6 +447,6 @@ void xiw_conns_detach(struct xiw_engine *e)
 		if (c->fd >= 0)
 			close(c->fd);
 		c->fd = -1;
-		xiw_orphan_join(&c->orphan);
+		xiw_orphan_add(&c->orphan);
 	}
 }

@@ -6,7 +6,8 @@
 #include "core/engine.h"
 
 _Static_assert(XIW_TCP_DROP_MAX <= XIW_DROPS_MAX, "every reason has its counter");
-_Static_assert(sizeof(((struct xiw_flow *)0)->why) <= sizeof(((struct xiw_conn_info *)0)->why),
+_Static_assert(sizeof(((struct xiw_flow *)0)->reasons) <=
+		       sizeof(((struct xiw_conn_info *)0)->reasons),
 	       "and room in the report");
 
 static void flow_info(struct xiw_conn_info *i, const struct xiw_flow *f, uint32_t index)
@@ -15,7 +16,7 @@ static void flow_info(struct xiw_conn_info *i, const struct xiw_flow *f, uint32_
 	i->flow = index;
 	i->segments_direct = f->direct_segs;
 	i->segments_kernel = f->kernel_segs;
-	memcpy(i->why, f->why, sizeof(f->why));
+	memcpy(i->reasons, f->reasons, sizeof(f->reasons));
 }
 
 void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t size)

@@ -33,11 +33,11 @@ static bool limited(unsigned int ms)
 	return ms != XIW_NO_LIMIT;
 }
 
-void xiw_conn_watch_peer(struct xiw_conn *c)
+void xiw_conn_limit_peer(struct xiw_conn *c)
 {
 	xiw_sock_limit(c->fd, &c->opts, &c->sock_was);
 	if (limited(c->opts.keepalive_ms))
-		c->timer.vouch_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
+		c->timer.alive_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
 }
 
 /* ---- limits of our own --------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ void xiw_conn_limit_close(struct xiw_conn *c)
 {
 	if (!limited(c->opts.close_timeout_ms)) {
 		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
-		xiw_conn_look(c);
+		xiw_conn_poll_socket(c);
 		return;
 	}
 	c->timer.stalls = 0;
@@ -93,10 +93,10 @@ void xiw_conn_limit_last(struct xiw_conn *c)
 }
 
 /* After the peer's FIN no receive is under way. */
-void xiw_conn_look(struct xiw_conn *c)
+void xiw_conn_poll_socket(struct xiw_conn *c)
 {
 	if (c->end.eof && c->timer.limit == XIW_LIMIT_NONE)
-		xiw_conn_deadline(c, XIW_LIMIT_LOOK, LOOK_MS);
+		xiw_conn_deadline(c, XIW_LIMIT_POLL, LOOK_MS);
 }
 
 /* What has arrived waits for the application, not for the peer. */
@@ -138,9 +138,9 @@ void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit)
 	case XIW_LIMIT_LAST:
 		xiw_conn_ask_end(c, ETIMEDOUT, true);
 		break;
-	case XIW_LIMIT_LOOK:
+	case XIW_LIMIT_POLL:
 		if (look(c, &octets))
-			xiw_conn_look(c);
+			xiw_conn_poll_socket(c);
 		else
 			lost(c);
 		break;

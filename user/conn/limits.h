@@ -4,10 +4,10 @@
 
 #include "core/engine.h"
 
-void xiw_conn_watch_peer(struct xiw_conn *c);
+void xiw_conn_limit_peer(struct xiw_conn *c);
 void xiw_conn_limit_close(struct xiw_conn *c);
 void xiw_conn_limit_last(struct xiw_conn *c);
-void xiw_conn_look(struct xiw_conn *c);
+void xiw_conn_poll_socket(struct xiw_conn *c);
 void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit);
 void xiw_conn_ask_close(struct xiw_conn *c);
 

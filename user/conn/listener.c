@@ -18,7 +18,7 @@
 #include "core/orphan.h"
 #include "core/ring.h"
 
-void xiw_accept_arm(struct xiw_listener *l)
+void xiw_accept_post(struct xiw_listener *l)
 {
 	io_uring_prep_multishot_accept(xiw_sqe(l->engine, l, XIW_OP_ACCEPT), l->fd, NULL, NULL,
 				       SOCK_CLOEXEC);
@@ -58,7 +58,7 @@ int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
 	e->listeners = l;
 	/* Not before somebody runs the engine: one that is freed until then closes at once. */
 	if (e->io.enabled) {
-		xiw_accept_arm(l);
+		xiw_accept_post(l);
 	} else {
 		l->retry_ms = 0;
 		xiw_wake_at(e, 0);
@@ -109,7 +109,7 @@ void xiw_listener_free(struct xiw_listener *l)
 		close_listener(l);
 		xiw_cq_forget(l->engine, l);
 	} else {
-		xiw_orphan_leave(&l->orphan);
+		xiw_orphan_remove(&l->orphan);
 	}
 	if (!l->armed) {
 		free(l);
@@ -146,7 +146,7 @@ void xiw_listeners_detach(struct xiw_engine *e)
 		if (l->freed)
 			free(l);
 		else
-			xiw_orphan_join(&l->orphan);
+			xiw_orphan_add(&l->orphan);
 	}
 }
 
@@ -196,7 +196,7 @@ void xiw_accept_again(struct xiw_engine *e)
 	for (struct xiw_listener *l = e->listeners; l; l = l->next) {
 		if (l->retry_ms <= e->now_ms) {
 			l->retry_ms = XIW_NEVER;
-			xiw_accept_arm(l);
+			xiw_accept_post(l);
 		} else {
 			xiw_wake_at(e, l->retry_ms);
 		}

@@ -4,7 +4,7 @@
 
 #include "core/engine.h"
 
-void xiw_accept_arm(struct xiw_listener *l);
+void xiw_accept_post(struct xiw_listener *l);
 void xiw_listeners_end(struct xiw_engine *e);
 void xiw_listeners_detach(struct xiw_engine *e);
 void xiw_listener_forget(struct xiw_listener *l);

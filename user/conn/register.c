@@ -11,12 +11,12 @@
 #include <sys/socket.h>
 
 #include "core/agenda.h"
-#include "core/port.h"
+#include "core/netif.h"
 #include "core/timer.h"
 #include "handoff/ecn.h"
 #include "handoff/key.h"
 #include "path/commit.h"
-#include "path/handback.h"
+#include "path/fallback.h"
 #include "path/progress.h"
 #include "path/route.h"
 
@@ -55,7 +55,7 @@ static void wait_no_longer(struct xiw_conn *c)
 /* From here on the socket takes nothing that came by another interface under numbers that are not the wire's. */
 static int filter_socket(const struct xiw_conn *c)
 {
-	int prog = c->port->table.socket_fd;
+	int prog = c->netif->table.socket_fd;
 
 	return setsockopt(c->fd, SOL_SOCKET, SO_ATTACH_BPF, &prog, sizeof(prog)) ? -errno : 0;
 }
@@ -101,11 +101,11 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	f->kernel_edge = f->direct_edge = c->reg.sock.rcv_edge + skew;
 	f->snd_nxt = c->reg.sock.snd_nxt;
 	f->acked = c->reg.sock.rcv_nxt + skew;
-	f->ifindex = c->port->ifindex;
-	memcpy(f->mac, c->port->mac, sizeof(f->mac));
-	xiw_paths_begin(c);
+	f->ifindex = c->netif->ifindex;
+	memcpy(f->mac, c->netif->mac, sizeof(f->mac));
+	xiw_route_begin(c);
 	xiw_flow_publish(f, skew);
-	err = xiw_table_insert(&c->port->table, c->reg.index);
+	err = xiw_table_insert(&c->netif->table, c->reg.index);
 	if (!err)
 		err = xiw_sock_read(c->fd, &c->reg.sock);
 	/* Nothing follows a FIN, and what pretends to must not find a place where a stretch begins. */
@@ -134,9 +134,9 @@ static int claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *
 /* The table is full. What the connection needs for a later try is noted, before it has read on. */
 static int no_slot(struct xiw_conn *c, int err)
 {
-	snprintf(c->no_direct, sizeof(c->no_direct), "flow table of %s: %s", c->port->ifname,
+	snprintf(c->no_direct, sizeof(c->no_direct), "flow table of %s: %s", c->netif->ifname,
 		 err == -ENOSPC ? "full; tried again when a connection has ended" : strerror(-err));
-	c->port = NULL;
+	c->netif = NULL;
 	if (err == -ENOSPC &&
 	    (c->recv.known || (!xiw_sock_read(c->fd, &c->reg.sock) && !c->reg.sock.ended))) {
 		note_place(c);
@@ -146,13 +146,13 @@ static int no_slot(struct xiw_conn *c, int err)
 }
 
 static int port_of(struct xiw_engine *e, const struct sockaddr_storage *local,
-		   struct xiw_port **port, char *why, size_t len)
+		   struct xiw_netif **port, char *why, size_t len)
 {
 	char name[IF_NAMESIZE];
 	int err;
 
 	why[0] = '\0';
-	err = xiw_port_find(local, name);
+	err = xiw_netif_find(local, name);
 	if (err) {
 		if (err == -ENODEV)
 			snprintf(why, len, "no interface has the local address");
@@ -160,10 +160,10 @@ static int port_of(struct xiw_engine *e, const struct sockaddr_storage *local,
 			snprintf(why, len, "interfaces cannot be asked: %s", strerror(-err));
 		return err;
 	}
-	err = xiw_port_by_name(e, name, port, why, len);
+	err = xiw_netif_by_name(e, name, port, why, len);
 	/* The privilege may be gone by now: what was in the way then is what counts. */
 	if (err == -EPERM && e->unready.ifname[0] &&
-	    (!strcmp(name, e->unready.ifname) || !e->ports))
+	    (!strcmp(name, e->unready.ifname) || !e->netifs))
 		snprintf(why, len, "%s", e->unready.why);
 	else if (err == -EPERM && e->unready.prepared)
 		snprintf(why, len, "%s can be opened at the start only: start this process again",
@@ -172,7 +172,7 @@ static int port_of(struct xiw_engine *e, const struct sockaddr_storage *local,
 }
 
 /* The interface that the connection would go direct on. On failure c->no_direct says why there is none. */
-int xiw_conn_port(struct xiw_conn *c, struct xiw_port **port)
+int xiw_conn_netif(struct xiw_conn *c, struct xiw_netif **port)
 {
 	if (c->opts.path == XIW_USE_KERNEL) {
 		snprintf(c->no_direct, sizeof(c->no_direct), "the kernel path was asked for");
@@ -190,7 +190,7 @@ static int check_ecn(struct xiw_conn *c)
 		return 0;
 	snprintf(c->no_direct, sizeof(c->no_direct), "%s",
 		 ecn < 0 ? strerror(-ecn) : xiw_ecn_why((enum xiw_ecn)ecn));
-	c->port = NULL;
+	c->netif = NULL;
 	return ecn < 0 ? ecn : -EOPNOTSUPP;
 }
 
@@ -206,18 +206,18 @@ int xiw_conn_register(struct xiw_conn *c)
 	uint32_t skew;
 	int err, slot;
 
-	err = xiw_conn_port(c, &c->port);
+	err = xiw_conn_netif(c, &c->netif);
 	if (!err)
 		err = check_ecn(c);
 	if (err)
 		return err;
 	xiw_flow_key_set(&key, &c->addr.remote, &c->addr.local);
 	remember_addresses(c, &key);
-	slot = claim(&c->port->table, &key, &skew);
+	slot = claim(&c->netif->table, &key, &skew);
 	if (slot < 0)
 		return no_slot(c, slot);
 	c->reg.index = (uint32_t)slot;
-	c->flow = &c->port->table.flows[slot];
+	c->flow = &c->netif->table.flows[slot];
 	err = filter_socket(c);
 	if (!err)
 		err = publish(c, skew);
@@ -226,19 +226,19 @@ int xiw_conn_register(struct xiw_conn *c)
 			 err == -EPERM ? " (needs CAP_NET_ADMIN)" : "");
 		/* The connection that this slot was adopted for needs its translation on. */
 		if (skew)
-			xiw_table_abandon(&c->port->table, c->reg.index);
+			xiw_table_abandon(&c->netif->table, c->reg.index);
 		else
-			xiw_table_remove(&c->port->table, c->reg.index);
+			xiw_table_remove(&c->netif->table, c->reg.index);
 		/* Without XDP its segments may come by any interface, under the wire's numbers. */
 		if (!skew)
 			setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
 		c->flow = NULL;
-		c->port = NULL;
+		c->netif = NULL;
 		return err;
 	}
-	c->port->by_flow[slot] = c;
-	xiw_account(c); /* an adopted slot has that of the last connection */
-	c->reg.zero_copy = c->port->nqueues && c->port->queues[0].xsk.zero_copy;
+	c->netif->by_flow[slot] = c;
+	xiw_counts_publish(c); /* an adopted slot has that of the last connection */
+	c->reg.zero_copy = c->netif->nqueues && c->netif->queues[0].xsk.zero_copy;
 	why[0] = '\0';
 	return 0;
 }
@@ -254,18 +254,18 @@ void xiw_conn_unregister(struct xiw_conn *c)
 	wait_no_longer(c);
 	if (!c->flow)
 		return;
-	xiw_fall_back(c, XIW_WHY_CLOSE, NULL);
-	xiw_leave(c);
+	xiw_fall_back(c, XIW_REASON_CLOSE, NULL);
+	xiw_fall_back_finish(c);
 	/* It may be DIRECT without a frame having told. */
-	skew = xiw_flow_settle(c->flow);
+	skew = xiw_flow_to_kernel(c->flow);
 	xiw_progress_end(c);
-	c->port->by_flow[c->reg.index] = NULL;
-	xiw_account(c);
+	c->netif->by_flow[c->reg.index] = NULL;
+	xiw_counts_publish(c);
 	c->reg.last = *c->flow;
 	if (skew)
-		xiw_table_abandon(&c->port->table, c->reg.index);
+		xiw_table_abandon(&c->netif->table, c->reg.index);
 	else
-		xiw_table_retire(&c->port->table, c->reg.index);
+		xiw_table_retire(&c->netif->table, c->reg.index);
 	c->flow = NULL;
 	xiw_collect_soon(c->engine);
 }
@@ -312,7 +312,7 @@ void xiw_slots_collect(struct xiw_engine *e)
 	if (e->wheel.collect_ms > e->now_ms)
 		return;
 	e->wheel.collect_ms = XIW_NEVER;
-	for (struct xiw_port *p = e->ports; p; p = p->next)
+	for (struct xiw_netif *p = e->netifs; p; p = p->next)
 		if (xiw_table_collect_some(&p->table, COLLECT_MOST))
 			e->wheel.collect_ms = e->now_ms + XIW_COLLECT_MS;
 	retry_all(e);

@@ -4,7 +4,7 @@
 
 #include "core/engine.h"
 
-int xiw_conn_port(struct xiw_conn *c, struct xiw_port **port);
+int xiw_conn_netif(struct xiw_conn *c, struct xiw_netif **port);
 int xiw_conn_register(struct xiw_conn *c);
 void xiw_conn_unregister(struct xiw_conn *c);
 void xiw_slot_describe(struct xiw_conn *c);

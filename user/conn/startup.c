@@ -27,7 +27,7 @@
 #include "core/ring.h"
 #include "core/timer.h"
 #include "path/arm.h"
-#include "path/stream.h"
+#include "path/kernel.h"
 
 /* ---- sending ------------------------------------------------------------------------------------- */
 
@@ -177,12 +177,12 @@ static void open_stream(struct xiw_conn *c)
 	c->startup.gate = c->startup.rtr_wait ? xiw_rtr_take : NULL;
 	/* One that is only to be told of an error is none that has begun. */
 	if (!c->startup.local_error)
-		xiw_unstarted_leave(c);
+		xiw_unstarted_remove(c);
 	c->state = XIW_OPEN;
 	disarm(c);
 	/* Before the Reply is out, so that the first FPDU can already go direct. */
 	xiw_try_arm(c, 1);
-	xiw_recv_arm(c);
+	xiw_recv_post(c);
 	if (c->initiator && c->startup.terms.peer_to_peer)
 		xiw_rtr_send(c);
 	/*
@@ -327,7 +327,7 @@ static void feed_prefix(struct xiw_conn *c, const uint8_t *data, size_t len)
 void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 {
 	socklen_t len = sizeof(c->addr.local);
-	struct xiw_port *port;
+	struct xiw_netif *port;
 
 	getsockname(c->fd, (struct sockaddr *)&c->addr.local, &len);
 	c->addr.remote_len = sizeof(c->addr.remote);
@@ -337,11 +337,11 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 	/*
 	 * Said now rather than when the peer takes the connection for made; to one that asks it is said how he asks.
 	 */
-	if (c->initiator && c->opts.path == XIW_USE_DIRECT && xiw_conn_port(c, &port)) {
+	if (c->initiator && c->opts.path == XIW_USE_DIRECT && xiw_conn_netif(c, &port)) {
 		xiw_conn_ask_end(c, ENOTSUP, true);
 		return;
 	}
-	xiw_conn_watch_peer(c);
+	xiw_conn_limit_peer(c);
 	c->startup.in_need = XIW_MPA_FRAME_HDR;
 	xiw_startup_send(c);
 	if (c->initiator)

@@ -82,7 +82,7 @@ static struct xiw_conn *of_peer(struct xiw_engine *e, const struct xiw_listener 
 	return found;
 }
 
-void xiw_unstarted_join(struct xiw_conn *c, struct xiw_listener *l)
+void xiw_unstarted_add(struct xiw_conn *c, struct xiw_listener *l)
 {
 	struct xiw_unstarted *u = &c->engine->unstarted;
 	struct xiw_conn **at;
@@ -104,7 +104,7 @@ void xiw_unstarted_join(struct xiw_conn *c, struct xiw_listener *l)
 	l->unstarted++;
 }
 
-void xiw_unstarted_leave(struct xiw_conn *c)
+void xiw_unstarted_remove(struct xiw_conn *c)
 {
 	struct xiw_unstarted *u = &c->engine->unstarted;
 
@@ -125,7 +125,7 @@ void xiw_unstarted_leave(struct xiw_conn *c)
 static void reset(struct xiw_conn *c)
 {
 	c->engine->unstarted.resets++;
-	xiw_unstarted_leave(c);
+	xiw_unstarted_remove(c);
 	xiw_conn_ask_end(c, EUSERS, true);
 }
 

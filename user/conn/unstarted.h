@@ -9,8 +9,8 @@
  * -EBUSY: not even so, as all wait for the application.
  */
 unsigned int xiw_unstarted_default(void);
-void xiw_unstarted_join(struct xiw_conn *c, struct xiw_listener *l);
-void xiw_unstarted_leave(struct xiw_conn *c);
+void xiw_unstarted_add(struct xiw_conn *c, struct xiw_listener *l);
+void xiw_unstarted_remove(struct xiw_conn *c);
 void xiw_unstarted_orphan(struct xiw_listener *l);
 int xiw_unstarted_admit(struct xiw_listener *l, const struct sockaddr_storage *peer);
 bool xiw_unstarted_make_way(struct xiw_engine *e);

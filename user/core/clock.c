@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-void xiw_look_at_clock(struct xiw_engine *e)
+void xiw_clock_update(struct xiw_engine *e)
 {
 	struct timespec ts;
 

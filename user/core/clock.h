@@ -4,7 +4,7 @@
 
 #include "core/engine.h"
 
-void xiw_look_at_clock(struct xiw_engine *e);
+void xiw_clock_update(struct xiw_engine *e);
 /* How far a time namespace has moved this process's CLOCK_MONOTONIC; BPF programs know the host's alone. */
 int64_t xiw_clock_lead(void);
 

@@ -26,7 +26,7 @@
 
 struct xiw_engine;
 struct xiw_kept;
-struct xiw_port;
+struct xiw_netif;
 struct xiw_rxq;
 
 /* Options of a socket before the library changed them. */
@@ -101,7 +101,7 @@ enum xiw_limit {
 	XIW_LIMIT_STARTUP, /* TCP connect and MPA startup; the way of our frame to the peer */
 	XIW_LIMIT_CLOSE,   /* a graceful close, while nothing moves */
 	XIW_LIMIT_LAST,	   /* the last message, after an error: whatever moves */
-	XIW_LIMIT_LOOK,	   /* none: nobody waits at the socket, so it is looked at now and then */
+	XIW_LIMIT_POLL,	   /* none: nobody waits at the socket, so it is looked at now and then */
 };
 
 enum xiw_conn_state {
@@ -150,7 +150,7 @@ struct xiw_held {
 	uint32_t off, len;
 };
 
-/* path/stream.c: the kernel path. */
+/* path/kernel.c: the kernel path. */
 struct xiw_recv {
 	uint32_t nxt;  /* wire seq of the next octet the socket will give, from registration on */
 	uint32_t skip; /* octets from there that the direct path processed but could not commit */
@@ -186,8 +186,8 @@ struct xiw_registration {
 
 /* path/inject.c, handback.c, direct.c */
 struct xiw_handoff {
-	enum xiw_reason why; /* the stretch that is being left ends */
-	struct xiw_conn *next_leaving;
+	enum xiw_reason reason; /* the stretch that is being left ends for */
+	struct xiw_conn *next_falling_back;
 	uint64_t control_seen;	     /* control_segs when a frame was last looked at */
 	uint32_t injected_tsval;     /* the newest that was injected */
 	uint32_t crc_seq, crc_tries; /* a bad CRC, again and again at one place */
@@ -213,15 +213,15 @@ struct xiw_tries {
 
 /* path/progress.c: what speaks against the direct path. */
 struct xiw_progress {
-	struct xiw_tries refused;  /* segments that the stream waits for */
-	enum xiw_reason why;	   /* the last one was */
-	uint64_t due_ms;	   /* when silence tells, or XIW_NEVER */
-	struct xiw_tries unheard;  /* segments that were acknowledged, */
-	uint32_t dup_seq, dup_end; /* and the first of them */
+	struct xiw_tries refused;	/* segments that the stream waits for */
+	enum xiw_reason refused_reason; /* the last one was, for this */
+	uint64_t due_ms;		/* when silence tells, or XIW_NEVER */
+	struct xiw_tries unheard;	/* segments that were acknowledged, */
+	uint32_t dup_seq, dup_end;	/* and the first of them */
 	/* The stretch's first segment came, and the socket was not read up to it; 0: none has. */
 	uint64_t waits_ms;
 
-	enum xiw_reason ended_why; /* a stretch ended so, or none has */
+	enum xiw_reason ended_reason; /* a stretch ended so, or none has */
 	uint64_t ended_ms;
 	uint32_t ended; /* so many in a row */
 
@@ -289,7 +289,7 @@ struct xiw_timer {
 	enum xiw_limit limit;
 	uint8_t stalls;	   /* times in a row that XIW_LIMIT_CLOSE found no more octets */
 	uint64_t moved;	   /* than these, both ways */
-	uint64_t vouch_ms; /* when the socket is told that the peer lives, or XIW_NEVER */
+	uint64_t alive_ms; /* when the socket is told that the peer lives, or XIW_NEVER */
 	uint64_t ack_ms;   /* of the delayed ACK, or XIW_NEVER */
 	uint64_t at_ms;	   /* its place on the wheel; at: NULL if it has none */
 	struct xiw_conn *next, **at;
@@ -333,7 +333,7 @@ struct xiw_addresses {
 struct xiw_conn {
 	/* Line 0: all that a segment needs but the receiver's state. */
 	struct xiw_flow *flow; /* NULL: not registered with XDP */
-	struct xiw_port *port;
+	struct xiw_netif *netif;
 	struct xiw_conn *next_dirty;
 	struct xiw_stretch stretch;
 	bool dirty; /* in engine->dirty or engine->settling */

@@ -165,7 +165,7 @@ void xiw_cq_forget_conn(const struct xiw_conn *c)
 		xiw_cq_forget(c->engine, c);
 }
 
-void xiw_cq_drain(struct xiw_engine *e)
+void xiw_cq_refill(struct xiw_engine *e)
 {
 	if (!e->cq.overflow_n)
 		return;

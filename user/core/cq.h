@@ -13,7 +13,7 @@ void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *
 bool xiw_cq_heard(const struct xiw_conn *c);
 void xiw_cq_forget(struct xiw_engine *e, const void *owner);
 void xiw_cq_forget_conn(const struct xiw_conn *c);
-void xiw_cq_drain(struct xiw_engine *e);
+void xiw_cq_refill(struct xiw_engine *e);
 void xiw_conn_tell(struct xiw_conn *c, enum xiw_event event, int status);
 void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status);
 

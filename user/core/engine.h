@@ -12,7 +12,7 @@
 #include "core/budget.h"
 #include "core/conn.h"
 #include "core/policy.h"
-#include "core/port.h"
+#include "core/netif.h"
 #include "ddp/region.h"
 #include "handoff/inject.h"
 #include "netif/xsk.h"
@@ -93,10 +93,10 @@ struct xiw_cq {
 /* core/agenda.c, and the lists of those who wait. */
 struct xiw_agenda {
 	struct xiw_conn *dirty;
-	struct xiw_conn *settling; /* were dirty: acknowledged, and about to send */
-	struct xiw_conn *leaving;  /* never from one turn to the next */
-	struct xiw_conn *ending;   /* asked to end; the turn sees to it */
-	struct xiw_conn *holders;  /* with octets for which the completion queue had no room */
+	struct xiw_conn *finishing;    /* were dirty: acknowledged, and about to send */
+	struct xiw_conn *falling_back; /* never from one turn to the next */
+	struct xiw_conn *ending;       /* asked to end; the turn sees to it */
+	struct xiw_conn *holders;      /* with octets for which the completion queue had no room */
 	struct xiw_conn *starved, **starved_end; /* stopped receiving for want of a buffer */
 	struct xiw_conn *stageless,
 		**stageless_end; /* would send, but there is no memory for a stage */
@@ -123,7 +123,7 @@ struct xiw_watch {
 	uint64_t addresses_ms; /* when local addresses are looked at; 0: not at all */
 };
 
-/* core/port.c, engine/prepare.c: interfaces that cannot be had. */
+/* core/netif.c, engine/prepare.c: interfaces that cannot be had. */
 struct xiw_unready {
 	bool prepared;			   /* xiw_engine_prepare() was called, */
 	char ifname[IF_NAMESIZE], why[96]; /* and could not open this one */
@@ -145,7 +145,7 @@ struct xiw_engine {
 	uint64_t now_ms, now_ns;
 	int64_t clock_lead; /* of this process's clock before that of the BPF programs, in ns */
 	uint32_t batch;	    /* counts them */
-	struct xiw_port *ports;
+	struct xiw_netif *netifs;
 	struct xiw_ddp_table regions;
 	struct xiw_agenda agenda;
 	struct xiw_pools pools;
@@ -165,7 +165,7 @@ struct xiw_engine {
 	struct xiw_listener
 		*closed_listeners; /* it has ended these, and the application has not freed them */
 	uint32_t accepts;	   /* with io_uring */
-	struct xiw_port *retired;  /* out of use, until io_uring has let go of them */
+	struct xiw_netif *retired; /* out of use, until io_uring has let go of them */
 	struct xiw_region *own_regions; /* the application's; their memory is in `regions` */
 	struct xiw_engine *next_engine; /* of the process */
 	bool forked;	 /* in a child: the parent's, and nothing can be done with it */

@@ -6,33 +6,33 @@
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 
-const char *xiw_reason_name(unsigned int why)
+const char *xiw_reason_name(unsigned int reason)
 {
-	static const char *const names[XIW_WHY__COUNT] = {
-		[XIW_WHY_NONE] = "none",
-		[XIW_WHY_MISALIGNED] = "misaligned",
-		[XIW_WHY_TOO_LARGE] = "FPDU larger than a segment",
-		[XIW_WHY_FIN] = "FIN",
-		[XIW_WHY_URGENT] = "urgent data",
-		[XIW_WHY_CLOSE] = "close",
-		[XIW_WHY_ERROR] = "stream error",
-		[XIW_WHY_WATCHDOG] = "watchdog",
-		[XIW_WHY_NO_XSK] = "no AF_XDP socket",
-		[XIW_WHY_RACE] = "race of two CPUs",
-		[XIW_WHY_BOUNDARY] = "not at an FPDU's start",
-		[XIW_WHY_FRAGMENT] = "IP fragment",
-		[XIW_WHY_UNSEEN] = "frames lost before AF_XDP",
-		[XIW_WHY_REFUSED] = "segments refused",
-		[XIW_WHY_CHECKSUM] = "TCP checksums wrong",
-		[XIW_WHY_CRC] = "CRCs wrong",
-		[XIW_WHY_EGRESS] = "egress not seen",
-		[XIW_WHY_UNHEARD] = "acknowledgements not heard",
-		[XIW_WHY_INJECT] = "injections lost",
-		[XIW_WHY_HEADROOM] = "no headroom",
-		[XIW_WHY_ELSEWHERE] = "another interface",
+	static const char *const names[XIW_REASON__COUNT] = {
+		[XIW_REASON_NONE] = "none",
+		[XIW_REASON_MISALIGNED] = "misaligned",
+		[XIW_REASON_TOO_LARGE] = "FPDU larger than a segment",
+		[XIW_REASON_FIN] = "FIN",
+		[XIW_REASON_URGENT] = "urgent data",
+		[XIW_REASON_CLOSE] = "close",
+		[XIW_REASON_ERROR] = "stream error",
+		[XIW_REASON_WATCHDOG] = "watchdog",
+		[XIW_REASON_NO_XSK] = "no AF_XDP socket",
+		[XIW_REASON_RACE] = "race of two CPUs",
+		[XIW_REASON_BOUNDARY] = "not at an FPDU's start",
+		[XIW_REASON_FRAGMENT] = "IP fragment",
+		[XIW_REASON_UNSEEN] = "frames lost before AF_XDP",
+		[XIW_REASON_REFUSED] = "segments refused",
+		[XIW_REASON_CHECKSUM] = "TCP checksums wrong",
+		[XIW_REASON_CRC] = "CRCs wrong",
+		[XIW_REASON_EGRESS] = "egress not seen",
+		[XIW_REASON_UNHEARD] = "acknowledgements not heard",
+		[XIW_REASON_INJECT] = "injections lost",
+		[XIW_REASON_HEADROOM] = "no headroom",
+		[XIW_REASON_ELSEWHERE] = "another interface",
 	};
 
-	return why < N(names) ? names[why] : NULL;
+	return reason < N(names) ? names[reason] : NULL;
 }
 
 const char *xiw_drop_name(unsigned int drop)

@@ -11,7 +11,7 @@ static struct xiw_orphan *orphans;
 /* Engines belong to a thread each; this list belongs to none. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-void xiw_orphan_join(struct xiw_orphan *o)
+void xiw_orphan_add(struct xiw_orphan *o)
 {
 	pthread_mutex_lock(&lock);
 	o->at = &orphans;
@@ -22,7 +22,7 @@ void xiw_orphan_join(struct xiw_orphan *o)
 	pthread_mutex_unlock(&lock);
 }
 
-void xiw_orphan_leave(struct xiw_orphan *o)
+void xiw_orphan_remove(struct xiw_orphan *o)
 {
 	pthread_mutex_lock(&lock);
 	*o->at = o->next;

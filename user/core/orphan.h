@@ -9,7 +9,7 @@ struct xiw_orphan {
 	struct xiw_orphan *next, **at;
 };
 
-void xiw_orphan_join(struct xiw_orphan *o);
-void xiw_orphan_leave(struct xiw_orphan *o);
+void xiw_orphan_add(struct xiw_orphan *o);
+void xiw_orphan_remove(struct xiw_orphan *o);
 
 #endif

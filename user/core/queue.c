@@ -46,7 +46,7 @@ static bool kick_now(struct xiw_xsk *x)
  */
 void xiw_acks_out(struct xiw_engine *e)
 {
-	for (struct xiw_port *p = e->ports; p; p = p->next)
+	for (struct xiw_netif *p = e->netifs; p; p = p->next)
 		for (uint32_t i = 0; i < p->nqueues; i++) {
 			struct xiw_xsk *x = &p->queues[i].xsk;
 

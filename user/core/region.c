@@ -122,7 +122,7 @@ void xiw_region_free(struct xiw_region *region)
 	if (region->engine)
 		leave(region);
 	else
-		xiw_orphan_leave(&region->orphan);
+		xiw_orphan_remove(&region->orphan);
 	free(region);
 }
 
@@ -134,6 +134,6 @@ void xiw_regions_detach(struct xiw_engine *e)
 	while ((r = e->own_regions)) {
 		leave(r);
 		r->engine = NULL;
-		xiw_orphan_join(&r->orphan);
+		xiw_orphan_add(&r->orphan);
 	}
 }

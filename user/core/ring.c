@@ -40,34 +40,34 @@ static int make_runner(struct xiw_engine *e)
 	return -err;
 }
 
-enum xiw_ring_owner xiw_ring_owner(struct xiw_engine *e)
+enum xiw_ring_runner xiw_ring_runner(struct xiw_engine *e)
 {
 	int err;
 
 	if (e->forked)
-		return XIW_RING_ANOTHERS;
+		return XIW_RUNNER_OTHER;
 	if (!e->io.ready)
-		return XIW_RING_NOBODYS;
+		return XIW_RUNNER_NONE;
 	err = pthread_mutex_trylock(&e->io.runner);
 	if (err == EOWNERDEAD) {
 		pthread_mutex_consistent(&e->io.runner);
 		e->io.orphan = true;
 	} else if (err) {
-		return XIW_RING_ANOTHERS;
+		return XIW_RUNNER_OTHER;
 	}
 	pthread_mutex_unlock(&e->io.runner);
-	return e->io.enabled && !e->io.orphan ? XIW_RING_MINE : XIW_RING_NOBODYS;
+	return e->io.enabled && !e->io.orphan ? XIW_RUNNER_SELF : XIW_RUNNER_NONE;
 }
 
 /* What the kernel has of an orphan's requests it ended with the thread; more it will not take. */
 int xiw_ring_run(struct xiw_engine *e)
 {
-	enum xiw_ring_owner owner = xiw_ring_owner(e);
+	enum xiw_ring_runner owner = xiw_ring_runner(e);
 	int err;
 
-	if (owner == XIW_RING_MINE)
+	if (owner == XIW_RUNNER_SELF)
 		return 0;
-	if (owner == XIW_RING_ANOTHERS || e->io.orphan)
+	if (owner == XIW_RUNNER_OTHER || e->io.orphan)
 		return -EEXIST;
 	pthread_mutex_lock(&e->io.runner);
 	/* As io_uring_enable_rings(), which liburing.so has only from 2.4 on. */

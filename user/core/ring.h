@@ -21,13 +21,13 @@ enum xiw_op {
 };
 #define XIW_OP_MASK 15ull
 
-enum xiw_ring_owner {
-	XIW_RING_NOBODYS, /* nobody has run it, or the thread that did has ended */
-	XIW_RING_MINE,
-	XIW_RING_ANOTHERS,
+enum xiw_ring_runner {
+	XIW_RUNNER_NONE, /* nobody has run it, or the thread that did has ended */
+	XIW_RUNNER_SELF,
+	XIW_RUNNER_OTHER,
 };
 
-enum xiw_ring_owner xiw_ring_owner(struct xiw_engine *e);
+enum xiw_ring_runner xiw_ring_runner(struct xiw_engine *e);
 int xiw_ring_run(struct xiw_engine *e); /* -EEXIST: another thread's */
 int xiw_ring_submit(struct xiw_engine *e);
 int xiw_ring_submit_and_get(struct xiw_engine *e);

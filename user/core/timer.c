@@ -13,7 +13,7 @@
 #include "core/agenda.h"
 #include "core/clock.h"
 
-static struct xiw_conn **slot_of(struct xiw_engine *e, uint64_t ms)
+static struct xiw_conn **bucket_of(struct xiw_engine *e, uint64_t ms)
 {
 	return &e->wheel.slots[ms % XIW_WHEEL];
 }
@@ -48,7 +48,7 @@ void xiw_timer(struct xiw_conn *c)
 	if (at - e->wheel.ms >= XIW_WHEEL)
 		at = e->wheel.ms + XIW_WHEEL - 1;
 	c->timer.at_ms = at;
-	c->timer.at = slot_of(e, at);
+	c->timer.at = bucket_of(e, at);
 	c->timer.next = *c->timer.at;
 	if (c->timer.next)
 		c->timer.next->timer.at = &c->timer.next;
@@ -61,7 +61,7 @@ void xiw_conn_deadline(struct xiw_conn *c, enum xiw_limit limit, unsigned int ms
 {
 	/* The application may not have run the engine for long. */
 	if (limit != XIW_LIMIT_NONE)
-		xiw_look_at_clock(c->engine);
+		xiw_clock_update(c->engine);
 	c->timer.limit = limit;
 	c->timer.deadline_ms = limit == XIW_LIMIT_NONE ? XIW_NEVER : c->engine->now_ms + ms;
 	xiw_timer(c);
@@ -83,7 +83,7 @@ struct xiw_conn *xiw_timer_due(struct xiw_engine *e)
 	if (e->now_ms - e->wheel.ms > XIW_WHEEL)
 		e->wheel.ms = e->now_ms - XIW_WHEEL;
 	while (e->wheel.n) {
-		c = *slot_of(e, e->wheel.ms);
+		c = *bucket_of(e, e->wheel.ms);
 		if (c && e->wheel.ms <= e->now_ms) {
 			xiw_timer_stop(c);
 			return c;
@@ -99,6 +99,6 @@ struct xiw_conn *xiw_timer_due(struct xiw_engine *e)
 void xiw_timer_wake(struct xiw_engine *e)
 {
 	for (uint64_t ms = e->wheel.ms + 1; e->wheel.n && ms < e->wheel.next_ms; ms++)
-		if (*slot_of(e, ms))
+		if (*bucket_of(e, ms))
 			xiw_wake_at(e, ms);
 }

@@ -18,7 +18,7 @@
 #include "core/clock.h"
 #include "core/cq.h"
 #include "core/policy.h"
-#include "core/port.h"
+#include "core/netif.h"
 #include "core/region.h"
 #include "core/ring.h"
 #include "engine/fork.h"
@@ -117,7 +117,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	e->agenda.starved_end = &e->agenda.starved;
 	e->agenda.slotless_end = &e->agenda.slotless;
 	e->agenda.stageless_end = &e->agenda.stageless;
-	xiw_look_at_clock(e);
+	xiw_clock_update(e);
 	err = take_opts(e, opts);
 	if (!err)
 		err = xiw_ring_create(e);
@@ -138,7 +138,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	e->crc_policy = xiw_policy_crc(why, sizeof(why));
 	if (getrandom(&e->unstarted.secret, sizeof(e->unstarted.secret), 0) < 0)
 		e->unstarted.secret = e->now_ns;
-	xiw_fork_watch(e);
+	xiw_fork_add(e);
 	*engine = e;
 	return 0;
 fail:
@@ -199,20 +199,20 @@ static void detach_all(struct xiw_engine *e)
 
 int xiw_engine_destroy(struct xiw_engine *e)
 {
-	enum xiw_ring_owner owner = e ? xiw_ring_owner(e) : XIW_RING_NOBODYS;
+	enum xiw_ring_runner owner = e ? xiw_ring_runner(e) : XIW_RUNNER_NONE;
 
 	if (!e)
 		return 0;
-	if (owner == XIW_RING_ANOTHERS)
+	if (owner == XIW_RUNNER_OTHER)
 		return -EEXIST;
-	if (owner == XIW_RING_NOBODYS && e->io.ready)
+	if (owner == XIW_RUNNER_NONE && e->io.ready)
 		forget_requests(e);
-	xiw_fork_forget(e);
+	xiw_fork_remove(e);
 	close_all(e);
-	if (owner == XIW_RING_MINE)
+	if (owner == XIW_RUNNER_SELF)
 		wait_for_requests(e);
 	detach_all(e);
-	xiw_ports_free(e);
+	xiw_netifs_free(e);
 	xiw_ring_free(e);
 	if (e->watch.fd >= 0)
 		close(e->watch.fd);

@@ -21,7 +21,7 @@ static void shut(int *fd)
 	*fd = -1;
 }
 
-static void shut_ports(struct xiw_port *p)
+static void shut_ports(struct xiw_netif *p)
 {
 	for (; p; p = p->next) {
 		for (uint32_t i = 0; i < p->nqueues && p->queues; i++)
@@ -40,7 +40,7 @@ static void shut_listeners(struct xiw_listener *l)
 static void leave_behind(struct xiw_engine *e)
 {
 	e->forked = true;
-	shut_ports(e->ports);
+	shut_ports(e->netifs);
 	shut_ports(e->retired);
 	for (struct xiw_conn *c = e->conns; c; c = c->next)
 		shut(&c->fd);
@@ -65,7 +65,7 @@ static void in_parent(void)
 static void in_child(void)
 {
 	for (struct xiw_engine *e = all; e; e = e->next_engine)
-		if (e->io.enabled || e->ports || e->retired)
+		if (e->io.enabled || e->netifs || e->retired)
 			leave_behind(e);
 	pthread_mutex_unlock(&lock);
 }
@@ -75,7 +75,7 @@ static void begin(void)
 	pthread_atfork(before, in_parent, in_child);
 }
 
-void xiw_fork_watch(struct xiw_engine *e)
+void xiw_fork_add(struct xiw_engine *e)
 {
 	pthread_once(&once, begin);
 	pthread_mutex_lock(&lock);
@@ -84,7 +84,7 @@ void xiw_fork_watch(struct xiw_engine *e)
 	pthread_mutex_unlock(&lock);
 }
 
-void xiw_fork_forget(struct xiw_engine *e)
+void xiw_fork_remove(struct xiw_engine *e)
 {
 	struct xiw_engine **at = &all;
 

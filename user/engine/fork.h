@@ -4,7 +4,7 @@
 
 #include "core/engine.h"
 
-void xiw_fork_watch(struct xiw_engine *e);
-void xiw_fork_forget(struct xiw_engine *e);
+void xiw_fork_add(struct xiw_engine *e);
+void xiw_fork_remove(struct xiw_engine *e);
 
 #endif

@@ -21,26 +21,26 @@ static bool wildcard(const struct sockaddr *addr)
 static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char why[96])
 {
 	struct sockaddr_storage local = {};
-	struct xiw_port *port;
+	struct xiw_netif *port;
 
 	memcpy(&local, addr,
 	       addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
 					  : sizeof(struct sockaddr_in6));
-	int err = xiw_port_find(&local, e->unready.ifname);
+	int err = xiw_netif_find(&local, e->unready.ifname);
 
 	if (err) {
 		snprintf(why, 96, "%s",
 			 err == -ENODEV ? "no interface has the address" : strerror(-err));
 		return err;
 	}
-	return xiw_port_by_name(e, e->unready.ifname, &port, why, 96);
+	return xiw_netif_by_name(e, e->unready.ifname, &port, why, 96);
 }
 
 /* One that is ready is enough; of those where the programs are and cannot be used the first is told. */
 static int prepare_all(struct xiw_engine *e, char why[96])
 {
 	struct if_nameindex *all = if_nameindex();
-	struct xiw_port *port;
+	struct xiw_netif *port;
 	char line[96];
 	int err = -ENOENT;
 
@@ -54,7 +54,7 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 		int one;
 
 		line[0] = '\0';
-		one = xiw_port_by_name(e, i->if_name, &port, line, sizeof(line));
+		one = xiw_netif_by_name(e, i->if_name, &port, line, sizeof(line));
 		if (!one || one == -ENOENT || err != -ENOENT)
 			continue;
 		err = one;
@@ -62,7 +62,7 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 		snprintf(why, 96, "%s", line);
 	}
 	if_freenameindex(all);
-	if (!e->ports)
+	if (!e->netifs)
 		return err;
 	if (err == -ENOENT)
 		why[0] = '\0';

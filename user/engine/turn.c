@@ -27,12 +27,12 @@
 #include "path/arm.h"
 #include "path/commit.h"
 #include "path/direct.h"
-#include "path/handback.h"
+#include "path/fallback.h"
 #include "path/progress.h"
-#include "path/stream.h"
+#include "path/kernel.h"
 #include "path/watch.h"
 
-#define LEAVE_BATCHES 8
+#define FALL_BACK_BATCHES 8
 
 static void conn_done(struct xiw_conn *c, enum xiw_op op, int res, uint32_t flags)
 {
@@ -121,7 +121,7 @@ unsigned int xiw_turn_reap(struct xiw_engine *e)
  * the engine's ACKs have left, or they would arrive behind newer segments, where a peer drops them with all that
  * they say.
  */
-static void settle_sending(struct xiw_conn *c)
+static void finish_sending(struct xiw_conn *c)
 {
 	if (c->end.failing)
 		xiw_conn_failed(c);
@@ -129,34 +129,34 @@ static void settle_sending(struct xiw_conn *c)
 		c->handoff.want_arm = false;
 		xiw_try_arm(c, XIW_RUN);
 	}
-	xiw_direct_news(c);
+	xiw_feedback_flush(c);
 	if (c->send.count > c->send.staged)
 		xiw_send_pump(c);
 	if (c->end.eof || c->end.closing)
 		xiw_conn_maybe_end(c);
-	xiw_account(c);
+	xiw_counts_publish(c);
 }
 
 /*
  * Everything that waited for the end of a batch: what is received first, of all connections, then what is sent; an
  * end that is due as well, as no delivery is under way here that somebody up the stack would go on with.
  */
-static void settle(struct xiw_engine *e)
+static void finish_batch(struct xiw_engine *e)
 {
 	while (e->agenda.dirty) {
 		struct xiw_conn *c;
 
 		for (c = e->agenda.dirty; c; c = c->next_dirty) {
-			xiw_direct_drained(c);
-			xiw_direct_settle(c);
+			xiw_stretch_resume(c);
+			xiw_commit(c);
 		}
 		xiw_acks_out(e);
-		e->agenda.settling = e->agenda.dirty;
+		e->agenda.finishing = e->agenda.dirty;
 		e->agenda.dirty = NULL;
-		while ((c = e->agenda.settling)) {
-			e->agenda.settling = c->next_dirty;
+		while ((c = e->agenda.finishing)) {
+			e->agenda.finishing = c->next_dirty;
 			c->dirty = false;
-			settle_sending(c);
+			finish_sending(c);
 		}
 	}
 }
@@ -169,10 +169,10 @@ static bool poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
 		return true;
 	__atomic_store_n(&q->shared->beat_ns, xiw_bpf_clock(e), __ATOMIC_RELAXED);
 	if (!xiw_direct_poll(e, q)) {
-		__atomic_store_n(&q->shared->drained_ns, xiw_bpf_clock(e), __ATOMIC_RELEASE);
+		__atomic_store_n(&q->shared->emptied_ns, xiw_bpf_clock(e), __ATOMIC_RELEASE);
 		return false;
 	}
-	settle(e);
+	finish_batch(e);
 	return true;
 }
 
@@ -180,7 +180,7 @@ static bool poll_queues(struct xiw_engine *e)
 {
 	bool busy = false;
 
-	for (struct xiw_port *p = e->ports; p; p = p->next)
+	for (struct xiw_netif *p = e->netifs; p; p = p->next)
 		for (uint32_t i = 0; i < p->nqueues; i++)
 			busy |= poll_queue(e, &p->queues[i]);
 	return busy;
@@ -190,13 +190,13 @@ static bool poll_queues(struct xiw_engine *e)
  * Connections that fall back swap the owner word when their frames have been taken: after what came in the
  * meantime, but not for ever.
  */
-static void leave(struct xiw_engine *e)
+static void finish_fall_backs(struct xiw_engine *e)
 {
-	for (int i = 0; e->agenda.leaving && i < LEAVE_BATCHES; i++)
+	for (int i = 0; e->agenda.falling_back && i < FALL_BACK_BATCHES; i++)
 		if (!poll_queues(e))
 			break;
-	while (e->agenda.leaving)
-		xiw_leave(e->agenda.leaving);
+	while (e->agenda.falling_back)
+		xiw_fall_back_finish(e->agenda.falling_back);
 }
 
 /* Room for completions, or buffers, may be back. */
@@ -210,13 +210,13 @@ static void resume(struct xiw_engine *e)
 	}
 	/* As many as there are buffers, first come, first served; all at once would find none again. */
 	for (room = XIW_BUFS - e->io.bufs_out; e->agenda.starved && room; room--)
-		xiw_recv_arm(e->agenda.starved);
+		xiw_recv_post(e->agenda.starved);
 	xiw_stage_retry(e);
 }
 
 static void prepare_to_wait(struct xiw_engine *e)
 {
-	for (struct xiw_port *p = e->ports; p; p = p->next)
+	for (struct xiw_netif *p = e->netifs; p; p = p->next)
 		for (uint32_t i = 0; i < p->nqueues; i++)
 			xiw_queue_poll(e, &p->queues[i]);
 }
@@ -224,7 +224,7 @@ static void prepare_to_wait(struct xiw_engine *e)
 /* What a turn leaves: the ring's news for the kernel, and the queue's account for other processes. */
 static void kick(struct xiw_engine *e)
 {
-	for (struct xiw_port *p = e->ports; p; p = p->next) {
+	for (struct xiw_netif *p = e->netifs; p; p = p->next) {
 		for (uint32_t i = 0; i < p->nqueues; i++) {
 			struct xiw_rxq *q = &p->queues[i];
 
@@ -260,7 +260,7 @@ static void due(struct xiw_conn *c)
 	if (c->progress.due_ms <= c->engine->now_ms)
 		xiw_progress_due(c);
 	if (c->timer.ack_ms <= c->engine->now_ms) {
-		xiw_direct_settle(c);
+		xiw_commit(c);
 		xiw_dirty(c); /* for what comes behind the ACK */
 	}
 	xiw_timer(c);
@@ -287,7 +287,7 @@ static void run_timers(struct xiw_engine *e)
 static bool frames_taken(struct xiw_conn *c)
 {
 	struct xiw_engine *e = c->engine;
-	struct xiw_port *p = c->port;
+	struct xiw_netif *p = c->netif;
 
 	if (!c->flow || xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_DIRECT)
 		return true;
@@ -332,15 +332,15 @@ static bool turn(struct xiw_engine *e)
 {
 	bool busy;
 
-	xiw_look_at_clock(e);
-	xiw_cq_drain(e);
+	xiw_clock_update(e);
+	xiw_cq_refill(e);
 	busy = poll_queues(e);
 	busy |= xiw_turn_reap(e) > 0;
 	run_timers(e);
 	resume(e);
-	settle(e);
-	leave(e);
-	settle(e);
+	finish_batch(e);
+	finish_fall_backs(e);
+	finish_batch(e);
 	if (e->short_of_memory)
 		xiw_reclaim(e);
 	carry_out_ends(e);

@@ -72,9 +72,9 @@ static inline void xiw_flow_note_ece(struct xiw_flow *flow, bool on)
 		__atomic_store_n(&flow->ece, ece, __ATOMIC_RELAXED);
 }
 
-static inline void xiw_flow_count_why(struct xiw_flow *flow, enum xiw_reason why)
+static inline void xiw_flow_count_reason(struct xiw_flow *flow, enum xiw_reason why)
 {
-	__atomic_fetch_add(&flow->why[why], 1, __ATOMIC_RELAXED);
+	__atomic_fetch_add(&flow->reasons[why], 1, __ATOMIC_RELAXED);
 }
 
 /* NONE -> KERNEL: from here on XDP translates and counts. The path of a flow that was adopted is KERNEL already. */
@@ -105,7 +105,7 @@ static inline bool xiw_flow_arm(struct xiw_flow *flow, uint32_t run)
  * From any path to KERNEL, also while XDP moves the flow: from here on XDP gives no more of its frames to an engine.
  * Returns the skew with which the socket goes on.
  */
-static inline uint32_t xiw_flow_settle(struct xiw_flow *flow)
+static inline uint32_t xiw_flow_to_kernel(struct xiw_flow *flow)
 {
 	uint64_t owner, k;
 	uint32_t skew;
@@ -156,7 +156,7 @@ static inline bool xiw_flow_fall_back(struct xiw_flow *flow, uint32_t epoch, uin
 	if (!xiw_flow_swap(flow, xiw_owner_pack(committed, epoch, XIW_PATH_DIRECT),
 			   xiw_owner_pack(skew, epoch + 1, XIW_PATH_KERNEL)))
 		return false;
-	xiw_flow_count_why(flow, why);
+	xiw_flow_count_reason(flow, why);
 	return true;
 }
 

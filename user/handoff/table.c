@@ -200,9 +200,9 @@ static void adopt(struct xiw_flow *f)
 	f->claim_seq++;
 	f->kernel_segs = f->control_segs = f->kernel_octets = 0;
 	f->direct_segs = f->direct_octets = f->went_direct = 0;
-	memset(f->why, 0, sizeof(f->why));
+	memset(f->reasons, 0, sizeof(f->reasons));
 	f->ece = f->ts_recent = f->beyond = f->run_end = f->run_len = 0;
-	f->barred = f->try_nxt = f->try_looked = 0;
+	f->barred = f->try_nxt = f->try_seen = 0;
 	f->try_ns = f->elsewhere_segs = 0;
 }
 
@@ -218,7 +218,7 @@ int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_
 		if ((engine && engine_lives(t, engine)) || !hand_over(f, engine, t->me))
 			return -EBUSY;
 		adopt(f);
-		*skew = xiw_flow_settle(f);
+		*skew = xiw_flow_to_kernel(f);
 		return (int)index;
 	}
 	for (i = 0; i < XIW_MAX_FLOWS; i++) {
@@ -335,7 +335,7 @@ void xiw_table_take_over(struct xiw_table *t)
 		uint32_t path = xiw_owner_path(xiw_flow_owner(f));
 
 		if (path == XIW_PATH_ARMED || path == XIW_PATH_DIRECT)
-			xiw_flow_settle(f);
+			xiw_flow_to_kernel(f);
 	}
 }
 

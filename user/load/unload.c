@@ -34,8 +34,8 @@ struct unload {
 static void give_back(struct xiw_flow *flow)
 {
 	if (xiw_owner_path(xiw_flow_owner(flow)) > XIW_PATH_KERNEL)
-		xiw_flow_count_why(flow, XIW_WHY_CLOSE);
-	xiw_flow_settle(flow);
+		xiw_flow_count_reason(flow, XIW_REASON_CLOSE);
+	xiw_flow_to_kernel(flow);
 }
 
 /*

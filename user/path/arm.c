@@ -9,7 +9,7 @@
 static bool may_arm(struct xiw_conn *c)
 {
 	if (__atomic_load_n(&c->flow->elsewhere_segs, __ATOMIC_RELAXED))
-		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
+		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
 	xiw_progress_say(c);
 	return !xiw_conn_barred(c);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "core/timer.h"
-#include "path/handback.h"
+#include "path/fallback.h"
 #include "path/inject.h"
 #include "path/progress.h"
 #include "tcp/csum.h"
@@ -70,7 +70,7 @@ static void send_ack(struct xiw_conn *c)
  * was on. Nobody else writes any of it; whoever counts something marks the connection dirty, and the turn comes
  * here.
  */
-void xiw_account(const struct xiw_conn *c)
+void xiw_counts_publish(const struct xiw_conn *c)
 {
 	struct xiw_flow *f = c->flow;
 
@@ -102,23 +102,23 @@ static void publish(struct xiw_conn *c)
  * would on the kernel's path. So the socket is told now and then, by the acknowledgement that the peer's
  * segments carry.
  */
-static void vouch(struct xiw_conn *c)
+static void tell_alive(struct xiw_conn *c)
 {
 	struct xiw_tcp_rx *rx = &c->tcp;
 
-	c->timer.vouch_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
-	rx->news.ack = rx->snd_una;
-	rx->news.wnd = rx->snd_wnd;
-	rx->news.has_ts = rx->flags & XIW_TCP_RX_TS;
-	rx->news.tsval = rx->ts_recent;
-	rx->inject_needed |= XIW_TCP_NEWS_ACK;
+	c->timer.alive_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
+	rx->feedback.ack = rx->snd_una;
+	rx->feedback.wnd = rx->snd_wnd;
+	rx->feedback.has_ts = rx->flags & XIW_TCP_RX_TS;
+	rx->feedback.tsval = rx->ts_recent;
+	rx->feedback_due |= XIW_TCP_FEEDBACK_ACK;
 }
 
 /*
  * Commit, then acknowledge: never the other way round. The peer may forget what is acknowledged, so by
  * then the owner word must say that it is ours.
  */
-void xiw_direct_settle(struct xiw_conn *c)
+void xiw_commit(struct xiw_conn *c)
 {
 	uint32_t rcv_nxt = c->tcp.rcv_nxt;
 	const bool moved = rcv_nxt != c->stretch.committed;
@@ -128,18 +128,18 @@ void xiw_direct_settle(struct xiw_conn *c)
 	/* Frames of this batch were looked at, and the owner word will not tell. */
 	if (c->stretch.batch == c->engine->batch &&
 	    (!moved || c->stretch.state != XIW_STRETCH_RUNS))
-		xiw_looked(c);
+		xiw_note_seen(c);
 	if (c->stretch.state != XIW_STRETCH_RUNS)
 		return;
 	if (moved) {
 		if (!xiw_flow_commit(c->flow, c->stretch.epoch, c->stretch.committed, rcv_nxt)) {
-			xiw_looked(c);
+			xiw_note_seen(c);
 			xiw_ownership_lost(c);
 			return;
 		}
 		c->stretch.committed = rcv_nxt;
-		if (!c->port->has_carried)
-			c->port->has_carried = true;
+		if (!c->netif->has_carried)
+			c->netif->has_carried = true;
 	} else if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->stretch.epoch) {
 		/* Nothing to commit, but a delayed ACK would be of the past, its window too. */
 		xiw_ownership_lost(c);
@@ -153,15 +153,15 @@ void xiw_direct_settle(struct xiw_conn *c)
 		if (c->counts.acks_sent == before)
 			break;
 	}
-	if (moved && c->timer.vouch_ms <= c->engine->now_ms)
-		vouch(c);
+	if (moved && c->timer.alive_ms <= c->engine->now_ms)
+		tell_alive(c);
 	c->timer.ack_ms = xiw_tcp_rx_deadline(&c->tcp);
 	xiw_timer(c);
 }
 
 /* What the peer said of our own data. The kernel may send when it learns of it: behind the ACKs of the batch. */
-void xiw_direct_news(struct xiw_conn *c)
+void xiw_feedback_flush(struct xiw_conn *c)
 {
-	if (c->stretch.state == XIW_STRETCH_RUNS && c->tcp.inject_needed)
-		xiw_inject_news(c);
+	if (c->stretch.state == XIW_STRETCH_RUNS && c->tcp.feedback_due)
+		xiw_inject_feedback(c);
 }

@@ -5,8 +5,8 @@
 #include "core/engine.h"
 
 /* settle.c: once a turn, for each dirty connection */
-void xiw_account(const struct xiw_conn *c);
-void xiw_direct_settle(struct xiw_conn *c);
-void xiw_direct_news(struct xiw_conn *c);
+void xiw_counts_publish(const struct xiw_conn *c);
+void xiw_commit(struct xiw_conn *c);
+void xiw_feedback_flush(struct xiw_conn *c);
 
 #endif

@@ -11,7 +11,7 @@
 #include "core/agenda.h"
 #include "path/commit.h"
 #include "path/fpdu.h"
-#include "path/handback.h"
+#include "path/fallback.h"
 #include "path/inject.h"
 #include "path/ooo.h"
 #include "path/packet.h"
@@ -54,18 +54,18 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 		.max_keep = c->engine->opts.frames / 4,
 	};
 
-	enum xiw_reason why = c->rx_dead			? XIW_WHY_ERROR
-			      : xiw_mpa_stream_pending(&c->mpa) ? XIW_WHY_BOUNDARY
-								: XIW_WHY_NONE;
+	enum xiw_reason reason = c->rx_dead			   ? XIW_REASON_ERROR
+				 : xiw_mpa_stream_pending(&c->mpa) ? XIW_REASON_BOUNDARY
+								   : XIW_REASON_NONE;
 
 	/*
 	 * The CPU that began the stretch looks at kernel_high after its swap, but may stand still before it
 	 * does. Whoever gave the kernel octets beyond S under ARMED raised kernel_high before the swap.
 	 */
-	if (!why && __atomic_load_n(&f->kernel_high, __ATOMIC_ACQUIRE) != c->stretch.committed)
-		why = XIW_WHY_RACE;
-	if (why) {
-		xiw_fall_back(c, why, NULL);
+	if (!reason && __atomic_load_n(&f->kernel_high, __ATOMIC_ACQUIRE) != c->stretch.committed)
+		reason = XIW_REASON_RACE;
+	if (reason) {
+		xiw_fall_back(c, reason, NULL);
 		return false;
 	}
 	/* So that at a fall-back the kernel takes all that the engine has offered by then. */
@@ -159,7 +159,7 @@ static void bad_crc(struct xiw_conn *c)
 		c->handoff.crc_tries = 1;
 	}
 	/* Not this one, but its next repetition is the socket's: there one wrong CRC ends the stream. */
-	xiw_no_progress(c, XIW_WHY_CRC, NULL);
+	xiw_progress_refused(c, XIW_REASON_CRC, NULL);
 }
 
 /* Where a walk over the FPDUs of a segment ended, and why. */
@@ -220,11 +220,12 @@ static void take(struct xiw_conn *c, const struct xiw_segment *s, const struct x
 	else if (w.status == XIW_MPA_BAD_MARKER || w.status == XIW_MPA_BAD_LENGTH)
 		xiw_conn_stream_error(c, XIW_MPA_ERR_MARKER, 0);
 	else if (w.status == XIW_MPA_MORE && !c->rx_dead)
-		xiw_fall_back(c, w.need > c->tcp.mss ? XIW_WHY_TOO_LARGE : XIW_WHY_MISALIGNED, s);
+		xiw_fall_back(c, w.need > c->tcp.mss ? XIW_REASON_TOO_LARGE : XIW_REASON_MISALIGNED,
+			      s);
 }
 
 /* What was kept may be in order now. */
-static void drain_kept(struct xiw_conn *c)
+static void take_kept(struct xiw_conn *c)
 {
 	struct xiw_tcp_take t;
 	struct xiw_kept *k;
@@ -238,7 +239,8 @@ static void drain_kept(struct xiw_conn *c)
 			take(c, &s, &t, k);
 			break;
 		case XIW_TCP_CONTROL:
-			xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_WHY_FIN : XIW_WHY_URGENT, &s);
+			xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_REASON_FIN : XIW_REASON_URGENT,
+				      &s);
 			break;
 		default:
 			break;
@@ -283,9 +285,9 @@ static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struc
 	uint32_t end = seg->seq + s->meta->payload_len + !!(seg->flags & XIW_TCP_FIN);
 
 	if (awaited(c, seg->seq, end))
-		xiw_no_progress(c, XIW_WHY_REFUSED, s);
+		xiw_progress_refused(c, XIW_REASON_REFUSED, s);
 	else if (s->meta->payload_len && !xiw_seq_after(end, c->tcp.rcv_nxt))
-		xiw_not_heard(c, s, seg->seq, end); /* the socket acknowledges it again */
+		xiw_progress_unheard(c, s, seg->seq, end); /* the socket acknowledges it again */
 }
 
 /* Returns true if the packet's frames are kept. */
@@ -300,7 +302,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		note_link(c, s);
 		take(c, s, &t, NULL);
 		if (c->tcp.keep_head)
-			drain_kept(c);
+			take_kept(c);
 		break;
 	case XIW_TCP_KEEP:
 		note_link(c, s);
@@ -323,7 +325,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		}
 		break;
 	case XIW_TCP_CONTROL:
-		xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_WHY_FIN : XIW_WHY_URGENT, s);
+		xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_REASON_FIN : XIW_REASON_URGENT, s);
 		break;
 	case XIW_TCP_DROP:
 		xiw_segment_dropped(c);
@@ -333,18 +335,18 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 	/* A duplicate ACK says what a later one cannot: it does not wait for the end of the batch. */
 	if (c->stretch.state != XIW_STRETCH_OFF &&
 	    xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, false))
-		xiw_direct_settle(c);
+		xiw_commit(c);
 	return kept;
 }
 
 /* The socket may think better of its headers, and of its checksum if hardware has looked at that: next time. */
-static void damaged(struct xiw_conn *c, const struct xiw_segment *s, enum xiw_reason why)
+static void damaged(struct xiw_conn *c, const struct xiw_segment *s, enum xiw_reason reason)
 {
 	uint32_t seq = xiw_segment_seq(s->packet, s->meta);
 
 	xiw_segment_dropped(c);
 	if (comes_again(c, seq))
-		xiw_no_progress(c, why, NULL);
+		xiw_progress_refused(c, reason, NULL);
 }
 
 /*
@@ -361,10 +363,10 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 		xiw_inject_old(c, s);
 		c->progress.waits_ms = 0; /* the socket may go on now */
 		if (comes_again(c, seg->seq))
-			xiw_no_progress(c, XIW_WHY_INJECT, NULL);
+			xiw_progress_refused(c, XIW_REASON_INJECT, NULL);
 		return false;
 	}
-	if (seg->seq == c->stretch.committed && xiw_waits_too_long(c, s))
+	if (seg->seq == c->stretch.committed && xiw_progress_waits(c, s))
 		return false;
 	/* Nobody was offered more than this. */
 	k = xiw_flow_within_window(c->flow, seg->seq) ? xiw_keep(c, s) : NULL;
@@ -382,10 +384,10 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 {
 	const struct xiw_meta *meta = xiw_packet_meta(p);
-	struct xiw_conn *c = meta ? q->port->by_flow[meta->flow] : NULL;
+	struct xiw_conn *c = meta ? q->netif->by_flow[meta->flow] : NULL;
 	struct xiw_segment s = { p, meta };
 	struct xiw_tcp_seg seg = {};
-	enum xiw_reason why;
+	enum xiw_reason reason;
 
 	if (!c)
 		return false;
@@ -393,20 +395,20 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 	if (!xiw_packet_link_good(p, meta) ||
 	    (c->rx_dead && c->stretch.state != XIW_STRETCH_ENDS)) {
 		xiw_segment_dropped(c);
-		xiw_looked(c);
+		xiw_note_seen(c);
 		return false;
 	}
-	why = xiw_packet_read(c, p, meta, &seg);
+	reason = xiw_packet_read(c, p, meta, &seg);
 	if (!current(c, q, meta)) {
-		xiw_looked(c);
-		if (why)
+		xiw_note_seen(c);
+		if (reason)
 			xiw_segment_dropped(c);
 		else
 			xiw_stale_segment(c, p, meta);
 		return false;
 	}
-	if (why) {
-		damaged(c, &s, why);
+	if (reason) {
+		damaged(c, &s, reason);
 		return false;
 	}
 	if (c->stretch.state == XIW_STRETCH_ENDS) {
@@ -428,7 +430,7 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 }
 
 /* The socket has given octets: if they reach the start of the stretch, the frames that waited have their turn. */
-void xiw_direct_drained(struct xiw_conn *c)
+void xiw_stretch_resume(struct xiw_conn *c)
 {
 	struct xiw_kept *k;
 
@@ -465,8 +467,8 @@ unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 
 	n = xiw_xsk_receive(&q->xsk, e->packets, q->batch);
 	e->batch++;
-	if (n && !q->port->frames_come)
-		q->port->frames_come = true;
+	if (n && !q->netif->frames_come)
+		q->netif->frames_come = true;
 	for (i = 0; i < n; i++)
 		if (!packet(q, &e->packets[i]))
 			xiw_xsk_release(&q->xsk, e->packets[i].addr, e->packets[i].frags);

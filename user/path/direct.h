@@ -4,7 +4,7 @@
 
 #include "core/engine.h"
 
-void xiw_direct_drained(struct xiw_conn *c);
+void xiw_stretch_resume(struct xiw_conn *c);
 unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q);
 
 #endif

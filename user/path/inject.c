@@ -59,7 +59,7 @@ void xiw_inject_segment(struct xiw_conn *c, const struct xiw_packet *p, const st
 		.l4_off = (uint32_t)meta->l4_off - meta->l3_off,
 		.seq = xiw_segment_seq(p, meta) - skew,
 		.tsval = c->reg.sock.timestamps ? &c->handoff.injected_tsval : NULL,
-		.ifindex = c->port->ifindex,
+		.ifindex = c->netif->ifindex,
 		.payload = v,
 		.pieces = xiw_payload(p, meta, 0, len, v),
 		.cut = len < meta->payload_len,
@@ -101,8 +101,8 @@ void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s)
 
 static void build_news(const struct xiw_conn *c, uint8_t *tcp)
 {
-	const struct xiw_tcp_news *news = &c->tcp.news;
-	const bool ece = c->tcp.inject_needed & XIW_TCP_NEWS_ECE;
+	const struct xiw_tcp_feedback *news = &c->tcp.feedback;
+	const bool ece = c->tcp.feedback_due & XIW_TCP_FEEDBACK_ECE;
 	struct xiw_tcp_seg seg = {
 		.ack = news->ack,
 		.wnd = news->wnd,
@@ -134,7 +134,7 @@ static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
  * One header-only segment with what the peer said of our own data on segments that the socket never saw.
  * Its seq is K + 1, just beyond the socket's rcv_nxt, as xiw_control() in XDP has it, and for the same reason.
  */
-void xiw_inject_news(struct xiw_conn *c)
+void xiw_inject_feedback(struct xiw_conn *c)
 {
 	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX];
 	struct xiw_inject what = {
@@ -142,13 +142,13 @@ void xiw_inject_news(struct xiw_conn *c)
 		.l4_off = peer_header(c, ip),
 		.seq = xiw_flow_kernel_nxt(c->flow) + 1,
 		.tsval = c->reg.sock.timestamps ? &c->handoff.injected_tsval : NULL,
-		.ifindex = c->port->ifindex,
+		.ifindex = c->netif->ifindex,
 	};
 
 	build_news(c, ip + what.l4_off);
 	xiw_inject(&c->engine->injector, &what);
 	c->counts.injected++;
-	xiw_tcp_rx_injected(&c->tcp);
+	xiw_tcp_rx_feedback_given(&c->tcp);
 }
 
 /*
@@ -164,7 +164,7 @@ void xiw_inject_probe(struct xiw_conn *c)
 		.ip = ip,
 		.l4_off = peer_header(c, ip),
 		.seq = c->recv.nxt - xiw_owner_value(xiw_flow_owner(c->flow)) + 1,
-		.ifindex = c->port->ifindex,
+		.ifindex = c->netif->ifindex,
 	};
 
 	xiw_tcp_build(ip + what.l4_off, ntohs(key->remote_port), ntohs(key->local_port),

@@ -14,7 +14,7 @@ void xiw_inject_whole(struct xiw_conn *c, const struct xiw_packet *p, const stru
 		      uint32_t skew);
 void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s);
 void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s);
-void xiw_inject_news(struct xiw_conn *c);
+void xiw_inject_feedback(struct xiw_conn *c);
 void xiw_inject_probe(struct xiw_conn *c);
 
 #endif

@@ -70,7 +70,7 @@ static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
 	struct xiw_csum sum = {};
 
 	xiw_csum_pseudo(&sum, ip, len);
-	if (c->port->virtual_wire && checksum_unfinished(&sum, p->frag[0].base + meta->l4_off))
+	if (c->netif->virtual_wire && checksum_unfinished(&sum, p->frag[0].base + meta->l4_off))
 		return true;
 	for (unsigned int i = 0; i < p->frags && len; i++) {
 		uint32_t off = i ? 0 : meta->l4_off;
@@ -100,7 +100,7 @@ bool xiw_packet_link_good(const struct xiw_packet *p, const struct xiw_meta *met
 	return ip[0] >> 4 != 4 || xiw_csum_fold(xiw_csum_partial(ip, xiw_ip4_hlen(ip))) == 0xffff;
 }
 
-/* Headers and checksum. XIW_WHY_NONE, or why TCP does not look at the segment. */
+/* Headers and checksum. XIW_REASON_NONE, or why TCP does not look at the segment. */
 enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 				const struct xiw_meta *meta, struct xiw_tcp_seg *seg)
 {
@@ -109,11 +109,11 @@ enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 				 (size_t)meta->payload_off - meta->l4_off + meta->payload_len, seg);
 
 	if (hlen != meta->payload_off - meta->l4_off)
-		return XIW_WHY_REFUSED;
+		return XIW_REASON_REFUSED;
 	if (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta))
-		return XIW_WHY_CHECKSUM;
+		return XIW_REASON_CHECKSUM;
 	seg->ecn = c->reg.ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
-	return XIW_WHY_NONE;
+	return XIW_REASON_NONE;
 }
 
 /* ---- packets that are kept ------------------------------------------------------------------------ */

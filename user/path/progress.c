@@ -12,7 +12,7 @@
 
 #include "core/agenda.h"
 #include "core/timer.h"
-#include "path/handback.h"
+#include "path/fallback.h"
 #include "path/inject.h"
 #include "path/packet.h"
 
@@ -27,33 +27,33 @@
 #define PROBES 3 /* injected segments that may go astray before the connection does without */
 
 /* With the interface's name, where there is a %s. */
-static const char *cause(enum xiw_reason why)
+static const char *cause(enum xiw_reason reason)
 {
-	switch (why) {
-	case XIW_WHY_UNSEEN:
+	switch (reason) {
+	case XIW_REASON_UNSEEN:
 		return "frames of %s for AF_XDP are lost on their way";
-	case XIW_WHY_REFUSED:
+	case XIW_REASON_REFUSED:
 		return "the peer's segments are refused again and again";
-	case XIW_WHY_CHECKSUM:
+	case XIW_REASON_CHECKSUM:
 		return "TCP checksums on %s are wrong: is the peer's checksum offload unfinished?";
-	case XIW_WHY_EGRESS:
+	case XIW_REASON_EGRESS:
 		return "its packets do not leave by %s: xiw_egress does not see them";
-	case XIW_WHY_UNHEARD:
+	case XIW_REASON_UNHEARD:
 		return "the peer does not hear acknowledgements that %s sends by AF_XDP";
-	case XIW_WHY_INJECT:
+	case XIW_REASON_INJECT:
 		return "segments injected over lo do not arrive: is lo down, or filtered?";
-	case XIW_WHY_HEADROOM:
+	case XIW_REASON_HEADROOM:
 		return "the driver of %s leaves no room in front of packets";
-	case XIW_WHY_ELSEWHERE:
+	case XIW_REASON_ELSEWHERE:
 		return "its segments do not come by %s, or not all of them";
 	default:
 		return "it does not go on";
 	}
 }
 
-static void tell(struct xiw_conn *c, enum xiw_reason why)
+static void tell(struct xiw_conn *c, enum xiw_reason reason)
 {
-	snprintf(c->no_direct, sizeof(c->no_direct), cause(why), c->port->ifname);
+	snprintf(c->no_direct, sizeof(c->no_direct), cause(reason), c->netif->ifname);
 }
 
 bool xiw_conn_barred(const struct xiw_conn *c)
@@ -62,15 +62,15 @@ bool xiw_conn_barred(const struct xiw_conn *c)
 }
 
 /* Not direct any more, for good: no_direct says why. What the socket goes on with is translated on. */
-void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason why)
+void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason)
 {
 	if (!c->flow || xiw_conn_barred(c))
 		return;
-	__atomic_store_n(&c->flow->barred, why, __ATOMIC_RELAXED);
-	tell(c, why);
+	__atomic_store_n(&c->flow->barred, reason, __ATOMIC_RELAXED);
+	tell(c, reason);
 	if (c->stretch.state == XIW_STRETCH_OFF &&
 	    xiw_owner_path(xiw_flow_owner(c->flow)) == XIW_PATH_ARMED)
-		xiw_flow_settle(c->flow);
+		xiw_flow_to_kernel(c->flow);
 }
 
 /* Of a connection that ends without ever having been direct, for a reason that nobody needed to act upon. */
@@ -82,7 +82,7 @@ void xiw_progress_end(struct xiw_conn *c)
 	if (c->no_direct[0] || f->went_direct || !c->counts.armed)
 		return;
 	if (__atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) < f->egress_floor)
-		tell(c, XIW_WHY_EGRESS);
+		tell(c, XIW_REASON_EGRESS);
 }
 
 /* ---- segments that are refused -------------------------------------------------------------------- */
@@ -101,33 +101,34 @@ static bool egress_is_blind(const struct xiw_conn *c)
  * and where the interface has carried the direct path at all, only a cause that comes back soon, and again, is one
  * that lasts.
  */
-static bool lasts(struct xiw_conn *c, enum xiw_reason why)
+static bool lasts(struct xiw_conn *c, enum xiw_reason reason)
 {
 	struct xiw_progress *s = &c->progress;
-	bool soon = s->ended_why == why && c->engine->now_ms - s->ended_ms < LASTING_MS;
+	bool soon = s->ended_reason == reason && c->engine->now_ms - s->ended_ms < LASTING_MS;
 
 	s->ended = soon ? s->ended + 1 : 1;
-	s->ended_why = why;
+	s->ended_reason = reason;
 	s->ended_ms = c->engine->now_ms;
-	switch (why) {
-	case XIW_WHY_EGRESS:
+	switch (reason) {
+	case XIW_REASON_EGRESS:
 		return true;
-	case XIW_WHY_CRC:
+	case XIW_REASON_CRC:
 		return false; /* the kernel's path has the same octets to judge */
 	default:
-		return s->ended >= ENDS || !c->port->has_carried;
+		return s->ended >= ENDS || !c->netif->has_carried;
 	}
 }
 
-static void give_up(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
+static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_segment *in_hand)
 {
-	bool blind = (why == XIW_WHY_REFUSED || why == XIW_WHY_UNHEARD) && egress_is_blind(c);
+	bool blind = (reason == XIW_REASON_REFUSED || reason == XIW_REASON_UNHEARD) &&
+		     egress_is_blind(c);
 
 	if (blind)
-		why = XIW_WHY_EGRESS;
-	if (lasts(c, why))
-		xiw_conn_bar(c, why);
-	xiw_fall_back(c, why, in_hand);
+		reason = XIW_REASON_EGRESS;
+	if (lasts(c, reason))
+		xiw_conn_bar(c, reason);
+	xiw_fall_back(c, reason, in_hand);
 	/* Numbers that nobody translates: neither path can go on. Maybe the program is gone altogether. */
 	if (blind && c->stretch.state != XIW_STRETCH_OFF &&
 	    c->stretch.committed != xiw_flow_kernel_nxt(c->flow)) {
@@ -166,15 +167,16 @@ static bool too_often(struct xiw_conn *c, struct xiw_tries *t, uint64_t forget)
 	return true;
 }
 
-bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
+bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
+			  const struct xiw_segment *in_hand)
 {
 	struct xiw_progress *s = &c->progress;
 
 	if (!xiw_stretch_live(c))
 		return false;
-	s->why = why;
+	s->refused_reason = reason;
 	if (too_often(c, &s->refused, forget_ms(in_hand))) {
-		give_up(c, why, in_hand);
+		give_up(c, reason, in_hand);
 		return true;
 	}
 	if (s->refused.n == 1) {
@@ -189,7 +191,8 @@ bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_s
  * late. One that does not begins with its last segment (RFC 8985 section 7) or ends up with its oldest, and repeats
  * that, in whatever size. Silence tells nothing here: it may have no more to send.
  */
-void xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end)
+void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq,
+			  uint32_t end)
 {
 	struct xiw_progress *t = &c->progress;
 
@@ -198,7 +201,7 @@ void xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq
 	if (t->dup_end != t->unheard.at && t->dup_seq != seq)
 		t->unheard.n = 0;
 	if (too_often(c, &t->unheard, forget_ms(s)))
-		give_up(c, XIW_WHY_UNHEARD, s);
+		give_up(c, XIW_REASON_UNHEARD, s);
 	if (t->unheard.n == 1) {
 		t->dup_seq = seq;
 		t->dup_end = end;
@@ -214,7 +217,7 @@ void xiw_progress_due(struct xiw_conn *c)
 	    s->refused.at != xiw_stream_at(c))
 		return;
 	s->refused.n = 0;
-	give_up(c, s->why, NULL);
+	give_up(c, s->refused_reason, NULL);
 }
 
 /* ---- injections that do not arrive ---------------------------------------------------------------- */
@@ -245,9 +248,9 @@ static bool injection_works(struct xiw_conn *c)
 	s->probes++;
 	s->inject_works = arrived(c);
 	if (!s->inject_works && s->probes == PROBES)
-		xiw_conn_bar(c, XIW_WHY_INJECT);
+		xiw_conn_bar(c, XIW_REASON_INJECT);
 	else if (!s->inject_works)
-		tell(c, XIW_WHY_INJECT);
+		tell(c, XIW_REASON_INJECT);
 	else
 		c->no_direct[0] = '\0';
 	return s->inject_works;
@@ -259,8 +262,8 @@ void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
 	c->progress.resent = resent;
 	if (arrived(c) || c->counts.injected - c->progress.injected < PROBES)
 		return;
-	xiw_conn_bar(c, XIW_WHY_INJECT);
-	give_up(c, XIW_WHY_INJECT, NULL);
+	xiw_conn_bar(c, XIW_REASON_INJECT);
+	give_up(c, XIW_REASON_INJECT, NULL);
 }
 
 /* ---- what has become of stretches ------------------------------------------------------------------ */
@@ -276,7 +279,7 @@ void xiw_progress_begin(struct xiw_conn *c)
  * heard of it neither from us nor from the socket, and the application may not make room for what the socket has for
  * a long time. Plain TCP would acknowledge it, or close the window.
  */
-bool xiw_waits_too_long(struct xiw_conn *c, const struct xiw_segment *s)
+bool xiw_progress_waits(struct xiw_conn *c, const struct xiw_segment *s)
 {
 	uint64_t now = c->engine->now_ms;
 
@@ -284,24 +287,24 @@ bool xiw_waits_too_long(struct xiw_conn *c, const struct xiw_segment *s)
 		c->progress.waits_ms = now;
 	if (now - c->progress.waits_ms < AGAIN_MS)
 		return false;
-	xiw_fall_back(c, XIW_WHY_WATCHDOG, s);
+	xiw_fall_back(c, XIW_REASON_WATCHDOG, s);
 	return true;
 }
 
 /* Stretches that XDP ended because nobody seemed to be there. */
 static uint32_t given_up(const struct xiw_flow *f)
 {
-	return __atomic_load_n(&f->why[XIW_WHY_UNSEEN], __ATOMIC_RELAXED) +
-	       __atomic_load_n(&f->why[XIW_WHY_WATCHDOG], __ATOMIC_RELAXED);
+	return __atomic_load_n(&f->reasons[XIW_REASON_UNSEEN], __ATOMIC_RELAXED) +
+	       __atomic_load_n(&f->reasons[XIW_REASON_WATCHDOG], __ATOMIC_RELAXED);
 }
 
 /* Every frame that was put on a ring before the last try has been taken from there. */
-static bool drained(const struct xiw_conn *c)
+static bool rings_emptied(const struct xiw_conn *c)
 {
 	uint64_t then = __atomic_load_n(&c->flow->try_ns, __ATOMIC_RELAXED);
 
-	for (uint32_t i = 0; i < c->port->nqueues; i++)
-		if ((int64_t)(c->port->queues[i].shared->drained_ns - then) < 0)
+	for (uint32_t i = 0; i < c->netif->nqueues; i++)
+		if ((int64_t)(c->netif->queues[i].shared->emptied_ns - then) < 0)
 			return false;
 	return true;
 }
@@ -313,13 +316,13 @@ static bool drained(const struct xiw_conn *c)
  */
 static bool loses_some(struct xiw_conn *c)
 {
-	uint32_t given = __atomic_load_n(&c->flow->why[XIW_WHY_UNSEEN], __ATOMIC_RELAXED);
+	uint32_t given = __atomic_load_n(&c->flow->reasons[XIW_REASON_UNSEEN], __ATOMIC_RELAXED);
 	uint64_t now = c->engine->now_ms;
 	struct xiw_progress *s = &c->progress;
 	bool another = given != s->given;
 
 	s->given = given;
-	if (!another || c->flow->looked != c->flow->try_looked || !drained(c))
+	if (!another || c->flow->seen != c->flow->try_seen || !rings_emptied(c))
 		return false;
 	if (!s->lost || now - s->lost_ms >= LASTING_MS) {
 		s->lost = 0;
@@ -344,15 +347,15 @@ bool xiw_progress_may_arm(struct xiw_conn *c)
 	struct xiw_progress *s = &c->progress;
 	uint32_t taken_back = given_up(c->flow);
 	uint64_t seen = c->counts.went_direct +
-			c->flow->looked; /* stretches begun, and frames that came to none */
+			c->flow->seen; /* stretches begun, and frames that came to none */
 
 	if (seen != s->seen)
 		s->unseen = 0;
-	else if (s->armed && taken_back != s->taken_back && drained(c) &&
-		 ++s->unseen >= (c->port->frames_come ? 2 : 1))
-		xiw_conn_bar(c, XIW_WHY_UNSEEN);
+	else if (s->armed && taken_back != s->taken_back && rings_emptied(c) &&
+		 ++s->unseen >= (c->netif->frames_come ? 2 : 1))
+		xiw_conn_bar(c, XIW_REASON_UNSEEN);
 	if (loses_some(c))
-		xiw_conn_bar(c, XIW_WHY_UNSEEN);
+		xiw_conn_bar(c, XIW_REASON_UNSEEN);
 	s->taken_back = taken_back;
 	s->seen = seen;
 	s->armed = !xiw_conn_barred(c) && injection_works(c);

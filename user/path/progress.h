@@ -5,9 +5,9 @@
 #include "path/packet.h"
 
 /* Frames of the flow get here, whatever becomes of them: XDP is told where the stream does not go on by them. */
-static inline void xiw_looked(struct xiw_conn *c)
+static inline void xiw_note_seen(struct xiw_conn *c)
 {
-	__atomic_store_n(&c->flow->looked, c->flow->looked + 1, __ATOMIC_RELAXED);
+	__atomic_store_n(&c->flow->seen, c->flow->seen + 1, __ATOMIC_RELAXED);
 }
 
 /* Where the stream stands, in wire numbers: what comes there is waited for. */
@@ -17,18 +17,20 @@ static inline uint32_t xiw_stream_at(const struct xiw_conn *c)
 }
 
 bool xiw_conn_barred(const struct xiw_conn *c);
-void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason why);
+void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason);
 void xiw_progress_end(struct xiw_conn *c);
 /*
  * The stream waits for the octets of a segment that was refused for `why`. True: once too often, and the connection
  * has fallen back, with `in_hand` (or NULL) given to the socket.
  */
-bool xiw_no_progress(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand);
-void xiw_not_heard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq, uint32_t end);
+bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
+			  const struct xiw_segment *in_hand);
+void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq,
+			  uint32_t end);
 void xiw_progress_due(struct xiw_conn *c);
 void xiw_progress_resent(struct xiw_conn *c, uint32_t resent);
 void xiw_progress_begin(struct xiw_conn *c);
-bool xiw_waits_too_long(struct xiw_conn *c, const struct xiw_segment *s);
+bool xiw_progress_waits(struct xiw_conn *c, const struct xiw_segment *s);
 void xiw_progress_say(struct xiw_conn *c);
 bool xiw_progress_may_arm(struct xiw_conn *c);
 

@@ -50,7 +50,7 @@ static bool ask_socket(const struct xiw_conn *c, uint32_t *sent)
 }
 
 /* Before the flow is published. */
-void xiw_paths_begin(struct xiw_conn *c)
+void xiw_route_begin(struct xiw_conn *c)
 {
 	struct xiw_flow *f = c->flow;
 
@@ -117,12 +117,12 @@ static void look_at_queues(struct xiw_conn *c)
 	if (c->route.too_many && direct) {
 		c->route.too_many = false;
 		c->no_direct[0] = '\0';
-	} else if (c->port->channels > XIW_MAX_QUEUES && !direct && !c->no_direct[0] &&
+	} else if (c->netif->channels > XIW_MAX_QUEUES && !direct && !c->no_direct[0] &&
 		   get(&c->flow->kernel_segs) > MANY_SEGS) {
 		c->route.too_many = true;
 		snprintf(c->no_direct, sizeof(c->no_direct),
-			 "%s has %u queues, and only %u are served: 'ethtool -L'", c->port->ifname,
-			 c->port->channels, XIW_MAX_QUEUES);
+			 "%s has %u queues, and only %u are served: 'ethtool -L'", c->netif->ifname,
+			 c->netif->channels, XIW_MAX_QUEUES);
 	}
 }
 
@@ -130,32 +130,32 @@ static void look_at_queues(struct xiw_conn *c)
  * A look at where the packets go, every second. False: the connection needs the programs, its packets go around them,
  * and that has lasted: no_direct says what.
  */
-bool xiw_paths_look(struct xiw_conn *c)
+bool xiw_route_check(struct xiw_conn *c)
 {
 	uint64_t in = astray(c), out = unseen(c), owner = xiw_flow_owner(c->flow);
 	uint64_t kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
 
 	look_at_queues(c);
 	if (get(&c->flow->elsewhere_segs) && c->stretch.state == XIW_STRETCH_OFF)
-		xiw_conn_bar(c, XIW_WHY_ELSEWHERE);
+		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
 	/*
 	 * Not at once, what the socket has just sent may be on its way; and not if nothing comes either, as then it
 	 * is the wire that is gone.
 	 */
 	if (out > 1 && came(c->flow) != c->route.came_then && c->stretch.state == XIW_STRETCH_OFF)
-		xiw_conn_bar(c, XIW_WHY_EGRESS);
+		xiw_conn_bar(c, XIW_REASON_EGRESS);
 	if (c->stretch.state == XIW_STRETCH_OFF && !xiw_owner_skew(owner, kernel_nxt))
 		return true;
 	if (in > ASTRAY_MS) {
 		snprintf(c->no_direct, sizeof(c->no_direct),
-			 "its segments do not come by %s any more", c->port->ifname);
+			 "its segments do not come by %s any more", c->netif->ifname);
 		return false;
 	}
 	if (c->progress.cut_off ||
 	    (out > UNSEEN_MS && came(c->flow) - c->route.came_then >= UNSEEN_SEGS)) {
 		snprintf(c->no_direct, sizeof(c->no_direct),
 			 "its packets do not leave by %s any more: xiw_egress does not see them",
-			 c->port->ifname);
+			 c->netif->ifname);
 		return false;
 	}
 	return true;

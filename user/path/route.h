@@ -4,7 +4,7 @@
 
 #include "core/engine.h"
 
-void xiw_paths_begin(struct xiw_conn *c);
-bool xiw_paths_look(struct xiw_conn *c);
+void xiw_route_begin(struct xiw_conn *c);
+bool xiw_route_check(struct xiw_conn *c);
 
 #endif

@@ -21,7 +21,7 @@
 
 #include "core/agenda.h"
 #include "core/news.h"
-#include "core/port.h"
+#include "core/netif.h"
 #include "core/ring.h"
 #include "netif/query.h"
 #include "path/route.h"
@@ -29,18 +29,18 @@
 #define ADDRESS_MS                                                                                 \
 	1000 /* so long an address may be gone, as DHCP and people with scripts take it off and put it on */
 
-static bool in_use(const struct xiw_engine *e, const struct xiw_port *p)
+static bool in_use(const struct xiw_engine *e, const struct xiw_netif *p)
 {
 	for (const struct xiw_conn *c = e->conns; c; c = c->next)
-		if (c->flow && c->port == p)
+		if (c->flow && c->netif == p)
 			return true;
 	return false;
 }
 
 /* Out of use. The sockets live until io_uring has let go of them: xiw_watch_sweep(). */
-static void retire(struct xiw_engine *e, struct xiw_port *p)
+static void retire(struct xiw_engine *e, struct xiw_netif *p)
 {
-	struct xiw_port **at = &e->ports;
+	struct xiw_netif **at = &e->netifs;
 
 	while (*at != p)
 		at = &(*at)->next;
@@ -53,7 +53,7 @@ static void retire(struct xiw_engine *e, struct xiw_port *p)
 					       (uintptr_t)&p->queues[i] | XIW_OP_POLL_XSK, 0);
 }
 
-static bool let_go(const struct xiw_port *p)
+static bool let_go(const struct xiw_netif *p)
 {
 	for (uint32_t i = 0; i < p->nqueues; i++)
 		if (p->queues[i].polled || p->queues[i].kicking)
@@ -63,37 +63,37 @@ static bool let_go(const struct xiw_port *p)
 
 void xiw_watch_sweep(struct xiw_engine *e)
 {
-	for (struct xiw_port **at = &e->retired; *at;) {
-		struct xiw_port *p = *at;
+	for (struct xiw_netif **at = &e->retired; *at;) {
+		struct xiw_netif *p = *at;
 
 		if (!let_go(p) || in_use(e, p)) {
 			at = &p->next;
 			continue;
 		}
 		*at = p->next;
-		xiw_port_free(p);
+		xiw_netif_free(p);
 	}
 }
 
 /* Nothing of the connection is to be translated: it goes on without XDP. */
 static bool release(struct xiw_conn *c)
 {
-	if (c->stretch.state != XIW_STRETCH_OFF || xiw_flow_settle(c->flow))
+	if (c->stretch.state != XIW_STRETCH_OFF || xiw_flow_to_kernel(c->flow))
 		return false;
 	c->reg.last = *c->flow;
-	c->port->by_flow[c->reg.index] = NULL;
-	xiw_table_remove(&c->port->table, c->reg.index);
+	c->netif->by_flow[c->reg.index] = NULL;
+	xiw_table_remove(&c->netif->table, c->reg.index);
 	setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
 	c->flow = NULL;
-	c->port = NULL;
+	c->netif = NULL;
 	return true;
 }
 
-static void programs_gone(struct xiw_engine *e, struct xiw_port *p, const char *program)
+static void programs_gone(struct xiw_engine *e, struct xiw_netif *p, const char *program)
 {
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
 		next = c->next;
-		if (!c->flow || c->port != p)
+		if (!c->flow || c->netif != p)
 			continue;
 		snprintf(c->no_direct, sizeof(c->no_direct), "%s was taken off %s (xiwarp load %s)",
 			 program, p->ifname, p->ifname);
@@ -104,11 +104,11 @@ static void programs_gone(struct xiw_engine *e, struct xiw_port *p, const char *
 }
 
 /* Where the connections' packets go; and those that cannot go on end. */
-static void look_at_paths(struct xiw_engine *e)
+static void check_routes(struct xiw_engine *e)
 {
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
 		next = c->next;
-		if (c->flow && !xiw_paths_look(c))
+		if (c->flow && !xiw_route_check(c))
 			xiw_conn_ask_end(c, EUNATCH, true);
 	}
 }
@@ -137,10 +137,10 @@ static void look_at_addresses(struct xiw_engine *e)
 static void look(struct xiw_engine *e)
 {
 	e->watch.look_now = false;
-	for (struct xiw_port *p = e->ports, *next; p; p = next) {
+	for (struct xiw_netif *p = e->netifs, *next; p; p = next) {
 		next = p->next;
-		xiw_port_look_at_mtu(p);
-		xiw_port_refresh(p);
+		xiw_netif_look_at_mtu(p);
+		xiw_netif_refresh(p);
 		if (!xiw_query_xdp((int)p->ifindex, p->xdp_id))
 			programs_gone(e, p, "xiw_ingress");
 		else if (!xiw_query_egress((int)p->ifindex, p->tc_id))
@@ -149,9 +149,9 @@ static void look(struct xiw_engine *e)
 			retire(e, p);
 	}
 	look_at_addresses(e);
-	look_at_paths(e);
-	e->watch.look_ms = e->ports ? e->now_ms + XIW_LOOK_MS : XIW_NEVER;
-	if (e->ports && e->watch.addresses_ms && e->watch.addresses_ms < e->watch.look_ms)
+	check_routes(e);
+	e->watch.look_ms = e->netifs ? e->now_ms + XIW_LOOK_MS : XIW_NEVER;
+	if (e->netifs && e->watch.addresses_ms && e->watch.addresses_ms < e->watch.look_ms)
 		e->watch.look_ms = e->watch.addresses_ms;
 }
 
@@ -162,7 +162,7 @@ static void address_gone(struct xiw_engine *e)
 }
 
 /* The interface that a message is about; 0: none. */
-static uint32_t place_of(const struct nlmsghdr *n)
+static uint32_t ifindex_of(const struct nlmsghdr *n)
 {
 	switch (n->nlmsg_type) {
 	case RTM_NEWLINK:
@@ -184,11 +184,11 @@ static uint32_t place_of(const struct nlmsghdr *n)
 }
 
 /* Others' interfaces may come, go and change all the time: of such news nobody looks at anything. */
-static void take_news(struct xiw_engine *e, const struct nlmsghdr *n)
+static void take_message(struct xiw_engine *e, const struct nlmsghdr *n)
 {
-	uint32_t at = place_of(n);
+	uint32_t at = ifindex_of(n);
 
-	for (struct xiw_port *p = e->ports, *next; p; p = next) {
+	for (struct xiw_netif *p = e->netifs, *next; p; p = next) {
 		next = p->next;
 		if (at != p->ifindex)
 			continue;
@@ -228,7 +228,7 @@ void xiw_watch_read(struct xiw_engine *e)
 			address_gone(e);
 		}
 		for (n = &news.n; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len))
-			take_news(e, n);
+			take_message(e, n);
 	}
 }
 

@@ -6,8 +6,8 @@
 
 #include "rdmap/reads.h"
 
-static enum xiw_rdmap_verdict fail(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
-				   enum xiw_rdmap_error error)
+static enum xiw_rdmap_result fail(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
+				  enum xiw_rdmap_error error)
 {
 	xiw_rdmap_fail(s, error, m->header, m->header_len, m->segment_len, NULL);
 	return XIW_RDMAP_ERROR;
@@ -28,7 +28,7 @@ static bool has_room(const struct xiw_rdmap_stream *s, const struct xiw_rdmap_re
 	return s->answer_tail - open < s->ird && s->answer_tail - s->answer_head < s->answer_depth;
 }
 
-static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
+static enum xiw_rdmap_result read_request(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
 {
 	const struct xiw_ddp_region *r = NULL;
 	struct xiw_rdmap_answer *a;
@@ -66,8 +66,7 @@ static enum xiw_rdmap_verdict read_request(struct xiw_rdmap_stream *s, const str
  * section 5.2). This check finds an answer that leaves parts of the sink unwritten, or went to another region than the
  * one asked for.
  */
-static enum xiw_rdmap_verdict read_response(struct xiw_rdmap_stream *s,
-					    const struct xiw_rdmap_in *m)
+static enum xiw_rdmap_result read_response(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
 {
 	const struct xiw_rdmap_op *o = xiw_rdmap_oldest_read(s);
 
@@ -101,8 +100,8 @@ static enum xiw_rdmap_error invalidate(struct xiw_rdmap_stream *s, uint32_t stag
 	return XIW_RDMAP_OK;
 }
 
-static enum xiw_rdmap_verdict send_message(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
-					   uint8_t opcode, uint32_t *invalidated)
+static enum xiw_rdmap_result send_message(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
+					  uint8_t opcode, uint32_t *invalidated)
 {
 	enum xiw_rdmap_error err = XIW_RDMAP_OK;
 
@@ -116,7 +115,7 @@ static enum xiw_rdmap_verdict send_message(struct xiw_rdmap_stream *s, const str
 	return XIW_RDMAP_DELIVER;
 }
 
-static enum xiw_rdmap_verdict terminate(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
+static enum xiw_rdmap_result terminate(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
 {
 	if (xiw_rdmap_terminate_decode(&s->info.received, m->buf, m->len))
 		return fail(s, m, XIW_RDMAP_OPERATION);
@@ -175,8 +174,8 @@ enum xiw_rdmap_error xiw_rdmap_check_segment(struct xiw_rdmap_stream *s,
 	return !g->in_turn || answers(o, g) ? XIW_RDMAP_OK : XIW_RDMAP_STREAM;
 }
 
-enum xiw_rdmap_verdict xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
-					  uint32_t *invalidated)
+enum xiw_rdmap_result xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
+					 uint32_t *invalidated)
 {
 	const uint8_t opcode = xiw_rdmap_opcode(m->rsvdulp[0]);
 

@@ -166,15 +166,15 @@ struct xiw_rdmap_in {
 	uint32_t header_len, segment_len;
 };
 
-enum xiw_rdmap_verdict {
+enum xiw_rdmap_result {
 	XIW_RDMAP_HANDLED,
 	XIW_RDMAP_DELIVER, /* a Send: *invalidated is set if an STag was */
 	XIW_RDMAP_ENDED,   /* a Terminate */
 	XIW_RDMAP_ERROR,   /* the stream has failed */
 };
 
-enum xiw_rdmap_verdict xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
-					  uint32_t *invalidated);
+enum xiw_rdmap_result xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
+					 uint32_t *invalidated);
 
 /* Fails the stream, and makes the Terminate to be sent, for the first error only (section 7.1 rule 4). */
 void xiw_rdmap_fail(struct xiw_rdmap_stream *s, enum xiw_rdmap_error error, const uint8_t *header,

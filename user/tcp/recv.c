@@ -142,24 +142,24 @@ static bool ack_acceptable(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
  * Takes what an acceptable segment tells our sending half, which is the kernel socket. D-SACK blocks lie below SEG.ACK,
  * so only the blocks of the newest ACK are kept: older ones would look like reports of duplicates.
  */
-static void take_news(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
+static void take_feedback(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
 {
-	uint8_t what = seg->flags & XIW_TCP_ECE && rx->flags & XIW_TCP_RX_ECN ? XIW_TCP_NEWS_ECE
+	uint8_t what = seg->flags & XIW_TCP_ECE && rx->flags & XIW_TCP_RX_ECN ? XIW_TCP_FEEDBACK_ECE
 									      : 0;
-	struct xiw_tcp_news *news = &rx->news;
+	struct xiw_tcp_feedback *news = &rx->feedback;
 
 	if (xiw_seq_before(seg->ack, rx->snd_una))
 		return;
 	if (seg->ack != rx->snd_una) {
 		rx->snd_una = seg->ack;
 		news->nsack = 0;
-		what |= XIW_TCP_NEWS_ACK;
+		what |= XIW_TCP_FEEDBACK_ACK;
 	}
 	if (xiw_seq_before(rx->snd_wl1, seg->seq) ||
 	    (rx->snd_wl1 == seg->seq && !xiw_seq_after(rx->snd_wl2, seg->ack))) {
-		if (rx->snd_wnd != seg->wnd || rx->flags & XIW_TCP_RX_WND_NEWS)
-			what |= XIW_TCP_NEWS_WND;
-		rx->flags &= (uint8_t)~XIW_TCP_RX_WND_NEWS;
+		if (rx->snd_wnd != seg->wnd || rx->flags & XIW_TCP_RX_WND_FEEDBACK)
+			what |= XIW_TCP_FEEDBACK_WND;
+		rx->flags &= (uint8_t)~XIW_TCP_RX_WND_FEEDBACK;
 		rx->snd_wnd = seg->wnd;
 		rx->snd_wl1 = seg->seq;
 		rx->snd_wl2 = seg->ack;
@@ -167,7 +167,7 @@ static void take_news(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
 	if (seg->nsack && rx->flags & XIW_TCP_RX_SACK) {
 		news->nsack = seg->nsack;
 		memcpy(news->sack, seg->sack, sizeof(news->sack));
-		what |= XIW_TCP_NEWS_SACK;
+		what |= XIW_TCP_FEEDBACK_SACK;
 	}
 	if (!what)
 		return;
@@ -176,7 +176,7 @@ static void take_news(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
 	news->has_ts = rx->flags & XIW_TCP_RX_TS;
 	news->tsval = seg->tsval;
 	news->tsecr = seg->tsecr;
-	rx->inject_needed |= what;
+	rx->feedback_due |= what;
 }
 
 /* RFC 7323 section 4.3 (2); an invalid TS.Recent is replaced as in its appendix D. */
@@ -213,7 +213,7 @@ static enum xiw_tcp_action segment_empty(struct xiw_tcp_rx *rx, const struct xiw
 	if (!ack_acceptable(rx, seg))
 		return XIW_TCP_DROP;
 	take_ts(rx, seg, ts_invalid);
-	take_news(rx, seg);
+	take_feedback(rx, seg);
 	if (!(seg->flags & XIW_TCP_URG) || seg->seq != rx->rcv_nxt)
 		return drop(rx, XIW_TCP_DROP_EMPTY);
 	*take = (struct xiw_tcp_take){ .seq = seg->seq, .flags = seg->flags };
@@ -309,7 +309,7 @@ enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_t
 			if (!ack_acceptable(rx, seg))
 				return XIW_TCP_DROP;
 			take_ts(rx, seg, ts_invalid);
-			take_news(rx, seg);
+			take_feedback(rx, seg);
 		}
 		return unacceptable(rx, seg, XIW_TCP_DROP_WINDOW);
 	}
@@ -335,7 +335,7 @@ enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_t
 	take->seq = xiw_seq_max(seg->seq, rx->rcv_nxt);
 	take->off = take->seq - seg->seq;
 	stop = xiw_seq_min(end, rx->right_edge);
-	take_news(rx, seg);
+	take_feedback(rx, seg);
 	if (stop == take->seq)
 		return unacceptable(rx, seg, XIW_TCP_DROP_WINDOW);
 	take->flags = seg->flags;

@@ -17,7 +17,7 @@
  *		CONTROL	fall back
  *		DROP	free the frame
  *		commit, then ACK if xiw_tcp_rx_ack_due(rx, now, false)
- *	commit; ACK if xiw_tcp_rx_ack_due(rx, now, true); inject if rx->inject_needed;
+ *	commit; ACK if xiw_tcp_rx_ack_due(rx, now, true); inject if rx->feedback_due;
  *	timer at xiw_tcp_rx_deadline()
  *
  * rcv_nxt moves by xiw_tcp_rx_advance() alone, so that it stays at an FPDU boundary.
@@ -100,9 +100,9 @@ enum {
 	XIW_TCP_RX_TS = 1 << 0, /* negotiated on the SYN */
 	XIW_TCP_RX_SACK = 1 << 1,
 	XIW_TCP_RX_ECN = 1 << 2,
-	XIW_TCP_RX_ECE = 1 << 3,      /* CE seen, CWR not yet: RFC 3168 section 6.1.3 */
-	XIW_TCP_RX_ECN_SEEN = 1 << 4, /* CE or CWR: ECE is known for certain */
-	XIW_TCP_RX_WND_NEWS = 1 << 5, /* the next window is news, whatever it is */
+	XIW_TCP_RX_ECE = 1 << 3,	  /* CE seen, CWR not yet: RFC 3168 section 6.1.3 */
+	XIW_TCP_RX_ECN_SEEN = 1 << 4,	  /* CE or CWR: ECE is known for certain */
+	XIW_TCP_RX_WND_FEEDBACK = 1 << 5, /* the next window is news, whatever it is */
 };
 
 /* xiw_tcp_rx.ack_flags */
@@ -111,15 +111,15 @@ enum {
 	XIW_TCP_ACK_SOON = 1 << 1, /* at the end of the batch */
 };
 
-/* xiw_tcp_rx.inject_needed: what the kernel socket, which sends our data, must learn */
+/* xiw_tcp_rx.feedback_due: what the kernel socket, which sends our data, must learn */
 enum {
-	XIW_TCP_NEWS_ACK = 1 << 0,
-	XIW_TCP_NEWS_WND = 1 << 1,
-	XIW_TCP_NEWS_SACK = 1 << 2,
-	XIW_TCP_NEWS_ECE = 1 << 3,
+	XIW_TCP_FEEDBACK_ACK = 1 << 0,
+	XIW_TCP_FEEDBACK_WND = 1 << 1,
+	XIW_TCP_FEEDBACK_SACK = 1 << 2,
+	XIW_TCP_FEEDBACK_ECE = 1 << 3,
 };
 
-struct xiw_tcp_news {
+struct xiw_tcp_feedback {
 	uint32_t ack;
 	uint32_t tsval, tsecr;
 	uint16_t wnd; /* the field, unscaled */
@@ -164,8 +164,8 @@ struct xiw_tcp_rx {
 	uint8_t ack_flags;
 	uint32_t pending; /* octets taken since the last ACK */
 	uint16_t pending_segs;
-	uint8_t inject_needed; /* XIW_TCP_NEWS_*: see news */
-	uint8_t dup_acks;      /* out-of-order segments since rcv_nxt moved */
+	uint8_t feedback_due; /* XIW_TCP_FEEDBACK_*: see news */
+	uint8_t dup_acks;     /* out-of-order segments since rcv_nxt moved */
 	struct xiw_tcp_keep *keep_head;
 	uint64_t now_ms; /* of the last segment */
 
@@ -187,7 +187,7 @@ struct xiw_tcp_rx {
 	uint16_t sport, dport;
 	uint32_t challenges, challenges_left;
 	uint64_t challenge_ms;
-	struct xiw_tcp_news news;
+	struct xiw_tcp_feedback feedback;
 	uint64_t drops[XIW_TCP_DROP_MAX];
 	uint64_t challenges_withheld;
 } __attribute__((aligned(64)));
@@ -246,7 +246,7 @@ void xiw_tcp_rx_set_snd(struct xiw_tcp_rx *rx, uint32_t snd_nxt);
  */
 static inline void xiw_tcp_rx_acked_elsewhere(struct xiw_tcp_rx *rx)
 {
-	rx->flags |= XIW_TCP_RX_WND_NEWS;
+	rx->flags |= XIW_TCP_RX_WND_FEEDBACK;
 }
 
 /*
@@ -288,10 +288,10 @@ uint64_t xiw_tcp_rx_deadline(const struct xiw_tcp_rx *rx);
 int xiw_tcp_rx_build_ack(struct xiw_tcp_rx *rx, uint32_t tsval, uint8_t *out, size_t cap);
 
 /* The caller has told the kernel socket of rx->news. */
-static inline void xiw_tcp_rx_injected(struct xiw_tcp_rx *rx)
+static inline void xiw_tcp_rx_feedback_given(struct xiw_tcp_rx *rx)
 {
-	rx->inject_needed = 0;
-	rx->news.nsack = 0;
+	rx->feedback_due = 0;
+	rx->feedback.nsack = 0;
 }
 
 #endif

@@ -52,7 +52,7 @@ static void fill_array(const struct btf *btf, const struct btf_array *a, uint8_t
 	char element[128];
 
 	for (uint32_t i = 0; i < a->nelems && (size == 4 || size == 8); i++) {
-		if (!strcmp(name, "why") && (i == XIW_WHY_NONE || i >= XIW_WHY__COUNT))
+		if (!strcmp(name, "reasons") && (i == XIW_REASON_NONE || i >= XIW_REASON__COUNT))
 			continue;
 		snprintf(element, sizeof(element), "%s[%u]", name, i);
 		fill_number(at + i * size, size, element);

@@ -151,7 +151,7 @@ static bool disturbed(struct test *t)
 
 	if (leg->peer.flags & ALONE || !leg->peer.app->conn || setjmp(leg->peer.end))
 		return false;
-	return info(&leg->peer)->why[XIW_WHY_WATCHDOG];
+	return info(&leg->peer)->reasons[XIW_REASON_WATCHDOG];
 }
 
 static bool judge(struct test *t)

@@ -15,7 +15,7 @@ uint64_t loss_of_rings(const struct xiw_engine *engine)
 	uint64_t count = 0;
 	socklen_t len;
 
-	for (const struct xiw_port *p = engine->ports; p; p = p->next)
+	for (const struct xiw_netif *p = engine->netifs; p; p = p->next)
 		for (uint32_t i = 0; i < p->nqueues; i++) {
 			len = sizeof(x);
 			if (!getsockopt(p->queues[i].xsk.fd, SOL_XDP, XDP_STATISTICS, &x, &len))

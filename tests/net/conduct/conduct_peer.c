@@ -326,7 +326,7 @@ void still_direct(struct peer *p)
 
 	if (!i || i->path == XIW_PATH_DIRECT)
 		return;
-	while (why < sizeof(i->why) / sizeof(i->why[0]) - 1 && !i->why[why])
+	while (why < sizeof(i->reasons) / sizeof(i->reasons[0]) - 1 && !i->reasons[why])
 		why++;
 	FAIL(p, "the flow is not DIRECT any more: reason %u, %s", why, i->no_direct);
 }

@@ -103,15 +103,15 @@ static void adopt(const char *dir)
 	epoch = xiw_owner_epoch(f->owner) + 1;
 	f->owner = xiw_owner_pack(77, epoch, XIW_PATH_ARMED);
 	f->ece = XIW_ECE_ON;
-	f->barred = XIW_WHY_UNSEEN;
-	f->ts_recent = f->beyond = f->run_end = f->run_len = f->try_nxt = f->why[3] = 5;
+	f->barred = XIW_REASON_UNSEEN;
+	f->ts_recent = f->beyond = f->run_end = f->run_len = f->try_nxt = f->reasons[3] = 5;
 	f->kernel_segs = f->direct_segs = f->elsewhere_segs = f->try_ns = 6;
 	xiw_table_abandon(&table, (uint32_t)slot);
 	if (xiw_table_claim(&table, &key, &skew) != slot)
 		die("not adopted");
 	printf("skew %u path %u: %u %u %u %u %u %u %u %u %u %u %u %u\n", skew,
 	       xiw_owner_path(f->owner), f->ece, f->barred, f->ts_recent, f->beyond, f->run_end,
-	       f->run_len, f->try_nxt, f->why[3], (unsigned int)f->kernel_segs,
+	       f->run_len, f->try_nxt, f->reasons[3], (unsigned int)f->kernel_segs,
 	       (unsigned int)f->direct_segs, (unsigned int)f->elsewhere_segs,
 	       (unsigned int)f->try_ns);
 	xiw_table_remove(&table, (uint32_t)slot);

@@ -131,9 +131,9 @@ static void print_stream(FILE *out, const struct stream *s)
 		(unsigned long long)i.octets_kernel, (unsigned long long)i.went_direct,
 		(unsigned long long)i.went_kernel, s->status, i.error ? strerror(i.error) : "",
 		i.mpa_error, i.no_direct);
-	for (unsigned int w = 1; w < XIW_WHY__COUNT; w++)
-		if (i.why[w])
-			fprintf(out, ",\"%s\":%u", xiw_reason_name(w), i.why[w]);
+	for (unsigned int w = 1; w < XIW_REASON__COUNT; w++)
+		if (i.reasons[w])
+			fprintf(out, ",\"%s\":%u", xiw_reason_name(w), i.reasons[w]);
 	fprintf(out, "}\n");
 }
 

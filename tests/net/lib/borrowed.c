@@ -21,7 +21,7 @@ int64_t frames_out(const struct xiw_engine *e)
 {
 	int64_t out = 0;
 
-	for (struct xiw_port *p = e->ports; p; p = p->next) {
+	for (struct xiw_netif *p = e->netifs; p; p = p->next) {
 		for (uint32_t i = 0; i < p->nqueues; i++) {
 			struct xiw_xsk *x = &p->queues[i].xsk;
 			uint32_t lent = x->fill.size - xsk_prod_nb_free(&x->fill, x->fill.size);

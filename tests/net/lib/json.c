@@ -10,9 +10,9 @@ void add_reasons(struct json_object *o, const struct xiw_conn_info *i)
 {
 	struct json_object *why = json_object_new_object(), *drops = json_object_new_object();
 
-	for (unsigned int w = 1; w < XIW_WHY__COUNT; w++)
-		if (i->why[w])
-			add(why, xiw_reason_name(w), i->why[w]);
+	for (unsigned int w = 1; w < XIW_REASON__COUNT; w++)
+		if (i->reasons[w])
+			add(why, xiw_reason_name(w), i->reasons[w]);
 	for (unsigned int d = 0; xiw_drop_name(d); d++)
 		if (i->drops[d])
 			add(drops, xiw_drop_name(d), i->drops[d]);

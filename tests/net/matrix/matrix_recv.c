@@ -206,7 +206,7 @@ static int64_t tx_frames_out(const struct xiw_engine *e)
 {
 	int64_t count = 0;
 
-	for (struct xiw_port *p = e->ports; p; p = p->next) {
+	for (struct xiw_netif *p = e->netifs; p; p = p->next) {
 		for (uint32_t i = 0; i < p->nqueues; i++) {
 			struct xiw_xsk *x = &p->queues[i].xsk;
 
@@ -318,8 +318,8 @@ static int life(bool warm_up, struct xiw_conn_info *info, struct leaks *l, char 
 		die("%s", strerror(-err));
 	if (!warm_up) {
 		status = serve(e, info);
-		if (e->ports)
-			memcpy(ifname, e->ports->ifname, IF_NAMESIZE);
+		if (e->netifs)
+			memcpy(ifname, e->netifs->ifname, IF_NAMESIZE);
 		count_engine(e, l);
 	}
 	xiw_region_free(r);

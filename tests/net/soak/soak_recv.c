@@ -286,8 +286,8 @@ static void account(const struct xiw_conn_info *i)
 		recv_sum.taken++;
 	else if (i->no_direct[0])
 		recv_wrong(NULL, "no direct path: %s", i->no_direct);
-	for (unsigned int w = 0; w < XIW_WHY__COUNT; w++)
-		recv_sum.why[w] += i->why[w];
+	for (unsigned int w = 0; w < XIW_REASON__COUNT; w++)
+		recv_sum.why[w] += i->reasons[w];
 	for (unsigned int d = 0; d < XIW_TCP_DROP_MAX; d++)
 		recv_sum.drops[d] += i->drops[d];
 }

@@ -30,7 +30,7 @@ struct recv_opt {
 struct recv_sum {
 	uint64_t opened, closed, kinds[SOAK_KINDS], messages, answers, octets;
 	uint64_t direct, kernel, early, went_direct, went_kernel, crc, lost_resets, taken;
-	uint64_t why[XIW_WHY__COUNT], drops[XIW_TCP_DROP_MAX];
+	uint64_t why[XIW_REASON__COUNT], drops[XIW_TCP_DROP_MAX];
 	uint64_t wrong, stuck, live, most;
 	uint64_t rss_base, rss_most, heap_base, heap_most, fds_base, fds_most, slots_most;
 	uint64_t kept_most, ring_drops;

@@ -77,7 +77,7 @@ static uint64_t ring_drops(void)
 	socklen_t len;
 	uint64_t count = 0;
 
-	for (struct xiw_port *p = recv_engine->ports; p; p = p->next) {
+	for (struct xiw_netif *p = recv_engine->netifs; p; p = p->next) {
 		for (uint32_t i = 0; i < p->nqueues; i++) {
 			len = sizeof(x);
 			if (!getsockopt(p->queues[i].xsk.fd, SOL_XDP, XDP_STATISTICS, &x, &len))
@@ -221,7 +221,7 @@ void recv_report(double seconds, uint64_t left_heap)
 	add(o, "fpdus_early", recv_sum.early);
 	add(o, "went_direct", recv_sum.went_direct);
 	add(o, "went_kernel", recv_sum.went_kernel);
-	for (unsigned int w = 1; w < XIW_WHY__COUNT; w++)
+	for (unsigned int w = 1; w < XIW_REASON__COUNT; w++)
 		add(why, xiw_reason_name(w), recv_sum.why[w]);
 	json_object_object_add(o, "why", why);
 	for (unsigned int d = 0; d < XIW_TCP_DROP_MAX; d++)

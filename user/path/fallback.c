@@ -3,7 +3,7 @@
  * Between the paths: giving the stream back to the kernel's socket with the segments in hand, telling the
  * socket of acknowledgements it did not see, and arming the direct path again.
  */
-#include "path/handback.h"
+#include "path/fallback.h"
 
 #include <string.h>
 
@@ -50,12 +50,12 @@ static void out_of_direct(struct xiw_conn *c)
  * DIRECT -> KERNEL at rcv_nxt, which stands between two FPDUs. What the engine holds beyond it goes to the
  * socket: the segment in hand first, since it is the next in order.
  *
- * The owner word is swapped later, by xiw_leave(): what XDP passed now would overtake what is injected, and
+ * The owner word is swapped later, by xiw_fall_back_finish(): what XDP passed now would overtake what is injected, and
  * the peer, told of a gap, would send all of it again. Until then frames still come to the engine, which
  * injects them (xiw_inject_late()). The skew does not change any more, so the socket's acknowledgements
  * are translated right under either word.
  */
-void xiw_fall_back(struct xiw_conn *c, enum xiw_reason why, const struct xiw_segment *in_hand)
+void xiw_fall_back(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_segment *in_hand)
 {
 	uint32_t rcv_nxt = c->stretch.state == XIW_STRETCH_WAITS ? c->stretch.committed
 								 : c->tcp.rcv_nxt,
@@ -76,9 +76,9 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason why, const struct xiw_seg
 		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 	}
 	c->stretch.state = XIW_STRETCH_ENDS;
-	c->handoff.why = why;
-	c->handoff.next_leaving = c->engine->agenda.leaving;
-	c->engine->agenda.leaving = c;
+	c->handoff.reason = reason;
+	c->handoff.next_falling_back = c->engine->agenda.falling_back;
+	c->engine->agenda.falling_back = c;
 	skew = rcv_nxt - xiw_flow_kernel_nxt(c->flow);
 	/* The socket acknowledges what it is given now, at once: not in front of the engine's own ACKs. */
 	xiw_acks_out(c->engine);
@@ -88,18 +88,18 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason why, const struct xiw_seg
 }
 
 /* The swap. If it fails, XDP's watchdog was faster, at the same place and so with the same skew. */
-void xiw_leave(struct xiw_conn *c)
+void xiw_fall_back_finish(struct xiw_conn *c)
 {
-	struct xiw_conn **at = &c->engine->agenda.leaving;
+	struct xiw_conn **at = &c->engine->agenda.falling_back;
 
 	while (*at && *at != c)
-		at = &(*at)->handoff.next_leaving;
+		at = &(*at)->handoff.next_falling_back;
 	if (*at)
-		*at = c->handoff.next_leaving;
+		*at = c->handoff.next_falling_back;
 	if (c->stretch.state != XIW_STRETCH_ENDS)
 		return;
 	xiw_flow_fall_back(c->flow, c->stretch.epoch, c->stretch.committed, c->stretch.committed,
-			   c->handoff.why);
+			   c->handoff.reason);
 	out_of_direct(c);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Interfaces: finding the one that has an address, its pinned maps and an AF_XDP socket for each of its queues.
  */
-#include "core/port.h"
+#include "core/netif.h"
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -60,7 +60,7 @@ const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
 	return all;
 }
 
-int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
+int xiw_netif_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
 {
 	const struct ifaddrs *at;
 	struct ifaddrs *all;
@@ -75,7 +75,7 @@ int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
 }
 
 /* Reads the interface's address. True if it has changed. */
-static bool read_mac(struct xiw_port *p)
+static bool read_mac(struct xiw_netif *p)
 {
 	uint8_t mac[sizeof(p->mac)];
 
@@ -87,7 +87,7 @@ static bool read_mac(struct xiw_port *p)
 }
 
 /* Frames to the old address are nobody's now, and those to the new one are ours. */
-void xiw_port_refresh(struct xiw_port *p)
+void xiw_netif_refresh(struct xiw_netif *p)
 {
 	if (!read_mac(p))
 		return;
@@ -96,7 +96,7 @@ void xiw_port_refresh(struct xiw_port *p)
 			memcpy(p->table.flows[i].mac, p->mac, sizeof(p->mac));
 }
 
-static void query_interface(struct xiw_port *p)
+static void query_interface(struct xiw_netif *p)
 {
 	p->mtu = 1500;
 	xiw_if_mtu(p->ifname, &p->mtu);
@@ -110,7 +110,7 @@ static void query_interface(struct xiw_port *p)
  * The pins may be of another interface of that name, in another network namespace; or somebody has taken a
  * program off since.
  */
-static int check_attached(struct xiw_port *p, const char *dir, char *why, size_t len)
+static int check_attached(struct xiw_netif *p, const char *dir, char *why, size_t len)
 {
 	int err = xiw_pins_prog_id(dir, "xiw_ingress", &p->xdp_id), there;
 
@@ -130,7 +130,7 @@ static int check_attached(struct xiw_port *p, const char *dir, char *why, size_t
 	return -EUNATCH;
 }
 
-void xiw_port_free(struct xiw_port *p)
+void xiw_netif_free(struct xiw_netif *p)
 {
 	for (uint32_t i = 0; p->queues && i < p->nqueues; i++) {
 		/* What is in the map may be another process's. */
@@ -145,7 +145,7 @@ void xiw_port_free(struct xiw_port *p)
 }
 
 /* While another process has the queues, each connection would cost the time to find out: not so often. */
-static int refuse(struct xiw_engine *e, const struct xiw_port *p, int err, const char *why)
+static int refuse(struct xiw_engine *e, const struct xiw_netif *p, int err, const char *why)
 {
 	snprintf(e->unready.refused, sizeof(e->unready.refused), "%s", p->ifname);
 	snprintf(e->unready.refused_why, sizeof(e->unready.refused_why), "%s", why);
@@ -176,7 +176,7 @@ static const char *xsk_cause(int err, bool jumbo)
 	}
 }
 
-static int open_queues(struct xiw_engine *e, struct xiw_port *p, char *why, size_t len)
+static int open_queues(struct xiw_engine *e, struct xiw_netif *p, char *why, size_t len)
 {
 	/* 2 KiB frames hold an MTU of 1500; beyond that a packet takes several. */
 	bool jumbo = p->mtu > 1500, patient = !was_refused(e, p->ifname);
@@ -205,15 +205,15 @@ static int open_queues(struct xiw_engine *e, struct xiw_port *p, char *why, size
 			return refuse(e, p, err, why);
 		}
 		q->mapped = true;
-		q->port = p;
+		q->netif = p;
 		q->batch = jumbo ? XIW_BATCH / 4 : XIW_BATCH;
 		q->shared = &p->table.queues[i];
-		q->shared->beat_ns = q->shared->drained_ns = xiw_bpf_clock(e);
+		q->shared->beat_ns = q->shared->emptied_ns = xiw_bpf_clock(e);
 	}
 	return 0;
 }
 
-static int open_pins(struct xiw_port *p, const struct xiw_pins *pins, char *why, size_t len)
+static int open_pins(struct xiw_netif *p, const struct xiw_pins *pins, char *why, size_t len)
 {
 	const char *dir = pins->dir;
 	int err = xiw_trust_dir(dir, why, len);
@@ -264,7 +264,7 @@ static int open_sockets(struct xiw_engine *e, char *why, size_t len)
 	return err;
 }
 
-static int port_open(struct xiw_engine *e, struct xiw_port *p, char *why, size_t len)
+static int port_open(struct xiw_engine *e, struct xiw_netif *p, char *why, size_t len)
 {
 	struct xiw_pins pins;
 	int err;
@@ -297,7 +297,7 @@ static int port_open(struct xiw_engine *e, struct xiw_port *p, char *why, size_t
 	return err;
 }
 
-void xiw_port_look_at_mtu(struct xiw_port *p)
+void xiw_netif_look_at_mtu(struct xiw_netif *p)
 {
 	uint32_t mtu;
 
@@ -310,25 +310,25 @@ void xiw_port_look_at_mtu(struct xiw_port *p)
  * May another connection use the port? Those that it has go on: what they agreed on with their peers at the
  * start still fits. When the last has ended the port is opened anew.
  */
-bool xiw_port_usable(struct xiw_port *p, char *why, size_t why_len)
+bool xiw_netif_usable(struct xiw_netif *p, char *why, size_t why_len)
 {
-	xiw_port_look_at_mtu(p);
+	xiw_netif_look_at_mtu(p);
 	if (p->outgrown)
 		snprintf(why, why_len,
 			 "the MTU of %s has grown beyond 1500 while connections use it", p->ifname);
 	return !p->outgrown;
 }
 
-int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **port, char *why,
-		     size_t len)
+int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif **port, char *why,
+		      size_t len)
 {
-	struct xiw_port *p;
+	struct xiw_netif *p;
 	int err;
 
-	for (p = e->ports; p; p = p->next) {
+	for (p = e->netifs; p; p = p->next) {
 		if (!strcmp(p->ifname, name)) {
 			*port = p;
-			return xiw_port_usable(p, why, len) ? 0 : -EMSGSIZE;
+			return xiw_netif_usable(p, why, len) ? 0 : -EMSGSIZE;
 		}
 	}
 	if (was_refused(e, name) && e->now_ms < e->unready.refused_until_ms) {
@@ -343,15 +343,15 @@ int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **p
 	if (err) {
 		if (!why[0])
 			snprintf(why, len, "%s: %s", name, strerror(-err));
-		xiw_port_free(p);
+		xiw_netif_free(p);
 		/* Nothing is left open that this process may no longer be allowed to have. */
-		if (!e->ports && !e->retired)
+		if (!e->netifs && !e->retired)
 			xiw_injector_close(&e->injector);
 		return err;
 	}
 	e->unready.refused_err = 0;
-	p->next = e->ports;
-	e->ports = p;
+	p->next = e->netifs;
+	e->netifs = p;
 	*port = p;
 	xiw_news_begin(e);
 	for (uint32_t i = 0; i < p->nqueues; i++)
@@ -359,18 +359,18 @@ int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **p
 	return 0;
 }
 
-static void free_all(struct xiw_port **list)
+static void free_all(struct xiw_netif **list)
 {
 	while (*list) {
-		struct xiw_port *p = *list;
+		struct xiw_netif *p = *list;
 
 		*list = p->next;
-		xiw_port_free(p);
+		xiw_netif_free(p);
 	}
 }
 
-void xiw_ports_free(struct xiw_engine *e)
+void xiw_netifs_free(struct xiw_engine *e)
 {
-	free_all(&e->ports);
+	free_all(&e->netifs);
 	free_all(&e->retired);
 }

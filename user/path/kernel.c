@@ -2,7 +2,7 @@
 /*
  * The kernel path: octets that io_uring's multishot receive delivers in provided buffers.
  */
-#include "path/stream.h"
+#include "path/kernel.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "core/budget.h"
 #include "core/ring.h"
 #include "path/fpdu.h"
-#include "path/handback.h"
+#include "path/fallback.h"
 #include "path/watch.h"
 
 /* ---- who waits for what --------------------------------------------------------------------------- */
@@ -72,7 +72,7 @@ void xiw_stream_forget(struct xiw_conn *c)
 
 /* ---- receiving ----------------------------------------------------------------------------------- */
 
-void xiw_recv_arm(struct xiw_conn *c)
+void xiw_recv_post(struct xiw_conn *c)
 {
 	struct io_uring_sqe *sqe;
 
@@ -261,5 +261,5 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 	if (res == -ENOBUFS && c->state == XIW_OPEN)
 		starve(c); /* armed again when a buffer comes back */
 	else
-		xiw_recv_arm(c);
+		xiw_recv_post(c);
 }

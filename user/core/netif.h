@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /* An interface with the programs loaded, and its queues. */
-#ifndef XIW_CORE_PORT_H
-#define XIW_CORE_PORT_H
+#ifndef XIW_CORE_NETIF_H
+#define XIW_CORE_NETIF_H
 
 #include <net/if.h>
 #include <stdbool.h>
@@ -19,7 +19,7 @@ struct ifaddrs;
 /* One RX queue of an interface with its AF_XDP socket. */
 struct xiw_rxq {
 	struct xiw_xsk xsk;
-	struct xiw_port *port;
+	struct xiw_netif *netif;
 	struct xiw_queue *shared; /* beat and drained, for the watchdog */
 	uint32_t batch; /* packets at once: some 100 KB, for then the peer waits for an ACK */
 	bool mapped;	/* XDP finds the socket */
@@ -27,8 +27,8 @@ struct xiw_rxq {
 	bool kicking;	/* a TX kick is with io_uring */
 } __attribute__((aligned(64)));
 
-struct xiw_port {
-	struct xiw_port *next;
+struct xiw_netif {
+	struct xiw_netif *next;
 	char ifname[IF_NAMESIZE];
 	uint32_t ifindex;
 	uint8_t mac[6];
@@ -48,13 +48,13 @@ struct xiw_port {
 
 const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
 				     const struct sockaddr_storage *local);
-int xiw_port_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE]);
-void xiw_port_refresh(struct xiw_port *p);
-void xiw_port_free(struct xiw_port *p);
-void xiw_port_look_at_mtu(struct xiw_port *p);
-bool xiw_port_usable(struct xiw_port *p, char *why, size_t why_len);
-int xiw_port_by_name(struct xiw_engine *e, const char *name, struct xiw_port **port, char *why,
-		     size_t len);
-void xiw_ports_free(struct xiw_engine *e);
+int xiw_netif_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE]);
+void xiw_netif_refresh(struct xiw_netif *p);
+void xiw_netif_free(struct xiw_netif *p);
+void xiw_netif_look_at_mtu(struct xiw_netif *p);
+bool xiw_netif_usable(struct xiw_netif *p, char *why, size_t why_len);
+int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif **netif, char *why,
+		      size_t len);
+void xiw_netifs_free(struct xiw_engine *e);
 
 #endif
