@@ -74,8 +74,8 @@ UNIT_COMMON_SRC := $(filter-out $(UNIT_SRC),$(sort $(wildcard tests/unit/*.c)))
 BPFTEST_SRC := $(sort $(wildcard tests/bpf/test_*.c))
 BPFTEST_COMMON_SRC := $(filter-out $(BPFTEST_SRC) %.bpf.c,$(sort $(wildcard tests/bpf/*.c)))
 NET_BPF_SRC := $(sort $(wildcard tests/net/*/*.bpf.c tests/bpf/*.bpf.c tests/bench/*.bpf.c))
-# In a room of tests/net a source with main() is a program. The others become the room's archive, and each program is
-# linked with what it needs of its own room's and of lib's.
+# In a folder of tests/net a source with main() is a program. The others become the archive of the folder, and a program
+# is linked with what it needs from the archives of its own folder and of lib.
 NET_C := $(filter-out %.bpf.c,$(sort $(wildcard tests/net/*/*.c)))
 NET_SRC := $(shell grep -l '^int main\b' $(NET_C) /dev/null)
 NET_PART_SRC := $(filter-out $(NET_SRC),$(NET_C))
@@ -87,7 +87,8 @@ FUZZ_SRC := $(sort $(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_REPLAY_SRC := tests/fuzz/replay.c
 TSAN_SRC := $(sort $(wildcard tests/tsan/test_*.c))
 HANDOFF_SRC := $(sort $(wildcard tests/fuzz/handoff_*.c))
-FUZZ_COMMON_SRC := $(filter-out $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(HANDOFF_SRC),$(sort $(wildcard tests/fuzz/*.c tests/bpf/ref*.c)))
+FUZZ_COMMON_SRC := $(filter-out $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(HANDOFF_SRC),\
+	$(sort $(wildcard tests/fuzz/*.c tests/bpf/ref*.c)))
 C_SRC := $(LIB_SRC) $(TOOL_SRC) $(EXAMPLE_SRC) $(UNIT_SRC) $(UNIT_COMMON_SRC) $(BPFTEST_SRC) \
 	$(BPFTEST_COMMON_SRC) $(NET_C) $(BENCH_SRC) $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(FUZZ_COMMON_SRC) \
 	$(HANDOFF_SRC) $(TSAN_SRC)
@@ -330,8 +331,7 @@ $(BPFTEST_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(BPFTEST_COMMON_SRC
 	$(link) $(TEST_LIBS)
 $(BPFTEST_BIN): | $(BPF_OBJ)
 
-# The same objects with libFuzzer, or with a loop over the corpus. What tests of the hand-off put in the place of parts of
-# the library comes before it.
+# The same objects with libFuzzer, or with a loop over the corpus. Tests of the hand-off replace parts of the library.
 $(filter %/fuzz_handoff %/test_handoff_threads,$(FUZZ_BIN) $(TSAN_BIN)): $(call obj,$(HANDOFF_SRC))
 $(FUZZ_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(FUZZ_COMMON_SRC)) \
 		$(if $(FUZZ),,$(call obj,$(FUZZ_REPLAY_SRC))) $(LIB_A)
@@ -348,7 +348,7 @@ $(filter $(B)/tests/net/$1/%,$(NET_BIN)): $(B)/tests/net/$1/room.a
 endef
 $(foreach r,$(NET_ROOMS),$(eval $(call net_room,$r)))
 
-# Of a name that two parts of a room define, the linker would take either.
+# If two sources of a folder defined the same name, the linker would take either.
 $(NET_ROOMS:%=$(B)/tests/net/%/room.a): $(B)/netparts.stamp
 	@mkdir -p $(@D)
 	$(say) AR $@
