@@ -24,7 +24,7 @@ static void unknown_option(struct peer *p)
 	option(p, "\xfe\2\xfd\2\1\1\1\1", 8);
 	option(p, "\x1d\10abcdef", 8);
 	option(p, "\5\2\1\1", 4);
-	/* Known, but out of place: MSS, window scale, SACK permitted. */
+	/* Known options that are allowed on SYNs only: MSS, window scale, SACK permitted. */
 	option(p, "\2\4\0\1\3\3\16\4\2\1\1\0", 12);
 	still_direct(p);
 	goes_on(p);
@@ -128,7 +128,7 @@ static void group_address(struct peer *p)
 	goes_on(p);
 }
 
-/* Not ours, by its Ethernet address: a NIC that is promiscuous brings it along. IP drops it. */
+/* The Ethernet address is another host's: a NIC in promiscuous mode delivers the frame, and IP drops it. */
 static void foreign_frame(struct peer *p)
 {
 	SEND(p, .seq = 0, .len = FPDU, .foreign = true);
@@ -143,7 +143,7 @@ static void foreign_frame(struct peer *p)
 	goes_on(p);
 }
 
-/* What is not acceptable is answered, but to where the peer is, and not to where it came from. */
+/* An unacceptable segment is answered, to the peer's address and not to where the segment came from. */
 static void spoofed_frame(struct peer *p)
 {
 	SEND(p, .seq = -FPDU, .len = FPDU, .spoofed = true);
@@ -163,7 +163,7 @@ static bool has_all(struct peer *p, const struct raw_got *g)
 	return !g->len && acked(p, g) == p->nxt;
 }
 
-/* Acknowledgements are like the connection's other packets, whoever makes them. */
+/* Acknowledgements have the same IP header fields whether the engine or the kernel sends them. */
 static void like_the_socket(struct peer *p)
 {
 	struct raw_got data, *ack;
@@ -180,7 +180,7 @@ static void like_the_socket(struct peer *p)
 	still_direct(p);
 }
 
-/* A VLAN is another link. Number 0 is none: a priority only. */
+/* A VLAN is another link. VLAN 0 is only a priority. */
 static void vlan(struct peer *p)
 {
 	SEND(p, .seq = 0, .len = FPDU, .vlan = 5);
@@ -196,7 +196,7 @@ static void vlan(struct peer *p)
 
 /* ---- urgent data: RFC 9293 section 3.8.5 --------------------------------------------------------- */
 
-/* A pointer only: the octets are of the stream like all others. */
+/* The urgent pointer is only a pointer: its octets belong to the stream like all others. */
 static void urgent(struct peer *p)
 {
 	SEND(p, .seq = 0, .len = 2 * FPDU, .flags = RAW_ACK | RAW_URG, .urgent = 100);
@@ -230,7 +230,7 @@ static void urgent_out_of_order(struct peer *p)
 	goes_on(p);
 }
 
-/* It points to what has not come yet, on a segment without data, or without the bit. */
+/* The pointer points to octets that have not come yet, on a segment without data, or without URG. */
 static void urgent_beyond(struct peer *p)
 {
 	SEND(p, .seq = 0, .flags = RAW_ACK | RAW_URG, .urgent = 3 * FPDU);
@@ -250,7 +250,7 @@ static bool all_acked(struct peer *p, const struct raw_got *g)
 	return acked(p, g) == p->nxt;
 }
 
-/* Whole, of two: what is reassembled is a segment like others. */
+/* Two fragments that make a whole segment: it is treated like others. */
 static void fragments(struct peer *p)
 {
 	for (int i = 0; i < 4; i++) {
@@ -282,7 +282,7 @@ static void fragments_lost(struct peer *p)
 	goes_on(p);
 }
 
-/* A fragment from out of the window, or too small to hold the TCP header, ends no direct path. */
+/* A fragment from outside the window, or one that is too small for the TCP header, does not end the direct path. */
 static void fragments_blind(struct peer *p)
 {
 	SEND(p, .seq = edge(p) + 100000, .len = FPDU, .cut = 128, .evil = true);
@@ -316,8 +316,8 @@ static void fragments_end(struct peer *p)
 /* ---- the other interface ------------------------------------------------------------------------- */
 
 /*
- * The socket takes segments of its interface only, once a flow can be direct: untranslated ones would be
- * taken for others. Linux alone takes them from anywhere.
+ * When a flow can be direct, the socket takes segments of its interface only: untranslated ones would be
+ * misinterpreted. Linux alone takes them from any interface.
  */
 static void other(struct peer *p)
 {

@@ -142,7 +142,7 @@ static bool is_fence(const struct peer *p, const struct raw_got *g)
 	return sacks(p, g, 0, at, at + FENCE_LEN);
 }
 
-/* Sent again as a real peer would: a receiver that stands still has it in a ring that nobody looks at. */
+/* Retransmits like a real peer: a stalled receiver has the segment in a ring that it does not read. */
 static void send_fence(struct peer *p)
 {
 	bool stands = p->clock_stands;
@@ -178,7 +178,7 @@ static void fence(struct peer *p)
 	FAIL(p, "a duplicate was not answered");
 }
 
-/* Linux moves it back where it has no memory for what comes. */
+/* Linux moves the edge back if it has no memory for a segment. */
 static void check_edge(struct peer *p)
 {
 	if (p->edge_back && !(p->flags & ALONE))
@@ -203,7 +203,7 @@ void answers(struct peer *p)
 	note_last(p);
 }
 
-/* It is awaited before the fence is sent: answers to what came at once may be merged. */
+/* Waits for the answer before it sends the fence, because answers to simultaneous segments may be merged. */
 struct raw_got *one(struct peer *p)
 {
 	uint64_t end = now_ms() + PATIENCE_MS;
@@ -248,7 +248,7 @@ struct raw_got *await(struct peer *p, bool (*match)(struct peer *p, const struct
 
 /* ---- in order ------------------------------------------------------------------------------------ */
 
-/* At one moment of the peer's clock: which of several segments is echoed hangs on which were acknowledged. */
+/* All at one moment of the peer's clock, because which segment is echoed depends on which were acknowledged. */
 static void burst(struct peer *p, unsigned int n)
 {
 	p->clock++;
@@ -259,8 +259,8 @@ static void burst(struct peer *p, unsigned int n)
 }
 
 /*
- * Acknowledged, now that the fence is answered; or later, as where a stretch begins the engine waits for the
- * socket to be read, and the socket answers the fence. What was lost there is sent again.
+ * Everything is acknowledged when the fence is answered; or later, because at the begin of a direct stretch the engine
+ * waits until the socket has been read, and the socket answers the fence. Lost segments are sent again.
  */
 void caught_up(struct peer *p)
 {
@@ -272,13 +272,13 @@ void caught_up(struct peer *p)
 			FAIL(p, "acknowledged up to %d, not %d", acked(p, &p->last), p->nxt);
 		if (receive(p, &g, 20) || now_ms() < again)
 			continue;
-		/* Linux shrinks its window to nothing where it has no memory. */
+		/* Linux shrinks its window to 0 if it has no memory. */
 		if (p->flags & ALONE && !p->last.wnd && now_ms() > again + AGAIN_MS) {
 			p->nxt = acked(p, &p->last);
 			p->edge = p->last.ack;
 			return;
 		}
-		/* As after a time-out: as much as is answered, until all is. */
+		/* As after a time-out: sends as much as is answered, until everything is. */
 		for (int32_t at = acked(p, &p->last), i = 0; at < p->nxt && i < 16; i++) {
 			int32_t len = FPDU - (at & (FPDU - 1));
 
@@ -430,7 +430,7 @@ void go_direct(struct peer *p)
 	do {
 		if (!tries--)
 			FAIL(p, "the flow does not go DIRECT");
-		/* Once more when it is: where a stretch begins the socket may still answer. */
+		/* Once more when the flow is DIRECT: at the begin of a stretch the socket may still answer. */
 		ready = !p->direct || info(p)->path == XIW_PATH_DIRECT;
 		burst(p, PREAMBLE);
 		/* From here on numbers are relative to this place. */

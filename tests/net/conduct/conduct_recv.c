@@ -55,7 +55,7 @@ static void trim_left_inside(struct peer *p)
 	goes_on(p);
 }
 
-/* The octets in front of the new ones are not what was sent before: they count for nothing. */
+/* The octets in front of the new ones differ from what was sent before: they are ignored. */
 static void trim_left_evil(struct peer *p)
 {
 	SEND(p, .seq = 0, .len = FPDU);
@@ -181,8 +181,8 @@ static void gap_no_sack(struct peer *p)
 }
 
 /*
- * Duplicate ACKs that the peer counts (RFC 5681 section 3.2): three, at least, for a burst. Further ones
- * may be merged (RFC 9293 section 3.10.7.4, MUST-58).
+ * Duplicate ACKs for the peer's fast retransmit (RFC 5681 section 3.2): at least three for a burst. Further ones may
+ * be merged (RFC 9293 section 3.10.7.4, MUST-58).
  */
 static void burst_behind_gap(struct peer *p)
 {
@@ -261,7 +261,7 @@ static bool is_probe(struct peer *p, const struct raw_got *g)
 	return g->seq == p->theirs - 1 && !g->len && acked(p, g) == p->nxt;
 }
 
-/* Ours: the kernel's socket sees nothing of the octets, and asks. */
+/* Our own keepalive: the kernel's socket does not see the direct octets, and sends one. */
 static void keepalive_ours(struct peer *p)
 {
 	p->app->want |= APP_KEEPALIVE;
@@ -363,7 +363,9 @@ static void window_closes_without_data(struct peer *p)
 	goes_on(p);
 }
 
-/* It closes by an ACK from behind a segment that is lost, and opens by one without data when that has come. */
+/*
+ * It closes by an ACK on a segment behind a lost one, and opens by a segment without data when the lost one has come.
+ */
 static void window_opens_without_data(struct peer *p)
 {
 	SEND(p, .seq = FPDU, .zero_window = true);
@@ -380,7 +382,7 @@ static void window_opens_without_data(struct peer *p)
 	goes_on(p);
 }
 
-/* It closes while a stretch lasts, and opens when that has ended and no data come: half a segment ends it. */
+/* It closes during a direct stretch, and opens when the stretch has ended and no data comes: half a segment ends it. */
 static void window_opens_after_a_stretch(struct peer *p)
 {
 	SEND(p, .seq = 0, .zero_window = true);
@@ -396,8 +398,8 @@ static void window_opens_after_a_stretch(struct peer *p)
 }
 
 /*
- * Without scaling no window is larger than 65535 (RFC 7323 section 2.2), whatever there is room for; nor is one that
- * goes out with our own data, by the kernel.
+ * Without scaling no window is larger than 65535 (RFC 7323 section 2.2), whatever room there is. The same holds for
+ * windows on our own data, which the kernel sends.
  */
 static void window_unscaled(struct peer *p)
 {

@@ -10,13 +10,13 @@ static void order(struct peer *p)
 	static const int at[] = { 2, 6, 4, 10, 8, 7, 2 };
 
 	for (unsigned int i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
-		/* Linux remembers four blocks, and with a fifth sends less than there is room for. */
+		/* Linux remembers four blocks, and with a fifth it sends fewer than there is room for. */
 		if (p->flags & NO_TS && at[i] == 8)
 			continue;
 		SEND(p, .seq = at[i] * FPDU, .len = FPDU);
 		one(p);
 		REQUIRE(p, acked(p, &p->got[0]) == 0 && p->got[0].nsack);
-		/* Section 3: beside a timestamp there is room for three. */
+		/* Section 3: with a timestamp there is room for three. */
 		REQUIRE(p, p->got[0].nsack <= (p->flags & NO_TS ? 4 : 3));
 	}
 	for (int i = 0; i <= 10; i++) {
@@ -85,7 +85,7 @@ static void dsack_above(struct peer *p)
 	goes_on(p);
 }
 
-/* Section 4.2: a part of the segment is. */
+/* Section 4.2: only a part of the segment is a duplicate. */
 static void dsack_partial(struct peer *p)
 {
 	SEND(p, .seq = FPDU, .len = 2 * FPDU);
@@ -138,7 +138,7 @@ static void dsack_after_fill(struct peer *p)
 
 /* ---- RFC 7323 ------------------------------------------------------------------------------------ */
 
-/* Section 4.3: out of order, what is echoed is of the last segment in order; the filler's then. */
+/* Section 4.3: out of order, the echo is that of the last segment in order; then that of the filler. */
 static void echo_gap(struct peer *p)
 {
 	struct raw_got *g;
@@ -160,7 +160,7 @@ static void echo_gap(struct peer *p)
 	goes_on(p);
 }
 
-/* A segment of two may be acknowledged alone: the echo is of the first unacknowledged one. */
+/* Two segments may be acknowledged separately: the echo is that of the first unacknowledged one. */
 static void echo_delayed(struct peer *p)
 {
 	uint32_t first;
@@ -171,7 +171,7 @@ static void echo_delayed(struct peer *p)
 		first = p->clock;
 		p->nxt += FPDU;
 		answers(p);
-		/* The fence is old: it may not be echoed before what lies between (RFC 7323 section 5.3 R2). */
+		/* The fence is old: its timestamp must not be echoed (RFC 7323 section 5.3 R2). */
 		REQUIRE(p, p->last.tsecr - first <= 1);
 	}
 	still_direct(p);
@@ -206,7 +206,7 @@ static void paws_duplicate(struct peer *p)
 	goes_on(p);
 }
 
-/* The clock wraps, which is not older. */
+/* The clock wraps, which does not make a timestamp older. */
 static void clock_wraps(struct peer *p)
 {
 	p->clock += 0x70000000u;
@@ -229,7 +229,7 @@ static void missing_timestamp(struct peer *p)
 	goes_on(p);
 }
 
-/* Not negotiated: the option is one that we do not know. */
+/* Without negotiation the option is unknown. */
 static void unasked_timestamp(struct peer *p)
 {
 	deliver(p, 1);
@@ -245,7 +245,7 @@ static void unasked_timestamp(struct peer *p)
 	goes_on(p);
 }
 
-/* A timestamp that the receiver must not believe, on what anybody can forge. */
+/* A timestamp that the receiver must not take from segments that anybody can forge. */
 static void blind(struct peer *p, int32_t ts)
 {
 	static const int32_t at[] = { INT32_MIN, INT32_MIN + 7, 1 << 30, -(1 << 30), -100000 };
@@ -257,7 +257,10 @@ static void blind(struct peer *p, int32_t ts)
 		SEND(p, .seq = at[i], .ts = ts, .flags = RAW_RST);
 		SEND(p, .seq = at[i], .ts = ts, .len = FPDU, .evil = true);
 	}
-	/* In the window, but for their ACKs (RFC 5961 section 5); Linux believes the next one expected all the same. */
+	/*
+	 * In the window, with unacceptable ACKs (RFC 5961 section 5); Linux takes the timestamp of the next expected
+	 * one.
+	 */
 	SEND(p, .seq = p->nxt, .ts = ts, .ack = 1 << 30);
 	SEND(p, .seq = p->nxt + FPDU, .ts = ts, .ack = 1 << 30);
 	SEND(p, .seq = p->nxt + FPDU, .ts = ts, .ack = -(1 << 30));
@@ -267,13 +270,13 @@ static void blind(struct peer *p, int32_t ts)
 	quietly(p);
 }
 
-/* A segment far ahead in time from out of the window stops no connection, on either path or between them. */
+/* A segment from outside the window with a timestamp far ahead stops no connection, on either path or between them. */
 static void blind_tsval(struct peer *p, int32_t ts)
 {
 	blind(p, ts);
 	deliver(p, 4);
 	still_direct(p);
-	/* To the kernel's path: what is injected must not carry it either. */
+	/* To the kernel's path: injected segments must not carry that timestamp either. */
 	SEND(p, .seq = p->nxt, .len = 100);
 	SEND(p, .seq = p->nxt + 100, .len = FPDU - 100);
 	p->nxt += FPDU;
@@ -318,7 +321,7 @@ static void ece(struct peer *p)
 	REQUIRE(p, !(p->last.flags & RAW_ECE));
 	ce(p, 1, RAW_ECT0, 0);
 	REQUIRE(p, !(p->last.flags & RAW_ECE));
-	/* Both in one: congestion met again. */
+	/* CWR and CE in one segment: congestion was met again. */
 	ce(p, 1, RAW_CE, RAW_CWR);
 	REQUIRE(p, p->last.flags & RAW_ECE);
 	ce(p, 1, RAW_ECT0, RAW_CWR);
@@ -327,7 +330,7 @@ static void ece(struct peer *p)
 	goes_on(p);
 }
 
-/* ECE on what the kernel's socket answers. */
+/* ECE on answers of the kernel's socket. */
 static void ece_control(struct peer *p)
 {
 	ce(p, 1, RAW_CE, 0);
@@ -351,7 +354,7 @@ static void to_kernel(struct peer *p)
 	deliver(p, 1);
 }
 
-/* From path to path it goes on until CWR, and ends then. */
+/* ECE goes on across paths until CWR, and ends then. */
 static void ece_over_fall_back(struct peer *p)
 {
 	ce(p, 1, RAW_CE, 0);
@@ -372,7 +375,7 @@ static void ece_over_arm(struct peer *p)
 	REQUIRE(p, p->last.flags & RAW_ECE);
 	ce(p, 1, RAW_ECT0, RAW_CWR);
 	REQUIRE(p, !(p->last.flags & RAW_ECE));
-	/* Neither here nor there, ever after. */
+	/* No ECE on either path afterwards. */
 	SEND(p, .seq = p->nxt - 1);
 	one(p);
 	REQUIRE(p, !(p->got[0].flags & RAW_ECE));

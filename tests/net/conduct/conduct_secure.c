@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* RFC 5961: what an attacker who cannot see the connection may send, and what it may do. */
+/* RFC 5961: segments of an attacker who cannot see the connection, and their effect. */
 #include <errno.h>
 
 #include "tests/net/conduct/conduct.h"
@@ -35,7 +35,9 @@ static void rst_in_window(struct peer *p)
 	goes_on(p);
 }
 
-/* With the window's octets in hand, out of order. RFC 5961 asks for RCV.NXT exactly; Linux takes the end too. */
+/*
+ * With out-of-order octets in the window. RFC 5961 demands exactly RCV.NXT; Linux also takes the end of those octets.
+ */
 static void rst_in_window_gap(struct peer *p)
 {
 	SEND(p, .seq = FPDU, .len = 3 * FPDU);
@@ -51,8 +53,8 @@ static void rst_in_window_gap(struct peer *p)
 }
 
 /*
- * While DIRECT the socket has a window of its own, as wide as its buffer, in front of which it stands: not far
- * beyond the edge that was offered a RST may be challenged there instead of dropped, and is without effect.
+ * While the flow is DIRECT, the socket has its own window, as wide as its buffer. It may challenge a RST that lies a
+ * little beyond the offered edge, instead of dropping it, which has no effect.
  */
 static void rst_outside(struct peer *p)
 {
@@ -122,7 +124,7 @@ static void syn_with_data(struct peer *p)
 	goes_on(p);
 }
 
-/* The challenge is answered by a RST, if the SYN was of a peer that has restarted: RFC 9293 section 3.5.1. */
+/* A peer that has restarted answers the challenge to its SYN by a RST: RFC 9293 section 3.5.1. */
 static void syn_of_restarted_peer(struct peer *p)
 {
 	SEND(p, .seq = -40000, .flags = RAW_SYN);
@@ -134,8 +136,8 @@ static void syn_of_restarted_peer(struct peer *p)
 /* ---- section 5: ACK ------------------------------------------------------------------------------ */
 
 /*
- * Section 5.2: "MUST be discarded and an ACK sent back". In between the stream goes on: where it stands still, such
- * segments have it leave the direct path.
+ * Section 5.2: "MUST be discarded and an ACK sent back". The stream goes on in between, because such segments make a
+ * stream that stands still leave the direct path.
  */
 static void ack_too_new(struct peer *p)
 {
@@ -152,8 +154,8 @@ static void ack_too_new(struct peer *p)
 }
 
 /*
- * The peer's windows were never above 65535: what lies further back than that is too old. Linux does not
- * look at what arrives in order (header prediction), and takes it: there the segments are out of order.
+ * The peer's windows were never above 65535, so that an ACK further back is too old. Linux does not check segments in
+ * order (header prediction) and takes them: for Linux these are out of order.
  */
 static void ack_too_old(struct peer *p)
 {
@@ -196,7 +198,7 @@ static void ack_too_new_pure(struct peer *p)
 
 static void ack_too_old_pure(struct peer *p)
 {
-	/* Linux believes its timestamp (header prediction), but the direct path does not hear of it. */
+	/* Linux takes its timestamp (header prediction), but the direct path does not learn of it. */
 	SEND(p, .seq = 0, .ack = -100000);
 	quietly(p);
 	REQUIRE(p, p->n == 1);
@@ -234,7 +236,7 @@ static void limit_ack(struct peer *p)
 	limit(p, &(struct seg){ .seq = FPDU, .len = FPDU, .ack = -100000, .evil = true });
 }
 
-/* A FIN where none can be. */
+/* A FIN at a place where none can be. */
 static void fin_outside(struct peer *p)
 {
 	SEND(p, .seq = edge(p) + 10, .flags = RAW_FIN | RAW_ACK);
@@ -248,8 +250,8 @@ static void fin_outside(struct peer *p)
 }
 
 /*
- * Where the direct path ends, a segment from far beyond the window is among those that the engine has in hand. It
- * counts for nothing: the stream goes on, and back to the direct path.
+ * When the direct path ends, a segment from far beyond the window is among the engine's frames. It is ignored: the
+ * stream goes on, and returns to the direct path.
  */
 static void blind_at_fall_back(struct peer *p)
 {
