@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the administrator decides for all of a host, whatever an application asks for: XIW_CONF_FILE. Lines of two words;
- * blank ones, and what is behind a '#', say nothing.
+ * What the administrator decides for all of a host, whatever an application asks for, in XIW_CONF_FILE. A line has two
+ * words; blank lines and comments (from a '#' on) are skipped.
  *
  *   crc required    CRC32c on every connection: as without the file
  *   crc optional    an application may do without, by xiw_conn_opts.no_crc, if its peer does so too

@@ -117,7 +117,7 @@ static void build_news(const struct xiw_conn *c, uint8_t *tcp)
 	xiw_tcp_build(tcp, c->tcp.dport, c->tcp.sport, &seg);
 }
 
-/* The IP header of a packet that is made here in the peer's name; xiw_inject() writes its lengths. Returns its length. */
+/* Writes the IP header of a packet made in the peer's name, for xiw_inject() to add lengths. Returns its length. */
 static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
 {
 	const struct xiw_ip_header h = {
