@@ -330,6 +330,25 @@ Test(engine_progress, large_frames_that_are_lost_while_small_ones_come)
 	cr_assert_eq(flow->barred, XIW_REASON_UNSEEN);
 }
 
+/* The kernel had no room for frames: that is overload, and no lasting cause until it has happened very often. */
+Test(engine_progress, frames_that_are_lost_while_rings_overflow)
+{
+	int i;
+
+	port.frames_come = true;
+	is_the_kernels();
+	cr_assert(arms());
+	for (i = 0; i < 12; i++) {
+		port.overflow_ms = e->now_ms;
+		a_stretch_is_given_up(false);
+		cr_assert(arms(), "%d times are overload", i + 1);
+	}
+	for (; i < 40 && (port.overflow_ms = e->now_ms, a_stretch_is_given_up(false), arms()); i++)
+		;
+	cr_assert_lt(i, 40, "for ever");
+	cr_assert_eq(flow->barred, XIW_REASON_UNSEEN);
+}
+
 Test(engine_progress, an_engine_that_is_late_now_and_then)
 {
 	port.frames_come = true;

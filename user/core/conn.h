@@ -229,9 +229,9 @@ struct xiw_progress {
 	bool armed;
 	uint32_t taken_back;
 	uint64_t seen;
-	uint32_t unseen; /* stretches in a row of which no frame came */
+	uint32_t unseen; /* stretches in a row of which no frame came, by weight */
 	uint32_t given;	 /* that XDP had given up for want of frames that come */
-	uint32_t lost;	 /* of these, such as did miss one, since lost_ms */
+	uint32_t lost;	 /* of these, such as did miss one, since lost_ms, by weight */
 	uint64_t lost_ms;
 
 	bool cut_off;	   /* what the socket sends is not translated, and needs to be */

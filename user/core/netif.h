@@ -38,6 +38,8 @@ struct xiw_netif {
 	bool frames_come;	/* AF_XDP has delivered one at least */
 	bool has_carried;	/* a stretch has committed something */
 	bool virtual_wire;	/* veth: a sender may leave its TCP checksums unfinished */
+	uint64_t overflows;	/* frames for which its rings had no room, */
+	uint64_t overflow_ms;	/* when that was last seen to grow */
 	struct xiw_table table;
 	struct xiw_rxq *queues;
 	uint32_t nqueues;

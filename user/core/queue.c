@@ -3,12 +3,14 @@
 #include "core/queue.h"
 
 #include <errno.h>
+#include <linux/if_xdp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include "core/ring.h"
 
-#define KICKS 8 /* each sends some 32 packets */
+#define OVERFLOW_MS 1000 /* a stretch that stood still ends within this time */
+#define KICKS 8		 /* each sends some 32 packets */
 
 /* Asks to be woken when frames come. One shot: while the engine is busy it is not told of each. */
 void xiw_queue_poll(struct xiw_engine *e, struct xiw_rxq *q)
@@ -53,4 +55,26 @@ void xiw_acks_out(struct xiw_engine *e)
 			for (int tries = 0; x->kick && tries < KICKS; tries++)
 				x->kick = kick_now(x);
 		}
+}
+
+/*
+ * Has an RX ring, or the frames lent to it, run out lately? The kernel drops what comes then, and a stretch that missed a
+ * segment for that says nothing about the way of frames. Asked about once in some tenths of a second at the most.
+ */
+bool xiw_queues_overflowed(struct xiw_netif *p, uint64_t now_ms)
+{
+	struct xdp_statistics x;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < p->nqueues; i++) {
+		socklen_t len = sizeof(x);
+
+		if (!getsockopt(p->queues[i].xsk.fd, SOL_XDP, XDP_STATISTICS, &x, &len))
+			count += x.rx_ring_full + x.rx_fill_ring_empty_descs;
+	}
+	if (count != p->overflows) {
+		p->overflows = count;
+		p->overflow_ms = now_ms;
+	}
+	return p->overflow_ms && now_ms - p->overflow_ms < OVERFLOW_MS;
 }

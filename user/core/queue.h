@@ -7,5 +7,6 @@
 void xiw_queue_poll(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_queue_kick(struct xiw_engine *e, struct xiw_rxq *q);
 void xiw_acks_out(struct xiw_engine *e);
+bool xiw_queues_overflowed(struct xiw_netif *p, uint64_t now_ms);
 
 #endif

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 #include "core/agenda.h"
+#include "core/queue.h"
 #include "core/timer.h"
 #include "path/fallback.h"
 #include "path/inject.h"
@@ -24,7 +25,8 @@
 #define LASTING_MS 60000  /* within this time, */
 #define ENDS 3		  /* so many stretches that end for one cause show that it lasts */
 #define LOST 4		  /* or so many, where frames are lost on their way and others are not */
-#define PROBES 3 /* injected segments that may go astray before the connection does without */
+#define CERTAIN 4 /* and lost frames that overflowing rings explain count for a part of that */
+#define PROBES 3  /* injected segments that may go astray before the connection does without */
 
 /* With the interface's name, where there is a %s. */
 static const char *cause(enum xiw_reason reason)
@@ -309,6 +311,12 @@ static bool rings_emptied(const struct xiw_conn *c)
 	return true;
 }
 
+/* A frame that was lost while the rings had no room is hardly a sign of a way on which frames are lost for good. */
+static uint32_t weight(const struct xiw_conn *c)
+{
+	return xiw_queues_overflowed(c->netif, c->engine->now_ms) ? 1 : CERTAIN;
+}
+
 /*
  * Frames of a stretch have come, but not the one that it stood still for, although the rings were emptied since:
  * large ones may be lost and small ones not. That happens for want of room as well, so it must happen again and
@@ -328,7 +336,8 @@ static bool loses_some(struct xiw_conn *c)
 		s->lost = 0;
 		s->lost_ms = now;
 	}
-	return ++s->lost >= LOST;
+	s->lost += weight(c);
+	return s->lost >= LOST * CERTAIN;
 }
 
 /* XDP may have seen a reason, too. */
@@ -352,7 +361,7 @@ bool xiw_progress_may_arm(struct xiw_conn *c)
 	if (seen != s->seen)
 		s->unseen = 0;
 	else if (s->armed && taken_back != s->taken_back && rings_emptied(c) &&
-		 ++s->unseen >= (c->netif->frames_come ? 2 : 1))
+		 (s->unseen += weight(c)) >= (c->netif->frames_come ? 2 : 1) * CERTAIN)
 		xiw_conn_bar(c, XIW_REASON_UNSEEN);
 	if (loses_some(c))
 		xiw_conn_bar(c, XIW_REASON_UNSEEN);
