@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* KERNEL -> ARMED: may XDP begin a stretch? */
+/* Arms a connection: KERNEL to ARMED, after which XDP may begin a stretch. */
 #include "path/arm.h"
 
 #include "core/agenda.h"
 #include "path/progress.h"
 
-/* Is the connection to be armed? XDP asks the same again, at the segment that would begin a stretch. */
+/*
+ * Says whether the connection is not barred. XDP checks the same again at the segment that would begin a
+ * stretch.
+ */
 static bool may_arm(struct xiw_conn *c)
 {
 	if (__atomic_load_n(&c->flow->elsewhere_segs, __ATOMIC_RELAXED))
@@ -15,8 +18,8 @@ static bool may_arm(struct xiw_conn *c)
 }
 
 /*
- * KERNEL -> ARMED, unless the connection is better off as it is. While octets wait for room, frames would wait behind
- * them, not acknowledged by anybody; the socket acknowledges, and closes its window.
+ * The connection is not armed while octets from the socket are held or starve. Frames of a stretch would wait
+ * behind them without an acknowledgement, whereas the socket acknowledges and closes its window.
  */
 void xiw_try_arm(struct xiw_conn *c, uint32_t run)
 {

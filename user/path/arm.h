@@ -5,11 +5,15 @@
 #include "core/engine.h"
 
 /*
- * Aligned segments in a row before a connection that left the direct path goes back to it. A hand-off
- * costs as much as some ten segments; and a segment can look aligned by chance, but hardly so many.
+ * So many aligned segments must come in a row before a connection that fell back goes direct again. A hand-off
+ * costs as much as about ten segments. A segment can look aligned by chance, but hardly so many in a row.
  */
 #define XIW_RUN 8
 
+/*
+ * Arms the connection (KERNEL to ARMED), if nothing speaks against the direct path. `run`: how many aligned
+ * segments XDP must see in a row before the stretch begins.
+ */
 void xiw_try_arm(struct xiw_conn *c, uint32_t run);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The end of a batch on the direct path: commit, then acknowledge; and when the ACKs have left, tell the kernel's
- * socket what the peer acknowledged.
+ * The end of a batch on the direct path: the engine commits, then acknowledges. When the ACKs have left, it
+ * tells the kernel's socket what the peer acknowledged.
  */
 #include "path/commit.h"
 
@@ -14,6 +14,7 @@
 #include "tcp/csum.h"
 #include "tcp/segment.h"
 
+/* Returns the hop limit that the socket's own packets have, or 64 if xiw_egress has not seen one. */
 static uint8_t hops(const struct xiw_conn *c)
 {
 	uint32_t seen = xiw_flow_get(&c->flow->out_hops);
@@ -22,8 +23,9 @@ static uint8_t hops(const struct xiw_conn *c)
 }
 
 /*
- * The frame around an ACK, from the one that came in: addresses change sides. In class, life and label it is like the
- * socket's own packets, of which xiw_egress has seen some: no stretch begins before. Returns the length.
+ * Builds the headers in front of an ACK from those of a received frame, with source and destination exchanged.
+ * Traffic class, hop limit and flow label are those of the socket's own packets; xiw_egress has seen some of
+ * them, because no stretch begins before. Returns the length.
  */
 static uint32_t ack_headers(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
 {
@@ -47,10 +49,16 @@ static void send_ack(struct xiw_conn *c)
 	uint8_t header[XIW_TCP_MAX];
 	int len;
 
-	/* Still owed; the next turn asks again. Nobody knows where to before a segment was acceptable. */
+	/*
+	 * The ACK stays due, and the next turn tries again. Its destination is unknown until a segment was
+	 * acceptable.
+	 */
 	if (!frame)
 		return;
-	/* What left with the kernel's segments meanwhile: every one says as much as it can, and rounds up. */
+	/*
+	 * The kernel's segments may have promised more meanwhile: each one says as much as it can, and rounds
+	 * up.
+	 */
 	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
 	len = xiw_tcp_rx_build_ack(&c->tcp, xiw_sock_tsval(&c->reg.sock, c->engine->now_ns), header,
 				   sizeof(header));
@@ -59,16 +67,18 @@ static void send_ack(struct xiw_conn *c)
 	tcp = frame + ack_headers(c, frame, (uint32_t)len);
 	memcpy(tcp, header, (size_t)len);
 	xiw_tcp_csum_fill(frame + c->reg.l2_len, tcp, (size_t)len, NULL, 0);
-	/* Before it is promised: what the kernel sends next must not promise less. */
+	/*
+	 * The edge is published before the ACK promises it, so that the kernel's next segment does not promise
+	 * less.
+	 */
 	xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 	xiw_xsk_send(&c->stretch.rxq->xsk, frame, (uint32_t)(tcp + len - frame));
 	c->counts.acks_sent++;
 }
 
 /*
- * The connection's account in its slot, for other processes to read: all that the engine counts, whichever path it
- * was on. Nobody else writes any of it; whoever counts something marks the connection dirty, and the turn comes
- * here.
+ * Other processes read these counters in the slot. They cover both paths, and only the engine writes them. Code
+ * that counts something marks the connection dirty, and then the turn calls this function.
  */
 void xiw_counts_publish(const struct xiw_conn *c)
 {
@@ -86,7 +96,7 @@ void xiw_counts_publish(const struct xiw_conn *c)
 	f->segs_dropped = c->counts.segs_dropped;
 }
 
-/* What egress has to know of the connection. */
+/* Tells xiw_egress the timestamp to echo and whether to set ECE. */
 static void publish(struct xiw_conn *c)
 {
 	struct xiw_flow *f = c->flow;
@@ -97,10 +107,9 @@ static void publish(struct xiw_conn *c)
 }
 
 /*
- * The socket does not see the octets of the direct path, and would take a peer that sends nothing but these for
- * idle. Its probes would be answered, by segments that XDP passes; but one lost answer counts for more than it
- * would on the kernel's path. So the socket is told now and then, by the acknowledgement that the peer's
- * segments carry.
+ * The socket does not see the octets of the direct path, so it would take a peer that sends nothing else for
+ * idle and send keepalive probes. XDP passes the answers, but a single lost answer would count for more than on
+ * the kernel path. Therefore the engine injects the peer's latest acknowledgement now and then.
  */
 static void tell_alive(struct xiw_conn *c)
 {
@@ -115,8 +124,8 @@ static void tell_alive(struct xiw_conn *c)
 }
 
 /*
- * Commit, then acknowledge: never the other way round. The peer may forget what is acknowledged, so by
- * then the owner word must say that it is ours.
+ * The commit comes first: the peer may forget what is acknowledged, so the owner word must say by then that the
+ * octets are ours.
  */
 void xiw_commit(struct xiw_conn *c)
 {
@@ -125,7 +134,7 @@ void xiw_commit(struct xiw_conn *c)
 
 	if (c->stretch.state == XIW_STRETCH_OFF)
 		return;
-	/* Frames of this batch were looked at, and the owner word will not tell. */
+	/* The engine has looked at frames of this batch, but the owner word will not show it. */
 	if (c->stretch.batch == c->engine->batch &&
 	    (!moved || c->stretch.state != XIW_STRETCH_RUNS))
 		xiw_note_seen(c);
@@ -141,7 +150,7 @@ void xiw_commit(struct xiw_conn *c)
 		if (!c->netif->has_carried)
 			c->netif->has_carried = true;
 	} else if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->stretch.epoch) {
-		/* Nothing to commit, but a delayed ACK would be of the past, its window too. */
+		/* There is nothing to commit, but a delayed ACK and its window would be outdated. */
 		xiw_ownership_lost(c);
 		return;
 	}
@@ -159,7 +168,6 @@ void xiw_commit(struct xiw_conn *c)
 	xiw_timer(c);
 }
 
-/* What the peer said of our own data. The kernel may send when it learns of it: behind the ACKs of the batch. */
 void xiw_feedback_flush(struct xiw_conn *c)
 {
 	if (c->stretch.state == XIW_STRETCH_RUNS && c->tcp.feedback_due)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The direct path: frames from AF_XDP through the fast-path TCP receiver to placement, then one commit
- * and at most a few acknowledgements per batch and connection.
+ * The direct path: frames from AF_XDP go through the engine's TCP receiver to placement. Each batch then causes
+ * one commit and at most a few ACKs for each connection.
  */
 #include "path/direct.h"
 
@@ -18,13 +18,14 @@
 #include "path/progress.h"
 #include "tcp/csum.h"
 
-#define PAWS_SLACK (1u << 12) /* ticks of the peer's timestamp clock */
+#define PAWS_SLACK (1u << 12) /* in ticks of the peer's timestamp clock */
 #define PAWS_AGE (1u << 24)
-#define CRC_TRIES 8 /* bad CRCs at one place before it is no accident: MPA error 2 */
+#define CRC_TRIES 8 /* so many bad CRCs at one place are no accident: MPA error 2 */
 
 /*
- * The socket has been read up to the start of the stretch: the fast-path receiver takes over. False if that
- * place is none, or the connection cannot be direct any more; then it has fallen back.
+ * Makes the TCP receiver ready, once the socket has been read up to the start of the stretch. Returns false if
+ * the stretch cannot begin there or the connection cannot be direct any more; the connection has then fallen
+ * back.
  */
 static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta,
 		  const struct xiw_tcp_seg *seg)
@@ -39,7 +40,10 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 		.last_ack_sent = c->stretch.committed,
 		.window = c->reg.window,
 		.buffer = c->reg.window,
-		/* The kernel followed acknowledgements until now: start low, the first one is news. */
+		/*
+		 * The kernel has followed acknowledgements until now. A low value makes the first one count as
+		 * new.
+		 */
 		.snd_una = snd_nxt - (1u << 16),
 		.snd_nxt = snd_nxt,
 		.peer_wnd = 0xffff,
@@ -59,8 +63,9 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 								   : XIW_REASON_NONE;
 
 	/*
-	 * The CPU that began the stretch looks at kernel_high after its swap, but may stand still before it
-	 * does. Whoever gave the kernel octets beyond S under ARMED raised kernel_high before the swap.
+	 * The CPU that began the stretch reads kernel_high after its swap, but may be delayed in between.
+	 * Therefore the engine checks it as well: a CPU that gave the kernel octets beyond S under ARMED raised
+	 * kernel_high before the swap.
 	 */
 	if (!reason && __atomic_load_n(&f->kernel_high, __ATOMIC_ACQUIRE) != c->stretch.committed)
 		reason = XIW_REASON_RACE;
@@ -68,16 +73,20 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 		xiw_fall_back(c, reason, NULL);
 		return false;
 	}
-	/* So that at a fall-back the kernel takes all that the engine has offered by then. */
+	/*
+	 * The socket's window is opened as far as the engine's, so that the socket takes all that the engine
+	 * has offered when the stream falls back.
+	 */
 	right = xiw_seq_max(c->stretch.committed + c->reg.window, xiw_flow_get(&f->direct_edge));
 	if (xiw_seq_before(xiw_flow_get(&f->kernel_edge), right) &&
 	    !xiw_sock_open_window(c->fd, right - c->stretch.committed))
 		xiw_flow_raise(&f->kernel_edge, right);
 	conf.right_edge = xiw_seq_max(xiw_flow_get(&f->kernel_edge), right);
 	/*
-	 * What XDP saw last counts for nothing: no checksum was looked at, and one damaged TSval would have PAWS drop
-	 * all that follows. An old duplicate is older than the last stretch's newest, but not by an age (RFC 7323
-	 * section 5.5).
+	 * TS.Recent is not taken from the last segment that XDP saw: nobody verified its checksum, and one
+	 * damaged TSval would make PAWS drop all that follows. If this segment is older than the newest of the
+	 * last stretch, but not by an age (RFC 7323 section 5.5), it is an old duplicate, and the newer value
+	 * stays.
 	 */
 	conf.ts_recent = seg->tsval;
 	if (c->tcp.flags & XIW_TCP_RX_TS && c->tcp.ts_recent - seg->tsval - PAWS_SLACK < PAWS_AGE)
@@ -90,7 +99,10 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 	return true;
 }
 
-/* A frame of an epoch that the connection does not know: has XDP begun a stretch? */
+/*
+ * Handles a frame whose epoch the connection does not know. If XDP has begun a stretch of this epoch, the
+ * stretch is set up here. Returns whether the frame belongs to the current stretch.
+ */
 static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
 {
 	uint64_t owner = xiw_flow_owner(c->flow);
@@ -112,8 +124,8 @@ static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
 }
 
 /*
- * What became of our sending half, which is the kernel's socket: what it has sent, and the window it has promised.
- * After the frames were fetched, so that nothing in them is ahead of it.
+ * Tells the TCP receiver what our sending half, the kernel's socket, has sent and which window it has promised.
+ * This is read after the frames were fetched, so that no frame is ahead of it.
  */
 static void sending_half(struct xiw_conn *c)
 {
@@ -129,10 +141,10 @@ static void sending_half(struct xiw_conn *c)
 	xiw_tcp_rx_acked_elsewhere(&c->tcp);
 }
 
-/* Is the frame of the stretch that is under way? Then the connection is ready for it. */
+/* Says whether the frame belongs to the current stretch. If so, the connection is ready to process it. */
 static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta *meta)
 {
-	/* Once per batch is enough; the commit is the judge. */
+	/* One check for each batch is enough, because the commit fails if the owner word has changed. */
 	if (c->stretch.state != XIW_STRETCH_OFF && c->stretch.batch == c->engine->batch &&
 	    c->stretch.epoch == meta->epoch)
 		return true;
@@ -147,7 +159,7 @@ static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta
 	return true;
 }
 
-/* A wrong CRC: the segment is as good as lost, and TCP sends it again (RFC 5044 section 8). */
+/* A segment with a wrong CRC counts as lost, and TCP sends it again (RFC 5044 section 8). */
 static void bad_crc(struct xiw_conn *c)
 {
 	c->counts.crc_errors++;
@@ -158,19 +170,25 @@ static void bad_crc(struct xiw_conn *c)
 		c->handoff.crc_seq = c->tcp.rcv_nxt;
 		c->handoff.crc_tries = 1;
 	}
-	/* Not this one, but its next repetition is the socket's: there one wrong CRC ends the stream. */
+	/*
+	 * This segment is not given to the socket, where one wrong CRC ends the stream. A later repetition of
+	 * it may be.
+	 */
 	xiw_progress_refused(c, XIW_REASON_CRC, NULL);
 }
 
 /* Where a walk over the FPDUs of a segment ended, and why. */
 struct walk {
 	uint32_t done;		    /* octets of whole FPDUs that were accepted */
-	uint32_t need;		    /* length of the one that is not whole */
-	enum xiw_mpa_status status; /* of the last one */
-	int err;		    /* of xiw_fpdu_accept() */
+	uint32_t need;		    /* length of the FPDU that is not whole */
+	enum xiw_mpa_status status; /* of the last FPDU */
+	int err;		    /* result of xiw_fpdu_accept() */
 };
 
-/* Walks the FPDUs from the in-order point on. `k`: the segment was kept, and may be placed in part. */
+/*
+ * Walks the FPDUs from the next octet in order, and accepts each. `k` is set if the segment was kept; some of
+ * its FPDUs may then be placed already.
+ */
 static struct walk walk(struct xiw_conn *c, const struct xiw_vec *v, unsigned int n, uint32_t len,
 			const struct xiw_kept *k)
 {
@@ -198,11 +216,11 @@ static struct walk walk(struct xiw_conn *c, const struct xiw_vec *v, unsigned in
 	}
 	w.need = f.wire_len;
 	if (w.status == XIW_MPA_BAD_MARKER && c->crc && !xiw_mpa_verify(&f, v, n))
-		w.err = -EBADMSG; /* damaged, not misplaced: error 3 wants a valid CRC (section 8) */
+		w.err = -EBADMSG; /* the FPDU is damaged: MPA error 3 requires a valid CRC (section 8) */
 	return w;
 }
 
-/* A segment in order: its FPDUs, and what to do where they end. */
+/* Takes a segment that is in order, and handles what ended the walk over its FPDUs. */
 static void take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
 		 const struct xiw_kept *k)
 {
@@ -224,7 +242,7 @@ static void take(struct xiw_conn *c, const struct xiw_segment *s, const struct x
 			      s);
 }
 
-/* What was kept may be in order now. */
+/* Takes kept segments that are in order now. */
 static void take_kept(struct xiw_conn *c)
 {
 	struct xiw_tcp_take t;
@@ -250,8 +268,8 @@ static void take_kept(struct xiw_conn *c)
 }
 
 /*
- * Where ACKs go: back to where the frame came from, the first one of a batch. Only what the TCP receiver finds
- * acceptable says so, and never what anybody can send who knows the addresses.
+ * Remembers where ACKs go to: back to the sender of the first acceptable frame of a batch. Only segments that
+ * the TCP receiver finds acceptable count, because anybody who knows the addresses can send others.
  */
 static void note_link(struct xiw_conn *c, const struct xiw_segment *s)
 {
@@ -262,7 +280,7 @@ static void note_link(struct xiw_conn *c, const struct xiw_segment *s)
 	memcpy(c->reg.l2, s->packet->frag[0].base, c->reg.l2_len);
 }
 
-/* Does the stream wait for octets of the segment? */
+/* Says whether the stream waits for octets of the segment. */
 static bool awaited(const struct xiw_conn *c, uint32_t seq, uint32_t end)
 {
 	uint32_t at = xiw_stream_at(c);
@@ -271,15 +289,17 @@ static bool awaited(const struct xiw_conn *c, uint32_t seq, uint32_t end)
 }
 
 /*
- * Will it, unless it is acknowledged? The stream waits for its octets, or the acknowledgement of them was lost:
- * nobody waits for them then, but the peer sends nothing else.
+ * Says whether the peer will send the segment again unless it is acknowledged. Either the stream waits for its
+ * octets, or their acknowledgement was lost. In the latter case nobody waits for them, but the peer sends
+ * nothing else.
  */
 static bool comes_again(const struct xiw_conn *c, uint32_t seq)
 {
-	/* No further back than any window reaches: what was acknowledged before is not sent again. */
+	/* A peer repeats nothing from further back than the largest window, because it was acknowledged. */
 	return xiw_stream_at(c) - seq <= 0xffffu << c->reg.sock.rcv_wscale;
 }
 
+/* Counts a segment that the TCP receiver has dropped, if it shows that the stream does not move. */
 static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
 {
 	uint32_t end = seg->seq + s->meta->payload_len + !!(seg->flags & XIW_TCP_FIN);
@@ -287,10 +307,11 @@ static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struc
 	if (awaited(c, seg->seq, end))
 		xiw_progress_refused(c, XIW_REASON_REFUSED, s);
 	else if (s->meta->payload_len && !xiw_seq_after(end, c->tcp.rcv_nxt))
-		xiw_progress_unheard(c, s, seg->seq, end); /* the socket acknowledges it again */
+		xiw_progress_unheard(c, s, seg->seq,
+				     end); /* at a fall-back the socket acknowledges it again */
 }
 
-/* Returns true if the packet's frames are kept. */
+/* Processes a segment of a stretch that runs. Returns true if the packet's frames are kept. */
 static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
 {
 	struct xiw_tcp_take t;
@@ -308,7 +329,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		note_link(c, s);
 		k = xiw_keep(c, s);
 		if (k && !xiw_early_place(c, k)) {
-			/* Not acknowledged selectively either, so that it is sent again. */
+			/* The segment gets no SACK block either, so that the peer sends it again. */
 			k->packet.frags = 0;
 			xiw_kept_free(c->engine, k);
 			c->counts.crc_errors++;
@@ -320,7 +341,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		if (!kept)
 			xiw_segment_dropped(c);
 		if (k && !kept) {
-			k->packet.frags = 0; /* the caller's again */
+			k->packet.frags = 0; /* the caller releases the frames */
 			xiw_kept_free(c->engine, k);
 		}
 		break;
@@ -332,14 +353,17 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		refused(c, s, seg);
 		break;
 	}
-	/* A duplicate ACK says what a later one cannot: it does not wait for the end of the batch. */
+	/* A duplicate ACK says what a later one cannot, so it does not wait for the end of the batch. */
 	if (c->stretch.state != XIW_STRETCH_OFF &&
 	    xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, false))
 		xiw_commit(c);
 	return kept;
 }
 
-/* The socket may think better of its headers, and of its checksum if hardware has looked at that: next time. */
+/*
+ * Drops a segment with bad headers or a bad checksum. If it comes again and again, the stream falls back: the
+ * socket may accept its headers, and its checksum if hardware has verified that.
+ */
 static void damaged(struct xiw_conn *c, const struct xiw_segment *s, enum xiw_reason reason)
 {
 	uint32_t seq = xiw_segment_seq(s->packet, s->meta);
@@ -350,9 +374,9 @@ static void damaged(struct xiw_conn *c, const struct xiw_segment *s, enum xiw_re
 }
 
 /*
- * A segment that comes before the socket was read up to the start of the stretch. Those from there on wait.
- * Those from before it are the socket's: XDP has passed such octets, but the kernel may have dropped them,
- * and the peer now sends them again.
+ * Handles a segment that comes before the socket was read up to the start of the stretch. A segment from there
+ * on waits. A segment from before it belongs to the socket: XDP has passed such octets, but the kernel may have
+ * dropped them, so the peer sends them again. Returns true if the packet's frames are kept.
  */
 static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 			    const struct xiw_tcp_seg *seg)
@@ -361,14 +385,14 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 
 	if (xiw_seq_before(seg->seq, c->stretch.committed)) {
 		xiw_inject_old(c, s);
-		c->progress.waits_ms = 0; /* the socket may go on now */
+		c->progress.waits_ms = 0; /* the socket may make progress now */
 		if (comes_again(c, seg->seq))
 			xiw_progress_refused(c, XIW_REASON_INJECT, NULL);
 		return false;
 	}
 	if (seg->seq == c->stretch.committed && xiw_progress_waits(c, s))
 		return false;
-	/* Nobody was offered more than this. */
+	/* The peer was offered no more than this window. */
 	k = xiw_flow_within_window(c->flow, seg->seq) ? xiw_keep(c, s) : NULL;
 	if (!k) {
 		xiw_segment_dropped(c);
@@ -380,7 +404,7 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 	return true;
 }
 
-/* Returns true if the packet's frames are kept. */
+/* Processes a packet from AF_XDP. Returns true if the packet's frames are kept. */
 static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 {
 	const struct xiw_meta *meta = xiw_packet_meta(p);
@@ -391,7 +415,7 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 
 	if (!c)
 		return false;
-	/* In error nothing more is placed or delivered; TCP sends it again, to the socket. */
+	/* After an error nothing more is placed or delivered. TCP sends the segment again, to the socket. */
 	if (!xiw_packet_link_good(p, meta) ||
 	    (c->rx_dead && c->stretch.state != XIW_STRETCH_ENDS)) {
 		xiw_segment_dropped(c);
@@ -429,21 +453,20 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 	return segment(c, &s, &seg);
 }
 
-/* The socket has given octets: if they reach the start of the stretch, the frames that waited have their turn. */
 void xiw_stretch_resume(struct xiw_conn *c)
 {
 	struct xiw_kept *k;
 
 	if (c->stretch.state != XIW_STRETCH_WAITS)
 		return;
-	/* XDP may have taken the stream back, and no frame will tell. */
+	/* XDP may have taken the stream back, and no frame would show it. */
 	if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->stretch.epoch) {
 		xiw_ownership_lost(c);
 		return;
 	}
 	if (c->recv.nxt != c->stretch.committed)
 		return;
-	/* A fall-back on the way takes the rest of the list with it, and so does the one after an error. */
+	/* A fall-back within the loop empties the list, and so does the one that follows an error. */
 	while (!c->rx_dead && (k = c->keeps.waiting)) {
 		struct xiw_segment s = { &k->packet, &k->meta };
 		struct xiw_tcp_seg seg = {};
@@ -454,7 +477,7 @@ void xiw_stretch_resume(struct xiw_conn *c)
 		c->keeps.waiting = k->next_free;
 		c->stretch.rxq = k->rxq;
 		xiw_kept_uncount(k);
-		/* If it is kept again, out of order, the frames have moved to another node. */
+		/* If the segment is kept again, behind a gap, its frames have moved to another node. */
 		if (segment(c, &s, &seg))
 			k->packet.frags = 0;
 		xiw_kept_free(c->engine, k);

@@ -4,7 +4,16 @@
 
 #include "core/engine.h"
 
+/*
+ * Called when the socket has given octets. If the socket has been read up to the start of the stretch, the
+ * stretch takes the frames that waited.
+ */
 void xiw_stretch_resume(struct xiw_conn *c);
+
+/*
+ * Takes one batch of packets from a receive queue and processes them. Returns how many there were; the caller
+ * commits (xiw_commit()).
+ */
 unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Between the paths: giving the stream back to the kernel's socket with the segments in hand, telling the
- * socket of acknowledgements it did not see, and arming the direct path again.
+ * From the direct path to the kernel path: the engine falls back, or XDP has taken the stream back. What the
+ * engine holds is injected into the socket.
  */
 #include "path/fallback.h"
 
@@ -12,7 +12,10 @@
 #include "path/inject.h"
 #include "path/packet.h"
 
-/* Everything the engine holds: frames that waited for the socket, or were out of order. */
+/*
+ * Releases every frame that the engine holds of the connection: those that wait for the socket, and those
+ * behind a gap. If `ours_to_give`, they are injected first.
+ */
 static void inject_kept(struct xiw_conn *c, bool ours_to_give, uint32_t skew)
 {
 	struct xiw_tcp_keep *node, *next;
@@ -47,13 +50,13 @@ static void out_of_direct(struct xiw_conn *c)
 }
 
 /*
- * DIRECT -> KERNEL at rcv_nxt, which stands between two FPDUs. What the engine holds beyond it goes to the
- * socket: the segment in hand first, since it is the next in order.
+ * The stream falls back at rcv_nxt, which stands between two FPDUs. What the engine holds beyond it goes to the
+ * socket. The segment in hand goes first, because it is the next in order.
  *
- * The owner word is swapped later, by xiw_fall_back_finish(): what XDP passed now would overtake what is injected, and
- * the peer, told of a gap, would send all of it again. Until then frames still come to the engine, which
- * injects them (xiw_inject_late()). The skew does not change any more, so the socket's acknowledgements
- * are translated right under either word.
+ * The owner word is swapped later, by xiw_fall_back_finish(). If it were swapped now, segments that XDP passes
+ * would overtake those that are injected; the peer would be told of a gap and would send all of them again.
+ * Until the swap, frames still come to the engine, which injects them (xiw_inject_late()). The skew does not
+ * change any more, so the socket's acknowledgements are translated correctly under either word.
  */
 void xiw_fall_back(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_segment *in_hand)
 {
@@ -80,14 +83,17 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_
 	c->handoff.next_falling_back = c->engine->agenda.falling_back;
 	c->engine->agenda.falling_back = c;
 	skew = rcv_nxt - xiw_flow_kernel_nxt(c->flow);
-	/* The socket acknowledges what it is given now, at once: not in front of the engine's own ACKs. */
+	/* The socket acknowledges at once what is injected. Its ACKs must not overtake those of the engine. */
 	xiw_acks_out(c->engine);
 	if (in_hand)
 		xiw_inject_whole(c, in_hand->packet, in_hand->meta, skew);
 	inject_kept(c, true, skew);
 }
 
-/* The swap. If it fails, XDP's watchdog was faster, at the same place and so with the same skew. */
+/*
+ * If the swap fails, XDP's watchdog has taken the stream back first, at the same octet and so with the same
+ * skew.
+ */
 void xiw_fall_back_finish(struct xiw_conn *c)
 {
 	struct xiw_conn **at = &c->engine->agenda.falling_back;
@@ -104,9 +110,9 @@ void xiw_fall_back_finish(struct xiw_conn *c)
 }
 
 /*
- * XDP took the stream away (watchdog, or no socket on the queue) between two commits. Its skew counts from
- * the last commit: the socket will give the octets behind that again. They have been placed and delivered,
- * so they are passed over when they come; and the next stretch must not begin among them.
+ * XDP has taken the stream back between two commits (watchdog, or no AF_XDP socket on the queue). Its skew
+ * counts from the last commit, so the socket will give the octets behind that commit again. They have been
+ * placed and delivered, so they are skipped when they come, and the next stretch must not begin among them.
  */
 void xiw_ownership_lost(struct xiw_conn *c)
 {
@@ -124,9 +130,9 @@ void xiw_ownership_lost(struct xiw_conn *c)
 }
 
 /*
- * A frame of an earlier epoch: the kernel's if the kernel owns the stream, else TCP sends it again. ARMED,
- * XDP may go direct meanwhile, at a kernel_high without this segment. The same Dekker pair as between two
- * CPUs in XDP keeps them apart: raise kernel_high, then look at the owner again.
+ * The socket gets the frame if the kernel owns the stream; else TCP sends the segment again. Under ARMED, XDP
+ * may go direct at the same time, at a kernel_high that does not cover this segment. The rule that keeps two
+ * CPUs in XDP apart prevents that: raise kernel_high first, then read the owner word again.
  */
 void xiw_stale_segment(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta)
 {
