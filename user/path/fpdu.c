@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Accepts an FPDU of either path: its DDP header is decoded, its payload is placed, its CRC is verified, and
+ * its message is delivered once it is complete.
+ */
 #include "path/fpdu.h"
 
 #include <errno.h>
@@ -7,7 +11,6 @@
 #include "core/agenda.h"
 #include "core/cq.h"
 
-/* What ended the stream, with the header that did it (RFC 5041 section 7.2 reports it to the ULP). */
 void xiw_conn_quote(struct xiw_conn *c, const struct xiw_header *h)
 {
 	c->end.segment_len = h->segment_len;
@@ -15,6 +18,7 @@ void xiw_conn_quote(struct xiw_conn *c, const struct xiw_header *h)
 	c->end.header_len = h->len;
 }
 
+/* Ends the stream with a DDP error, and quotes the header that caused it. */
 static int refuse(struct xiw_conn *c, const struct xiw_fpdu *f, const uint8_t *header, uint32_t len,
 		  enum xiw_ddp_error err)
 {
@@ -25,7 +29,7 @@ static int refuse(struct xiw_conn *c, const struct xiw_fpdu *f, const uint8_t *h
 	return -EPROTO;
 }
 
-/* The header, where it lies or in `copy`. NULL: not within the ULPDU. */
+/* Returns the first `len` octets of the ULPDU, in place or copied into `copy`; NULL if the ULPDU is shorter. */
 static const uint8_t *header(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
 			     uint32_t len, uint8_t copy[XIW_DDP_HDR_MAX])
 {
@@ -41,7 +45,10 @@ static uint32_t header_max(const struct xiw_fpdu *f)
 	return f->ulpdu_len < XIW_DDP_HDR_MAX ? f->ulpdu_len : XIW_DDP_HDR_MAX;
 }
 
-/* Places the payload and checks the CRC, in the order that xiw_ddp_rx_place() explains. */
+/*
+ * Places the payload and checks the CRC, in the order that xiw_ddp_rx_place() explains. Returns false for a
+ * wrong CRC.
+ */
 static bool place(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		  unsigned int n, uint32_t off, const struct xiw_ddp_place *p, unsigned int how)
 {
@@ -60,10 +67,6 @@ static int ask_ulp(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len
 	return c->ulp ? c->ulp->check(c, h, len, p, in_turn) : 0;
 }
 
-/*
- * An FPDU before its turn (RFC 5044 section 6, RFC 5041 section 5.3): placed if its CRC is right and DDP
- * has a place for it already; nothing else changes. 1: placed; 0: not; -EBADMSG: wrong CRC.
- */
 int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		   unsigned int n)
 {
@@ -76,7 +79,7 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 	if (c->crc && !xiw_mpa_verify(f, v, n))
 		return -EBADMSG;
 	if (c->startup.gate)
-		return 0; /* the first FPDU may take an MSN without a buffer */
+		return 0; /* the first FPDU may consume an MSN without a buffer */
 	raw = header(f, v, n, got, copy);
 	if (!raw || xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len) ||
 	    xiw_ddp_rx_place(c->ddp, &h, f->ulpdu_len - h.len, &p) ||
@@ -116,7 +119,7 @@ static void deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, const struc
 		xiw_deliver(c, m);
 }
 
-/* With the first one a Responder may send (RFC 5044 section 7.1.2 rule 4), what is queued first. */
+/* With the first FPDU a Responder may send (RFC 5044 section 7.1.2 rule 4), beginning with what is queued. */
 static void accepted(struct xiw_conn *c)
 {
 	c->counts.fpdus++;
@@ -161,7 +164,7 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		refused = ask_ulp(c, &h, payload, &p, true);
 	if (err || refused)
 		p.dst = NULL;
-	/* A header that makes no sense may be a damaged one: the CRC is asked before the peer is blamed. */
+	/* A senseless header may be a damaged one: the CRC is checked before the peer is blamed. */
 	if (!place(c, f, v, n, h.len, &p, how))
 		return -EBADMSG;
 	if (refused) {

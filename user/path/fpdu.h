@@ -5,20 +5,31 @@
 #include "core/engine.h"
 #include "mpa/fpdu.h"
 
-/* 0; -EBADMSG for a wrong CRC; -EPROTO when the stream has failed (already reported). */
+/* How an FPDU came, for xiw_fpdu_accept(). */
 enum xiw_fpdu_how {
-	XIW_FPDU_KERNEL = 0,	  /* from the socket */
-	XIW_FPDU_DIRECT = 1 << 0, /* from a frame */
-	XIW_FPDU_BOUNDED =
-		1 << 1, /* it ends where its segment does: its length has a second witness */
-	XIW_FPDU_PLACED = 1 << 2, /* verified and placed when it came, out of order */
+	XIW_FPDU_KERNEL = 0,	   /* from the socket */
+	XIW_FPDU_DIRECT = 1 << 0,  /* from a frame */
+	XIW_FPDU_BOUNDED = 1 << 1, /* it ends where its segment ends, which confirms its length */
+	XIW_FPDU_PLACED = 1 << 2,  /* its CRC was verified and it was placed early */
 };
 
+/* Notes the header of the segment that ended the stream, for the report (RFC 5041 section 7.2). */
 void xiw_conn_quote(struct xiw_conn *c, const struct xiw_header *h);
+
+/*
+ * Places an FPDU early, without delivering it (RFC 5044 section 6, RFC 5041 section 5.3). Nothing else changes.
+ * Returns 1 if it was placed, 0 if not, -EBADMSG for a wrong CRC.
+ */
 int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		   unsigned int n);
-/* A message to the application. */
+
+/* Queues the completion of a message for the application. */
 void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m);
+
+/*
+ * Places an FPDU and delivers its message if that is complete; both paths call it. Returns 0, -EBADMSG for a
+ * wrong CRC, or -EPROTO if the stream has failed, which has been reported by then.
+ */
 int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		    unsigned int n, unsigned int how);
 

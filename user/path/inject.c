@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What the engine gives to the kernel's socket: segments that the direct path does not take, what the peer said of
- * our own data, and probes.
+ * Injects into the kernel's socket: segments that the direct path does not take, what the peer said of our own
+ * data, and probes.
  */
 #include "path/inject.h"
 
@@ -12,6 +12,7 @@
 #include "path/packet.h"
 #include "tcp/segment.h"
 
+/* Returns the wire number behind the segment, its FIN included. */
 static uint32_t segment_end(const struct xiw_packet *p, const struct xiw_meta *meta)
 {
 	const uint8_t *tcp = p->frag[0].base + meta->l4_off;
@@ -21,8 +22,9 @@ static uint32_t segment_end(const struct xiw_packet *p, const struct xiw_meta *m
 }
 
 /*
- * kernel_high covers what is about to be injected, even if the socket will not get it: too high only waits. But not
- * what the socket would not keep: anybody can send it, and no stretch would begin for up to 2^31 octets.
+ * kernel_high covers the segment even if the socket will not get it: a value that is too high only delays the
+ * next stretch. Segments that the socket would not keep do not count. Anybody can send one, and then no stretch
+ * would begin for up to 2^31 octets.
  */
 void xiw_inject_raise_high(struct xiw_conn *c, const struct xiw_packet *p,
 			   const struct xiw_meta *meta)
@@ -31,10 +33,7 @@ void xiw_inject_raise_high(struct xiw_conn *c, const struct xiw_packet *p,
 		xiw_flow_raise(&c->flow->kernel_high, segment_end(p, meta));
 }
 
-/*
- * CE or CWR of a segment that the fast-path receiver never saw: the socket will see it, but what xiw_egress says
- * counts.
- */
+/* The socket will see the marks as well, but xiw_egress decides about ECE, and it reads the flow. */
 void xiw_inject_note_ecn(struct xiw_conn *c, const struct xiw_packet *p,
 			 const struct xiw_meta *meta)
 {
@@ -49,7 +48,7 @@ void xiw_inject_note_ecn(struct xiw_conn *c, const struct xiw_packet *p,
 		xiw_flow_note_ece(c->flow, false);
 }
 
-/* Gives `len` octets of a received segment to the socket; what the socket has of them already, it trims. */
+/* The socket trims the octets that it has already. */
 void xiw_inject_segment(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta,
 			uint32_t len, uint32_t skew)
 {
@@ -77,7 +76,6 @@ void xiw_inject_whole(struct xiw_conn *c, const struct xiw_packet *p, const stru
 	xiw_inject_segment(c, p, meta, meta->payload_len, skew);
 }
 
-/* A frame that came between the decision to fall back and the swap. */
 void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s)
 {
 	xiw_inject_note_ecn(c, s->packet, s->meta);
@@ -86,8 +84,9 @@ void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s)
 }
 
 /*
- * A segment from before the stretch that is draining: the socket's, under the skew it began with, but no
- * octet from the start of the stretch on, even if the peer has cut its segments differently this time.
+ * The segment is from before the start of a stretch whose frames wait. It belongs to the socket, under the skew
+ * of the stretch. It is cut at the start of the stretch, because the peer may have cut its segments differently
+ * this time.
  */
 void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s)
 {
@@ -99,25 +98,29 @@ void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s)
 			   c->stretch.committed - xiw_flow_kernel_nxt(c->flow));
 }
 
-static void build_news(const struct xiw_conn *c, uint8_t *tcp)
+/* Builds the TCP header with the feedback. */
+static void build_feedback(const struct xiw_conn *c, uint8_t *tcp)
 {
-	const struct xiw_tcp_feedback *news = &c->tcp.feedback;
+	const struct xiw_tcp_feedback *said = &c->tcp.feedback;
 	const bool ece = c->tcp.feedback_due & XIW_TCP_FEEDBACK_ECE;
 	struct xiw_tcp_seg seg = {
-		.ack = news->ack,
-		.wnd = news->wnd,
+		.ack = said->ack,
+		.wnd = said->wnd,
 		.flags = XIW_TCP_ACK | (ece ? XIW_TCP_ECE : 0),
-		.has_ts = news->has_ts,
-		.tsval = news->tsval,
-		.tsecr = news->tsecr,
-		.nsack = news->nsack,
+		.has_ts = said->has_ts,
+		.tsval = said->tsval,
+		.tsecr = said->tsecr,
+		.nsack = said->nsack,
 	};
 
-	memcpy(seg.sack, news->sack, sizeof(seg.sack));
+	memcpy(seg.sack, said->sack, sizeof(seg.sack));
 	xiw_tcp_build(tcp, c->tcp.dport, c->tcp.sport, &seg);
 }
 
-/* Writes the IP header of a packet made in the peer's name, for xiw_inject() to add lengths. Returns its length. */
+/*
+ * Builds the IP header of a packet that the engine sends in the peer's name. xiw_inject() fills in its lengths.
+ * Returns the header's length.
+ */
 static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
 {
 	const struct xiw_ip_header h = {
@@ -131,8 +134,8 @@ static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
 }
 
 /*
- * One header-only segment with what the peer said of our own data on segments that the socket never saw.
- * Its seq is K + 1, just beyond the socket's rcv_nxt, as xiw_control() in XDP has it, and for the same reason.
+ * The segment has no data. Its seq is K + 1, just beyond the socket's rcv_nxt, for the reason that
+ * xiw_control() in XDP gives.
  */
 void xiw_inject_feedback(struct xiw_conn *c)
 {
@@ -145,16 +148,16 @@ void xiw_inject_feedback(struct xiw_conn *c)
 		.ifindex = c->netif->ifindex,
 	};
 
-	build_news(c, ip + what.l4_off);
+	build_feedback(c, ip + what.l4_off);
 	xiw_inject(&c->engine->injector, &what);
 	c->counts.injected++;
 	xiw_tcp_rx_feedback_given(&c->tcp);
 }
 
 /*
- * A segment that changes nothing, to see whether it arrives: without ACK it is dropped before anything of it counts
- * (RFC 9293 section 3.10.7.4). One that acknowledges what the socket knows already may be answered, and while that is
- * limited (RFC 5961 section 7) the peer's own questions would not be.
+ * The probe has no ACK flag, so TCP drops it before it has any effect (RFC 9293 section 3.10.7.4). The socket
+ * might answer a segment with an old acknowledgement, and such answers are limited (RFC 5961 section 7):
+ * challenges that the peer causes would then stay unanswered.
  */
 void xiw_inject_probe(struct xiw_conn *c)
 {

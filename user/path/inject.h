@@ -4,17 +4,32 @@
 
 #include "path/packet.h"
 
+/* Raises kernel_high to cover a segment that is about to be injected. */
 void xiw_inject_raise_high(struct xiw_conn *c, const struct xiw_packet *p,
 			   const struct xiw_meta *meta);
+
+/* Notes CE or CWR of a segment that is injected without having passed the engine's TCP receiver. */
 void xiw_inject_note_ecn(struct xiw_conn *c, const struct xiw_packet *p,
 			 const struct xiw_meta *meta);
+
+/* Injects the first `len` octets of a received segment. The caller has raised kernel_high. */
 void xiw_inject_segment(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta,
 			uint32_t len, uint32_t skew);
+
+/* Raises kernel_high and injects a whole segment. */
 void xiw_inject_whole(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta,
 		      uint32_t skew);
+
+/* Injects a frame that came between the decision to fall back and the swap of the owner word. */
 void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s);
+
+/* Injects the octets of a segment that come before the start of the stretch. */
 void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s);
+
+/* Injects what the peer said of our own data on segments that the socket never saw. */
 void xiw_inject_feedback(struct xiw_conn *c);
+
+/* Injects a segment that changes nothing, to learn whether injection works. */
 void xiw_inject_probe(struct xiw_conn *c);
 
 #endif

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The kernel path: octets that io_uring's multishot receive delivers in provided buffers.
+ * The kernel path: io_uring's multishot receive gives octets of the socket in provided buffers, and the MPA
+ * framing cuts them into FPDUs.
  */
 #include "path/kernel.h"
 
@@ -17,7 +18,7 @@
 
 /* ---- who waits for what --------------------------------------------------------------------------- */
 
-/* For a buffer. */
+/* The connection waits for a provided buffer. */
 static void starve(struct xiw_conn *c)
 {
 	struct xiw_engine *e = c->engine;
@@ -30,6 +31,7 @@ static void starve(struct xiw_conn *c)
 	e->agenda.starved_end = &c->recv.next_starved;
 }
 
+/* The connection does not wait for a buffer any more. */
 static void feed_again(struct xiw_conn *c)
 {
 	if (!c->recv.starved_at)
@@ -42,7 +44,7 @@ static void feed_again(struct xiw_conn *c)
 	c->recv.starved_at = NULL;
 }
 
-/* For room in the completion queue. */
+/* The connection waits for room in the completion queue. */
 static void join_holders(struct xiw_conn *c)
 {
 	if (c->recv.holder_at)
@@ -87,7 +89,6 @@ void xiw_recv_post(struct xiw_conn *c)
 	c->ops++;
 }
 
-/* The memory of an unfinished FPDU, of the engine's budget. */
 void *xiw_stream_resize(void *ctx, void *p, size_t from, size_t to)
 {
 	struct xiw_conn *c = ctx;
@@ -98,10 +99,17 @@ void *xiw_stream_resize(void *ctx, void *p, size_t from, size_t to)
 	return to ? xiw_budget_resize(b, p, from, to) : NULL;
 }
 
+/*
+ * Accepts one FPDU for xiw_mpa_stream_feed(). Returns 1 if the framing must pause because the completion queue
+ * is full.
+ */
 static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n)
 {
 	struct xiw_conn *c = ctx;
-	/* No second witness of the FPDU's length here, unlike in a segment: verify before placing. */
+	/*
+	 * Unlike in a segment, nothing confirms the FPDU's length here, so its CRC is verified before it is
+	 * placed.
+	 */
 	int err = xiw_fpdu_accept(c, f, v, n, XIW_FPDU_KERNEL);
 
 	if (err == -EBADMSG) {
@@ -113,7 +121,10 @@ static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec
 	return xiw_cq_room(c->engine) <= XIW_CQ_RESERVE;
 }
 
-/* Feeds the framing. Returns how many octets were used: fewer than len if the queue is full. */
+/*
+ * Feeds octets to the MPA framing. Returns how many were used: fewer than `len` if the completion queue is
+ * full.
+ */
 static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 {
 	bool pending = xiw_mpa_stream_pending(&c->mpa);
@@ -131,7 +142,7 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	if (used == len || xiw_cq_room(c->engine) <= XIW_CQ_RESERVE)
 		return used;
 	err = xiw_mpa_stream_feed(&c->mpa, data + used, len - used, accept_fpdu, c);
-	/* What an idle connection does not need. */
+	/* An idle connection does not need this memory. */
 	if (!xiw_mpa_stream_pending(&c->mpa))
 		xiw_mpa_stream_free(&c->mpa);
 	if (c->counts.fpdus != fpdus || !pending)
@@ -140,7 +151,7 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	c->recv.nxt += c->mpa.used;
 	c->counts.stream_kernel += c->mpa.used;
 	xiw_dirty(c);
-	if (err == -ENOMEM) /* the rest waits for what xiw_reclaim() finds in this turn */
+	if (err == -ENOMEM) /* the rest waits for memory that xiw_reclaim() frees in this turn */
 		c->recv.hungry = c->engine->short_of_memory = true;
 	else if (err < 0 && err != -EPROTO && !c->rx_dead)
 		xiw_conn_stream_error(c,
@@ -149,6 +160,7 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	return c->rx_dead || c->end.at_once || c->startup.refusing ? len : used;
 }
 
+/* Holds octets in their buffer until the completion queue has room. */
 static void hold(struct xiw_conn *c, uint16_t bid, uint32_t off, uint32_t len)
 {
 	if (!c->recv.held && xiw_conn_charge(c, XIW_BUFS * sizeof(*c->recv.held)))
@@ -159,7 +171,7 @@ static void hold(struct xiw_conn *c, uint16_t bid, uint32_t off, uint32_t len)
 		return;
 	}
 	join_holders(c);
-	/* As many places as buffers exist. */
+	/* The array has as many entries as there are buffers, so it cannot overflow. */
 	c->recv.held[(c->recv.held_head + c->recv.held_n++) % XIW_BUFS] =
 		(struct xiw_held){ bid, off, len };
 }
@@ -177,7 +189,6 @@ static void input(struct xiw_conn *c, uint16_t bid, uint32_t len)
 		xiw_dirty(c);
 }
 
-/* There is room in the completion queue again. */
 void xiw_stream_resume(struct xiw_conn *c)
 {
 	while (c->recv.held_n && c->state == XIW_OPEN && xiw_cq_room(c->engine) > XIW_CQ_RESERVE) {
@@ -208,8 +219,9 @@ void xiw_stream_resume(struct xiw_conn *c)
 }
 
 /*
- * Octets, or the end, of a stream that is the engine's: XDP has taken it back. Frames of other connections
- * made it do so, maybe, and none of this one's will tell. Nor if a whole stretch has passed with no frame seen.
+ * If the socket gives octets, or the end, of a stream that the engine believes to own, XDP has taken the stream
+ * back. Frames of other connections may be the cause, so that no frame of this connection shows it. A whole
+ * stretch may also have passed without a frame that the engine saw.
  */
 static void look_at_owner(struct xiw_conn *c)
 {
@@ -253,13 +265,13 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 			c->end.eof = true;
 			xiw_dirty(c);
 		} else if (res != -ENOBUFS && res != -ECANCELED) {
-			/* What came before it may still wait for room in the completion queue. */
+			/* What came before the error may still wait for room in the completion queue. */
 			c->end.eof = true;
 			xiw_conn_broken(c, -res);
 		}
 	}
 	if (res == -ENOBUFS && c->state == XIW_OPEN)
-		starve(c); /* armed again when a buffer comes back */
+		starve(c); /* posted again when a buffer comes back */
 	else
 		xiw_recv_post(c);
 }

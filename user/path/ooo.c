@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Placement before its turn (RFC 5044 section 6): a segment that came out of order may hold whole FPDUs, but
- * where the first one starts only a marker inside the segment can prove. Without markers its frame waits.
+ * Early placement (RFC 5044 section 6): a segment behind a gap may hold whole FPDUs, but only a marker inside
+ * the segment proves where the first one starts. Without markers the segment is only kept.
  */
 #include "path/ooo.h"
 
@@ -11,8 +11,9 @@
 #include "path/packet.h"
 
 /*
- * The raw offset, in `len` octets at wire `seq`, of the first FPDU whose start a marker proves; `len` if
- * there is none. A marker due right in front of an FPDU is part of it, for the CRC covers it (section 4.4).
+ * Returns the offset, in `len` octets at wire number `seq`, of the first FPDU whose start a marker proves;
+ * `len` if there is none. A marker right in front of an FPDU is part of it, because the CRC covers it (section
+ * 4.4).
  */
 static uint32_t proven_start(const struct xiw_conn *c, uint32_t seq, const struct xiw_vec *v,
 			     unsigned int n, uint32_t len)

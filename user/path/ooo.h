@@ -4,7 +4,10 @@
 
 #include "path/packet.h"
 
-/* early.c: false if a CRC is wrong, so that the segment is not to be kept */
+/*
+ * Places the FPDUs of a kept segment early, as far as a marker proves where they start. Returns false if a CRC
+ * is wrong; the segment must then not be kept.
+ */
 bool xiw_early_place(struct xiw_conn *c, struct xiw_kept *k);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A packet as XDP redirected it: is it what its metadata say, where are its pieces, and which packets are kept for
- * later?
+ * A packet as XDP redirected it: checks of its metadata, headers and checksum, access to its payload, and the
+ * pool of kept segments.
  */
 #include "path/packet.h"
 
 #include "tcp/csum.h"
 
-/* Sanity of what XDP wrote: it is ours, but it is also an index and offsets. */
+/* XDP is trusted, but its metadata hold an index and offsets, so they are checked. */
 const struct xiw_meta *xiw_packet_meta(const struct xiw_packet *p)
 {
 	const struct xiw_meta *meta = (const void *)(p->frag[0].base - sizeof(*meta));
@@ -21,7 +21,6 @@ const struct xiw_meta *xiw_packet_meta(const struct xiw_packet *p)
 	return meta;
 }
 
-/* The pieces of [off, off + len) of a packet's payload. The range has been checked against the packet. */
 unsigned int xiw_payload(const struct xiw_packet *p, const struct xiw_meta *meta, uint32_t off,
 			 uint32_t len, struct xiw_vec v[XIW_XSK_FRAGS_MAX])
 {
@@ -51,8 +50,8 @@ uint32_t xiw_segment_seq(const struct xiw_packet *p, const struct xiw_meta *meta
 }
 
 /*
- * Has the sender left the sum to hardware, which a virtual wire has not? Then the field holds the pseudo header's,
- * and the segment has never been outside of this host's memory.
+ * Says whether the sender left the checksum to hardware, which a virtual wire does not have. The field then
+ * holds the sum of the pseudo header, and the segment has never left this host's memory.
  */
 static bool checksum_unfinished(const struct xiw_csum *pseudo, const uint8_t *tcp)
 {
@@ -85,8 +84,9 @@ static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
 }
 
 /*
- * What the kernel's IP would have looked at: a link-layer group address (RFC 1122 section 4.2.3.10), a VLAN, which
- * is another link, and IPv4's checksum (section 3.2.1.2).
+ * The kernel's IP would check the same: the destination is no link-layer group address (RFC 1122 section
+ * 4.2.3.10), the frame is of no VLAN, which would be another link, and IPv4's checksum is right (section
+ * 3.2.1.2).
  */
 bool xiw_packet_link_good(const struct xiw_packet *p, const struct xiw_meta *meta)
 {
@@ -100,7 +100,6 @@ bool xiw_packet_link_good(const struct xiw_packet *p, const struct xiw_meta *met
 	return ip[0] >> 4 != 4 || xiw_csum_fold(xiw_csum_partial(ip, xiw_ip4_hlen(ip))) == 0xffff;
 }
 
-/* Headers and checksum. XIW_REASON_NONE, or why TCP does not look at the segment. */
 enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 				const struct xiw_meta *meta, struct xiw_tcp_seg *seg)
 {
@@ -119,9 +118,9 @@ enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 /* ---- packets that are kept ------------------------------------------------------------------------ */
 
 /*
- * Half of the frames may be kept; the other half always goes round, so that what fills a gap finds one. Who has
- * as many as are left gets no more: alone a connection gets half of them, with n others each about one part in
- * n + 2, and there are always some for the next.
+ * At most half of the frames are kept. The other half stays in use for receiving, so that the segment that
+ * fills a gap finds a frame. A connection that keeps as many as are left gets no more: a single connection gets
+ * half of them, each of n + 1 connections about one part in n + 2, and some are always left for the next one.
  */
 struct xiw_kept *xiw_keep(struct xiw_conn *c, const struct xiw_segment *s)
 {
@@ -142,7 +141,6 @@ struct xiw_kept *xiw_keep(struct xiw_conn *c, const struct xiw_segment *s)
 	return k;
 }
 
-/* Counted no longer: it is about to be taken, or kept anew. */
 void xiw_kept_uncount(struct xiw_kept *k)
 {
 	k->conn->engine->pools.kept_frames -= k->frames;
