@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Does the stream go on? On the direct path a segment can come again and again and never be taken: its checksum does
- * not hold, it acknowledges what xiw_egress has not seen leave, the peer does not hear our acknowledgements. Whatever
- * the cause, the kernel's path is there: the stream goes back to it, and if the cause is likely to last, the
- * connection is barred from the direct path. Frames that are lost before the engine sees them are xiw_ingress's to
- * notice, by xiw_stuck(); what is left to do here is to learn of it.
+ * Notices that a stream does not move. On the direct path a segment can come again and again and never be
+ * taken: its checksum is wrong, it acknowledges what xiw_egress has not seen leave, or the peer does not
+ * receive our acknowledgements. Whatever the cause, the stream then falls back to the kernel path. If the cause
+ * is likely to last, the connection is barred from the direct path. Frames that are lost before the engine sees
+ * them are noticed by xiw_ingress (xiw_stuck()), and this file learns of it.
  */
 #include "path/progress.h"
 
@@ -17,18 +17,21 @@
 #include "path/inject.h"
 #include "path/packet.h"
 
-/* A repetition after so long shows that the stream stands still: less than any retransmission time-out. */
+/*
+ * A repetition after this time shows that the stream stands still. It is shorter than any retransmission
+ * time-out.
+ */
 #define AGAIN_MS 120
-#define STUCK_MS 300	  /* and so does silence for so long, after a repetition */
-#define FORGET_MS 150000  /* no peer waits longer until it repeats: what is older says nothing */
-#define KEEPALIVE_MS 2000 /* and of one octet, which a peer may send to hear whether we live */
-#define LASTING_MS 60000  /* within this time, */
-#define ENDS 3		  /* so many stretches that end for one cause show that it lasts */
-#define LOST 4		  /* or so many, where frames are lost on their way and others are not */
-#define CERTAIN 4 /* and lost frames that overflowing rings explain count for a part of that */
-#define PROBES 3  /* injected segments that may go astray before the connection does without */
+#define STUCK_MS 300	  /* so does silence for this time, after a repetition */
+#define FORGET_MS 150000  /* no peer waits longer before it repeats; older attempts say nothing */
+#define KEEPALIVE_MS 2000 /* the same for one octet, which a peer may send as a keepalive */
+#define LASTING_MS 60000  /* causes are counted for this time: */
+#define ENDS 3		  /* so many stretches that end for one cause show that it lasts, */
+#define LOST 4		  /* and so do so many that lose some frames on their way and not others */
+#define CERTAIN 4 /* the weight of lost frames that overflowing rings do not explain; else 1 */
+#define PROBES 3  /* injected segments that may be lost before the connection is barred */
 
-/* With the interface's name, where there is a %s. */
+/* Returns the text for people. A %s in it stands for the name of the interface. */
 static const char *cause(enum xiw_reason reason)
 {
 	switch (reason) {
@@ -63,7 +66,6 @@ bool xiw_conn_barred(const struct xiw_conn *c)
 	return __atomic_load_n(&c->flow->barred, __ATOMIC_RELAXED);
 }
 
-/* Not direct any more, for good: no_direct says why. What the socket goes on with is translated on. */
 void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason)
 {
 	if (!c->flow || xiw_conn_barred(c))
@@ -75,7 +77,6 @@ void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason)
 		xiw_flow_to_kernel(c->flow);
 }
 
-/* Of a connection that ends without ever having been direct, for a reason that nobody needed to act upon. */
 void xiw_progress_end(struct xiw_conn *c)
 {
 	const struct xiw_flow *f = c->flow;
@@ -89,7 +90,10 @@ void xiw_progress_end(struct xiw_conn *c)
 
 /* ---- segments that are refused -------------------------------------------------------------------- */
 
-/* The peer acknowledges what the socket has sent, and xiw_egress has not seen that leave. */
+/*
+ * Says whether xiw_egress has not seen everything that the socket has sent; the peer may acknowledge it
+ * nevertheless.
+ */
 static bool egress_is_blind(const struct xiw_conn *c)
 {
 	struct xiw_sock_state now;
@@ -99,9 +103,9 @@ static bool egress_is_blind(const struct xiw_conn *c)
 }
 
 /*
- * Will it be so the next time? Damage and lost acknowledgements can end a stretch on a bad wire or a busy machine,
- * and where the interface has carried the direct path at all, only a cause that comes back soon, and again, is one
- * that lasts.
+ * Says whether the cause is likely to last. Damage and lost acknowledgements can end a stretch on a bad wire or
+ * a busy machine. Where the interface has carried the direct path at all, a cause lasts only if it comes back
+ * soon, and more than once.
  */
 static bool lasts(struct xiw_conn *c, enum xiw_reason reason)
 {
@@ -115,7 +119,7 @@ static bool lasts(struct xiw_conn *c, enum xiw_reason reason)
 	case XIW_REASON_EGRESS:
 		return true;
 	case XIW_REASON_CRC:
-		return false; /* the kernel's path has the same octets to judge */
+		return false; /* the kernel path must judge the same octets */
 	default:
 		return s->ended >= ENDS || !c->netif->has_carried;
 	}
@@ -131,7 +135,7 @@ static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw
 	if (lasts(c, reason))
 		xiw_conn_bar(c, reason);
 	xiw_fall_back(c, reason, in_hand);
-	/* Numbers that nobody translates: neither path can go on. Maybe the program is gone altogether. */
+	/* Nobody translates the numbers, so neither path can go on. The program may be gone altogether. */
 	if (blind && c->stretch.state != XIW_STRETCH_OFF &&
 	    c->stretch.committed != xiw_flow_kernel_nxt(c->flow)) {
 		c->progress.cut_off = true;
@@ -140,8 +144,9 @@ static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw
 }
 
 /*
- * However rarely the peer repeats what was refused, it does not go on. But a keepalive may have an octet that came
- * before (RFC 9293 section 3.8.4), and repeats nothing.
+ * Returns after what time an earlier attempt says nothing any more. The time is long, because a stream that
+ * does not move stands still however rarely the peer repeats. It is short for one octet: that may be a
+ * keepalive with an octet from before (RFC 9293 section 3.8.4), which repeats nothing.
  */
 static uint64_t forget_ms(const struct xiw_segment *in_hand)
 {
@@ -149,8 +154,9 @@ static uint64_t forget_ms(const struct xiw_segment *in_hand)
 }
 
 /*
- * Counts an attempt that got nowhere. What they have in common is where the stream stands; why they failed may
- * differ, as anybody can send segments that are refused for another cause. True: they have gone on for too long.
+ * Counts an attempt after which the stream stands where it stood before. Attempts with different causes count
+ * together, because anybody can send segments that are refused for another cause. Returns true if the attempts
+ * have gone on for too long.
  */
 static bool too_often(struct xiw_conn *c, struct xiw_tries *t, uint64_t forget)
 {
@@ -189,9 +195,10 @@ bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
 }
 
 /*
- * A segment that was acknowledged. A peer that hears us may still send old ones, by mistake or because they come
- * late. One that does not begins with its last segment (RFC 8985 section 7) or ends up with its oldest, and repeats
- * that, in whatever size. Silence tells nothing here: it may have no more to send.
+ * A peer that receives our acknowledgements may still send old segments, by mistake or because they come late.
+ * A peer that does not receive them begins with its last segment (RFC 8985 section 7) or arrives at its oldest
+ * one, and repeats that, in whatever size. Silence says nothing here, because the peer may have no more to
+ * send.
  */
 void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq,
 			  uint32_t end)
@@ -224,7 +231,7 @@ void xiw_progress_due(struct xiw_conn *c)
 
 /* ---- injections that do not arrive ---------------------------------------------------------------- */
 
-/* Has one come to the socket since the last look? */
+/* Says whether an injected segment has reached the socket since the last check. */
 static bool arrived(struct xiw_conn *c)
 {
 	uint32_t n = xiw_flow_get(&c->flow->lo_segs);
@@ -237,7 +244,10 @@ static bool arrived(struct xiw_conn *c)
 	return true;
 }
 
-/* Before the first stretch: does what is injected come to the socket? Mostly before the call returns. */
+/*
+ * Checks before the first stretch whether injected segments reach the socket. Most arrive before the call
+ * returns.
+ */
 static bool injection_works(struct xiw_conn *c)
 {
 	struct xiw_progress *s = &c->progress;
@@ -258,7 +268,7 @@ static bool injection_works(struct xiw_conn *c)
 	return s->inject_works;
 }
 
-/* The socket sends data again: because it is not told that the peer has acknowledged them on the direct path? */
+/* The socket may repeat data because it is not told that the peer has acknowledged them on the direct path. */
 void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
 {
 	c->progress.resent = resent;
@@ -277,9 +287,9 @@ void xiw_progress_begin(struct xiw_conn *c)
 }
 
 /*
- * A segment from the start of a stretch whose frames wait for the socket to be read. If it comes again the peer has
- * heard of it neither from us nor from the socket, and the application may not make room for what the socket has for
- * a long time. Plain TCP would acknowledge it, or close the window.
+ * If the segment comes again, the peer has had an acknowledgement neither from us nor from the socket, and the
+ * application may not make room for the socket's octets for a long time. Plain TCP would acknowledge the
+ * segment, or close the window.
  */
 bool xiw_progress_waits(struct xiw_conn *c, const struct xiw_segment *s)
 {
@@ -293,14 +303,14 @@ bool xiw_progress_waits(struct xiw_conn *c, const struct xiw_segment *s)
 	return true;
 }
 
-/* Stretches that XDP ended because nobody seemed to be there. */
+/* Counts the stretches that XDP took back because the engine did not seem to see their frames. */
 static uint32_t given_up(const struct xiw_flow *f)
 {
 	return __atomic_load_n(&f->reasons[XIW_REASON_UNSEEN], __ATOMIC_RELAXED) +
 	       __atomic_load_n(&f->reasons[XIW_REASON_WATCHDOG], __ATOMIC_RELAXED);
 }
 
-/* Every frame that was put on a ring before the last try has been taken from there. */
+/* Says whether every frame that was on a ring at the last attempt has been taken from it. */
 static bool rings_emptied(const struct xiw_conn *c)
 {
 	uint64_t then = __atomic_load_n(&c->flow->try_ns, __ATOMIC_RELAXED);
@@ -311,16 +321,19 @@ static bool rings_emptied(const struct xiw_conn *c)
 	return true;
 }
 
-/* A frame that was lost while the rings had no room is hardly a sign of a way on which frames are lost for good. */
+/*
+ * Returns how much a lost frame counts. One that was lost while the rings had no room hardly shows that frames are
+ * lost for good.
+ */
 static uint32_t weight(const struct xiw_conn *c)
 {
 	return xiw_queues_overflowed(c->netif, c->engine->now_ms) ? 1 : CERTAIN;
 }
 
 /*
- * Frames of a stretch have come, but not the one that it stood still for, although the rings were emptied since:
- * large ones may be lost and small ones not. That happens for want of room as well, so it must happen again and
- * again.
+ * Says whether some frames are lost and others are not, as can happen to large frames alone: frames of a
+ * stretch have come, but not the one for which the stream stood still, although the rings were emptied since. A
+ * lack of room has the same effect, so it must happen repeatedly.
  */
 static bool loses_some(struct xiw_conn *c)
 {
@@ -340,7 +353,6 @@ static bool loses_some(struct xiw_conn *c)
 	return s->lost >= LOST * CERTAIN;
 }
 
-/* XDP may have seen a reason, too. */
 void xiw_progress_say(struct xiw_conn *c)
 {
 	if (xiw_conn_barred(c) && !c->no_direct[0])
@@ -348,15 +360,16 @@ void xiw_progress_say(struct xiw_conn *c)
 }
 
 /*
- * May XDP begin another stretch? Not if one was given up and the engine, which has emptied the rings since, saw no
- * frame of it: they do not get here. Where frames of others do, it may be for want of room, once.
+ * No frames reach the engine if a stretch was taken back and the engine, which has emptied the rings since, saw
+ * none of its frames. If frames of other connections arrive, a lack of room may have been the cause once, so it
+ * must happen twice.
  */
 bool xiw_progress_may_arm(struct xiw_conn *c)
 {
 	struct xiw_progress *s = &c->progress;
 	uint32_t taken_back = given_up(c->flow);
-	uint64_t seen = c->counts.went_direct +
-			c->flow->seen; /* stretches begun, and frames that came to none */
+	/* Stretches that have begun, and frames that began none. */
+	uint64_t seen = c->counts.went_direct + c->flow->seen;
 
 	if (seen != s->seen)
 		s->unseen = 0;

@@ -4,34 +4,74 @@
 
 #include "path/packet.h"
 
-/* Frames of the flow get here, whatever becomes of them: XDP is told where the stream does not go on by them. */
+/*
+ * Tells XDP that the engine sees frames of the flow, whatever becomes of them. Called where the owner word does
+ * not show it.
+ */
 static inline void xiw_note_seen(struct xiw_conn *c)
 {
 	__atomic_store_n(&c->flow->seen, c->flow->seen + 1, __ATOMIC_RELAXED);
 }
 
-/* Where the stream stands, in wire numbers: what comes there is waited for. */
+/* Returns the wire number of the octet that the stream waits for. */
 static inline uint32_t xiw_stream_at(const struct xiw_conn *c)
 {
 	return c->stretch.state == XIW_STRETCH_WAITS ? c->recv.nxt : c->tcp.rcv_nxt;
 }
 
+/* Says whether the connection is barred from the direct path. */
 bool xiw_conn_barred(const struct xiw_conn *c);
-void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason);
-void xiw_progress_end(struct xiw_conn *c);
+
 /*
- * The stream waits for the octets of a segment that was refused for `why`. True: once too often, and the connection
- * has fallen back, with `in_hand` (or NULL) given to the socket.
+ * Bars the connection from the direct path for good; no_direct says why. A stretch that is under way goes on.
+ * On the kernel path the socket's numbers are still translated.
+ */
+void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason);
+
+/*
+ * Called when the connection leaves XDP. If it never went direct, no_direct says why, as far as that is known.
+ */
+void xiw_progress_end(struct xiw_conn *c);
+
+/*
+ * Notes that a segment whose octets the stream waits for was refused for `reason`. Returns true if that has
+ * happened too often: the connection has then fallen back, and `in_hand` (or NULL) was given to the socket.
  */
 bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
 			  const struct xiw_segment *in_hand);
+
+/*
+ * Notes that the peer has sent [seq, end) again although it was acknowledged. If that lasts, the connection
+ * falls back.
+ */
 void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq,
 			  uint32_t end);
+
+/* Called when the deadline after a refused segment has come: falls back if the stream still stands still. */
 void xiw_progress_due(struct xiw_conn *c);
+
+/*
+ * Called when the socket has sent data again; `resent` is the new count. Falls back if injected segments do not
+ * arrive.
+ */
 void xiw_progress_resent(struct xiw_conn *c, uint32_t resent);
+
+/* Called when a stretch begins. */
 void xiw_progress_begin(struct xiw_conn *c);
+
+/*
+ * Called for a segment at the start of a stretch whose frames wait for the socket. Returns true if the stretch
+ * has waited too long: the connection has then fallen back.
+ */
 bool xiw_progress_waits(struct xiw_conn *c, const struct xiw_segment *s);
+
+/* Says in no_direct why the connection is barred, if XDP or the engine has barred it. */
 void xiw_progress_say(struct xiw_conn *c);
+
+/*
+ * Says whether XDP may begin another stretch; bars the connection if the last ones show a lasting cause against
+ * it.
+ */
 bool xiw_progress_may_arm(struct xiw_conn *c);
 
 #endif

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Do a connection's packets pass our programs? An address is not bound to the interface that has it: a peer's
- * segments may come by another one (two interfaces in one subnet, asymmetric routes), ours may leave by another one,
- * and both may change at any time. Plain TCP carries all that, and so does a connection whose sequence numbers are
- * the wire's: XDP begins no stretch before xiw_egress has seen a packet of it, xiw_socket takes what came by another
- * interface, and the direct path is given up for good. A connection whose numbers differ needs the programs. What
- * goes around them is lost; if that lasts, the connection ends with a reset, so that both ends know.
+ * Checks whether a connection's packets pass our BPF programs. An address is not bound to the interface that
+ * has it: a peer's segments may come by another interface (two interfaces in one subnet, asymmetric routes),
+ * ours may leave by another one, and both may change at any time.
+ *
+ * Plain TCP copes with that, and so does a connection whose sequence numbers are the wire's. XDP begins no
+ * stretch before xiw_egress has seen a packet of it, xiw_socket accepts what came by another interface, and the
+ * connection is barred from the direct path.
+ *
+ * A connection whose numbers differ from the wire's needs the programs. Packets that go around them are lost.
+ * If that lasts, the connection ends with a reset, so that both ends know.
  */
 #include "path/route.h"
 
@@ -20,24 +24,25 @@
 #define ASTRAY_MS 3000
 #define ASTRAY_SEGS 2
 /*
- * Longer, as packets of ours that a firewall, or a neighbour that does not answer, keeps from leaving are not seen
- * either, and plain TCP waits for better times.
+ * These limits are longer. Packets that a firewall drops, or that wait for a neighbour's address, are not seen
+ * by xiw_egress either, and plain TCP waits until they can leave.
  */
 #define UNSEEN_MS 10000
 #define UNSEEN_SEGS 3
-#define MANY_SEGS 64 /* and none of them began a stretch */
+#define MANY_SEGS 64 /* so many segments without a stretch are suspicious */
 
 static uint64_t get(const __u64 *count)
 {
 	return __atomic_load_n(count, __ATOMIC_RELAXED);
 }
 
+/* Counts the peer's segments that came by our interface. */
 static uint64_t came(const struct xiw_flow *f)
 {
 	return get(&f->control_segs) + get(&f->kernel_segs) + get(&f->direct_segs);
 }
 
-/* Segments that the socket has sent, whatever their way. */
+/* Asks the socket how many segments it has sent, by any interface. Returns false if it does not answer. */
 static bool ask_socket(const struct xiw_conn *c, uint32_t *sent)
 {
 	struct tcp_info info = {};
@@ -49,7 +54,6 @@ static bool ask_socket(const struct xiw_conn *c, uint32_t *sent)
 	return true;
 }
 
-/* Before the flow is published. */
 void xiw_route_begin(struct xiw_conn *c)
 {
 	struct xiw_flow *f = c->flow;
@@ -63,7 +67,10 @@ void xiw_route_begin(struct xiw_conn *c)
 	c->route.sent_known = ask_socket(c, &c->route.sent);
 }
 
-/* For so long now, the peer's segments have come by another interface, and none by ours. */
+/*
+ * Returns for how long (in ms, plus 1) the peer's segments have come by another interface and none by ours; 0
+ * if that is not so.
+ */
 static uint64_t astray(struct xiw_conn *c)
 {
 	uint64_t elsewhere = get(&c->flow->elsewhere_segs), now = came(c->flow);
@@ -79,7 +86,10 @@ static uint64_t astray(struct xiw_conn *c)
 	return !p->astray_ms ? 0 : 1 + c->engine->now_ms - p->astray_ms;
 }
 
-/* For so long now, the socket has sent, and xiw_egress has not seen a packet. */
+/*
+ * Returns for how long (in ms, plus 1) the socket has sent and xiw_egress has not seen a packet; 0 if that is
+ * not so.
+ */
 static uint64_t unseen(struct xiw_conn *c)
 {
 	uint64_t left = get(&c->flow->egress_segs);
@@ -87,7 +97,10 @@ static uint64_t unseen(struct xiw_conn *c)
 	bool asked = false;
 	uint32_t sent;
 
-	/* Only one whose packets were not seen lately is asked; the socket first, as xiw_egress comes later. */
+	/*
+	 * Only a socket whose packets were not seen lately is asked. It is asked before the count is read,
+	 * because packets reach xiw_egress later.
+	 */
 	if (left == p->left) {
 		asked = ask_socket(c, &sent);
 		left = get(&c->flow->egress_segs);
@@ -107,8 +120,8 @@ static uint64_t unseen(struct xiw_conn *c)
 }
 
 /*
- * A NIC puts all of a connection's packets on one queue, and those of a queue without an AF_XDP socket are never
- * direct. Which one it is nobody says.
+ * A NIC puts all packets of a connection on one queue. If that queue has no AF_XDP socket, they are never
+ * direct. Nothing tells which queue it is, so this guesses from the number of queues.
  */
 static void look_at_queues(struct xiw_conn *c)
 {
@@ -126,10 +139,6 @@ static void look_at_queues(struct xiw_conn *c)
 	}
 }
 
-/*
- * A look at where the packets go, every second. False: the connection needs the programs, its packets go around them,
- * and that has lasted: no_direct says what.
- */
 bool xiw_route_check(struct xiw_conn *c)
 {
 	uint64_t in = astray(c), out = unseen(c), owner = xiw_flow_owner(c->flow);
@@ -139,8 +148,8 @@ bool xiw_route_check(struct xiw_conn *c)
 	if (get(&c->flow->elsewhere_segs) && c->stretch.state == XIW_STRETCH_OFF)
 		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
 	/*
-	 * Not at once, what the socket has just sent may be on its way; and not if nothing comes either, as then it
-	 * is the wire that is gone.
+	 * One check is not enough, because what the socket has just sent may be on its way. If nothing comes
+	 * either, the link is down, and that is no reason to bar the connection.
 	 */
 	if (out > 1 && came(c->flow) != c->route.came_then && c->stretch.state == XIW_STRETCH_OFF)
 		xiw_conn_bar(c, XIW_REASON_EGRESS);

@@ -4,7 +4,13 @@
 
 #include "core/engine.h"
 
+/* Notes the counters from which the checks start. Called before the flow is published. */
 void xiw_route_begin(struct xiw_conn *c);
+
+/*
+ * Checks where the connection's packets go; called every second. Returns false if the connection needs the BPF
+ * programs and its packets have gone around them for too long; no_direct says how.
+ */
 bool xiw_route_check(struct xiw_conn *c);
 
 #endif

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What becomes of an interface while connections use it. Somebody may take a program off, or put another in its
- * place: then nobody translates sequence numbers any more, and a connection whose numbers differ from the wire's
- * cannot go on, by either path. It ends at once, with a reset, so that both ends know; one that never was
- * direct, or left no octet there, goes on by the kernel's path alone.
+ * Watches the interfaces that connections use. Somebody may take a BPF program off, or put another in its
+ * place. Then nobody translates sequence numbers any more, and a connection whose numbers differ from the
+ * wire's cannot go on, by either path. It ends at once, with a reset, so that both ends know. A connection
+ * whose numbers are the wire's goes on by the kernel path alone.
  *
- * The same holds for a connection whose local address goes away, or whose packets go around the interface for good.
+ * The same holds for a connection whose local address is removed, or whose packets go around the interface for
+ * good.
  *
- * The kernel tells of most changes by rtnetlink; what it does not tell of is found by looking.
+ * The kernel reports most changes by rtnetlink. A periodic check finds the others.
  */
 #include "path/watch.h"
 
@@ -26,8 +27,8 @@
 #include "netif/query.h"
 #include "path/route.h"
 
-#define ADDRESS_MS                                                                                 \
-	1000 /* so long an address may be gone, as DHCP and people with scripts take it off and put it on */
+/* An address may be gone for so long, because DHCP and scripts remove addresses and add them again. */
+#define ADDRESS_MS 1000
 
 static bool in_use(const struct xiw_engine *e, const struct xiw_netif *p)
 {
@@ -37,7 +38,9 @@ static bool in_use(const struct xiw_engine *e, const struct xiw_netif *p)
 	return false;
 }
 
-/* Out of use. The sockets live until io_uring has let go of them: xiw_watch_sweep(). */
+/*
+ * Takes an interface out of use. Its AF_XDP sockets live until io_uring has let go of them (xiw_watch_sweep()).
+ */
 static void retire(struct xiw_engine *e, struct xiw_netif *p)
 {
 	struct xiw_netif **at = &e->netifs;
@@ -53,6 +56,7 @@ static void retire(struct xiw_engine *e, struct xiw_netif *p)
 					       (uintptr_t)&p->queues[i] | XIW_OP_POLL_XSK, 0);
 }
 
+/* Says whether io_uring has no operation on the interface's sockets any more. */
 static bool let_go(const struct xiw_netif *p)
 {
 	for (uint32_t i = 0; i < p->nqueues; i++)
@@ -75,7 +79,7 @@ void xiw_watch_sweep(struct xiw_engine *e)
 	}
 }
 
-/* Nothing of the connection is to be translated: it goes on without XDP. */
+/* Removes the connection from XDP, if its numbers need no translation. Returns false if they do. */
 static bool release(struct xiw_conn *c)
 {
 	if (c->stretch.state != XIW_STRETCH_OFF || xiw_flow_to_kernel(c->flow))
@@ -89,6 +93,7 @@ static bool release(struct xiw_conn *c)
 	return true;
 }
 
+/* A program of the interface is gone: connections that need it end, all others leave XDP. */
 static void programs_gone(struct xiw_engine *e, struct xiw_netif *p, const char *program)
 {
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
@@ -103,7 +108,7 @@ static void programs_gone(struct xiw_engine *e, struct xiw_netif *p, const char 
 	retire(e, p);
 }
 
-/* Where the connections' packets go; and those that cannot go on end. */
+/* Ends the connections whose packets have gone around the programs for too long. */
 static void check_routes(struct xiw_engine *e)
 {
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
@@ -113,7 +118,10 @@ static void check_routes(struct xiw_engine *e)
 	}
 }
 
-/* What has no local address any more is TCP's to wait with, for what may never come; but not if it needs us. */
+/*
+ * A connection whose local address is gone is left to TCP, which waits for the address to come back. If it
+ * needs the BPF programs, it ends.
+ */
 static void look_at_addresses(struct xiw_engine *e)
 {
 	struct ifaddrs *all;
@@ -134,6 +142,7 @@ static void look_at_addresses(struct xiw_engine *e)
 	freeifaddrs(all);
 }
 
+/* Checks all interfaces, their addresses and the connections' routes. */
 static void look(struct xiw_engine *e)
 {
 	e->watch.look_now = false;
@@ -161,7 +170,7 @@ static void address_gone(struct xiw_engine *e)
 		e->watch.addresses_ms = e->now_ms + ADDRESS_MS;
 }
 
-/* The interface that a message is about; 0: none. */
+/* Returns the index of the interface that a message is about, or 0. */
 static uint32_t ifindex_of(const struct nlmsghdr *n)
 {
 	switch (n->nlmsg_type) {
@@ -183,7 +192,10 @@ static uint32_t ifindex_of(const struct nlmsghdr *n)
 	}
 }
 
-/* Others' interfaces may come, go and change all the time: of such news nobody looks at anything. */
+/*
+ * Handles one rtnetlink message. Messages about interfaces that the engine does not use cost nothing, because
+ * those may change all the time.
+ */
 static void take_message(struct xiw_engine *e, const struct nlmsghdr *n)
 {
 	uint32_t at = ifindex_of(n);
@@ -202,17 +214,17 @@ static void take_message(struct xiw_engine *e, const struct nlmsghdr *n)
 }
 
 /*
- * A program that was off, and is on again by now, still was off: what came meanwhile lies in the sockets under the
- * numbers of the wire, where octets yet to come belong. The kernel tells that it is off before it can be on again,
- * and only then a socket can give such octets as if they were in order: so the news is read before what sockets gave
- * is looked at.
+ * A program may have been taken off and be back by now. Segments that came in between lie in sockets under wire
+ * numbers, where later octets belong. The kernel reports the removal before the program can be attached again,
+ * and only after that a socket can give such octets as if they were in order. Therefore the messages are read
+ * before the octets.
  */
 void xiw_watch_read(struct xiw_engine *e)
 {
 	union {
 		struct nlmsghdr n;
 		char octets[16384];
-	} news;
+	} message;
 	const struct nlmsghdr *n;
 	ssize_t got;
 	size_t len;
@@ -220,19 +232,19 @@ void xiw_watch_read(struct xiw_engine *e)
 	if (e->watch.read || e->watch.fd < 0)
 		return;
 	e->watch.read = true;
-	while ((got = recv(e->watch.fd, &news, sizeof(news), 0)) > 0 || errno == ENOBUFS) {
+	while ((got = recv(e->watch.fd, &message, sizeof(message), 0)) > 0 || errno == ENOBUFS) {
 		len = got > 0 ? (size_t)got : 0;
-		/* What is lost of the news may have been anything. */
+		/* The kernel has dropped messages, which may have been about anything. */
 		if (!len) {
 			e->watch.look_now = true;
 			address_gone(e);
 		}
-		for (n = &news.n; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len))
+		for (n = &message.n; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len))
 			take_message(e, n);
 	}
 }
 
-/* Of everything else what counts is how it is now, and that also if some news was lost. */
+/* All other changes are handled by a check of the present state, which also covers lost messages. */
 void xiw_watch_event(struct xiw_engine *e)
 {
 	e->watch.polled = false;
