@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Connections that a listener accepts. */
+/* Accepts connections for a listener, and begins their startup. */
 #include "conn/accept.h"
 
 #include <errno.h>
@@ -15,12 +15,16 @@
 
 #define RETRY_MS 100
 
-/* No file descriptor, or no memory: the connection waits in the backlog, and trying at once would spin. */
+/*
+ * Says whether descriptors or memory are exhausted. The connection then waits in the backlog, and an immediate
+ * retry would spin.
+ */
 static bool exhausted(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS;
 }
 
+/* Makes a connection of an accepted socket. On failure the caller closes the socket. */
 static int take(struct xiw_listener *l, int fd)
 {
 	struct sockaddr_storage peer = {};
@@ -45,7 +49,7 @@ static int take(struct xiw_listener *l, int fd)
 	c->state = XIW_LISTENING;
 	xiw_unstarted_add(c, l);
 	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL, &c->sock_was);
-	c->sock_was = l->sock_was; /* before that it had the listener's */
+	c->sock_was = l->sock_was; /* the socket has inherited the listener's options */
 	xiw_startup_begin(c, NULL);
 	return 0;
 }
@@ -57,7 +61,7 @@ static void accepted(struct xiw_listener *l, int fd)
 
 	if (!err)
 		return;
-	/* So that the peer does not wait for an answer. */
+	/* The reset saves the peer from waiting for an answer. */
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 	close(fd);
 	if (!l->closing && err != -EUSERS)
@@ -81,7 +85,7 @@ void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
 			xiw_listener_forget(l);
 	} else if (exhausted(res)) {
 		xiw_not_accepted(l, res);
-		/* What is reset closes its descriptor within this turn and the next. */
+		/* A connection that is reset closes its descriptor within this turn and the next. */
 		l->retry_ms =
 			l->engine->now_ms + (xiw_unstarted_make_way(l->engine) ? 1 : RETRY_MS);
 		xiw_wake_at(l->engine, l->retry_ms);

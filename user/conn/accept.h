@@ -4,6 +4,10 @@
 
 #include "core/engine.h"
 
+/*
+ * Handles a completion of the listener's accept: begins the startup of a new connection, and posts the accept
+ * again if it has ended.
+ */
 void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags);
 
 #endif

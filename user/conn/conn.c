@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A connection's life: made, equipped for a stream, ended, freed. */
+/* The life of a connection: it is made, equipped for a stream, ended and freed. */
 #include "conn/conn.h"
 
 #include <errno.h>
@@ -25,7 +25,7 @@
 #include "path/fallback.h"
 #include "path/kernel.h"
 
-/* RFC 6581: Rev 2 where it is needed, and only there (section 10). */
+/* Chooses the MPA revision: Rev 2 only where it is needed (RFC 6581 section 10). */
 static void take_terms(struct xiw_conn *c)
 {
 	struct xiw_conn_opts *o = &c->opts;
@@ -33,7 +33,7 @@ static void take_terms(struct xiw_conn *c)
 	c->startup.terms = (struct xiw_mpa_terms){ .ird = o->ird, .ord = o->ord, .rtr = o->rtr };
 	if (!c->initiator) {
 		o->revision = o->revision ? o->revision : 2;
-		if (!o->rtr) /* section 9.2: one at least */
+		if (!o->rtr) /* section 9.2: at least one */
 			c->startup.terms.rtr = XIW_RTR_SEND | XIW_RTR_WRITE;
 		return;
 	}
@@ -49,7 +49,7 @@ static int take_opts(struct xiw_conn *c, const struct xiw_conn_opts *opts)
 
 	if (err)
 		return err;
-	/* The administrator's decision (RFC 5044 section 4.4), which may be the application's to take. */
+	/* The administrator decides about CRCs (RFC 5044 section 4.4), and may leave it to the application. */
 	if (c->engine->crc_policy != XIW_CRC_OPTIONAL)
 		c->opts.no_crc = c->engine->crc_policy == XIW_CRC_OFF;
 	take_terms(c);
@@ -113,7 +113,6 @@ static void destroy(struct xiw_conn *c)
 
 uint32_t xiw_conn_first_msn = 1;
 
-/* What it needs for a stream: not before the peer has said that it wants one. */
 int xiw_conn_equip(struct xiw_conn *c)
 {
 	const struct xiw_ddp_rx_opts ddp = {
@@ -178,7 +177,6 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 	return 0;
 }
 
-/* The same, complete: for a connection that the application has from the beginning. */
 int xiw_conn_new_equipped(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 			  struct xiw_conn **conn)
 {
@@ -206,7 +204,7 @@ const void *xiw_conn_private_data(const struct xiw_conn *c, size_t *len)
 
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
 {
-	/* No message can come any more; what is held back is not the end yet. */
+	/* No message can come any more once the end was told. Held octets are still delivered before that. */
 	if (c->end.eof_told || c->state == XIW_DEAD)
 		return -ESHUTDOWN;
 	return xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data);
@@ -219,19 +217,22 @@ int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len,
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-/* The socket takes what still comes, to be thrown away; our own half goes on until the application closes. */
+/*
+ * The socket still takes what comes, and it is thrown away. Our own half goes on until the application closes.
+ */
 void xiw_conn_failed(struct xiw_conn *c)
 {
 	c->end.failing = false;
 	if (c->state == XIW_DEAD)
-		return; /* a reset came in the same turn: its end says that the stream was in error */
+		return; /* a reset came in the same turn, and the closing event reports the stream error */
 	xiw_fall_back(c, XIW_REASON_ERROR, NULL);
-	/* Armed it must not stay: frames would come, and none is taken any more. */
+	/* The flow must not stay armed: XDP would redirect frames that nobody takes any more. */
 	if (c->flow && c->stretch.state == XIW_STRETCH_OFF)
 		xiw_flow_to_kernel(c->flow);
 	xiw_conn_event(c, XIW_EV_ERROR, -EPROTO);
 }
 
+/* Gives back everything that is queued: posted buffers, messages and held octets. */
 static void flush(struct xiw_conn *c)
 {
 	struct xiw_completion done = {
@@ -258,6 +259,7 @@ static void flush(struct xiw_conn *c)
 	xiw_stream_forget(c);
 }
 
+/* Closes the socket, except that of a rejected connection, which the application may take. */
 static void close_socket(struct xiw_conn *c)
 {
 	if (c->fd < 0 || (c->startup.rejected && c->end.error == ECONNREFUSED && !c->end.freed))
@@ -272,8 +274,8 @@ static void cancel(struct xiw_conn *c, enum xiw_op op)
 }
 
 /*
- * The end, orderly (0) or not. The TCP connection is closed; reset if not orderly. A rejected one is left
- * open, for the application to use or to close (RFC 5044 section 7.1.2 rules 2 and 3).
+ * The TCP connection is closed, or reset if the end is not orderly. A rejected connection is left open, for the
+ * application to use or to close (RFC 5044 section 7.1.2 rules 2 and 3).
  */
 void xiw_conn_end(struct xiw_conn *c, int error)
 {
@@ -286,7 +288,7 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 	if (c->startup.local_error)
 		error = c->startup.local_error;
 	else if (c->rx_dead)
-		error = EPROTO; /* the first cause, whatever came of it */
+		error = EPROTO; /* the first cause counts, whatever followed from it */
 	else if (c->end.at_once)
 		error = c->end.asked_error;
 	c->end.error = error;
@@ -298,11 +300,16 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 	xiw_mpa_stream_free(&c->mpa);
 	if (!c->send.busy)
 		xiw_stage_free(c);
-	/* Except if the peer was told why, and should learn of it; then nothing of his is unread. */
+	/*
+	 * There is no reset if the peer was told why and must be able to read it, or if both sides have closed.
+	 */
 	if (error && !c->startup.rejected && !c->startup.refusing && !(c->end.shut && c->end.eof) &&
 	    c->fd >= 0) {
 		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-		/* A send that waits for room ends at once, and no FIN says that this was all. */
+		/*
+		 * The reset must come at once: a send that waits for room ends, and no FIN claims that all was
+		 * sent.
+		 */
 		if (c->send.busy)
 			connect(c->fd, &nowhere, sizeof(nowhere));
 	}
@@ -320,7 +327,6 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 	xiw_conn_event(c, XIW_EV_CLOSED, -error);
 }
 
-/* An operation of a dead connection has ended: with the last one the socket goes. */
 void xiw_conn_op_done(struct xiw_conn *c)
 {
 	if (c->state != XIW_DEAD || c->ops)
@@ -343,7 +349,10 @@ int xiw_conn_take_fd(struct xiw_conn *c)
 	return fd;
 }
 
-/* After each step of an orderly close, ours or the peer's: the step makes the connection dirty. */
+/*
+ * Every step of an orderly close, ours or the peer's, makes the connection dirty, so the turn calls this after
+ * it.
+ */
 void xiw_conn_maybe_end(struct xiw_conn *c)
 {
 	if (c->state == XIW_DEAD || c->end.asked)
@@ -353,12 +362,15 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 		xiw_conn_end(c, ECONNRESET);
 		return;
 	}
-	/* It went before it could be told of an error of ours. */
+	/* The peer has closed before it could be told of an error of ours. */
 	if (c->end.eof && c->startup.local_error && !c->startup.refusing) {
 		xiw_conn_end(c, c->startup.local_error);
 		return;
 	}
-	/* A Responder that no FPDU came to, and none will, may not send (RFC 5044 section 7.1.2 rule 4). */
+	/*
+	 * A Responder may not send before it has received an FPDU (RFC 5044 section 7.1.2 rule 4), and now none
+	 * will come.
+	 */
 	if (c->end.eof && !c->send.allowed && !c->recv.held_n && c->state == XIW_OPEN &&
 	    c->stretch.state == XIW_STRETCH_OFF)
 		xiw_send_flush(c);
@@ -366,7 +378,10 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 	    c->state == XIW_OPEN) {
 		c->end.shut = true;
 		shutdown(c->fd, SHUT_WR);
-		/* Time for the last message to arrive: closing with octets unread would reset. */
+		/*
+		 * The last message needs time to arrive: closing a socket with unread octets would reset the
+		 * connection.
+		 */
 		if (c->rx_dead && c->timer.limit != XIW_LIMIT_LAST)
 			xiw_conn_limit_last(c);
 	}
@@ -376,7 +391,7 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 		if (c->end.shut)
 			xiw_conn_end(c, EPROTO);
 	} else if (xiw_mpa_stream_pending(&c->mpa)) {
-		/* The stream ended within an FPDU. */
+		/* The stream has ended within an FPDU. */
 		c->end.mpa_error = XIW_MPA_ERR_CLOSED;
 		xiw_conn_end(c, ECONNRESET);
 	} else if (c->end.shut) {
@@ -423,7 +438,7 @@ void xiw_conn_free(struct xiw_conn *c)
 
 /* ---- without an engine --------------------------------------------------------------------------- */
 
-/* As xiw_conn_abort() for all. Those that no event has told of yet, and now none will, are nobody's. */
+/* A connection of which no event has told the application is freed here, because nobody else would free it. */
 void xiw_conns_end(struct xiw_engine *e)
 {
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
@@ -435,7 +450,6 @@ void xiw_conns_end(struct xiw_engine *e)
 	}
 }
 
-/* The application still has them, to ask and to free. */
 void xiw_conns_detach(struct xiw_engine *e)
 {
 	struct xiw_conn *c;
@@ -443,7 +457,7 @@ void xiw_conns_detach(struct xiw_engine *e)
 	while ((c = e->conns)) {
 		leave_engine(c);
 		if (c->end.freed)
-			continue; /* an operation that did not end may still write into it */
+			continue; /* an operation that has not ended may still write into it, so it is not released */
 		if (c->fd >= 0)
 			close(c->fd);
 		c->fd = -1;

@@ -4,25 +4,53 @@
 
 #include "core/engine.h"
 
-/* MSN of each queue's first message, in both directions: 1 (RFC 5041 section 4.3). Tests of a wrap set another one. */
+/*
+ * The MSN of each queue's first message, in both directions: 1 (RFC 5041 section 4.3). Tests of the wrap set
+ * another value.
+ */
 extern uint32_t xiw_conn_first_msn;
 
+/*
+ * Allocates what a stream needs: queues and DDP state. Called when the peer has said that it wants a stream.
+ * Returns 0 or -errno.
+ */
 int xiw_conn_equip(struct xiw_conn *c);
+
+/* Makes a connection without a socket and starts its startup deadline. Returns 0 or -errno. */
 int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 		 struct xiw_conn **conn);
+
+/* Makes a connection and equips it, for the connections that the application owns from the beginning. */
 int xiw_conn_new_equipped(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 			  struct xiw_conn **conn);
-/* xiw_conn_post_recv(), for a ULP. */
+
+/* Does what xiw_conn_post_recv() does, for a ULP. */
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data);
-void xiw_conn_failed(struct xiw_conn *c);
+
 /*
- * Ends it now. Never from inside a delivery, where a caller up the stack goes on with the connection, and not
- * while octets that have arrived wait to be delivered: xiw_conn_ask_end(), below, is for these.
+ * Carries out a stream error: the stream falls back, and the application gets XIW_EV_ERROR. The turn calls it.
+ */
+void xiw_conn_failed(struct xiw_conn *c);
+
+/*
+ * Ends the connection now. `error` is 0 for an orderly end. It must not be called from within a delivery, whose
+ * callers still use the connection, nor while octets that have arrived wait to be delivered. In these cases
+ * xiw_conn_ask_end() lets the turn end it.
  */
 void xiw_conn_end(struct xiw_conn *c, int error);
+
+/* Called when an operation of io_uring has ended. The last one of a dead connection closes its socket. */
 void xiw_conn_op_done(struct xiw_conn *c);
+
+/* Takes the next step of an orderly close, if one is due. The turn calls it for dirty connections. */
 void xiw_conn_maybe_end(struct xiw_conn *c);
+
+/*
+ * Ends all connections, as xiw_conn_abort() does. Connections that the application has not heard of are freed.
+ */
 void xiw_conns_end(struct xiw_engine *e);
+
+/* Takes all connections out of an engine that is being freed. The application can still ask and free them. */
 void xiw_conns_detach(struct xiw_engine *e);
 
 #endif

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Connections that the application makes: by connecting, or from a socket that it hands over. */
+/*
+ * Makes connections for the application: it connects to a peer, or hands over a socket that is connected
+ * already.
+ */
 #include "conn/connect.h"
 
 #include <errno.h>
@@ -54,6 +57,7 @@ void xiw_connect_done(struct xiw_conn *c, int res)
 
 /* ---- delayed startup ----------------------------------------------------------------------------- */
 
+/* Returns 0 if `fd` is an established TCP connection. */
 static int check_socket(int fd)
 {
 	struct tcp_info info = {};
@@ -70,7 +74,7 @@ static int check_socket(int fd)
 	return info.tcpi_state == TCP_ESTABLISHED ? 0 : -ENOTCONN;
 }
 
-/* Of the first release. */
+/* The size of struct xiw_upgrade in the first release. */
 #define UPGRADE_FIRST 40
 
 XIW_OPTS_WHOLE(struct xiw_upgrade, last_len);

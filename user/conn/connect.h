@@ -4,6 +4,7 @@
 
 #include "core/engine.h"
 
+/* Called when the TCP connection is made, or has failed (`res` negative). Begins MPA startup. */
 void xiw_connect_done(struct xiw_conn *c, int res);
 
 #endif

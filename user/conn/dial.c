@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The TCP connection of an Initiator; and another one, where RFC 6581 has it try again. */
+/* Opens the TCP connection of an Initiator, and a second one where RFC 6581 lets it try again. */
 #include "conn/dial.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@ int xiw_connect_start(struct xiw_conn *c)
 }
 
 /*
- * RFC 6581 section 10: the Responder may be one that knows no Rev 2, and closed for that. A new TCP connection,
- * within the time of the first.
+ * RFC 6581 section 10: a Responder that does not know Rev 2 may have closed for that reason. The new TCP
+ * connection shares the startup deadline of the first.
  */
 bool xiw_connect_again(struct xiw_conn *c)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Filling segments: messages are cut into FPDUs so that every TCP segment begins with one (RFC 5044 section 5.1 and
- * appendix A). See send.c for what makes the kernel's TCP keep to it.
+ * Fills TCP segments: messages are cut into FPDUs so that every segment begins with an FPDU (RFC 5044 section
+ * 5.1 and appendix A). send.c explains how the kernel's TCP is made to keep these segments.
  */
 #include "conn/fill.h"
 
@@ -13,12 +13,12 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#define RUN_MAX 64000u /* octets: TCP's buffers are larger, but for a small window */
-#define SACK_ROOM 36 /* octets of the option with four blocks, and with three, beside timestamps */
+#define RUN_MAX 64000u /* octets; TCP's buffers are larger unless the window is small */
+#define SACK_ROOM 36   /* octets of the option with four blocks; with three, beside timestamps */
 #define SACK_ROOM_TS 28
-#define SACK_MS 250 /* so long a gap is believed to be there still, if nothing tells */
+#define SACK_MS 250 /* a gap is assumed to last for so long if nothing shows it */
 
-/* The EMSS as of now: options and path MTU may change it (section 4.5). */
+/* Returns the present EMSS, which options and path MTU may change (section 4.5). */
 static uint16_t emss(struct xiw_conn *c)
 {
 	socklen_t len = sizeof(int);
@@ -29,6 +29,7 @@ static uint16_t emss(struct xiw_conn *c)
 	return c->send.emss ? c->send.emss : 536;
 }
 
+/* Reads TCP_INFO, and updates what this file knows of the peer's window and of SACK. */
 static void look_at_tcp(struct xiw_conn *c, struct tcp_info *info)
 {
 	socklen_t len = sizeof(*info);
@@ -47,9 +48,9 @@ static void look_at_tcp(struct xiw_conn *c, struct tcp_info *info)
 }
 
 /*
- * What SACK blocks may take of a segment now: nothing, if nothing out of order is with the socket. Its memory is
- * that of octets to be read, of which there are none mostly, and of those. If there are both, the count of the
- * latter tells.
+ * Returns how many octets of a segment SACK blocks may take now. It is 0 if the socket holds nothing out of
+ * order. The socket's memory holds octets out of order and octets to be read, and mostly there are none of the
+ * latter. If there are both, the count of packets out of order tells.
  */
 static uint16_t sack_room(struct xiw_conn *c)
 {
@@ -71,28 +72,30 @@ static uint16_t sack_room(struct xiw_conn *c)
 	return c->send.sack_room;
 }
 
-/* What is left of a message, as one ULPDU. */
+/* Returns the length of what is left of a message, as one ULPDU. */
 static uint64_t ulpdu_left(const struct xiw_queued *q)
 {
 	return (uint64_t)q->cut.hdr.len + q->cut.len - q->cut.off;
 }
 
+/* Returns where the run begins that is being filled. */
 static uint32_t run_start(const struct xiw_stage *s)
 {
 	return s->nends ? s->end[s->nends - 1] : 0;
 }
 
-/* TCP puts no more than half of the largest window it has seen in a buffer. */
+/* Returns the longest run. TCP puts no more than half of the largest window it has seen into one buffer. */
 static uint32_t longest_run(struct xiw_conn *c)
 {
 	struct tcp_info info;
 
-	/* A window grows while a stream is under way; there is no need to look when it is large enough. */
+	/* A window grows while a stream is in use. It need not be read again once it is large enough. */
 	if (!c->send.peer_window || (c->send.runs && c->send.peer_window < 2 * RUN_MAX))
 		look_at_tcp(c, &info);
 	return c->send.peer_window < 2 * RUN_MAX ? c->send.peer_window / 2 : RUN_MAX;
 }
 
+/* Ends the run, so that the next segment is a write of its own. */
 static void end_run(struct xiw_conn *c)
 {
 	struct xiw_stage *s = c->send.stage;
@@ -105,8 +108,9 @@ static void end_run(struct xiw_conn *c)
 }
 
 /*
- * All that is queued does not fill a segment, and segments go out in front of it: it waits one turn, for the
- * completions of those make the application queue more. What has nothing in front of it never waits.
+ * Says whether the rest of the queue can wait one turn. It does not fill a segment and other segments leave
+ * before it; their completions make the application queue more. A message with nothing in front of it never
+ * waits.
  */
 static bool can_wait(struct xiw_conn *c, uint32_t mss)
 {
@@ -119,25 +123,28 @@ static bool can_wait(struct xiw_conn *c, uint32_t mss)
 	return octets < mss;
 }
 
-/* Room for the next FPDU behind those that are in the segment already; 0: it begins another one. */
+/*
+ * Returns the room for the next FPDU behind those that are in the segment already; 0 if the FPDU must begin
+ * another segment.
+ */
 static uint32_t room_behind(struct xiw_conn *c, const struct xiw_queued *q, uint32_t left)
 {
 	uint32_t fit = xiw_mpa_ulpdu_fit(left, c->send.mpa.markers, c->send.mpa.phase);
 
 	if (c->opts.no_pack)
 		return 0;
-	/* Section 4.5: no MULPDU below 128, but what is small enough may still be packed. */
+	/* Section 4.5: no MULPDU is below 128, but a small message may still be packed. */
 	return fit >= XIW_MPA_MULPDU_MIN || ulpdu_left(q) <= fit ? fit : 0;
 }
 
-/* One FPDU of a message into the stage, its ULPDU at most mulpdu octets. */
+/* Puts one FPDU of a message into the stage. Its ULPDU has at most `mulpdu` octets. */
 static void put_fpdu(struct xiw_conn *c, struct xiw_queued *q, uint32_t mulpdu)
 {
 	uint8_t header[XIW_DDP_HDR_MAX];
 	struct xiw_ddp_seg seg;
 	uint32_t hlen;
 
-	/* Never refused: mulpdu has room for the header and an octet, or for all that is left. */
+	/* This cannot fail: mulpdu has room for the header and one octet, or for all that is left. */
 	if (xiw_ddp_tx_next(&q->cut, mulpdu, &seg) <= 0)
 		abort();
 	hlen = xiw_ddp_hdr_encode(&seg.hdr, header);
@@ -148,7 +155,7 @@ static void put_fpdu(struct xiw_conn *c, struct xiw_queued *q, uint32_t mulpdu)
 		c->send.staged++;
 }
 
-/* Has the memory of a message from a region stayed the peer's to read? */
+/* Says whether the peer may still read the memory of a message from a region. */
 static bool may_read(struct xiw_conn *c, struct xiw_queued *q)
 {
 	const uint64_t now = c->engine->regions.generation;
@@ -159,17 +166,17 @@ static bool may_read(struct xiw_conn *c, struct xiw_queued *q)
 	return c->ulp->readable(c, q->user_data, q->cut.off);
 }
 
-/* Fills the stage up to a place where a segment ends. */
 void xiw_stage_fill(struct xiw_conn *c)
 {
 	const uint16_t whole = emss(c), room = sack_room(c);
-	const uint16_t sacks = whole > 4 * room ? room : 0; /* hardly a segment else */
+	const uint16_t sacks = whole > 4 * room ? room
+						: 0; /* otherwise hardly a segment would be left */
 	const uint32_t mss = whole - sacks;
-	/* An EMSS that does not hold the smallest MULPDU holds less than this. */
+	/* A segment is never longer than this, even if the EMSS cannot hold the smallest MULPDU. */
 	const uint32_t longest = mss > 2 * XIW_MPA_MULPDU_MIN ? mss : 2 * XIW_MPA_MULPDU_MIN;
 	struct xiw_stage *s = c->send.stage;
 	const uint32_t run_max = sacks ? 0 : longest_run(c);
-	uint32_t begin = 0; /* of the segment */
+	uint32_t begin = 0; /* where the segment begins */
 
 	c->send.stage_len = c->send.stage_off = 0;
 	s->nends = 0;

@@ -4,12 +4,13 @@
 
 #include "core/engine.h"
 
-/* The i-th message that is queued. */
+/* Returns the i-th queued message. */
 static inline struct xiw_queued *xiw_queued_at(struct xiw_conn *c, uint32_t i)
 {
 	return &c->send.queue[(c->send.head + i) % c->send.depth];
 }
 
+/* Fills the empty stage with FPDUs of queued messages. The stage ends where a TCP segment ends. */
 void xiw_stage_fill(struct xiw_conn *c);
 
 #endif

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What startup sends: our frame, in front of it what an application wants sent as a stream's last octets, and behind
- * it at most one FPDU.
+ * Sends what startup sends: the last octets of a stream that the application hands over, then our startup
+ * frame, then at most one FPDU.
  */
 #include "conn/frames.h"
 
 #include "core/ring.h"
 
-/* One thing after the other: sends on one socket may overtake each other. */
+/* Only one send is under way at a time, because two sends on one socket may overtake each other. */
 void xiw_startup_send(struct xiw_conn *c)
 {
 	const uint8_t *from = c->startup.streaming ? c->startup.streaming : c->startup.out;
@@ -22,7 +22,6 @@ void xiw_startup_send(struct xiw_conn *c)
 	c->ops++;
 }
 
-/* Behind the frames, and in front of everything that the application sends. */
 void xiw_startup_fpdu(struct xiw_conn *c, const struct xiw_ddp_hdr *h, const uint8_t *payload,
 		      uint32_t len)
 {

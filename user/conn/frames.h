@@ -4,7 +4,10 @@
 
 #include "core/engine.h"
 
+/* Sends what is next of startup's octets, unless a send is under way or nothing is left. */
 void xiw_startup_send(struct xiw_conn *c);
+
+/* Sends one FPDU behind our startup frame, before all that the application sends. */
 void xiw_startup_fpdu(struct xiw_conn *c, const struct xiw_ddp_hdr *h, const uint8_t *payload,
 		      uint32_t len);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a connection reports of itself. */
+/* Reports what is known of a connection: xiw_conn_info(). */
 #include <string.h>
 
 #include "base/opts.h"

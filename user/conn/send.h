@@ -9,6 +9,7 @@ void xiw_send_done(struct xiw_conn *c, int res);
 void xiw_send_paused(struct xiw_conn *c);
 void xiw_send_flush(struct xiw_conn *c);
 void xiw_send_cancel(struct xiw_conn *c);
+
 /* xiw_conn_send(), for a ULP. */
 int xiw_send(struct xiw_conn *c, const struct xiw_message *m);
 int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m);
