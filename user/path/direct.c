@@ -83,10 +83,9 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 		xiw_flow_raise(&f->kernel_edge, right);
 	conf.right_edge = xiw_seq_max(xiw_flow_get(&f->kernel_edge), right);
 	/*
-	 * TS.Recent is not taken from the last segment that XDP saw: nobody verified its checksum, and one
-	 * damaged TSval would make PAWS drop all that follows. If this segment is older than the newest of the
-	 * last stretch, but not by an age (RFC 7323 section 5.5), it is an old duplicate, and the newer value
-	 * stays.
+	 * TS.Recent is not taken from the last segment that XDP saw: nobody verified its checksum, and one damaged
+	 * TSval would make PAWS drop all that follows. A segment older than the newest of the last stretch, but not
+	 * by an age (RFC 7323 section 5.5), is an old duplicate, and the newer value stays.
 	 */
 	conf.ts_recent = seg->tsval;
 	if (c->tcp.flags & XIW_TCP_RX_TS && c->tcp.ts_recent - seg->tsval - PAWS_SLACK < PAWS_AGE)

@@ -16,7 +16,7 @@
 #include "path/fallback.h"
 #include "path/watch.h"
 
-/* ---- who waits for what --------------------------------------------------------------------------- */
+/* ---- lists of connections that wait ---------------------------------------------------------------- */
 
 /* The connection waits for a provided buffer. */
 static void starve(struct xiw_conn *c)
