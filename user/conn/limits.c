@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a peer that is gone, or does nothing, comes to. Every wait for a peer has a limit:
+ * Limits every wait for a peer that is gone or does nothing:
  *
  *   startup                  startup_timeout_ms, by xiw_conn_deadline()
  *   open, nothing under way  keepalive_ms, by the kernel's keepalive
- *   open, octets under way   user_timeout_ms, by TCP_USER_TIMEOUT: also for a peer that does not read
+ *   open, octets under way   user_timeout_ms, by TCP_USER_TIMEOUT; also for a peer that does not read
  *   closing                  close_timeout_ms without an octet either way
  *   after an error           terminate_timeout_ms for the last message and the peer's FIN, whatever moves
  *
- * The kernel's timers end the socket, and io_uring tells. An end that is the peer's, or comes of a lack of memory,
- * is asked for, and the turn carries it out: see xiw_conn_ask_end().
+ * The kernel's timers end the socket, and io_uring reports that. An end that the peer or a lack of memory
+ * causes is asked for, and the turn carries it out: see xiw_conn_ask_end().
  */
 #include "conn/limits.h"
 
@@ -23,7 +23,7 @@
 #include "core/timer.h"
 
 #define LOOK_MS 1000
-#define QUARTERS 4    /* of close_timeout_ms: so often is looked whether anything moves */
+#define QUARTERS 4    /* so often within close_timeout_ms is checked whether anything moves */
 #define STATE_CLOSE 7 /* TCP_CLOSE of the kernel's enum */
 
 /* ---- the kernel's timers ----------------------------------------------------------------------- */
@@ -42,7 +42,10 @@ void xiw_conn_limit_peer(struct xiw_conn *c)
 
 /* ---- limits of our own --------------------------------------------------------------------------- */
 
-/* Octets that the peer sent, and those of ours that he acknowledged. False: the socket is no connection any more. */
+/*
+ * Counts the octets that the peer has sent, and those of ours that it has acknowledged. Returns false if the
+ * socket is not connected any more.
+ */
 static bool look(const struct xiw_conn *c, uint64_t *octets)
 {
 	struct tcp_info info = {};
@@ -51,13 +54,13 @@ static bool look(const struct xiw_conn *c, uint64_t *octets)
 	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
 		return false;
 	*octets = info.tcpi_bytes_acked;
-	/* After an error his are thrown away, and are no reason to wait. */
+	/* After an error the peer's octets are thrown away, so they are no reason to wait. */
 	if (!c->rx_dead)
 		*octets += c->counts.stream_direct + info.tcpi_bytes_received;
 	return info.tcpi_state != STATE_CLOSE;
 }
 
-/* The socket has ended, and no operation waits there that would have told. */
+/* The socket has ended while no operation of io_uring was under way that would have reported it. */
 static void lost(struct xiw_conn *c)
 {
 	socklen_t len = sizeof(int);
@@ -92,19 +95,19 @@ void xiw_conn_limit_last(struct xiw_conn *c)
 		xiw_conn_limit_close(c);
 }
 
-/* After the peer's FIN no receive is under way. */
 void xiw_conn_poll_socket(struct xiw_conn *c)
 {
 	if (c->end.eof && c->timer.limit == XIW_LIMIT_NONE)
 		xiw_conn_deadline(c, XIW_LIMIT_POLL, LOOK_MS);
 }
 
-/* What has arrived waits for the application, not for the peer. */
+/* Says whether what has arrived waits for the application, so that the peer is not to blame. */
 static bool application_waits(const struct xiw_conn *c)
 {
 	return c->recv.held_n || xiw_cq_room(c->engine) <= XIW_CQ_RESERVE;
 }
 
+/* Checks a close that is under way: asks for the end if nothing has moved for close_timeout_ms. */
 static void closing(struct xiw_conn *c)
 {
 	uint64_t octets = c->timer.moved;
@@ -123,7 +126,6 @@ static void closing(struct xiw_conn *c)
 	xiw_conn_deadline(c, XIW_LIMIT_CLOSE, quarter(c));
 }
 
-/* A deadline has come. */
 void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit)
 {
 	uint64_t octets;
@@ -149,7 +151,6 @@ void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit)
 
 /* ---- a close that is asked for ------------------------------------------------------------------- */
 
-/* Likewise; what is queued is sent, and the peer's messages are delivered until he closes. */
 void xiw_conn_ask_close(struct xiw_conn *c)
 {
 	if (c->state == XIW_DEAD)

@@ -4,11 +4,28 @@
 
 #include "core/engine.h"
 
+/* Sets the kernel's limits for a silent peer on the socket of a connection. */
 void xiw_conn_limit_peer(struct xiw_conn *c);
+
+/* Starts the limit of a close: close_timeout_ms without an octet in either direction. */
 void xiw_conn_limit_close(struct xiw_conn *c);
+
+/* Starts the limit after an error: terminate_timeout_ms, whatever moves. */
 void xiw_conn_limit_last(struct xiw_conn *c);
+
+/*
+ * Starts to poll the socket, if the peer has closed and no other limit is set. No receive is posted then that
+ * would report an error.
+ */
 void xiw_conn_poll_socket(struct xiw_conn *c);
+
+/* Called when the deadline of a connection has come; `limit` says which. */
 void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit);
+
+/*
+ * Asks for an orderly close: what is queued is sent, and the peer's messages are delivered until the peer
+ * closes. May be called from within a delivery.
+ */
 void xiw_conn_ask_close(struct xiw_conn *c);
 
 #endif

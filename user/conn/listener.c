@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Listeners: made, closed, and what they tell the application. */
+/* Listeners: how they are made and closed, and what they tell the application. */
 #include "conn/listener.h"
 
 #include <errno.h>
@@ -56,7 +56,9 @@ int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
 		goto fail;
 	l->next = e->listeners;
 	e->listeners = l;
-	/* Not before somebody runs the engine: one that is freed until then closes at once. */
+	/*
+	 * The accept is posted only when the engine runs. A listener that is freed before that closes at once.
+	 */
 	if (e->io.enabled) {
 		xiw_accept_post(l);
 	} else {
@@ -94,7 +96,7 @@ static void close_listener(struct xiw_listener *l)
 		l->fd = -1;
 		return;
 	}
-	/* The pending accept ends, in xiw_accept_done(). */
+	/* The accept that is posted ends in xiw_accept_done(). */
 	io_uring_prep_cancel64(xiw_sqe(l->engine, NULL, XIW_OP_NONE), (uintptr_t)l | XIW_OP_ACCEPT,
 			       0);
 	xiw_ring_submit(l->engine);
@@ -115,12 +117,14 @@ void xiw_listener_free(struct xiw_listener *l)
 		free(l);
 		return;
 	}
-	/* xiw_accept_done() frees it, or the engine's end does: the thread that would hear may have ended. */
+	/*
+	 * xiw_accept_done() frees it, or the end of the engine does, because the thread that runs the ring may
+	 * have ended.
+	 */
 	l->next = l->engine->closed_listeners;
 	l->engine->closed_listeners = l;
 }
 
-/* They stay the application's to free. */
 void xiw_listeners_end(struct xiw_engine *e)
 {
 	struct xiw_listener *l;
@@ -171,7 +175,6 @@ static void tell(struct xiw_listener *l, int err)
 	xiw_complete_listener(l, &done);
 }
 
-/* Once for each cause, until a connection is taken. */
 void xiw_not_accepted(struct xiw_listener *l, int err)
 {
 	if (!l)
@@ -181,7 +184,6 @@ void xiw_not_accepted(struct xiw_listener *l, int err)
 	l->told = err;
 }
 
-/* Told once, and again when there has been room for as long as a startup may take. */
 void xiw_listener_crowded(struct xiw_listener *l)
 {
 	uint64_t now = l->engine->now_ms;

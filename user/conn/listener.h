@@ -4,12 +4,33 @@
 
 #include "core/engine.h"
 
+/* Posts the listener's multishot accept. */
 void xiw_accept_post(struct xiw_listener *l);
+
+/* Closes all listeners of an engine. The application still has to free them. */
 void xiw_listeners_end(struct xiw_engine *e);
+
+/*
+ * Takes closed listeners out of an engine that is being freed, and frees those that the application has freed.
+ */
 void xiw_listeners_detach(struct xiw_engine *e);
+
+/* Frees a listener that the application has freed, when its accept has ended. */
 void xiw_listener_forget(struct xiw_listener *l);
+
+/*
+ * Tells the application that a connection could not be accepted: once for each cause until one is accepted. `l`
+ * may be NULL.
+ */
 void xiw_not_accepted(struct xiw_listener *l, int err);
+
+/*
+ * Tells the application that a limit of unstarted connections is reached: once, and again only after there was
+ * room for as long as a startup may take.
+ */
 void xiw_listener_crowded(struct xiw_listener *l);
+
+/* Posts the accepts whose retry is due. */
 void xiw_accept_again(struct xiw_engine *e);
 
 #endif

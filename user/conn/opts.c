@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A connection's options, as an application gives them for one, or for all that a listener will accept. */
+/*
+ * Checks the options of a connection, and completes them. A listener has one set for all connections that it
+ * will accept.
+ */
 #include "conn/opts.h"
 
 #include <errno.h>
@@ -7,7 +10,7 @@
 
 #include "base/opts.h"
 
-/* Of the first release. */
+/* The size of struct xiw_conn_opts in the first release. */
 #define CONN_OPTS_FIRST 80
 
 XIW_OPTS_WHOLE(struct xiw_conn_opts, max_unstarted_peer);
@@ -40,8 +43,8 @@ static int check(const struct xiw_conn_opts *o, bool initiator)
 }
 
 /*
- * Everything that can be found wrong with options is found here, for a listener too: else it would listen, and
- * refuse every connection.
+ * All errors in options are found here, for listeners too. Otherwise a listener with wrong options would
+ * listen, and refuse every connection.
  */
 int xiw_conn_opts_take(struct xiw_conn_opts *own, const struct xiw_conn_opts *theirs,
 		       bool initiator)

@@ -4,7 +4,10 @@
 
 #include "core/engine.h"
 
-/* opts.c: from the application's, of whatever size, to complete ones; -EINVAL */
+/*
+ * Copies the application's options, of whatever size, checks them and fills in the defaults. Returns 0 or
+ * -EINVAL.
+ */
 int xiw_conn_opts_take(struct xiw_conn_opts *own, const struct xiw_conn_opts *theirs,
 		       bool initiator);
 

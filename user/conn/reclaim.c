@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * When the budget does not have what a connection needs to go on: somebody has it who does nothing with it. A peer
- * that has begun an FPDU and does not go on, or does not read what it has asked for, holds memory for as long as it
- * likes; the one that has done so for the longest time is ended. If there is none, those that ask are.
+ * Reclaims memory when the budget cannot give a connection what it needs to go on. A peer that has begun an
+ * FPDU and does not finish it, or does not read what it asked for, holds memory for as long as it likes. The
+ * connection that has done so for the longest time is ended. If there is none, the connections that need the
+ * memory are ended.
  */
 #include "conn/reclaim.h"
 
@@ -14,7 +15,7 @@
 #define LOOK_MS 50
 #define VICTIMS 16 /* in one turn */
 
-/* Since when it holds memory and gets no further; XIW_NEVER: not so. */
+/* Returns since when the connection holds memory and makes no progress; XIW_NEVER if it does not. */
 static uint64_t stuck_since(const struct xiw_conn *c)
 {
 	uint64_t since = XIW_NEVER;
@@ -28,6 +29,7 @@ static uint64_t stuck_since(const struct xiw_conn *c)
 	return since;
 }
 
+/* Returns the connection that has made no progress for the longest time, at least STALE_MS; or NULL. */
 static struct xiw_conn *stalest(const struct xiw_engine *e)
 {
 	uint64_t until = e->now_ms - STALE_MS;
@@ -44,14 +46,16 @@ static struct xiw_conn *stalest(const struct xiw_engine *e)
 	return found;
 }
 
-/* At the end of a turn, which ends those that it asks to. */
 void xiw_reclaim(struct xiw_engine *e)
 {
 	bool some = false;
 	struct xiw_conn *c, *next;
 
 	e->short_of_memory = false;
-	/* Who waits for a stage asks every turn. */
+	/*
+	 * Connections that wait for a stage ask in every turn, so the search runs once in LOOK_MS. Only a receive
+	 * that is short of memory does not wait.
+	 */
 	for (c = e->conns; c && !c->recv.hungry; c = c->next)
 		;
 	if (!c && e->now_ms < e->reclaim_ms)

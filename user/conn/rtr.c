@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The messages of RDMAP that RFC 6581 makes part of MPA's startup: the indication that a peer-to-peer
- * Initiator is ready to receive (section 9.2), and the Terminate message of one that cannot go on (section 8).
- * All other headers of RDMAP are the ULP's.
+ * The RDMAP messages that RFC 6581 makes part of MPA's startup: the ready-to-receive (RTR) message of a
+ * peer-to-peer Initiator (section 9.2), and the Terminate message of a side that cannot go on (section 8). All
+ * other RDMAP headers belong to the ULP.
  */
 #include "conn/rtr.h"
 
@@ -15,8 +15,8 @@
 #include "core/timer.h"
 
 /*
- * RFC 5040: version 1 and the opcode (section 4.1), without the reserved bits between them; the queues (section
- * 4.2).
+ * RFC 5040: version 1 and the opcode (section 4.1), without the reserved bits between them; the queue numbers
+ * (section 4.2).
  */
 #define RDMAP_CONTROL 0xcf
 #define RDMAP_WRITE 0x40
@@ -27,7 +27,7 @@
 #define RDMAP_QN_SEND 0
 #define RDMAP_QN_READ 1
 #define RDMAP_QN_TERMINATE 2
-/* Section 4.8: layer LLP, error type MPA; the code; none of the headers that it can quote. */
+/* Section 4.8: layer LLP, error type MPA, and the error code. None of the headers is quoted. */
 #define TERMINATE_LEN 4
 #define TERMINATE_LLP_MPA 0x20
 
@@ -38,7 +38,7 @@ void xiw_rtr_send(struct xiw_conn *c)
 	struct xiw_ddp_seg seg;
 
 	if (c->startup.terms.rtr == XIW_RTR_READ)
-		return; /* the ULP's first message */
+		return; /* the ULP's first message says it */
 	if (c->startup.terms.rtr == XIW_RTR_WRITE)
 		xiw_ddp_tx_tagged(&m, 0, 0, 0, RDMAP_WRITE);
 	else
@@ -47,19 +47,19 @@ void xiw_rtr_send(struct xiw_conn *c)
 	xiw_startup_fpdu(c, &seg.hdr, NULL, 0);
 }
 
+/* The Initiator is ready: the connection is made. */
 static void ready(struct xiw_conn *c)
 {
 	c->startup.rtr_wait = false;
 	c->startup.gate = NULL;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_conn_event(c, XIW_EV_CONNECTED, 0);
-	xiw_dirty(c); /* what was queued may leave */
+	xiw_dirty(c); /* queued messages may be sent now */
 }
 
 /*
- * The first FPDU at a peer-to-peer Responder, its CRC verified. 1: it was the indication, and is consumed; a
- * Send has used its MSN, but no buffer of the ULP's (RFC 6581 section 4.4.2). 0: it is DDP's. Negative:
- * something else, which an Initiator MUST NOT send before (section 5); reported.
+ * A Send consumes its MSN, but no buffer of the ULP (RFC 6581 section 4.4.2). An Initiator MUST NOT send
+ * anything else before the ready-to-receive message (section 5).
  */
 int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload)
 {
@@ -88,7 +88,7 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 		ready(c);
 		return 0;
 	}
-	/* The Initiator tells why it goes: for the ULP. */
+	/* The Initiator says why it ends the connection; the ULP reads that. */
 	if (!h->tagged && h->qn == RDMAP_QN_TERMINATE && control == RDMAP_TERMINATE)
 		return 0;
 	c->startup.rtr_wait = false;
@@ -99,8 +99,8 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 }
 
 /*
- * What the Reply says cannot be taken, or something is wrong at this end: that is told to the peer, and then the
- * connection ends. The application may have taken its time to decide.
+ * The Reply is not acceptable, or something is wrong at this end. The startup deadline starts anew, because the
+ * application may have taken long to decide.
  */
 void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error)
 {

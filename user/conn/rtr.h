@@ -4,8 +4,17 @@
 
 #include "core/engine.h"
 
+/* Sends the ready-to-receive message of a peer-to-peer Initiator, unless the ULP's first message is one. */
 void xiw_rtr_send(struct xiw_conn *c);
+
+/*
+ * Examines the first FPDU at a peer-to-peer Responder; its CRC has been verified. Returns 1 if it was the
+ * ready-to-receive message and is consumed, 0 if DDP must take it, or -errno if the stream has failed, which
+ * has been reported by then.
+ */
 int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload);
+
+/* Tells the peer by a Terminate message why startup fails, and then ends the connection with `error`. */
 void xiw_terminate(struct xiw_conn *c, enum xiw_mpa_error code, int error);
 
 #endif
