@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A connection is registered with XDP: its interface, its slot in the flow table, and what the slot says at first.
- * A connection that finds the table full takes the kernel's path until a slot is free: first come, first served.
+ * Registers connections with XDP: finds the interface, claims a slot in the flow table, and publishes the flow.
+ * A connection that finds the table full uses the kernel path until a slot is free: first come, first served.
  */
 #include "conn/register.h"
 
@@ -20,8 +20,9 @@
 #include "path/progress.h"
 #include "path/route.h"
 
-#define RETRIES 16	/* in one look */
-#define COLLECT_MOST 64 /* questions to the kernel in one look, of some 3 microseconds each */
+#define RETRIES 16 /* in one call */
+/* Questions to the kernel in one call, which take about 3 microseconds each. */
+#define COLLECT_MOST 64
 
 /* ---- connections that wait for a slot --------------------------------------------------------------- */
 
@@ -38,6 +39,7 @@ static void wait_for_slot(struct xiw_conn *c)
 	xiw_collect_soon(e);
 }
 
+/* The connection does not wait for a slot any more. */
 static void wait_no_longer(struct xiw_conn *c)
 {
 	if (!c->reg.slotless_at)
@@ -52,7 +54,10 @@ static void wait_no_longer(struct xiw_conn *c)
 
 /* ---- registration ------------------------------------------------------------------------------------- */
 
-/* From here on the socket takes nothing that came by another interface under numbers that are not the wire's. */
+/*
+ * Attaches xiw_socket. From here on the socket takes no segment that came by another interface if the numbers
+ * differ from the wire's.
+ */
 static int filter_socket(const struct xiw_conn *c)
 {
 	int prog = c->netif->table.socket_fd;
@@ -69,7 +74,10 @@ static void remember_addresses(struct xiw_conn *c, const struct xiw_flow_key *ke
 	memcpy(c->reg.remote_ip, v4 ? &key->remote_addr[3] : key->remote_addr, v4 ? 4 : 16);
 }
 
-/* Where the stream stands, in the socket's numbers: asked once, as from here on the engine counts what it reads. */
+/*
+ * Notes the number of the next octet to be read, in the socket's numbers. The socket is asked only once,
+ * because from here on the engine counts what it reads.
+ */
 static void note_place(struct xiw_conn *c)
 {
 	if (c->recv.known)
@@ -79,9 +87,9 @@ static void note_place(struct xiw_conn *c)
 }
 
 /*
- * What the socket has before XDP starts to count. Whatever arrives between the first look and the
- * publication is seen by the second. Octets beyond rcv_nxt that the socket may hold already (`ooo`)
- * are unknown: then everything the peer was allowed to send counts as passed.
+ * Publishes the flow. The socket is read twice: what arrives between the first read and the publication is seen
+ * by the second. If the socket holds octets beyond rcv_nxt (`ooo`), their number is unknown, so everything that
+ * the peer was allowed to send counts as passed.
  */
 static int publish(struct xiw_conn *c, uint32_t skew)
 {
@@ -93,7 +101,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	f->flags = (c->reg.sock.timestamps ? XIW_FLOW_TIMESTAMPS : 0) |
 		   (c->reg.sock.sack ? XIW_FLOW_SACK : 0) | (c->reg.sock.ecn ? XIW_FLOW_ECN : 0);
 	f->rcv_wscale = c->reg.sock.rcv_wscale;
-	/* Nothing promises, or opens the socket to, more than a window field can say (RFC 7323 section 2.3). */
+	/* Nobody promises, or opens the socket for, more than a window field can say (RFC 7323 section 2.3). */
 	if (c->reg.window > 0xffffu << f->rcv_wscale)
 		c->reg.window = 0xffffu << f->rcv_wscale;
 	f->window = c->reg.window;
@@ -108,7 +116,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	err = xiw_table_insert(&c->netif->table, c->reg.index);
 	if (!err)
 		err = xiw_sock_read(c->fd, &c->reg.sock);
-	/* Nothing follows a FIN, and what pretends to must not find a place where a stretch begins. */
+	/* Nothing follows a FIN, and no forged segment must find a place where a stretch begins. */
 	if (!err && c->reg.sock.ended)
 		err = -ENOTCONN;
 	if (err)
@@ -123,7 +131,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	return 0;
 }
 
-/* The oldest slot that only TIME-WAIT needs is given up before anybody goes without. */
+/* Claims a slot. If the table is full, the oldest slot that only TIME-WAIT needs is given up for it. */
 static int claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)
 {
 	int slot = xiw_table_claim(t, key, skew);
@@ -131,7 +139,10 @@ static int claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *
 	return slot == -ENOSPC && xiw_table_make_room(t) ? xiw_table_claim(t, key, skew) : slot;
 }
 
-/* The table is full. What the connection needs for a later try is noted, before it has read on. */
+/*
+ * Handles a claim that has failed. If the table is full, the connection waits for a slot. What it needs for a
+ * later attempt is noted before it reads on.
+ */
 static int no_slot(struct xiw_conn *c, int err)
 {
 	snprintf(c->no_direct, sizeof(c->no_direct), "flow table of %s: %s", c->netif->ifname,
@@ -161,7 +172,7 @@ static int port_of(struct xiw_engine *e, const struct sockaddr_storage *local,
 		return err;
 	}
 	err = xiw_netif_by_name(e, name, port, why, len);
-	/* The privilege may be gone by now: what was in the way then is what counts. */
+	/* The process may have dropped its privilege since. Then the first failure counts. */
 	if (err == -EPERM && e->unready.ifname[0] &&
 	    (!strcmp(name, e->unready.ifname) || !e->netifs))
 		snprintf(why, len, "%s", e->unready.why);
@@ -171,7 +182,6 @@ static int port_of(struct xiw_engine *e, const struct sockaddr_storage *local,
 	return err;
 }
 
-/* The interface that the connection would go direct on. On failure c->no_direct says why there is none. */
 int xiw_conn_netif(struct xiw_conn *c, struct xiw_netif **port)
 {
 	if (c->opts.path == XIW_USE_KERNEL) {
@@ -181,7 +191,10 @@ int xiw_conn_netif(struct xiw_conn *c, struct xiw_netif **port)
 	return port_of(c->engine, &c->addr.local, port, c->no_direct, sizeof(c->no_direct));
 }
 
-/* ECN as the engine and xiw_egress do not do it is the socket's own affair, and stays that. */
+/*
+ * Refuses connections with an ECN variant that the engine and xiw_egress do not implement. The socket handles
+ * it on the kernel path.
+ */
 static int check_ecn(struct xiw_conn *c)
 {
 	int ecn = xiw_ecn_of(c->fd);
@@ -194,10 +207,6 @@ static int check_ecn(struct xiw_conn *c)
 	return ecn < 0 ? ecn : -EOPNOTSUPP;
 }
 
-/*
- * Registers with XDP, when the startup frames have been read and before an octet behind them is. On failure
- * c->no_direct says why, and the connection is the kernel's alone: for now, if the table is full (-ENOSPC).
- */
 int xiw_conn_register(struct xiw_conn *c)
 {
 	char *why = c->no_direct;
@@ -224,12 +233,12 @@ int xiw_conn_register(struct xiw_conn *c)
 	if (err) {
 		snprintf(why, len, "socket of the connection: %s%s", strerror(-err),
 			 err == -EPERM ? " (needs CAP_NET_ADMIN)" : "");
-		/* The connection that this slot was adopted for needs its translation on. */
+		/* An earlier connection still needs the translation of the slot that was adopted. */
 		if (skew)
 			xiw_table_abandon(&c->netif->table, c->reg.index);
 		else
 			xiw_table_remove(&c->netif->table, c->reg.index);
-		/* Without XDP its segments may come by any interface, under the wire's numbers. */
+		/* Without XDP the connection's segments may come by any interface, under wire numbers. */
 		if (!skew)
 			setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
 		c->flow = NULL;
@@ -237,15 +246,15 @@ int xiw_conn_register(struct xiw_conn *c)
 		return err;
 	}
 	c->netif->by_flow[slot] = c;
-	xiw_counts_publish(c); /* an adopted slot has that of the last connection */
+	xiw_counts_publish(c); /* an adopted slot has the last connection's counters */
 	c->reg.zero_copy = c->netif->nqueues && c->netif->queues[0].xsk.zero_copy;
 	why[0] = '\0';
 	return 0;
 }
 
 /*
- * The connection leaves the engine, but the kernel's socket may live on for a while (FIN-WAIT, TIME-WAIT)
- * and needs its numbers translated until then, if they differ from the wire's. The slot is left to be collected.
+ * The kernel's socket may live on for a while (FIN-WAIT, TIME-WAIT). If its numbers differ from the wire's,
+ * they must be translated until then, so the slot is abandoned and collected later.
  */
 void xiw_conn_unregister(struct xiw_conn *c)
 {
@@ -256,7 +265,7 @@ void xiw_conn_unregister(struct xiw_conn *c)
 		return;
 	xiw_fall_back(c, XIW_REASON_CLOSE, NULL);
 	xiw_fall_back_finish(c);
-	/* It may be DIRECT without a frame having told. */
+	/* The owner word may be DIRECT although no frame has shown it yet. */
 	skew = xiw_flow_to_kernel(c->flow);
 	xiw_progress_end(c);
 	c->netif->by_flow[c->reg.index] = NULL;
@@ -272,7 +281,6 @@ void xiw_conn_unregister(struct xiw_conn *c)
 
 /* ---- slots that become free ----------------------------------------------------------------------------- */
 
-/* What XDP is to know of the stream besides its numbers. */
 void xiw_slot_describe(struct xiw_conn *c)
 {
 	if (!c->flow)
@@ -281,7 +289,7 @@ void xiw_slot_describe(struct xiw_conn *c)
 	c->flow->flags |= (c->opts.markers ? XIW_FLOW_MARKERS : 0) | (c->crc ? XIW_FLOW_CRC : 0);
 }
 
-/* False: the table is still full. */
+/* Tries to register a connection that waits for a slot. Returns false if the table is still full. */
 static bool retry(struct xiw_conn *c)
 {
 	int err;
@@ -298,7 +306,7 @@ static bool retry(struct xiw_conn *c)
 	return true;
 }
 
-/* Those that try in vain stand at the end again: one of another interface may have more luck. */
+/* A connection that tries in vain goes to the end of the list. One of another interface may succeed. */
 static void retry_all(struct xiw_engine *e)
 {
 	for (int i = 0; e->agenda.slotless && i < RETRIES; i++)
@@ -306,7 +314,6 @@ static void retry_all(struct xiw_engine *e)
 			break;
 }
 
-/* Abandoned slots whose sockets are gone; connections that wait for one may have it. */
 void xiw_slots_collect(struct xiw_engine *e)
 {
 	if (e->wheel.collect_ms > e->now_ms)

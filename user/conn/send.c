@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Sending: messages are cut into FPDUs that fill TCP segments, many per write, so that every segment begins
- * with an FPDU (RFC 5044 section 5.1 and appendix A). What makes the kernel's TCP keep to it:
+ * Sending: messages are cut into FPDUs that fill TCP segments, many for each write, so that every segment
+ * begins with an FPDU (RFC 5044 section 5.1 and appendix A). The following makes the kernel's TCP keep these
+ * segments:
  *
- * - A write is a run of segments that are exactly EMSS long, but for the last. With MSG_EOR nothing is
- *   appended to that one, and the next write begins a segment, whatever became of this one: a changed EMSS
- *   or a partly sent write costs alignment only up to there.
- * - TCP_NODELAY: a short segment does not wait for an acknowledgement.
- * - TCP_CORK while runs of several segments are sent, and until TCP has sent them: without it TCP fills the
- *   peer's window to the last octet with a part of a segment. TCP_NODELAY, set again, then sends a short
- *   last segment nevertheless. TCP does the same with what it has when the send buffer is full in the
- *   middle of a write; it looks at that only where it begins another of its own buffers, and no write is
- *   longer than one of those. What is left is the tail loss probe (RFC 8985 section 7): when an
- *   acknowledgement is late it takes new octets up to the window's end, corked or not. That run is cut.
+ * - A write is a run of segments that are exactly EMSS long, except for the last. With MSG_EOR nothing is
+ *   appended to the last one, and the next write begins a segment, whatever became of this one. A changed EMSS
+ *   or a partly sent write spoils the alignment only up to there.
+ * - With TCP_NODELAY a short segment does not wait for an acknowledgement.
+ * - TCP_CORK is set while runs of several segments are sent, and until TCP has sent them. Without it TCP fills
+ *   the peer's window to the last octet with a part of a segment. TCP_NODELAY, set again, then sends a short
+ *   last segment nevertheless. TCP also sends such a part when the send buffer is full in the middle of a
+ *   write; but it checks for that only where it begins another of its own buffers, and no write is longer than
+ *   one of those. What is left is the tail loss probe (RFC 8985 section 7): when an acknowledgement is late, it
+ *   takes new octets up to the end of the window, corked or not. That run is cut.
  *
- * While the socket reports octets out of order, the SACK option takes its place in each segment (RFC 2018 section 3),
- * and how many blocks it has changes from one to the next. Segments are filled then as if it had all that fit, and each
- * is a write of its own, which holds whatever the number is.
+ * While the socket reports octets out of order, the SACK option takes room in each segment (RFC 2018 section
+ * 3), and its number of blocks changes from one segment to the next. Segments are then filled as if every block
+ * were present. Each is a write of its own, which works for any number of blocks.
  *
- * A long run of small messages leaves every segment some octets short, so each is a write of its own; one
- * sendmmsg() takes many. All that a socket with room needs is done at once; io_uring waits for room.
+ * A long run of small messages leaves every segment some octets short, so each segment is a write of its own,
+ * and one sendmmsg() takes many. Whatever fits into the socket is written at once; io_uring waits for room.
  */
 #include "conn/send.h"
 
@@ -43,7 +44,7 @@ static void set_tcp(struct xiw_conn *c, int option, int value)
 	setsockopt(c->fd, IPPROTO_TCP, option, &value, sizeof(value));
 }
 
-/* Does TCP still have octets that it has never sent? */
+/* Says whether TCP still has octets that it has never sent. */
 static bool unsent(struct xiw_conn *c)
 {
 	int n = 0;
@@ -51,7 +52,10 @@ static bool unsent(struct xiw_conn *c)
 	return !ioctl(c->fd, SIOCOUTQNSD, &n) && n > 0;
 }
 
-/* A run that waits for the window is cut where the cork comes off, be the next write ever so short. */
+/*
+ * Sets or clears the cork. It stays while TCP has unsent octets: a run that waits for the window would be cut
+ * where the cork is removed, however short the next write is.
+ */
 static void cork(struct xiw_conn *c, bool on)
 {
 	if (c->send.corked == on || (c->send.corked && unsent(c)))
@@ -60,7 +64,7 @@ static void cork(struct xiw_conn *c, bool on)
 	c->send.corked = on;
 }
 
-/* The first write that TCP has not taken completely. */
+/* Returns the index of the first write that TCP has not taken completely. */
 static uint32_t first_run(struct xiw_conn *c)
 {
 	const struct xiw_stage *s = c->send.stage;
@@ -71,7 +75,7 @@ static uint32_t first_run(struct xiw_conn *c)
 	return i;
 }
 
-/* What the socket takes without waiting. Negative errno: the connection is broken. */
+/* Writes what the socket takes without waiting. Returns 0, or -errno if the connection is broken. */
 static int give_now(struct xiw_conn *c)
 {
 	struct xiw_stage *s = c->send.stage;
@@ -86,7 +90,7 @@ static int give_now(struct xiw_conn *c)
 		m[n].msg_hdr.msg_iov = &v[n];
 		m[n].msg_hdr.msg_iovlen = 1;
 	}
-	/* It stops behind a write that TCP took in part, so their order is kept. */
+	/* sendmmsg() stops after a write that TCP took in part, so the order is kept. */
 	done = sendmmsg(c->fd, m, n, MSG_EOR | MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (done < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
@@ -96,12 +100,14 @@ static int give_now(struct xiw_conn *c)
 	return 0;
 }
 
+/* Counts the operation that is under way. */
 static void await(struct xiw_conn *c)
 {
 	c->send.busy = true;
 	c->ops++;
 }
 
+/* Lets io_uring send the rest of the first run, and wait for room. */
 static void submit(struct xiw_conn *c)
 {
 	struct io_uring_sqe *sqe = xiw_sqe(c->engine, c, XIW_OP_SEND);
@@ -112,13 +118,14 @@ static void submit(struct xiw_conn *c)
 	await(c);
 }
 
-/* The application sees this turn's completions before more is packed. */
+/* Waits one turn, so that the application sees this turn's completions before more is packed. */
 static void next_turn(struct xiw_conn *c)
 {
 	io_uring_prep_nop(xiw_sqe(c->engine, c, XIW_OP_SEND_PAUSE));
 	await(c);
 }
 
+/* Tells the application, or the ULP, that a message was sent or flushed. */
 static void report(struct xiw_conn *c, const struct xiw_queued *q, enum xiw_event event)
 {
 	struct xiw_completion done = {
@@ -153,7 +160,7 @@ static void report_sent(struct xiw_conn *c, uint32_t n, enum xiw_event event)
 	}
 }
 
-/* TCP has all of the stage. */
+/* TCP has taken the whole stage. */
 static void finish(struct xiw_conn *c)
 {
 	c->send.stage_len = 0;
@@ -165,7 +172,10 @@ static void finish(struct xiw_conn *c)
 		xiw_dirty(c);
 }
 
-/* Gives the stage to TCP: a short single write with the turn's other operations, much at once. */
+/*
+ * Gives the stage to TCP. A single short write is submitted with the turn's other operations; more is written
+ * at once.
+ */
 static void give(struct xiw_conn *c)
 {
 	struct xiw_stage *s = c->send.stage;
@@ -227,7 +237,7 @@ static void sent(struct xiw_conn *c, int res)
 		xiw_send_pump(c);
 }
 
-/* A close waits for it, and for messages that were cancelled meanwhile. */
+/* An orderly close waits for sends to end, and for messages that were cancelled meanwhile. */
 static void gone_on(struct xiw_conn *c)
 {
 	if (!c->send.busy && c->end.closing)
@@ -256,14 +266,12 @@ void xiw_send_paused(struct xiw_conn *c)
 	gone_on(c);
 }
 
-/* Teardown: what was not sent comes back. */
 void xiw_send_flush(struct xiw_conn *c)
 {
 	report_sent(c, c->send.count, XIW_EV_FLUSHED);
 	c->send.staged = 0;
 }
 
-/* All that no FPDU was made of comes back, also the rest of a message. */
 void xiw_send_cancel(struct xiw_conn *c)
 {
 	uint32_t from = c->send.staged, to = c->send.count;
@@ -301,12 +309,11 @@ int xiw_send(struct xiw_conn *c, const struct xiw_message *m)
 	q->len = (uint32_t)m->len;
 	q->generation = 0;
 	c->send.count++;
-	xiw_dirty(
-		c); /* goes out with the turn, so that messages queued together are packed together */
+	/* The turn sends it, so that messages that are queued together are packed together. */
+	xiw_dirty(c);
 	return 0;
 }
 
-/* A ULP's message from a region, which may go before all of it was sent. */
 int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m)
 {
 	int err = xiw_send(c, m);

@@ -4,14 +4,25 @@
 
 #include "core/engine.h"
 
+/* Sends what is queued, as far as the socket has room. The turn calls it for dirty connections. */
 void xiw_send_pump(struct xiw_conn *c);
+
+/* Called when a send of io_uring has ended. */
 void xiw_send_done(struct xiw_conn *c, int res);
+
+/* Called when the pause of one turn between two stages has ended. */
 void xiw_send_paused(struct xiw_conn *c);
+
+/* Gives back all queued messages, when the connection ends. */
 void xiw_send_flush(struct xiw_conn *c);
+
+/* Gives back every message that has not been cut into FPDUs completely. */
 void xiw_send_cancel(struct xiw_conn *c);
 
-/* xiw_conn_send(), for a ULP. */
+/* Does what xiw_conn_send() does, for a ULP. */
 int xiw_send(struct xiw_conn *c, const struct xiw_message *m);
+
+/* Sends a ULP's message from a region. The region may be invalidated before all of it was sent. */
 int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m);
 
 #endif

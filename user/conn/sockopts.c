@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Options of a connection's socket: as the library needs them, and as they were. */
+/* Sets the options of a connection's socket as the library needs them, and restores them. */
 #include "conn/sockopts.h"
 
 #include <limits.h>
@@ -27,9 +27,10 @@ static int set(int fd, int level, int option, int value)
 }
 
 /*
- * A receive buffer that takes the whole window at a fall-back (the kernel counts its own overhead, several
- * times the payload for small segments), and from the start, as it decides the window scale. Only with the
- * privilege that the direct path needs anyway; otherwise the kernel's own tuning is better.
+ * Enlarges the receive buffer, so that it takes the whole window at a fall-back; the kernel counts its own
+ * overhead, several times the payload for small segments. This is done at the start, because the buffer decides
+ * the window scale. It needs the privilege that the direct path needs anyway. Without it the kernel's own
+ * tuning is better.
  */
 static void enlarge(int fd, const struct xiw_engine *e, struct xiw_sock_was *was)
 {
@@ -50,7 +51,10 @@ void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path
 		.oobinline = get(fd, SOL_SOCKET, SO_OOBINLINE),
 	};
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-	/* Urgent is a pointer: the octet is of the stream (RFC 9293 section 3.8.5), and FPDUs miss it else. */
+	/*
+	 * Urgent data is only a pointer: the octet belongs to the stream (RFC 9293 section 3.8.5). Without this
+	 * option it would be missing from an FPDU.
+	 */
 	set(fd, SOL_SOCKET, SO_OOBINLINE, 1);
 	if (path != XIW_USE_KERNEL && e->opts.path != XIW_USE_KERNEL)
 		enlarge(fd, e, was);
@@ -69,7 +73,7 @@ static const struct {
 _Static_assert(LIMITS == sizeof(((struct xiw_sock_was *)0)->limits) / sizeof(int),
 	       "a place for each option");
 
-/* How long the kernel waits for a peer. A quarter of the idle time between probes; the fourth is the last. */
+/* The time between probes is a quarter of the idle time, and the fourth probe is the last. */
 void xiw_sock_limit(int fd, const struct xiw_conn_opts *o, struct xiw_sock_was *was)
 {
 	unsigned int idle = o->keepalive_ms / 1000 + !!(o->keepalive_ms % 1000);
@@ -90,7 +94,7 @@ void xiw_sock_limit(int fd, const struct xiw_conn_opts *o, struct xiw_sock_was *
 	set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
 }
 
-/* What an application gets back has its own options; window and window scale stay what the peer was told. */
+/* Window and window scale stay as the peer was told. */
 void xiw_sock_restore(int fd, const struct xiw_sock_was *was)
 {
 	set(fd, IPPROTO_TCP, TCP_NODELAY, was->nodelay);
@@ -99,9 +103,9 @@ void xiw_sock_restore(int fd, const struct xiw_sock_was *was)
 		set(fd, limits[i].level, limits[i].option, was->limits[i]);
 	if (!was->rcvbuf)
 		return;
-	/* The kernel doubles what it is given, and tells the double. */
+	/* The kernel doubles the value that is set, and reports the double. */
 	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, was->rcvbuf / 2))
 		set(fd, SOL_SOCKET, SO_RCVBUF, was->rcvbuf / 2);
-	/* Not set by the application: the kernel tunes it again. */
+	/* If the application had not set the buffer size, the kernel tunes it again. */
 	set(fd, SOL_SOCKET, SO_BUF_LOCK, was->locks);
 }

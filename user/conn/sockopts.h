@@ -4,9 +4,14 @@
 
 #include "core/engine.h"
 
+/* Sets the options that the library needs on a socket, and notes in `was` what they were. */
 void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path,
 		      struct xiw_sock_was *was);
+
+/* Sets how long the kernel waits for a silent peer, and notes in `was` what was set before. */
 void xiw_sock_limit(int fd, const struct xiw_conn_opts *o, struct xiw_sock_was *was);
+
+/* Restores the options that `was` has, before the application gets the socket back. */
 void xiw_sock_restore(int fd, const struct xiw_sock_was *was);
 
 #endif
