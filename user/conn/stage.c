@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Stages: the memory in which FPDUs wait for the socket. A connection has one only while it has something to send,
- * and if the engine's budget has none left, it waits for one.
+ * Stages: the memory in which FPDUs wait for the socket. A connection has a stage only while it has something
+ * to send. If the engine's budget has none left, the connection waits for one.
  */
 #include "conn/stage.h"
 
@@ -10,7 +10,7 @@
 #include "core/agenda.h"
 #include "core/budget.h"
 
-#define STAGES 8 /* kept while nobody needs them */
+#define STAGES 8 /* unused stages that are kept */
 
 bool xiw_stage_take(struct xiw_conn *c)
 {
@@ -42,7 +42,7 @@ void xiw_stage_free(struct xiw_conn *c)
 	c->send.stage = NULL;
 }
 
-/* The one that was used last is used next, and the caches have it; so a few are enough. */
+/* The stage that was used last is used next, because the caches still have it. So a few are enough. */
 void xiw_stage_put(struct xiw_conn *c)
 {
 	struct xiw_engine *e = c->engine;
@@ -70,7 +70,6 @@ void xiw_stages_free(struct xiw_engine *e)
 	}
 }
 
-/* No stage is to be had: sending waits for one, first come, first served. */
 void xiw_stage_await(struct xiw_conn *c)
 {
 	struct xiw_engine *e = c->engine;
@@ -96,7 +95,7 @@ void xiw_stage_forget(struct xiw_conn *c)
 	c->send.stageless_at = NULL;
 }
 
-/* Every turn: the first one takes what there is, and with it the turn goes on. */
+/* The connection that has waited longest takes a stage, and its sends go on in this turn. */
 void xiw_stage_retry(struct xiw_engine *e)
 {
 	struct xiw_conn *c;

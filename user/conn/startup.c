@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The exchange of MPA Request and Reply (RFC 5044 section 7.1, RFC 6581). The peer's frame is read to its
- * end and not further: a connection that is rejected goes on behind it, and no buffer is held while an
- * application decides.
+ * Exchanges MPA Request and Reply (RFC 5044 section 7.1, RFC 6581). The peer's frame is read to its end and not
+ * further: a rejected connection goes on behind it as plain TCP, and no buffer is held while an application
+ * decides.
  */
 #include "conn/startup.h"
 
@@ -61,14 +61,14 @@ void xiw_startup_sent(struct xiw_conn *c, int res)
 		xiw_conn_ask_end(c, ECONNREFUSED, true);
 	else if (c->timer.limit == XIW_LIMIT_STARTUP && !c->startup.rtr_wait &&
 		 c->state == XIW_OPEN)
-		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0); /* all of it is out */
+		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0); /* everything has been sent */
 	if (c->send.count || c->end.closing)
 		xiw_dirty(c);
 }
 
 static void send_frame(struct xiw_conn *c, const struct xiw_mpa_frame *frame)
 {
-	/* It fits: checked with the options, and in answer(). */
+	/* It fits: the length was checked with the options, or by check_answer(). */
 	c->startup.out_len =
 		(uint32_t)xiw_mpa_frame_encode(frame, c->startup.out, XIW_MPA_FRAME_MAX);
 	xiw_startup_send(c);
@@ -92,6 +92,7 @@ static void send_request(struct xiw_conn *c)
 
 /* ---- the peer's frame ---------------------------------------------------------------------------- */
 
+/* The peer's frame is not valid: the connection ends. */
 static void invalid(struct xiw_conn *c, int error)
 {
 	c->end.mpa_error = XIW_MPA_ERR_STARTUP;
@@ -99,9 +100,9 @@ static void invalid(struct xiw_conn *c, int error)
 }
 
 /*
- * Octets that came behind a frame before any FPDU may: an Initiator cannot know how to frame one until it has
- * the Reply (section 7.1.2 rule 2, first note), and a Responder waits for one (rule 4). So they can only be
- * Private Data beyond PD_Length, and the frame is improperly formatted (rule 9).
+ * Says whether octets have come behind a frame before an FPDU is allowed. An Initiator cannot know how to frame
+ * an FPDU until it has the Reply (section 7.1.2 rule 2, first note), and a Responder waits for an FPDU (rule
+ * 4). So such octets can only be Private Data beyond PD_Length, and the frame is improperly formatted (rule 9).
  */
 static bool has_surplus(const struct xiw_conn *c)
 {
@@ -110,11 +111,12 @@ static bool has_surplus(const struct xiw_conn *c)
 	return c->startup.surplus || (!ioctl(c->fd, SIOCINQ, &unread) && unread > 0);
 }
 
+/* Posts the receive of the rest of the peer's frame. */
 static void arm(struct xiw_conn *c)
 {
 	struct io_uring_sqe *sqe = xiw_sqe(c->engine, c, XIW_OP_STARTUP_RECV);
 
-	/* While the application decides nothing is read, but that the peer leaves is noticed. */
+	/* While the application decides, nothing is read, but a peer that closes is noticed. */
 	if (c->state == XIW_DECIDING)
 		io_uring_prep_poll_add(sqe, c->fd, POLLRDHUP);
 	else
@@ -132,9 +134,10 @@ static void disarm(struct xiw_conn *c)
 }
 
 /*
- * RFC 6581 section 9.3: who speaks it is told of an error of ours, by a Terminate message, before the connection
- * goes. An Initiator can do so at once. A Responder must have had an FPDU first (RFC 5044 section 7.1.2 rule 4), and
- * a peer that waits for the Reply could not read it: it accepts, and that is its answer to the first FPDU.
+ * RFC 6581 section 9.3: a peer that knows RFC 6581 is told of an error of ours by a Terminate message before
+ * the connection ends. An Initiator can do so at once. A Responder must have received an FPDU first (RFC 5044
+ * section 7.1.2 rule 4), and a peer that waits for the Reply could not read the message. So the Responder
+ * accepts, and answers the first FPDU with the Terminate message.
  */
 static void fail_locally(struct xiw_conn *c, int error)
 {
@@ -147,8 +150,9 @@ static void fail_locally(struct xiw_conn *c, int error)
 }
 
 /*
- * The stream begins here: it takes a slot in the flow table, which what is not even MPA must not have. False: there
- * was to be a direct path or none, and the connection is ending.
+ * Registers the connection, because the stream begins here. A connection that does not even speak MPA must not
+ * take a slot. Returns false if the application wants the direct path only and there is none; the connection is
+ * then ending.
  */
 static bool take_slot(struct xiw_conn *c)
 {
@@ -158,12 +162,12 @@ static bool take_slot(struct xiw_conn *c)
 	return false;
 }
 
-/* Both frames are known: from here on the stream is FPDUs. */
+/* Both frames are known, and from here on the stream consists of FPDUs. */
 static void open_stream(struct xiw_conn *c)
 {
 	struct xiw_mpa_rx rx = { .markers = c->opts.markers };
 
-	/* CRCs unless both sides do without (section 7.1.1: either C bit). */
+	/* CRCs are used unless both sides do without them (section 7.1.1: either C bit). */
 	c->crc = c->startup.peer.crc || !c->opts.no_crc;
 	rx.crc = c->crc;
 	xiw_mpa_stream_init(&c->mpa, &rx);
@@ -175,18 +179,19 @@ static void open_stream(struct xiw_conn *c)
 	c->startup.rtr_wait = !c->initiator &&
 			      (c->startup.terms.peer_to_peer || c->startup.local_error);
 	c->startup.gate = c->startup.rtr_wait ? xiw_rtr_take : NULL;
-	/* One that is only to be told of an error is none that has begun. */
+	/* A connection that is open only to be told of an error has not started. */
 	if (!c->startup.local_error)
 		xiw_unstarted_remove(c);
 	c->state = XIW_OPEN;
 	disarm(c);
-	/* Before the Reply is out, so that the first FPDU can already go direct. */
+	/* The flow is armed before the Reply is sent, so that the first FPDU can already go direct. */
 	xiw_try_arm(c, 1);
 	xiw_recv_post(c);
 	if (c->initiator && c->startup.terms.peer_to_peer)
 		xiw_rtr_send(c);
 	/*
-	 * The peer may not take our frame, or not say that it is ready; and the application has decided, maybe long.
+	 * The peer may not take our frame, or not say that it is ready. The deadline starts anew, because the
+	 * application may have taken long to decide.
 	 */
 	if (c->startup.rtr_wait || c->send.busy)
 		xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
@@ -196,6 +201,7 @@ static void open_stream(struct xiw_conn *c)
 		xiw_conn_event(c, XIW_EV_CONNECTED, 0);
 }
 
+/* Asks the application to accept or reject. */
 static void decide(struct xiw_conn *c)
 {
 	c->state = XIW_DECIDING;
@@ -213,7 +219,7 @@ static void got_reply(struct xiw_conn *c)
 		xiw_conn_ask_end(c, ECONNREFUSED, true);
 		return;
 	}
-	/* RFC 6581 section 10: enhanced is answered by enhanced, and the other by the other. */
+	/* RFC 6581 section 10: the Reply is enhanced if and only if the Request was. */
 	if (has_surplus(c) || c->startup.peer.has_enhanced != c->opts.enhanced) {
 		invalid(c, EPROTO);
 		return;
@@ -230,7 +236,7 @@ static void got_reply(struct xiw_conn *c)
 
 static void send_reply(struct xiw_conn *c, bool reject, const void *pd, size_t len);
 
-/* Told at the listener too: it is what keeps peers from getting in. */
+/* There is no memory for the stream. The listener reports it too, because it keeps peers from connecting. */
 static void no_memory(struct xiw_conn *c)
 {
 	xiw_not_accepted(c->unstarted.listener, -ENOMEM);
@@ -253,7 +259,7 @@ static void got_frame(struct xiw_conn *c)
 		decide(c);
 }
 
-/* `len` octets more of the peer's frame are in c->startup. */
+/* Handles `len` more octets of the peer's frame, which are in c->startup. */
 static void advance(struct xiw_conn *c, uint32_t len)
 {
 	size_t need;
@@ -281,13 +287,13 @@ static void advance(struct xiw_conn *c, uint32_t len)
 	}
 }
 
+/* Says whether the peer's frame is not complete and still wanted. */
 static bool receiving(const struct xiw_conn *c)
 {
 	return (c->state == XIW_LISTENING || c->state == XIW_REQUESTED) && !c->startup.refusing &&
 	       !c->end.asked;
 }
 
-/* A receive or the poll has ended. */
 void xiw_startup_received(struct xiw_conn *c, int res)
 {
 	c->startup.receiving = false;
@@ -308,7 +314,7 @@ void xiw_startup_received(struct xiw_conn *c, int res)
 	}
 }
 
-/* What the application has read of the peer's frame already. */
+/* Handles what the application has read of the peer's frame already. */
 static void feed_prefix(struct xiw_conn *c, const uint8_t *data, size_t len)
 {
 	while (len && receiving(c)) {
@@ -335,7 +341,8 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 	if (c->opts.path == XIW_USE_AUTO)
 		c->opts.path = c->engine->opts.path;
 	/*
-	 * Said now rather than when the peer takes the connection for made; to one that asks it is said how he asks.
+	 * An Initiator is told now that there is no direct path, before the peer takes the connection for made.
+	 * A Responder is told when it answers the Request.
 	 */
 	if (c->initiator && c->opts.path == XIW_USE_DIRECT && xiw_conn_netif(c, &port)) {
 		xiw_conn_ask_end(c, ENOTSUP, true);
@@ -352,7 +359,7 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 		arm(c);
 }
 
-/* Rules 8 and 10: also how two Responders find out. */
+/* This is also how two Responders notice that neither is an Initiator. */
 void xiw_startup_timeout(struct xiw_conn *c)
 {
 	if (c->state == XIW_REQUESTED || c->state == XIW_LISTENING ||

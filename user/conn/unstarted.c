@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Connections that a listener has accepted and that are none yet: the Request is not complete, or the application has
- * not answered it. Anybody can open them, at no cost, so they are few: of one peer, of one listener, of the engine.
- * Who comes when a limit is reached takes the place of the oldest one that has not sent its Request: an honest
- * Initiator sends it at once, and needs no second place. One that waits for the application is never reset for
- * another's sake.
+ * Limits the unstarted connections: those that a listener has accepted, and whose Request is not complete or
+ * not answered by the application. Anybody can open them at no cost, so their number is limited: for each peer,
+ * for each listener and for the engine. A connection that comes when a limit is reached takes the place of the
+ * oldest one that has not sent its Request. An honest Initiator sends its Request at once, and needs no second
+ * place. A connection that waits for the application is never reset for another one.
  */
 #include "conn/unstarted.h"
 
@@ -18,7 +18,6 @@
 #define MOST 4096u
 #define GRACE_MS 1000u
 
-/* Half of the descriptors that the process may have, as the other half is for connections that have begun. */
 unsigned int xiw_unstarted_default(void)
 {
 	struct rlimit limit;
@@ -28,7 +27,7 @@ unsigned int xiw_unstarted_default(void)
 	return limit.rlim_cur < 4 ? 1 : (unsigned int)limit.rlim_cur / 2;
 }
 
-/* One peer is an IPv4 address, or what one owner has of IPv6: a /64. */
+/* Returns what identifies a peer: its IPv4 address, or its IPv6 /64 network, which belongs to one owner. */
 static uint64_t peer_key(const struct sockaddr_storage *ss)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
@@ -47,7 +46,7 @@ static uint64_t peer_key(const struct sockaddr_storage *ss)
 	return v4;
 }
 
-/* The secret keeps peers from choosing addresses of one chain. */
+/* The secret prevents peers from choosing addresses that share one chain. */
 static struct xiw_conn **chain(struct xiw_engine *e, uint64_t key)
 {
 	return &e->unstarted.chains[(key ^ e->unstarted.secret) * 0x9e3779b97f4a7c15ull >> 56];
@@ -55,7 +54,7 @@ static struct xiw_conn **chain(struct xiw_engine *e, uint64_t key)
 
 _Static_assert(XIW_UNSTARTED_CHAINS == 1u << 8, "chain() takes eight bits");
 
-/* The oldest without a Request, of the listener if one is given. */
+/* Returns the oldest connection without a Request; only of the listener, if one is given. */
 static struct xiw_conn *oldest(struct xiw_engine *e, const struct xiw_listener *l)
 {
 	struct xiw_conn *c = e->unstarted.first;
@@ -65,7 +64,10 @@ static struct xiw_conn *oldest(struct xiw_engine *e, const struct xiw_listener *
 	return c;
 }
 
-/* The same of a peer at a listener, and how many it has there. The last one of a chain is the oldest. */
+/*
+ * Returns the oldest connection without a Request that a peer has at a listener, and sets `n` to the number of
+ * all its unstarted connections there. The last one of a chain is the oldest.
+ */
 static struct xiw_conn *of_peer(struct xiw_engine *e, const struct xiw_listener *l, uint64_t key,
 				unsigned int *n)
 {
@@ -129,7 +131,6 @@ static void reset(struct xiw_conn *c)
 	xiw_conn_ask_end(c, EUSERS, true);
 }
 
-/* The listener goes; what it has accepted goes on. */
 void xiw_unstarted_orphan(struct xiw_listener *l)
 {
 	for (struct xiw_conn *c = l->engine->unstarted.first; c; c = c->unstarted.next)
@@ -137,6 +138,7 @@ void xiw_unstarted_orphan(struct xiw_listener *l)
 			c->unstarted.listener = NULL;
 }
 
+/* Resets the connection, if there is one. */
 static bool make_way(struct xiw_conn *c)
 {
 	if (!c)
@@ -164,7 +166,10 @@ int xiw_unstarted_admit(struct xiw_listener *l, const struct sockaddr_storage *p
 	return make_way(c) ? -EUSERS : -EBUSY;
 }
 
-/* Not one that has hardly had the time to send its Request: for want of descriptors each would push out the last. */
+/*
+ * A connection is spared while it has hardly had the time to send its Request. Otherwise, when descriptors are
+ * exhausted, each new connection would replace the last one.
+ */
 bool xiw_unstarted_make_way(struct xiw_engine *e)
 {
 	struct xiw_conn *c = oldest(e, NULL);
