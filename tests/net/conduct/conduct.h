@@ -19,6 +19,7 @@
 
 #include <xiwarp/xiwarp.h>
 
+#include "tests/net/lib/common.h"
 #include "tests/net/lib/raw.h"
 
 #define FPDU 256
@@ -154,7 +155,6 @@ bool peer_run(struct peer *p);
 void peer_send(struct peer *p, const struct seg *s);
 /* Appends a timestamp option. */
 void put_ts(const struct peer *p, struct raw_seg *r, uint32_t tsval);
-uint64_t now_ms(void);
 #define SEND(p, ...) peer_send(p, &(struct seg){ __VA_ARGS__ })
 
 __attribute__((noreturn, format(printf, 3, 4))) void peer_fail(struct peer *p, int line,

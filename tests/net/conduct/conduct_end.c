@@ -24,7 +24,7 @@ static int listener[2]; /* for the kernel path, for the direct path */
 static pthread_t thread;
 static _Atomic bool stop;
 
-static int listen_on(uint16_t port)
+static int listen_at(uint16_t port)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
 	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -172,8 +172,8 @@ static void *begin(void *arg)
 		.size = sizeof(eo), .app_ring_fd = -1, .cq_entries = 4096, .window = WINDOW
 	};
 
-	listener[0] = listen_on(KERNEL_PORT);
-	listener[1] = listen_on(DIRECT_PORT);
+	listener[0] = listen_at(KERNEL_PORT);
+	listener[1] = listen_at(DIRECT_PORT);
 	start.ok = listener[0] >= 0 && listener[1] >= 0 && !xiw_engine_create(&eo, &engine);
 	pthread_barrier_wait(&start.ready);
 	return start.ok ? work(arg) : NULL;

@@ -14,14 +14,6 @@
 #define FENCE_LEN 2
 #define FENCE_AT (PREAMBLE * FPDU) /* so far back: the first octets of the preamble */
 
-uint64_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
-}
-
 void pause_ms(int ms)
 {
 	usleep((useconds_t)ms * 1000);
