@@ -171,13 +171,11 @@ static const char *operations(int unused)
 /* Without depths set, both ends can read, also where depths are negotiated. With depths of 0 they cannot. */
 static const char *default_depths(int how)
 {
-	static const char *const lines[] = { "role=r ird=0 ord=0 ops=r",
-					     "role=r ird=0 ord=0 ops=r setird=0 setord=0",
-					     "role=r ird=0 ord=0 ops=r setird=0 setord=0 "
-					     "setfirst=1" };
+	static const char *const more[] = { "", "setird=0 setord=0",
+					    "setird=0 setord=0 setfirst=1" };
 	const bool none = how > 0;
 
-	TRY(begin("%s", lines[how]));
+	TRY(begin("role=r ird=0 ord=0 ops=r %s", more[how]));
 	TRY(send_frame(REQUEST, C | S, 2, enhanced(0, 0, 8, 9), 0));
 	TRY(expect_frame(REPLY, C | S, 2, none ? enhanced(0, 0, 0, 0) : enhanced(0, 0, 16, 8), 0));
 	TRY(warm_up());
