@@ -8,7 +8,7 @@
 _Static_assert(XIW_TCP_DROP_MAX <= XIW_DROPS_MAX, "every reason has its counter");
 _Static_assert(sizeof(((struct xiw_flow *)0)->reasons) <=
 		       sizeof(((struct xiw_conn_info *)0)->reasons),
-	       "and room in the report");
+	       "every reason has room in the report");
 
 static void flow_info(struct xiw_conn_info *i, const struct xiw_flow *f, uint32_t index)
 {

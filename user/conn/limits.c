@@ -23,7 +23,7 @@
 #include "core/timer.h"
 
 #define LOOK_MS 1000
-#define QUARTERS 4    /* so often within close_timeout_ms is checked whether anything moves */
+#define QUARTERS 4    /* checks for movement within close_timeout_ms */
 #define STATE_CLOSE 7 /* TCP_CLOSE of the kernel's enum */
 
 /* ---- the kernel's timers ----------------------------------------------------------------------- */

@@ -78,7 +78,7 @@ static void remember_addresses(struct xiw_conn *c, const struct xiw_flow_key *ke
  * Notes the number of the next octet to be read, in the socket's numbers. The socket is asked only once,
  * because from here on the engine counts what it reads.
  */
-static void note_place(struct xiw_conn *c)
+static void note_position(struct xiw_conn *c)
 {
 	if (c->recv.known)
 		return;
@@ -125,7 +125,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 		       (c->reg.sock.ooo ? c->reg.sock.rcv_edge : c->reg.sock.rcv_nxt) + skew);
 	xiw_flow_raise(&f->kernel_edge, c->reg.sock.rcv_edge + skew);
 	xiw_flow_raise(&f->snd_nxt, c->reg.sock.snd_nxt);
-	note_place(c);
+	note_position(c);
 	c->recv.nxt += skew;
 	c->reg.marker_origin += skew;
 	return 0;
@@ -150,45 +150,45 @@ static int no_slot(struct xiw_conn *c, int err)
 	c->netif = NULL;
 	if (err == -ENOSPC &&
 	    (c->recv.known || (!xiw_sock_read(c->fd, &c->reg.sock) && !c->reg.sock.ended))) {
-		note_place(c);
+		note_position(c);
 		wait_for_slot(c);
 	}
 	return err;
 }
 
-static int port_of(struct xiw_engine *e, const struct sockaddr_storage *local,
-		   struct xiw_netif **port, char *why, size_t len)
+static int netif_of(struct xiw_engine *e, const struct sockaddr_storage *local,
+		    struct xiw_netif **netif, char *text, size_t len)
 {
 	char name[IF_NAMESIZE];
 	int err;
 
-	why[0] = '\0';
+	text[0] = '\0';
 	err = xiw_netif_find(local, name);
 	if (err) {
 		if (err == -ENODEV)
-			snprintf(why, len, "no interface has the local address");
+			snprintf(text, len, "no interface has the local address");
 		else
-			snprintf(why, len, "interfaces cannot be asked: %s", strerror(-err));
+			snprintf(text, len, "interfaces cannot be asked: %s", strerror(-err));
 		return err;
 	}
-	err = xiw_netif_by_name(e, name, port, why, len);
+	err = xiw_netif_by_name(e, name, netif, text, len);
 	/* The process may have dropped its privilege since. Then the first failure counts. */
 	if (err == -EPERM && e->unready.ifname[0] &&
 	    (!strcmp(name, e->unready.ifname) || !e->netifs))
-		snprintf(why, len, "%s", e->unready.why);
+		snprintf(text, len, "%s", e->unready.why);
 	else if (err == -EPERM && e->unready.prepared)
-		snprintf(why, len, "%s can be opened at the start only: start this process again",
+		snprintf(text, len, "%s can be opened at the start only: start this process again",
 			 name);
 	return err;
 }
 
-int xiw_conn_netif(struct xiw_conn *c, struct xiw_netif **port)
+int xiw_conn_netif(struct xiw_conn *c, struct xiw_netif **netif)
 {
 	if (c->opts.path == XIW_USE_KERNEL) {
 		snprintf(c->no_direct, sizeof(c->no_direct), "the kernel path was asked for");
 		return -ENOTSUP;
 	}
-	return port_of(c->engine, &c->addr.local, port, c->no_direct, sizeof(c->no_direct));
+	return netif_of(c->engine, &c->addr.local, netif, c->no_direct, sizeof(c->no_direct));
 }
 
 /*
@@ -209,7 +209,7 @@ static int check_ecn(struct xiw_conn *c)
 
 int xiw_conn_register(struct xiw_conn *c)
 {
-	char *why = c->no_direct;
+	char *text = c->no_direct;
 	size_t len = sizeof(c->no_direct);
 	struct xiw_flow_key key;
 	uint32_t skew;
@@ -231,7 +231,7 @@ int xiw_conn_register(struct xiw_conn *c)
 	if (!err)
 		err = publish(c, skew);
 	if (err) {
-		snprintf(why, len, "socket of the connection: %s%s", strerror(-err),
+		snprintf(text, len, "socket of the connection: %s%s", strerror(-err),
 			 err == -EPERM ? " (needs CAP_NET_ADMIN)" : "");
 		/* An earlier connection still needs the translation of the slot that was adopted. */
 		if (skew)
@@ -248,7 +248,7 @@ int xiw_conn_register(struct xiw_conn *c)
 	c->netif->by_flow[slot] = c;
 	xiw_counts_publish(c); /* an adopted slot has the last connection's counters */
 	c->reg.zero_copy = c->netif->nqueues && c->netif->queues[0].xsk.zero_copy;
-	why[0] = '\0';
+	text[0] = '\0';
 	return 0;
 }
 

@@ -8,7 +8,7 @@
  * Finds the interface on which the connection would go direct. Returns 0 or -errno; no_direct then says why
  * there is none.
  */
-int xiw_conn_netif(struct xiw_conn *c, struct xiw_netif **port);
+int xiw_conn_netif(struct xiw_conn *c, struct xiw_netif **netif);
 
 /*
  * Registers the connection with XDP. Called when the startup frames have been read, and before an octet behind

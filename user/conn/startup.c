@@ -333,7 +333,7 @@ static void feed_prefix(struct xiw_conn *c, const uint8_t *data, size_t len)
 void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 {
 	socklen_t len = sizeof(c->addr.local);
-	struct xiw_netif *port;
+	struct xiw_netif *netif;
 
 	getsockname(c->fd, (struct sockaddr *)&c->addr.local, &len);
 	c->addr.remote_len = sizeof(c->addr.remote);
@@ -344,7 +344,7 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 	 * An Initiator is told now that there is no direct path, before the peer takes the connection for made.
 	 * A Responder is told when it answers the Request.
 	 */
-	if (c->initiator && c->opts.path == XIW_USE_DIRECT && xiw_conn_netif(c, &port)) {
+	if (c->initiator && c->opts.path == XIW_USE_DIRECT && xiw_conn_netif(c, &netif)) {
 		xiw_conn_ask_end(c, ENOTSUP, true);
 		return;
 	}

@@ -50,7 +50,7 @@ static void send_ack(struct xiw_conn *c)
 	int len;
 
 	/*
-	 * The ACK stays due, and the next turn tries again. Its destination is unknown until a segment was
+	 * The ACK stays due, and the next turn tries again. Its destination is unknown until a segment has been
 	 * acceptable.
 	 */
 	if (!frame)

@@ -155,9 +155,9 @@ void xiw_inject_feedback(struct xiw_conn *c)
 }
 
 /*
- * The probe has no ACK flag, so TCP drops it before it has any effect (RFC 9293 section 3.10.7.4). The socket
- * might answer a segment with an old acknowledgement, and such answers are limited (RFC 5961 section 7):
- * challenges that the peer causes would then stay unanswered.
+ * The probe has no ACK flag, so TCP drops it before it has any effect (RFC 9293 section 3.10.7.4). With an ACK
+ * flag the socket might answer it. Such answers are limited (RFC 5961 section 7), so segments of the peer that need
+ * one would then get none.
  */
 void xiw_inject_probe(struct xiw_conn *c)
 {

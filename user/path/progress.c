@@ -360,9 +360,9 @@ void xiw_progress_say(struct xiw_conn *c)
 }
 
 /*
- * No frames reach the engine if a stretch was taken back and the engine, which has emptied the rings since, saw
- * none of its frames. If frames of other connections arrive, a lack of room may have been the cause once, so it
- * must happen twice.
+ * If a stretch was taken back, and the engine has emptied the rings since but saw none of its frames, then frames
+ * of this connection do not reach the engine. If frames of other connections do, a lack of room may have been the
+ * cause, so it must happen twice.
  */
 bool xiw_progress_may_arm(struct xiw_conn *c)
 {
