@@ -18,8 +18,9 @@ static bool may_arm(struct xiw_conn *c)
 }
 
 /*
- * The connection is not armed while octets from the socket are held or starve. Frames of a stretch would wait
- * behind them without an acknowledgement, whereas the socket acknowledges and closes its window.
+ * The connection is not armed while octets from the socket wait for room or for a buffer. Frames of a
+ * stretch would wait behind them without an acknowledgement, whereas the socket acknowledges and closes its
+ * window.
  */
 void xiw_try_arm(struct xiw_conn *c, uint32_t run)
 {

@@ -219,7 +219,7 @@ void xiw_stream_resume(struct xiw_conn *c)
 }
 
 /*
- * If the socket gives octets, or the end, of a stream that the engine believes to own, XDP has taken the stream
+ * If the socket gives octets, or the end, of a stream that the engine believes it owns, XDP has taken the stream
  * back. Frames of other connections may be the cause, so that no frame of this connection shows it. A whole
  * stretch may also have passed without a frame that the engine saw.
  */
