@@ -119,8 +119,9 @@ enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 
 /*
  * At most half of the frames are kept. The other half stays in use for receiving, so that the segment that
- * fills a gap finds a frame. A connection that keeps as many as are left gets no more: a single connection gets half of what
- * may be kept, each of n + 1 connections about one part in n + 2, and some are always left for the next one.
+ * fills a gap finds a frame. A connection that keeps as many as are left gets no more: a single connection gets
+ * half of what may be kept, each of n + 1 connections about one part in n + 2, and some are always left for the
+ * next one.
  */
 struct xiw_kept *xiw_keep(struct xiw_conn *c, const struct xiw_segment *s)
 {
