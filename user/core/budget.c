@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The memory budget of an engine: it counts what is in use and refuses what would exceed the limit. */
 #include "core/budget.h"
 
 #include <stdlib.h>
@@ -12,7 +13,7 @@ void xiw_budget_force(struct xiw_budget *b, size_t n)
 
 bool xiw_budget_take(struct xiw_budget *b, size_t n)
 {
-	/* What was forced may have used more than there is. */
+	/* xiw_budget_force() may have exceeded the limit. */
 	if (b->limit && (b->used > b->limit || n > b->limit - b->used)) {
 		b->refused++;
 		return false;

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * Time, of this process and of the BPF programs.
- */
+/* The engine's clock, and how far it leads that of the BPF programs. */
 #include "core/clock.h"
 
 #include <fcntl.h>
@@ -20,7 +18,10 @@ void xiw_clock_update(struct xiw_engine *e)
 	e->now_ms = e->now_ns / 1000000;
 }
 
-/* Says /proc what this process has, or what its children will have? A process can ask for another for these alone. */
+/*
+ * /proc/self/timens_offsets describes the time namespace of future children, which unshare(CLONE_NEWTIME) makes
+ * another one than the process's own (time_namespaces(7)). True if they differ.
+ */
 static bool for_children_only(void)
 {
 	struct stat own, theirs;
@@ -29,7 +30,7 @@ static bool for_children_only(void)
 	       !stat("/proc/self/ns/time_for_children", &theirs) && own.st_ino != theirs.st_ino;
 }
 
-/* Lines of a clock's name, seconds, which may be negative, and nanoseconds, which are not (time_namespaces(7)). */
+/* Each line of the file has a clock's name, seconds (maybe negative) and nanoseconds (never negative). */
 int64_t xiw_clock_lead(void)
 {
 	static const char name[] = "monotonic";
@@ -38,7 +39,7 @@ int64_t xiw_clock_lead(void)
 	int64_t s, ns;
 	ssize_t n;
 
-	/* A kernel without time namespaces has no such file. */
+	/* A kernel without time namespaces does not have this file. */
 	if (fd < 0)
 		return 0;
 	n = read(fd, text, sizeof(text) - 1);

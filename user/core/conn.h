@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* A connection: what all layers above know of it. */
+/* A connection, as all layers above know it. */
 #ifndef XIW_CORE_CONN_H
 #define XIW_CORE_CONN_H
 
@@ -29,23 +29,23 @@ struct xiw_kept;
 struct xiw_netif;
 struct xiw_rxq;
 
-/* Options of a socket before the library changed them. */
+/* conn/sockopts.c: the options of a socket before the library changed them. */
 struct xiw_sock_was {
 	int nodelay, oobinline;
 	int rcvbuf, locks; /* rcvbuf 0: not changed */
-	int limits[5];	   /* of keepalive and the user time-out */
-	bool limited;	   /* they were changed */
+	int limits[5];	   /* keepalive and the user timeout */
+	bool limited;	   /* the limits were changed */
 };
 
 #define XIW_RUNS 64 /* writes in one stage */
 
-/* FPDUs on their way into the socket. */
+/* FPDUs on their way into the socket (conn/stage.c, fill.c, send.c). */
 struct xiw_stage {
 	uint8_t octets[XIW_TX_STAGE];
 	struct xiw_stage *next; /* in engine->stages */
-	uint32_t end[XIW_RUNS]; /* of each write */
+	uint32_t end[XIW_RUNS]; /* where each write ends */
 	uint32_t nends;
-	bool full; /* the socket did not take all at once */
+	bool full; /* the socket did not take everything at once */
 };
 
 /* A queued message. */
@@ -53,159 +53,161 @@ struct xiw_queued {
 	struct xiw_ddp_tx_msg cut;
 	const uint8_t *buf;
 	uint64_t user_data;
-	uint64_t
-		generation; /* of the regions, when the ULP last said that buf may be read; 0: always */
+	/* That of the regions when the ULP last allowed `buf` to be read; 0: the ULP need not be asked. */
+	uint64_t generation;
 	uint32_t len;
 };
 
-/* The header of a DDP segment, of `segment_len` octets with its payload. */
+/* The header of a DDP segment. `segment_len` counts header and payload. */
 struct xiw_header {
 	const uint8_t *octets;
 	uint32_t len, segment_len;
 };
 
-/* A ULP inside the library, between a connection and the application. None is called after XIW_EV_CLOSED. */
+/*
+ * A ULP in the library, between a connection and the application. None of these is called after XIW_EV_CLOSED.
+ */
 struct xiw_ulp {
-	/* TCP has all of a message, or it is not sent: as it was queued, with user_data. */
+	/* TCP has taken all of a message, or it will not be sent. `user_data` is that of the message. */
 	void (*sent)(struct xiw_conn *c, uint64_t user_data, bool sent);
-	/* A posted buffer that no message came for. */
+	/* A posted buffer is returned, as no message came for it. */
 	void (*returned)(struct xiw_conn *c, uint32_t qn, uint64_t user_data);
 	/*
-	 * CONNECTED, EOF, ERROR, CLOSED ...: what the application hears of them is the ULP's to say, by
-	 * xiw_conn_tell().
+	 * An event of the connection (CONNECTED, EOF, ERROR, CLOSED ...). The ULP decides what the application hears of
+	 * it, and calls xiw_conn_tell().
 	 */
 	void (*event)(struct xiw_conn *c, enum xiw_event event, int status);
 	/*
-	 * May this segment, which DDP has a place for, be placed? 0, or a number of the ULP's, which refuse() is then
-	 * called with if the segment's CRC is right and it is in its turn.
+	 * Decides if a segment that DDP has accepted may be placed. Returns 0, or the ULP's number for a cause.
+	 * refuse() gets that number once the CRC has been found right and it is the segment's turn.
 	 */
 	int (*check)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
 		     const struct xiw_ddp_place *p, bool in_turn);
 	void (*refuse)(struct xiw_conn *c, int why, const struct xiw_header *h);
-	/* A message that DDP has delivered, and its last segment. */
+	/* DDP has delivered a message; `last` is the header of its last segment. */
 	void (*message)(struct xiw_conn *c, const struct xiw_ddp_msg *m,
 			const struct xiw_header *last);
 	/*
-	 * The regions have changed: may a message queued with xiw_send_from_region() still be read, from `off`
-	 * on? If not, it has failed the stream.
+	 * Decides, after the regions have changed, if a message that was queued with xiw_send_from_region() may still
+	 * be read from `off` on. If it returns false, it has put the stream in error.
 	 */
 	bool (*readable)(struct xiw_conn *c, uint64_t user_data, uint32_t off);
-	/* xiw_conn_set_depths() after it was attached. 0 or -ENOMEM. */
+	/* xiw_conn_set_depths() was called after the ULP was attached. Returns 0 or -ENOMEM. */
 	int (*set_depths)(struct xiw_conn *c, uint16_t ird);
 	void (*free)(struct xiw_conn *c);
 };
 
-/* What a connection's deadline limits: one thing at a time. See xiw_conn_deadline(). */
+/* What a connection's deadline limits. It is one thing at a time; see xiw_conn_deadline(). */
 enum xiw_limit {
 	XIW_LIMIT_NONE,
-	XIW_LIMIT_STARTUP, /* TCP connect and MPA startup; the way of our frame to the peer */
-	XIW_LIMIT_CLOSE,   /* a graceful close, while nothing moves */
-	XIW_LIMIT_LAST,	   /* the last message, after an error: whatever moves */
-	XIW_LIMIT_POLL,	   /* none: nobody waits at the socket, so it is looked at now and then */
+	XIW_LIMIT_STARTUP, /* TCP connect and MPA startup, until the peer has our startup frame */
+	XIW_LIMIT_CLOSE,   /* the part of a graceful close in which no octet moves */
+	XIW_LIMIT_LAST,	   /* the last message after an error, even if octets move */
+	XIW_LIMIT_POLL, /* not a limit: no receive is under way, so the socket is looked at regularly */
 };
 
 enum xiw_conn_state {
 	XIW_CONNECTING, /* Initiator: TCP handshake */
 	XIW_REQUESTED,	/* Initiator: Request sent, waiting for the Reply */
 	XIW_LISTENING,	/* Responder: waiting for the Request */
-	XIW_DECIDING,	/* the application has the Request, or the Reply */
+	XIW_DECIDING,	/* the application has got the Request or Reply, and decides */
 	XIW_OPEN,
-	XIW_DEAD, /* XIW_EV_CLOSED is out; nothing happens any more */
+	XIW_DEAD, /* after XIW_EV_CLOSED; nothing happens any more */
 };
 
-/* ---- the rooms of a connection: each is one file's, which alone writes it where nothing else is said ---- */
+/* ---- parts of a connection; only the files that are named write a part, unless a member says more ---- */
 
-/* path/direct.c, handback.c: the time from ARMED -> DIRECT to the next DIRECT -> KERNEL. */
+/* path/direct.c, fallback.c, commit.c: the time from ARMED to DIRECT until the next DIRECT to KERNEL. */
 enum xiw_stretch_state {
 	XIW_STRETCH_OFF,
-	XIW_STRETCH_WAITS, /* frames come, and wait: the socket has not been read up to its start yet */
-	XIW_STRETCH_RUNS, /* the fast-path receiver takes segments */
-	XIW_STRETCH_ENDS, /* what comes is injected, until the owner word is swapped at the turn's end */
+	XIW_STRETCH_WAITS, /* frames wait, as the socket has not been read up to the stretch's start */
+	XIW_STRETCH_RUNS, /* the engine's TCP receiver takes segments */
+	XIW_STRETCH_ENDS, /* segments are injected until the owner word is swapped at the turn's end */
 };
 
 struct xiw_stretch {
-	struct xiw_rxq *rxq; /* that the last frame came by */
+	struct xiw_rxq *rxq; /* the queue that the last frame came by */
 	uint32_t epoch;
 	uint32_t committed; /* rcv_nxt in the owner word */
-	uint32_t batch;	    /* of the engine, that the last frame was in */
+	uint32_t batch;	    /* engine->batch when the last frame came */
 	uint8_t state;	    /* enum xiw_stretch_state */
-	bool relink;	    /* no acceptable segment of this batch has said yet where ACKs go */
+	bool relink;	    /* the next acceptable segment tells where ACKs go */
 };
 
-/* What the reports count; each file counts what it does. */
+/* Counters for reports; each file counts what it does. */
 struct xiw_counts {
 	uint64_t placed_direct, placed_kernel; /* DDP payload */
 	uint64_t stream_direct, stream_kernel; /* stream octets */
 	uint64_t fpdus, fpdus_early, messages, crc_errors;
 	uint64_t went_direct, went_kernel, armed;
 	uint64_t acks_sent, injected, octets_sent;
-	uint64_t segs_dropped;		  /* frames refused, for whatever reason */
-	uint64_t drops[XIW_TCP_DROP_MAX]; /* of the stretches before this one */
-	uint64_t challenges_withheld;	  /* as well */
+	uint64_t segs_dropped;		  /* refused on the direct path, for whatever reason */
+	uint64_t drops[XIW_TCP_DROP_MAX]; /* in the stretches before this one */
+	uint64_t challenges_withheld;	  /* likewise */
 };
 
-/* Provided buffers that wait for room in the completion queue. */
+/* Octets in a provided buffer that wait for room in the completion queue. */
 struct xiw_held {
 	uint16_t bid;
 	uint32_t off, len;
 };
 
-/* path/kernel.c: the kernel path. */
+/* path/kernel.c: the kernel path. conn/register.c sets nxt and known, path/fallback.c nxt and skip. */
 struct xiw_recv {
-	uint32_t nxt;  /* wire seq of the next octet the socket will give, from registration on */
-	uint32_t skip; /* octets from there that the direct path processed but could not commit */
-	bool known;    /* nxt is */
+	uint32_t nxt; /* wire number of the next octet that the socket will give, once registered */
+	uint32_t skip; /* octets from there on that were delivered but could not be committed */
+	bool known;    /* nxt is valid */
 	bool posted;   /* a receive is with io_uring */
-	bool hungry;   /* the budget did not have what it needs to go on */
+	bool hungry;   /* the budget refused memory that it needs to go on; conn/reclaim.c */
 	uint16_t held_head, held_n;
-	struct xiw_held *held;			   /* XIW_BUFS of them, made when first needed */
+	struct xiw_held *held; /* XIW_BUFS entries, allocated when first needed */
 	struct xiw_conn *next_holder, **holder_at; /* in engine->holders while held_n */
 	struct xiw_conn *next_starved, **starved_at;
-	uint64_t fpdu_ms; /* when the unfinished FPDU last got any further */
+	uint64_t fpdu_ms; /* when octets of the unfinished FPDU last came */
 };
 
-/* path/packet.c: packets that are kept. */
+/* path/packet.c, direct.c, fallback.c: packets that wait or are kept. */
 struct xiw_keeps {
-	struct xiw_kept *waiting, **waiting_end; /* for the socket, as they came */
-	uint32_t frames;			 /* of these, and of those out of order */
+	struct xiw_kept *waiting, **waiting_end; /* until the socket has been read up to S */
+	uint32_t frames;			 /* of these, and of those behind a gap */
 };
 
 /* conn/register.c: how XDP and the engine know the connection. */
 struct xiw_registration {
 	struct xiw_sock_state sock;
 	uint32_t marker_origin;
-	uint32_t window;      /* octets to offer in the direct path */
+	uint32_t window;      /* octets to advertise on the direct path */
 	uint32_t index;	      /* of the slot in the flow table */
-	struct xiw_flow last; /* the slot as it was when the connection left it: for the report */
+	struct xiw_flow last; /* a copy of the slot from when the connection left it, for reports */
 	bool zero_copy;
 	uint8_t ip_version;
 	uint8_t remote_ip[16], local_ip[16];
-	uint8_t l2_len, l2[22];			       /* where ACKs go: path/direct.c */
+	uint8_t l2_len, l2[22]; /* link header of ACKs; path/direct.c sets it */
 	struct xiw_conn *next_slotless, **slotless_at; /* in engine->slotless */
 };
 
-/* path/inject.c, handback.c, direct.c */
+/* path/fallback.c, direct.c, inject.c: leaving the direct path, and coming back to it. */
 struct xiw_handoff {
-	enum xiw_reason reason; /* the stretch that is being left ends for */
+	enum xiw_reason reason; /* why the stretch ends */
 	struct xiw_conn *next_falling_back;
-	uint64_t control_seen;	     /* control_segs when a frame was last looked at */
-	uint32_t injected_tsval;     /* the newest that was injected */
-	uint32_t crc_seq, crc_tries; /* a bad CRC, again and again at one place */
-	bool want_arm;		     /* the path may be KERNEL: arm at the end of the turn */
+	uint64_t control_seen;	     /* the flow's control_segs when the last frame was taken */
+	uint32_t injected_tsval;     /* the newest timestamp that was injected */
+	uint32_t crc_seq, crc_tries; /* a place with a bad CRC, and how often it was bad */
+	bool want_arm; /* try to arm at the end of the batch; engine/turn.c clears it */
 };
 
-/* path/route.c: what was last seen of the way that the packets go. */
+/* path/route.c: what was last seen of the way that the connection's packets take. */
 struct xiw_route {
 	bool too_many;	     /* no_direct says that the interface has too many queues */
 	uint64_t came, left; /* segments that XDP, and xiw_egress, have counted */
-	uint64_t elsewhere;  /* that came by another interface, when XDP last counted one */
+	uint64_t elsewhere;  /* segments that came by another interface when XDP last counted one */
 	uint64_t came_then; /* XDP's count when the socket first sent what xiw_egress did not see */
-	uint32_t sent;	    /* that the socket has sent, when xiw_egress last counted one */
+	uint32_t sent;	    /* segments that the socket had sent when xiw_egress last counted one */
 	bool sent_known;
-	uint64_t astray_ms, unseen_ms; /* since when it is so; 0: it is not */
+	uint64_t astray_ms, unseen_ms; /* since when XDP, xiw_egress miss packets; 0: no */
 };
 
-/* Attempts that got nowhere while the stream stood at one place. */
+/* Failed attempts while the stream stood at one place. */
 struct xiw_tries {
 	uint32_t at, n;
 	uint64_t since_ms, last_ms;
@@ -213,132 +215,139 @@ struct xiw_tries {
 
 /* path/progress.c: what speaks against the direct path. */
 struct xiw_progress {
-	struct xiw_tries refused;	/* segments that the stream waits for */
-	enum xiw_reason refused_reason; /* the last one was, for this */
-	uint64_t due_ms;		/* when silence tells, or XIW_NEVER */
-	struct xiw_tries unheard;	/* segments that were acknowledged, */
-	uint32_t dup_seq, dup_end;	/* and the first of them */
-	/* The stretch's first segment came, and the socket was not read up to it; 0: none has. */
+	struct xiw_tries refused;	/* refusals of segments that the stream waits for */
+	enum xiw_reason refused_reason; /* of the last refusal */
+	uint64_t due_ms;		/* when silence is judged, or XIW_NEVER */
+	struct xiw_tries unheard;	/* arrivals of segments that were acknowledged before */
+	uint32_t dup_seq, dup_end;	/* the first of these segments */
+	/* When the stretch's first segment came while the socket had not been read up to it; 0: none has. */
 	uint64_t waits_ms;
 
-	enum xiw_reason ended_reason; /* a stretch ended so, or none has */
+	enum xiw_reason ended_reason; /* why the last stretch ended in failure */
 	uint64_t ended_ms;
-	uint32_t ended; /* so many in a row */
+	uint32_t ended; /* how many failed in a row */
 
-	/* When the flow was armed last: stretches that XDP had given up, and what the engine had seen of any. */
+	/* When the flow was last armed: how many stretches XDP had taken back, and how many frames had come. */
 	bool armed;
 	uint32_t taken_back;
 	uint64_t seen;
-	uint32_t unseen; /* stretches in a row of which no frame came, by weight */
-	uint32_t given;	 /* that XDP had given up for want of frames that come */
-	uint32_t lost;	 /* of these, such as did miss one, since lost_ms, by weight */
+	uint32_t unseen; /* stretches in a row without any frame, by weight */
+	uint32_t given;	 /* stretches that XDP had taken back as UNSEEN */
+	uint32_t lost;	 /* how many of these did miss a frame, since lost_ms, by weight */
 	uint64_t lost_ms;
 
-	bool cut_off;	   /* what the socket sends is not translated, and needs to be */
-	bool inject_works; /* an injected segment has come to the socket */
+	bool cut_off;	   /* the socket's packets need translation and do not get it */
+	bool inject_works; /* an injected segment has reached the socket */
 	uint8_t probes;
-	uint64_t injected; /* when the socket was last seen to be given one: so many were sent, */
-	uint32_t arrived;  /* and so many had come */
-	uint32_t resent;   /* the flow's count of data that the socket sent again */
+	uint64_t injected; /* segments that had been injected when one was last seen to arrive */
+	uint32_t arrived;  /* segments that had reached the socket then */
+	uint32_t resent;   /* the flow's count of segments that the socket sent again */
 };
 
-/* conn/send.c, fill.c, stage.c */
+/* conn/send.c, fill.c, stage.c: what is sent. conn/startup.c and rtr.c set mpa and allowed. */
 struct xiw_send {
 	struct xiw_mpa_tx mpa;
 	struct xiw_ddp_tx ddp;
 	struct xiw_queued *queue;
 	uint32_t depth, head, count;
-	uint32_t staged; /* messages in the stage, not yet reported */
+	uint32_t staged; /* messages in the stage that are not reported yet */
 	struct xiw_stage *stage;
 	uint32_t stage_len, stage_off;
-	uint64_t stage_ms;    /* when it last got any further */
-	uint32_t peer_window; /* the largest that the peer was seen to offer */
-	bool runs;	      /* writes longer than a segment were in the last stage */
+	uint64_t stage_ms;    /* when the socket last took octets of it */
+	uint32_t peer_window; /* the largest window that the peer has advertised */
+	bool runs;	      /* the last stage had writes longer than a segment */
 	bool corked;
 	bool busy;    /* a send is with io_uring */
 	bool allowed; /* RFC 5044 section 7.1.2 rule 4 */
 	uint16_t emss;
-	uint16_t sack_room; /* octets of a segment that SACK blocks can take; 0: not negotiated */
-	uint32_t ooo_seen;  /* packets that the socket has had out of order */
-	uint64_t ooo_ms;    /* when that was seen to grow */
+	uint16_t sack_room; /* octets of a segment that SACK blocks may take; 0: not negotiated */
+	uint32_t ooo_seen;  /* the socket's count of packets out of order */
+	uint64_t ooo_ms;    /* when that count last grew */
 	struct xiw_conn *next_stageless, **stageless_at;
 };
 
-/* conn/conn.c: its end. */
+/*
+ * core/agenda.c, conn/conn.c: the end of a connection. conn/limits.c sets closing, path/fpdu.c header, core/cq.c
+ * *_told.
+ */
 struct xiw_end {
 	bool closing, shut, eof, eof_told;
-	bool failing;	  /* in error: the application is to be told at the end of the batch */
-	bool known;	  /* the application was given it by a function */
-	bool freed;	  /* and has given it back */
-	bool closed_told; /* XIW_EV_CLOSED is out */
-	bool asked;	  /* for with xiw_conn_ask_end() */
-	bool at_once;	  /* without the octets that have arrived */
+	bool failing;	  /* in error; the application is told at the end of the batch */
+	bool known;	  /* a function has returned the connection to the application */
+	bool freed;	  /* the application has freed it */
+	bool closed_told; /* XIW_EV_CLOSED is in the completion queue */
+	bool asked;	  /* xiw_conn_ask_end() was called */
+	bool at_once;	  /* it ends before octets that have arrived are delivered */
 	int asked_error, error;
 	enum xiw_mpa_error mpa_error;
 	enum xiw_ddp_error ddp_error;
 	uint8_t header[XIW_DDP_HDR_MAX]; /* of the segment that ended the stream */
 	uint32_t header_len, segment_len;
-	/* Of engine->told: the first and the last completion that names it; 0: none yet. */
+	/* cq.told at the first and the last completion that names the connection; 0: there is none. */
 	uint64_t first_told, last_told;
 	struct xiw_conn *next_ending;
 };
 
-/* core/timer.c */
+/* core/timer.c; conn/limits.c writes stalls and moved, path/commit.c alive_ms and ack_ms. */
 struct xiw_timer {
-	uint64_t deadline_ms; /* of `limit`, or XIW_NEVER: set by xiw_conn_deadline() alone */
+	uint64_t deadline_ms; /* of `limit`, or XIW_NEVER; only xiw_conn_deadline() sets it */
 	enum xiw_limit limit;
-	uint8_t stalls;	   /* times in a row that XIW_LIMIT_CLOSE found no more octets */
-	uint64_t moved;	   /* than these, both ways */
-	uint64_t alive_ms; /* when the socket is told that the peer lives, or XIW_NEVER */
-	uint64_t ack_ms;   /* of the delayed ACK, or XIW_NEVER */
-	uint64_t at_ms;	   /* its place on the wheel; at: NULL if it has none */
+	uint8_t stalls;	   /* how often in a row XIW_LIMIT_CLOSE found that no octet had moved */
+	uint64_t moved;	   /* octets that had moved then, in both directions */
+	uint64_t alive_ms; /* when the socket is told that the peer is alive, or XIW_NEVER */
+	uint64_t ack_ms;   /* when the delayed ACK is due, or XIW_NEVER */
+	uint64_t at_ms;	   /* the place on the wheel; `at` is NULL if it has none */
 	struct xiw_conn *next, **at;
 };
 
-/* conn/startup.c, frames.c, rtr.c */
+/* conn/startup.c, dial.c, connect.c, frames.c, rtr.c: MPA startup. */
 struct xiw_startup {
 	uint8_t private_out[XIW_PRIVATE_DATA_MAX];
-	uint8_t in[XIW_MPA_FRAME_MAX]; /* the peer's frame as far as it is here */
+	uint8_t in[XIW_MPA_FRAME_MAX]; /* what has come of the peer's startup frame */
 	uint32_t in_len, in_need;
 	struct xiw_mpa_frame peer; /* its pd points into `in` */
 	struct xiw_mpa_terms terms;
-	/* To be sent: the last streaming message, then our frame and at most one FPDU. */
+	/* What is to be sent: the last streaming message, then our startup frame and at most one FPDU. */
 	uint8_t *streaming;
 	uint32_t streaming_len, out_len, out_off;
 	uint8_t out[XIW_MPA_FRAME_MAX + XIW_STARTUP_FPDU_MAX];
 	bool receiving;	 /* a receive, or the poll while deciding, is with io_uring */
-	bool upgraded;	 /* the socket was the application's */
-	bool surplus;	 /* octets behind a frame where none may be */
-	bool rejected;	 /* out of MPA, the TCP connection left open */
-	bool rtr_wait;	 /* Responder: RFC 6581's indication has not come yet */
-	bool depths_set; /* by the application, for this connection */
-	int refusing;	 /* errno to end with when the Terminate message is out */
-	int local_error; /* Responder: errno of what the first FPDU is answered with */
-	/* While rtr_wait: the first FPDU, its CRC verified. 1: consumed; 0: it is DDP's; negative: reported. */
+	bool upgraded;	 /* the application has supplied the connected socket */
+	bool surplus;	 /* octets came behind a startup frame where none may be */
+	bool rejected;	 /* MPA was rejected, and the TCP connection is left open */
+	bool rtr_wait;	 /* Responder: the RTR indication of RFC 6581 has not come yet */
+	bool depths_set; /* the application has set the depths of this connection */
+	int refusing;	 /* errno to end with when the Terminate message is sent */
+	int local_error; /* Responder: errno of the error that answers the first FPDU */
+	/*
+	 * Set while rtr_wait: gets the first FPDU after its CRC was verified. Returns 1 if it consumed the FPDU, 0 if
+	 * DDP gets it, or a negative number after it has reported an error.
+	 */
 	int (*gate)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload);
 };
 
-/* conn/unstarted.c: its places in engine->unstarted while chain_at is set. */
+/* conn/unstarted.c: the connection's places in engine->unstarted while chain_at is set. */
 struct xiw_waiting_room {
 	struct xiw_listener *listener;
 	uint64_t peer_key, accepted_ms;
 	struct xiw_conn *next, *prev, *chain_next, **chain_at;
 };
 
+/* conn/accept.c, connect.c, startup.c */
 struct xiw_addresses {
 	struct sockaddr_storage local, remote;
 	socklen_t remote_len;
 };
 
 struct xiw_conn {
-	/* Line 0: all that a segment needs but the receiver's state. */
+	/* Line 0: all that a segment needs, except for the TCP receiver's state. */
 	struct xiw_flow *flow; /* NULL: not registered with XDP */
 	struct xiw_netif *netif;
 	struct xiw_conn *next_dirty;
 	struct xiw_stretch stretch;
-	bool dirty; /* in engine->dirty or engine->settling */
+	bool dirty; /* in agenda.dirty or agenda.finishing */
 	bool crc;
-	bool rx_dead; /* in error: nothing is passed up any more */
+	bool rx_dead; /* the incoming stream is in error: nothing is passed up any more */
 
 	/* Line 1 on: the receiver's state, its own hot line first. */
 	struct xiw_tcp_rx tcp;
@@ -348,14 +357,13 @@ struct xiw_conn {
 	struct xiw_mpa_stream mpa;
 	const struct xiw_ulp *ulp; /* NULL: the application */
 	void *ulp_ctx;
-	struct xiw_engine
-		*engine; /* NULL: it is gone, and only xiw_conn_free() is left to be called */
+	struct xiw_engine *engine; /* NULL: it was destroyed; only reports and freeing are left */
 	struct xiw_counts counts;
 
 	/* What a batch or a turn needs. */
 	enum xiw_conn_state state;
 	int fd;
-	uint32_t ops; /* with io_uring */
+	uint32_t ops; /* requests that are with io_uring */
 	uint32_t id;
 	struct xiw_recv recv;
 	struct xiw_keeps keeps;
@@ -375,33 +383,34 @@ struct xiw_conn {
 	struct xiw_sock_was sock_was;
 	struct xiw_orphan orphan;
 	struct xiw_conn *next, *prev; /* in engine->conns */
-	/* That it has of the budget until it is freed; buffers that come and go are not in it. */
+	/* What it was charged until it is freed (xiw_conn_charge()), without buffers that come and go. */
 	size_t memory;
 	bool initiator;
-	char no_direct[96];
+	char no_direct[96]; /* why it does not use the direct path: a line for people */
 } __attribute__((aligned(64)));
 
 _Static_assert(offsetof(struct xiw_conn, tcp) == 64,
 	       "a segment needs line 0 and the receiver's state");
 
-/* A stretch is under way, and has not been given up. */
+/* True while a stretch is under way and is not being left. */
 static inline bool xiw_stretch_live(const struct xiw_conn *c)
 {
 	return c->stretch.state == XIW_STRETCH_WAITS || c->stretch.state == XIW_STRETCH_RUNS;
 }
 
+/* conn/listener.c, accept.c */
 struct xiw_listener {
-	struct xiw_engine *engine; /* NULL: it is gone */
+	struct xiw_engine *engine; /* NULL: it was destroyed */
 	struct xiw_listener *next;
 	int fd;
 	struct xiw_sock_was sock_was;
-	int told;	   /* the error that the application knows of, until an accept succeeds */
-	uint64_t retry_ms; /* nothing is to be had now: accept again then, or XIW_NEVER */
+	int told; /* the error that the application was told of, until an accept succeeds */
+	uint64_t retry_ms; /* when to accept again after a failure, or XIW_NEVER */
 	bool closing, armed;
-	bool freed; /* by the application; else it is kept until then, also without its engine */
+	bool freed; /* the application has freed it; until then it stays, even without its engine */
 	struct xiw_orphan orphan;
 	uint32_t unstarted;  /* connections in engine->unstarted */
-	uint64_t crowded_ms; /* when one was last reset for want of room there */
+	uint64_t crowded_ms; /* when one of these was last reset to make room */
 	struct xiw_conn_opts opts;
 } __attribute__((aligned(64)));
 

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Completions on their way to the application: the queue in memory, and CQEs in the application's ring. */
+/*
+ * The completion queue. The engine's thread writes completions into it, and the application takes them with
+ * xiw_engine_next(), maybe in another thread. A full queue overflows into a list. If the application has named an
+ * io_uring of its own, each completion is also announced there by a CQE (the doorbell).
+ */
 #include "core/cq.h"
 
 #include <limits.h>
@@ -8,7 +12,7 @@
 #include "core/budget.h"
 #include "core/ring.h"
 
-#define OVERFLOW_KEPT 256u /* events that it has room for while it is not needed */
+#define OVERFLOW_KEPT 256u /* room that stays allocated when the overflow is empty */
 
 static void ring_doorbell(struct xiw_engine *e, const struct xiw_completion *c)
 {
@@ -19,7 +23,7 @@ static void ring_doorbell(struct xiw_engine *e, const struct xiw_completion *c)
 	sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
 }
 
-/* Nobody is told of those that were rung. The completion stays in the queue, for who asks there. */
+/* The completion itself is still in the queue, where xiw_engine_next() finds it. */
 void xiw_doorbell_failed(struct xiw_engine *e, int error)
 {
 	e->cq.doorbells_lost++;
@@ -42,10 +46,7 @@ static void enqueue(struct xiw_engine *e, const struct xiw_entry *entry)
 		ring_doorbell(e, &entry->done);
 }
 
-/*
- * XIW_EV_CLOSED is a connection's last event, and of one that is freed there is none: here, for all that there is to
- * tell. Who has something to tell after CLOSED has not looked at the state: builds for tests stop at that.
- */
+/* Code that tells something after CLOSED has not checked the state. Builds with XIW_CHECKS abort then. */
 bool xiw_conn_silent(const struct xiw_conn *c)
 {
 #ifdef XIW_CHECKS
@@ -55,7 +56,7 @@ bool xiw_conn_silent(const struct xiw_conn *c)
 	return c->end.closed_told || c->end.freed;
 }
 
-/* The i-th of those that wait. */
+/* The i-th completion that waits in the overflow. */
 static struct xiw_entry *overflowed(const struct xiw_engine *e, size_t i)
 {
 	return &e->cq.overflow[(e->cq.overflow_head + i) % e->cq.overflow_room];
@@ -68,7 +69,7 @@ void xiw_overflow_free(struct xiw_engine *e)
 	e->cq.overflow_n = e->cq.overflow_room = e->cq.overflow_head = 0;
 }
 
-/* Not refused for the budget's sake, since the application would miss an event; so others are. */
+/* The budget does not refuse this, since the application would miss an event. It refuses other things instead. */
 static bool more_overflow(struct xiw_engine *e)
 {
 	size_t room = e->cq.overflow_room ? 2 * e->cq.overflow_room : OVERFLOW_KEPT,
@@ -97,7 +98,7 @@ static void tell(struct xiw_engine *e, const struct xiw_completion *c, const voi
 		return;
 	}
 	if (e->cq.overflow_n == e->cq.overflow_room && !more_overflow(e)) {
-		e->cq.lost = true; /* the application hears of it from xiw_engine_run() */
+		e->cq.lost = true; /* xiw_engine_run() returns -ENOMEM */
 		return;
 	}
 	*overflowed(e, e->cq.overflow_n++) = entry;
@@ -110,7 +111,7 @@ void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
 	if (xiw_conn_silent(conn))
 		return;
 	conn->end.closed_told = c->event == XIW_EV_CLOSED;
-	/* Nobody takes completions any more. */
+	/* Nobody takes completions from an engine that is being destroyed. */
 	if (e->destroying)
 		return;
 	tell(e, c, conn);
@@ -125,7 +126,7 @@ void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *
 		tell(l->engine, c, l);
 }
 
-/* How many completions have been taken, or passed over, of all that were told. */
+/* How many of all completions the application has taken or xiw_engine_next() has skipped. */
 static uint64_t taken(const struct xiw_engine *e)
 {
 	uint32_t head = __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE);
@@ -139,10 +140,9 @@ bool xiw_cq_heard(const struct xiw_conn *c)
 }
 
 /*
- * No completion that is in the queue names it any more. The application's other thread may be taking some meanwhile:
- * a completion that it takes afterwards is not one of these, as they are passed over; one that it has taken by then
- * is the application's affair (conn.h). Only this thread writes entries, and it writes none over that are in the
- * queue.
+ * Another thread of the application may take completions meanwhile. Those that it takes after this do not name the
+ * owner, as they are skipped. How it treats one that it took before is the application's business (xiwarp/conn.h).
+ * Only this thread writes entries, and it never overwrites one that is still in the queue.
  */
 void xiw_cq_forget(struct xiw_engine *e, const void *owner)
 {
@@ -152,7 +152,7 @@ void xiw_cq_forget(struct xiw_engine *e, const void *owner)
 		if (at->owner == owner)
 			__atomic_store_n(&at->owner, NULL, __ATOMIC_RELEASE);
 	}
-	/* They keep their places: places are counted. */
+	/* The entries keep their places, because taken() counts them. */
 	for (size_t i = 0; i < e->cq.overflow_n; i++)
 		if (overflowed(e, i)->owner == owner)
 			overflowed(e, i)->owner = NULL;
@@ -160,7 +160,7 @@ void xiw_cq_forget(struct xiw_engine *e, const void *owner)
 
 void xiw_cq_forget_conn(const struct xiw_conn *c)
 {
-	/* Mostly the application has taken all there were. */
+	/* Usually the application has taken them all, and the queue need not be searched. */
 	if (c->end.last_told > taken(c->engine))
 		xiw_cq_forget(c->engine, c);
 }
@@ -174,7 +174,7 @@ void xiw_cq_refill(struct xiw_engine *e)
 		e->cq.overflow_head = (e->cq.overflow_head + 1) % e->cq.overflow_room;
 		e->cq.overflow_n--;
 	}
-	/* What one bad moment needed is not kept for good. */
+	/* A large overflow is rare, so its memory is given back. */
 	if (!e->cq.overflow_n && e->cq.overflow_room > OVERFLOW_KEPT)
 		xiw_overflow_free(e);
 }

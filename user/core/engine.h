@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The engine: what all layers above know of it. */
+/* The engine, as all layers above know it. */
 #ifndef XIW_CORE_ENGINE_H
 #define XIW_CORE_ENGINE_H
 
@@ -19,21 +19,21 @@
 
 #define XIW_BATCH 64
 #define XIW_SQ_ENTRIES 512
-#define XIW_BUFS 128u /* provided buffers for the fallback sockets */
+#define XIW_BUFS 128u /* provided buffers to receive from sockets */
 #define XIW_BUF_SIZE (64u << 10)
 #define XIW_BUF_GROUP 0
-#define XIW_WHEEL 512u /* milliseconds: most delayed ACKs are due within */
+#define XIW_WHEEL 512u /* milliseconds; most delayed ACKs are due within that time */
 
 /*
- * The most completions that one received packet can cause: an FPDU takes 20 octets at least. While
- * the queue has less room, no batch of packets is taken, and no FPDU from a socket.
+ * The most completions that one received packet can cause, as an FPDU takes at least 20 octets. While the queue has
+ * less room, the engine takes no batch of packets and no FPDU from a socket.
  */
 #define XIW_CQ_RESERVE 1024u
 
-#define XIW_LOOK_MS 1000   /* between two looks at interfaces */
-#define XIW_COLLECT_MS 100 /* between two looks for abandoned slots */
+#define XIW_LOOK_MS 1000   /* time between two looks at interfaces */
+#define XIW_COLLECT_MS 100 /* time between two looks for abandoned slots */
 
-/* Accepted connections before their stream begins, oldest first; and by peer, newest first. */
+/* conn/unstarted.c: unstarted connections, oldest first, and in chains by peer, newest first. */
 #define XIW_UNSTARTED_CHAINS 256u
 struct xiw_unstarted {
 	struct xiw_conn *first, *last;
@@ -42,109 +42,109 @@ struct xiw_unstarted {
 	uint32_t n;
 };
 
+/* core/region.c */
 struct xiw_region {
-	struct xiw_engine *engine;     /* NULL: it is gone */
+	struct xiw_engine *engine;     /* NULL: it was destroyed */
 	struct xiw_region *next, **at; /* in engine->own_regions */
 	struct xiw_orphan orphan;
 	uint64_t serial;
 	uint32_t stag;
 };
 
-/* A completion in the queue, and the connection or listener that it is of; NULL: it is freed, nobody gets this. */
+/* A completion in the queue, and the connection or listener that it names; NULL: that was freed, so it is skipped. */
 struct xiw_entry {
 	struct xiw_completion done;
 	const void *owner;
 };
 
-/* ---- the rooms of the engine -------------------------------------------------------------------------- */
+/* ---- the parts of the engine -------------------------------------------------------------------------- */
 
-/* core/ring.c: io_uring, and the thread that runs it. */
+/* core/ring.c: io_uring, and the thread that runs it. path/kernel.c counts bufs_out. */
 struct xiw_uring {
 	struct io_uring ring;
 	bool ready, enabled;
 	bool orphan; /* the thread that ran it has ended */
 	pthread_mutex_t runner;
-	/* Requests that wait for room in the submission queue, from line_head on. */
+	/* Requests that wait for room in the submission queue, from line_head on; `nowhere`: one is lost. */
 	struct io_uring_sqe *line, nowhere;
 	uint32_t line_head, line_n, line_room;
 	struct io_uring_buf_ring *bufs; /* provided buffers */
 	uint8_t *buf_area;
-	uint32_t bufs_out; /* not with the kernel */
+	uint32_t bufs_out; /* buffers that the kernel has filled and not got back */
 };
 
-/* core/cq.c: this thread writes the tail, xiw_engine_next() the head, each in a cache line of its own. */
+/* core/cq.c: the engine's thread writes the tail, and xiw_engine_next() the head. Each has its own cache line. */
 struct xiw_cq {
 	struct xiw_entry *entries;
 	uint32_t mask;
 	uint32_t tail __attribute__((aligned(64)));
 	uint32_t head __attribute__((aligned(64)));
 	/*
-	 * Events that found the queue full: bounded by what the application has queued and posted, and by the
-	 * messages in one batch of packets and those kept behind a gap that it fills.
+	 * A ring of completions that found the queue full. What the application has queued and posted bounds them, and
+	 * the messages in one batch of packets and behind a gap that the batch fills.
 	 */
 	struct xiw_entry *overflow __attribute__((aligned(64)));
-	size_t overflow_n, overflow_room, overflow_head; /* a ring */
-	uint64_t told;	    /* completions, since the engine was made */
-	bool lost;	    /* one was, for want of memory */
-	int doorbell_error; /* that the application has not heard of */
+	size_t overflow_n, overflow_room, overflow_head;
+	uint64_t told;	    /* completions since the engine was created */
+	bool lost;	    /* one was lost because there was no memory */
+	int doorbell_error; /* one that xiw_engine_run() has not returned yet */
 	uint64_t doorbells_lost;
 };
 
-/* core/agenda.c, and the lists of those who wait. */
+/* Lists of connections: those with work for the turn (core/agenda.c), and those that wait for something. */
 struct xiw_agenda {
 	struct xiw_conn *dirty;
-	struct xiw_conn *finishing;    /* were dirty: acknowledged, and about to send */
-	struct xiw_conn *falling_back; /* never from one turn to the next */
-	struct xiw_conn *ending;       /* asked to end; the turn sees to it */
-	struct xiw_conn *holders;      /* with octets for which the completion queue had no room */
-	struct xiw_conn *starved, **starved_end; /* stopped receiving for want of a buffer */
-	struct xiw_conn *stageless,
-		**stageless_end; /* would send, but there is no memory for a stage */
-	struct xiw_conn *slotless, **slotless_end; /* would go direct, but the flow table is full */
+	struct xiw_conn *finishing;    /* were dirty, and send next (engine/turn.c) */
+	struct xiw_conn *falling_back; /* empty at the end of each turn (path/fallback.c) */
+	struct xiw_conn *ending;       /* asked to end */
+	struct xiw_conn *holders;      /* hold octets for want of room (path/kernel.c) */
+	struct xiw_conn *starved, **starved_end; /* found no buffer to receive (path/kernel.c) */
+	struct xiw_conn *stageless, **stageless_end; /* found no memory (conn/stage.c) */
+	struct xiw_conn *slotless, **slotless_end; /* found the flow table full (conn/register.c) */
 };
 
-/* core/timer.c */
+/* core/timer.c, agenda.c; conn/register.c and engine/turn.c set the times anew when they have come. */
 struct xiw_wheel {
-	uint64_t
-		next_ms; /* the wheel, and all else that has a time, is looked at when this has come */
-	uint64_t ms;	 /* everything up to here was looked at */
-	uint64_t collect_ms; /* when abandoned slots are looked for, or XIW_NEVER */
-	uint32_t n;	     /* on it */
+	uint64_t next_ms;    /* when the turn next looks at the wheel and at all other times */
+	uint64_t ms;	     /* the wheel was looked at up to this time */
+	uint64_t collect_ms; /* when abandoned slots are collected, or XIW_NEVER */
+	uint32_t n;	     /* connections on the wheel */
 	struct xiw_conn *slots[XIW_WHEEL];
 };
 
-/* core/news.c, path/watch.c: what becomes of interfaces. */
+/* core/news.c, path/watch.c: watching interfaces. */
 struct xiw_watch {
 	int fd;		       /* rtnetlink; -1: none */
-	bool look_now;	       /* some news is of what is looked at at once */
-	bool read;	       /* since the octets were read that io_uring has just brought */
+	bool look_now;	       /* a message asks for a look at once */
+	bool read;	       /* messages were read since io_uring's completions were last taken */
 	bool polled;	       /* a poll on it is with io_uring */
-	uint64_t look_ms;      /* when interfaces are looked at without news, or XIW_NEVER */
-	uint64_t addresses_ms; /* when local addresses are looked at; 0: not at all */
+	uint64_t look_ms;      /* when to look at interfaces without a message, or XIW_NEVER */
+	uint64_t addresses_ms; /* when to look at local addresses; 0: not at all */
 };
 
-/* core/netif.c, engine/prepare.c: interfaces that cannot be had. */
+/* core/netif.c, engine/prepare.c: interfaces that could not be opened. */
 struct xiw_unready {
-	bool prepared;			   /* xiw_engine_prepare() was called, */
-	char ifname[IF_NAMESIZE], why[96]; /* and could not open this one */
-	/* The one whose AF_XDP sockets could not be had last. */
+	bool prepared;			   /* xiw_engine_prepare() was called */
+	char ifname[IF_NAMESIZE], why[96]; /* an interface that it could not open */
+	/* The interface whose AF_XDP sockets could not be made last. */
 	char refused[IF_NAMESIZE], refused_why[96];
 	int refused_err;
-	uint64_t refused_until_ms; /* for so long nobody tries again */
+	uint64_t refused_until_ms; /* until then no connection tries again */
 };
 
-/* path/packet.c, conn/stage.c: what connections take from and give back to. */
+/* path/packet.c, conn/stage.c: objects that connections take and give back. */
 struct xiw_pools {
 	struct xiw_kept *kept, *kept_free;
-	uint32_t kept_total, kept_frames; /* packets that can be kept; frames that are */
-	struct xiw_stage *stages;	  /* for whoever has something to send */
+	uint32_t kept_total;	  /* packets that can be kept */
+	uint32_t kept_frames;	  /* frames that are kept */
+	struct xiw_stage *stages; /* free ones */
 	uint32_t nstages;
 };
 
 struct xiw_engine {
 	uint64_t now_ms, now_ns;
-	int64_t clock_lead; /* of this process's clock before that of the BPF programs, in ns */
-	uint32_t batch;	    /* counts them */
+	int64_t clock_lead; /* ns by which this process's clock leads that of the BPF programs */
+	uint32_t batch;	    /* number of batches so far */
 	struct xiw_netif *netifs;
 	struct xiw_ddp_table regions;
 	struct xiw_agenda agenda;
@@ -157,22 +157,21 @@ struct xiw_engine {
 	struct xiw_unready unready;
 	struct xiw_unstarted unstarted;
 	struct xiw_budget budget;
-	bool short_of_memory; /* somebody is hungry: xiw_reclaim() */
-	uint64_t reclaim_ms;  /* not sooner, unless a connection cannot read on */
+	bool short_of_memory; /* a connection lacks memory: the turn calls xiw_reclaim() */
+	uint64_t reclaim_ms;  /* xiw_reclaim() waits until then, unless a connection is hungry */
 	struct xiw_conn *conns;
 	uint32_t nconns, next_id;
 	struct xiw_listener *listeners;
-	struct xiw_listener
-		*closed_listeners; /* it has ended these, and the application has not freed them */
-	uint32_t accepts;	   /* with io_uring */
-	struct xiw_netif *retired; /* out of use, until io_uring has let go of them */
-	struct xiw_region *own_regions; /* the application's; their memory is in `regions` */
-	struct xiw_engine *next_engine; /* of the process */
-	bool forked;	 /* in a child: the parent's, and nothing can be done with it */
+	struct xiw_listener *closed_listeners; /* have ended, and are not freed yet */
+	uint32_t accepts;		       /* accept requests that are with io_uring */
+	struct xiw_netif *retired;	/* out of use, but io_uring still has requests for them */
+	struct xiw_region *own_regions; /* the application's objects; `regions` has their memory */
+	struct xiw_engine *next_engine; /* the next one of this process (engine/fork.c) */
+	bool forked;	 /* this is a child's copy of its parent's engine, which must not be used */
 	bool destroying; /* xiw_engine_destroy() is under way */
 	enum xiw_crc_policy crc_policy;
 	struct xiw_engine_opts opts;
-	char pin_dir[433]; /* as long as xiw_load() takes it */
+	char pin_dir[433]; /* xiw_load() accepts no longer one */
 	struct xiw_packet packets[XIW_BATCH];
 };
 
@@ -181,7 +180,7 @@ static inline uint32_t xiw_cq_room(const struct xiw_engine *e)
 	return e->cq.mask + 1 - (e->cq.tail - __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE));
 }
 
-/* Every time that BPF programs are to compare with theirs is this one. */
+/* Returns the time on the clock of the BPF programs, for every time that is given to them. */
 static inline uint64_t xiw_bpf_clock(const struct xiw_engine *e)
 {
 	return e->now_ns - (uint64_t)e->clock_lead;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Words for the numbers in reports. */
+/* The names of reasons and of causes of drops, for reports. */
 #include <stddef.h>
 
 #include "core/engine.h"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Interfaces: finding the one that has an address, its pinned maps and an AF_XDP socket for each of its queues.
+ * Interfaces in use by an engine: finding the one that has an address, checking that the programs are loaded there,
+ * and opening the pinned maps and one AF_XDP socket for each receive queue.
  */
 #include "core/netif.h"
 
@@ -86,7 +87,7 @@ static bool read_mac(struct xiw_netif *p)
 	return true;
 }
 
-/* Frames to the old address are nobody's now, and those to the new one are ours. */
+/* XDP takes only frames to the MAC address in the flow, so each flow gets the new one. */
 void xiw_netif_refresh(struct xiw_netif *p)
 {
 	if (!read_mac(p))
@@ -107,8 +108,8 @@ static void query_interface(struct xiw_netif *p)
 }
 
 /*
- * The pins may be of another interface of that name, in another network namespace; or somebody has taken a
- * program off since.
+ * Pins do not prove that the programs are attached. They may belong to an interface of the same name in another
+ * network namespace, or somebody may have detached a program.
  */
 static int check_attached(struct xiw_netif *p, const char *dir, char *why, size_t len)
 {
@@ -124,7 +125,7 @@ static int check_attached(struct xiw_netif *p, const char *dir, char *why, size_
 	there = xiw_query_egress((int)p->ifindex, p->tc_id);
 	if (there)
 		return there < 0 ? there : 0;
-	/* Not as if nothing were loaded: that would be no reason for whoever listens on all interfaces. */
+	/* This is not -ENOENT, which a process that listens on all interfaces would not report. */
 	snprintf(why, len, "xiw_egress is not attached to %s: unload, load, and start this again",
 		 p->ifname);
 	return -EUNATCH;
@@ -133,7 +134,7 @@ static int check_attached(struct xiw_netif *p, const char *dir, char *why, size_
 void xiw_netif_free(struct xiw_netif *p)
 {
 	for (uint32_t i = 0; p->queues && i < p->nqueues; i++) {
-		/* What is in the map may be another process's. */
+		/* Otherwise the entry in the map may belong to another process. */
 		if (p->queues[i].mapped)
 			bpf_map_delete_elem(p->table.xsks_fd, &i);
 		xiw_xsk_destroy(&p->queues[i].xsk);
@@ -144,7 +145,7 @@ void xiw_netif_free(struct xiw_netif *p)
 	free(p);
 }
 
-/* While another process has the queues, each connection would cost the time to find out: not so often. */
+/* Notes the failure. Trying is slow, so for REFUSED_MS no other connection tries this interface again. */
 static int refuse(struct xiw_engine *e, const struct xiw_netif *p, int err, const char *why)
 {
 	snprintf(e->unready.refused, sizeof(e->unready.refused), "%s", p->ifname);
@@ -169,7 +170,7 @@ static const char *xsk_cause(int err, bool jumbo)
 	case -EPERM:
 		return "CAP_NET_RAW is missing";
 	case -EINVAL:
-		/* XDP_USE_SG is not known. */
+		/* The kernel does not know XDP_USE_SG. */
 		return jumbo ? "an MTU above 1500 needs Linux 6.6 for it" : strerror(-err);
 	default:
 		return strerror(-err);
@@ -178,7 +179,7 @@ static const char *xsk_cause(int err, bool jumbo)
 
 static int open_queues(struct xiw_engine *e, struct xiw_netif *p, char *why, size_t len)
 {
-	/* 2 KiB frames hold an MTU of 1500; beyond that a packet takes several. */
+	/* A frame of 2 KiB holds a packet of 1500 octets. A larger packet takes several frames. */
 	bool jumbo = p->mtu > 1500, patient = !was_refused(e, p->ifname);
 
 	if (p->mtu > XIW_XSK_MTU_MAX) {
@@ -278,7 +279,7 @@ static int port_open(struct xiw_engine *e, struct xiw_netif *p, char *why, size_
 	if (!err)
 		err = xiw_fit(p->ifindex, p->ifname, why, len);
 	if (!err && !strcmp(p->ifname, "lo")) {
-		/* XDP would take what comes back there for the peer's. */
+		/* XDP would take injected segments for the peer's. */
 		snprintf(why, len, "not on lo: segments for the socket are injected there");
 		err = -EOPNOTSUPP;
 	}
@@ -301,15 +302,11 @@ void xiw_netif_look_at_mtu(struct xiw_netif *p)
 {
 	uint32_t mtu;
 
-	/* Larger frames than its sockets were made for never arrive there. */
+	/* The AF_XDP sockets were made for one frame per packet, and never get a larger one. */
 	if (p->mtu <= 1500 && !xiw_if_mtu(p->ifname, &mtu) && mtu > 1500)
 		p->outgrown = true;
 }
 
-/*
- * May another connection use the port? Those that it has go on: what they agreed on with their peers at the
- * start still fits. When the last has ended the port is opened anew.
- */
 bool xiw_netif_usable(struct xiw_netif *p, char *why, size_t why_len)
 {
 	xiw_netif_look_at_mtu(p);
@@ -344,7 +341,7 @@ int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif *
 		if (!why[0])
 			snprintf(why, len, "%s: %s", name, strerror(-err));
 		xiw_netif_free(p);
-		/* Nothing is left open that this process may no longer be allowed to have. */
+		/* The process may have given up the privilege for a raw socket, so none stays open unused. */
 		if (!e->netifs && !e->retired)
 			xiw_injector_close(&e->injector);
 		return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* An interface with the programs loaded, and its queues. */
+/* An interface that an engine uses, with the programs loaded, and its receive queues. */
 #ifndef XIW_CORE_NETIF_H
 #define XIW_CORE_NETIF_H
 
@@ -16,13 +16,13 @@ struct xiw_conn;
 struct xiw_engine;
 struct ifaddrs;
 
-/* One RX queue of an interface with its AF_XDP socket. */
+/* One receive queue of an interface with its AF_XDP socket. */
 struct xiw_rxq {
 	struct xiw_xsk xsk;
 	struct xiw_netif *netif;
-	struct xiw_queue *shared; /* beat and drained, for the watchdog */
-	uint32_t batch; /* packets at once: some 100 KB, for then the peer waits for an ACK */
-	bool mapped;	/* XDP finds the socket */
+	struct xiw_queue *shared; /* what XDP's watchdog reads of this queue */
+	uint32_t batch; /* most packets at once: 100 KB, as the peer waits for an ACK meanwhile */
+	bool mapped;	/* the socket is in the map where XDP looks for it */
 	bool polled;	/* a poll is with io_uring */
 	bool kicking;	/* a TX kick is with io_uring */
 } __attribute__((aligned(64)));
@@ -33,30 +33,47 @@ struct xiw_netif {
 	uint32_t ifindex;
 	uint8_t mac[6];
 	uint32_t mtu;
-	uint32_t xdp_id, tc_id; /* of the programs that its connections need */
-	bool outgrown;		/* the MTU has become larger than its frames */
-	bool frames_come;	/* AF_XDP has delivered one at least */
+	uint32_t xdp_id, tc_id; /* IDs of xiw_ingress and xiw_egress */
+	bool outgrown;		/* the MTU has become larger than the sockets were made for */
+	bool frames_come;	/* AF_XDP has delivered at least one frame */
 	bool has_carried;	/* a stretch has committed something */
-	bool virtual_wire;	/* veth: a sender may leave its TCP checksums unfinished */
-	uint64_t overflows;	/* frames for which its rings had no room, */
+	bool virtual_wire;	/* veth: TCP checksums may be unfinished */
+	uint64_t overflows;	/* frames that its rings had no room for */
 	uint64_t overflow_ms;	/* when that was last seen to grow */
 	struct xiw_table table;
 	struct xiw_rxq *queues;
 	uint32_t nqueues;
-	uint32_t
-		channels; /* that the interface has: of more than XIW_MAX_QUEUES only so many are served */
-	struct xiw_conn **by_flow; /* XIW_MAX_FLOWS */
+	uint32_t channels; /* receive queues of the interface; at most XIW_MAX_QUEUES are served */
+	struct xiw_conn **by_flow; /* XIW_MAX_FLOWS entries: connections by slot */
 };
 
+/* Returns the entry of a list of addresses that has the address `local`, or NULL. */
 const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
 				     const struct sockaddr_storage *local);
+
+/* Finds the name of the interface that has the address `local`. Returns 0, or -ENODEV if none has it. */
 int xiw_netif_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE]);
+
+/* Reads the MAC address again and gives it to all flows of the interface if it has changed. */
 void xiw_netif_refresh(struct xiw_netif *p);
+
+/* Closes the queues and maps, and frees the interface. */
 void xiw_netif_free(struct xiw_netif *p);
+
+/* Sets `outgrown` if the MTU has become larger than the AF_XDP sockets were made for. */
 void xiw_netif_look_at_mtu(struct xiw_netif *p);
+
+/*
+ * True if new connections may use the interface; otherwise `why` gets the cause. Connections that it has go on, as the
+ * segment size that they agreed on with their peers still fits. It is opened anew after the last of them has ended.
+ */
 bool xiw_netif_usable(struct xiw_netif *p, char *why, size_t why_len);
+
+/* Gives the interface of that name, and opens it if it is not in use yet. Returns 0 or an error, with `why`. */
 int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif **netif, char *why,
 		      size_t len);
+
+/* Frees all interfaces of an engine. */
 void xiw_netifs_free(struct xiw_engine *e);
 
 #endif

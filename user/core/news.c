@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The kernel's messages about interfaces, programs and addresses: the socket that they come by. */
+/* The rtnetlink socket by which the kernel reports changes of interfaces, programs and addresses to the engine. */
 #include "core/news.h"
 
 #include <linux/rtnetlink.h>
@@ -10,7 +10,7 @@
 #include "core/agenda.h"
 #include "core/ring.h"
 
-#define NEWS_ROOM (1 << 20) /* for a process that stands still while much happens elsewhere */
+#define NEWS_ROOM (1 << 20) /* receive buffer: messages pile up while the process does not run */
 
 void xiw_news_poll(struct xiw_engine *e)
 {
@@ -20,7 +20,6 @@ void xiw_news_poll(struct xiw_engine *e)
 	e->watch.polled = true;
 }
 
-/* A port has been opened. Without the socket (no file descriptor left) looking has to do. */
 void xiw_news_begin(struct xiw_engine *e)
 {
 	struct sockaddr_nl groups = {

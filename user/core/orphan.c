@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Connections, listeners and regions that have outlived their engine: still the application's, to ask and to free.
- * Nothing looks for them here but leak checkers, in an application that ends with its engine and does not free each.
+ * Connections, listeners and regions that have outlived their engine. The application may still query and free them.
+ * The list exists for leak checkers only: an application may exit without freeing these objects, and a pointer to each
+ * of them shows that they are not lost.
  */
 #include "core/orphan.h"
 
 #include <pthread.h>
 
 static struct xiw_orphan *orphans;
-/* Engines belong to a thread each; this list belongs to none. */
+/* Each engine belongs to a thread, but all of them share this list. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 void xiw_orphan_add(struct xiw_orphan *o)

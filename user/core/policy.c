@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Reads the administrator's policy for a host from its file; see policy.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -13,7 +14,7 @@
 #define CONF_MAX 4096
 #define BLANK " \t\r"
 
-/* One line, which is cut up. False: it makes no sense. */
+/* Reads one line, which strtok_r() changes. False: the line makes no sense. */
 static bool take_line(char *line, enum xiw_crc_policy *crc)
 {
 	static const char *const words[] = {
@@ -59,7 +60,7 @@ static enum xiw_crc_policy take_text(const char *path, char *text, char *why, si
 
 enum xiw_crc_policy xiw_policy_crc_of(const char *path, char *why, size_t len)
 {
-	/* A FIFO would wait for a writer, and a symbolic link's target is for others to choose. */
+	/* Opening a FIFO must not wait for a writer. Others than root may control where a symbolic link leads. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	char text[CONF_MAX + 1];
 	struct stat st;

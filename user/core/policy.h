@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What the administrator decides for all of a host, whatever an application asks for, in XIW_CONF_FILE. A line has two
- * words; blank lines and comments (from a '#' on) are skipped.
+ * The administrator's policy for a host, which applications cannot override. It is in XIW_CONF_FILE, as lines of two
+ * words. Blank lines, and text after a '#', are ignored.
  *
- *   crc required    CRC32c on every connection: as without the file
- *   crc optional    an application may do without, by xiw_conn_opts.no_crc, if its peer does so too
- *   crc off         every connection does without if its peer does so too
+ *   crc required    every connection uses CRC32c; this is the default
+ *   crc optional    a connection uses none if the application (xiw_conn_opts.no_crc) and the peer both want none
+ *   crc off         a connection uses none if the peer wants none
  */
 #ifndef XIW_ENGINE_POLICY_H
 #define XIW_ENGINE_POLICY_H
@@ -25,14 +25,15 @@ enum xiw_crc_policy {
 };
 
 /*
- * A file that anybody but root could have written, or of which one line makes no sense, is not the administrator's
- * word: then CRCs are required, and `why` says what is wrong with it in one line; otherwise it is empty.
+ * Returns the policy in the file `path`. If others than root can write the file, or if a line makes no sense, CRCs are
+ * required and `why` says in one line what is wrong. Otherwise `why` is empty.
  */
 enum xiw_crc_policy xiw_policy_crc_of(const char *path, char *why, size_t len);
 
 /*
- * That of this host. Root is the administrator, and may name another file in the environment, XIW_CONF: not so a
- * process with capabilities of its file or with another real user, whose environment may be somebody else's.
+ * Returns the policy of this host. Root may name another file in the environment variable XIW_CONF. It is ignored in a
+ * process that got its privilege from its program file (set-user-ID, file capabilities), since a user without privilege
+ * may have set the environment.
  */
 enum xiw_crc_policy xiw_policy_crc(char *why, size_t len);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The AF_XDP sockets of an interface's queues, as the engine waits for them and sends by them. */
+/* Waiting for frames on AF_XDP sockets, and making the kernel send the packets in their TX rings. */
 #include "core/queue.h"
 
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include "core/ring.h"
 
 #define OVERFLOW_MS 1000 /* a stretch that stood still ends within this time */
-#define KICKS 8		 /* each sends some 32 packets */
+#define KICKS 8		 /* most tries to send a TX ring; each sends about 32 packets */
 
-/* Asks to be woken when frames come. One shot: while the engine is busy it is not told of each. */
+/* The poll reports once, so a busy engine gets no completion for each frame. */
 void xiw_queue_poll(struct xiw_engine *e, struct xiw_rxq *q)
 {
 	if (q->polled)
@@ -21,7 +21,6 @@ void xiw_queue_poll(struct xiw_engine *e, struct xiw_rxq *q)
 	q->polled = true;
 }
 
-/* Tells the kernel that packets wait in the TX ring. */
 void xiw_queue_kick(struct xiw_engine *e, struct xiw_rxq *q)
 {
 	if (!q->xsk.kick || q->kicking)
@@ -33,7 +32,7 @@ void xiw_queue_kick(struct xiw_engine *e, struct xiw_rxq *q)
 	q->kicking = true;
 }
 
-/* True: some are still there, and the kernel is to be asked again. */
+/* Asks the kernel to send the TX ring now. True: packets are left, and it has to be asked again. */
 static bool kick_now(struct xiw_xsk *x)
 {
 	if (!xsk_ring_prod__needs_wakeup(&x->tx))
@@ -42,10 +41,6 @@ static bool kick_now(struct xiw_xsk *x)
 	       (errno == EAGAIN || errno == EBUSY || errno == ENOBUFS);
 }
 
-/*
- * The ACKs in the TX rings leave now, in the order in which they were built, and before anything that the kernel's
- * TCP sends from here on. What the interface does not take now is left to the end of the turn.
- */
 void xiw_acks_out(struct xiw_engine *e)
 {
 	for (struct xiw_netif *p = e->netifs; p; p = p->next)

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Regions: memory of the application that peers may access by STag. These are their public objects. */
 #include "core/region.h"
 
 #include <errno.h>
@@ -8,12 +9,15 @@
 #include "base/opts.h"
 #include "core/orphan.h"
 
-/* Of the first release. */
+/* The size of the options in the first release. */
 #define REGION_OPTS_FIRST 40
 
 XIW_OPTS_WHOLE(struct xiw_region_opts, access);
 
-/* From the kernel, for each STag: nothing is kept that could be told, or be the same in two processes. */
+/*
+ * The kernel gives a new number for each STag. A generator in this process would have a state that could leak, and that
+ * fork() would copy.
+ */
 int xiw_random(void *ctx, uint32_t *number)
 {
 	ssize_t n;
@@ -53,7 +57,7 @@ int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 	o.pd = ro.pd;
 	if (ro.access && ddp_access(ro.access, &o.access))
 		return -EINVAL;
-	/* The number is another connection's in another engine. */
+	/* An engine numbers its own connections, so in another engine the number means another one. */
 	if (ro.conn && ro.conn->engine != engine)
 		return -EINVAL;
 	if (ro.conn)
@@ -81,7 +85,7 @@ int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 	return 0;
 }
 
-/* A peer may have invalidated the STag (RFC 5040 section 5.3), and another region may have it by now. */
+/* A peer may have invalidated the STag (RFC 5040 section 5.3), and another region may have got the same one. */
 static bool is_there(const struct xiw_region *r)
 {
 	const struct xiw_ddp_region *now =
@@ -126,7 +130,6 @@ void xiw_region_free(struct xiw_region *region)
 	free(region);
 }
 
-/* Nothing is read or written there any more; they stay the application's to free. */
 void xiw_regions_detach(struct xiw_engine *e)
 {
 	struct xiw_region *r;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The engine's io_uring: which thread runs it, requests on their way to it, and the buffers that it receives into.
+ * The engine's io_uring: which thread runs it, its requests, and the buffers that sockets are received into.
  *
- * A ring with SINGLE_ISSUER serves one thread, that which enables it. It is made disabled, so that this is the
- * one that runs the engine first, whoever made it. A robust mutex, held by that thread from then on, tells whose the
- * ring is: also that its thread has ended, and that a child which fork() made is another.
+ * A ring with SINGLE_ISSUER serves one thread, the one that enables it. It is created disabled, so that this is the
+ * thread that runs the engine first, not the one that creates it. That thread then holds a robust mutex. The mutex
+ * tells other threads, and the child of a fork(), that the ring is not theirs, and it tells if its thread has ended.
  */
 #include "core/ring.h"
 
@@ -22,7 +22,7 @@ static int io_register(int fd, unsigned int what)
 	return syscall(__NR_io_uring_register, fd, what, NULL, 0) < 0 ? -errno : 0;
 }
 
-/* ---- whose it is --------------------------------------------------------------------------------- */
+/* ---- which thread runs it ------------------------------------------------------------------------- */
 
 static int make_runner(struct xiw_engine *e)
 {
@@ -59,7 +59,7 @@ enum xiw_ring_runner xiw_ring_runner(struct xiw_engine *e)
 	return e->io.enabled && !e->io.orphan ? XIW_RUNNER_SELF : XIW_RUNNER_NONE;
 }
 
-/* What the kernel has of an orphan's requests it ended with the thread; more it will not take. */
+/* The ring of a thread that has ended is of no use: the kernel has ended its requests and takes no more. */
 int xiw_ring_run(struct xiw_engine *e)
 {
 	enum xiw_ring_runner owner = xiw_ring_runner(e);
@@ -77,7 +77,7 @@ int xiw_ring_run(struct xiw_engine *e)
 		return err;
 	}
 	e->io.enabled = true;
-	/* From here on it cannot go on in a child, where a mapping would keep it from ending with this process. */
+	/* A child must not inherit the mappings: they would keep the ring alive after this process has ended. */
 	io_uring_ring_dontfork(&e->io.ring);
 	madvise(e->io.bufs, XIW_BUFS * sizeof(struct io_uring_buf), MADV_DONTFORK);
 	madvise(e->io.buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE, MADV_DONTFORK);
@@ -86,6 +86,7 @@ int xiw_ring_run(struct xiw_engine *e)
 
 /* ---- requests ------------------------------------------------------------------------------------ */
 
+/* Moves requests that wait in line into the submission queue, as far as there is room. */
 static void next_in_line(struct xiw_engine *e)
 {
 	struct io_uring_sqe *sqe;
@@ -101,7 +102,7 @@ static void next_in_line(struct xiw_engine *e)
 	e->io.line_room = e->io.line_head = 0;
 }
 
-/* As many as the kernel takes. */
+/* Submits the requests that wait in line, as many as the kernel takes. */
 static int submit_line(struct xiw_engine *e)
 {
 	int n = 1;
@@ -139,8 +140,8 @@ int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
 }
 
 /*
- * The submission queue is full and the kernel does not take it now: nobody has run the engine yet, this is not
- * the thread that does, or there is no memory. The request waits in line, behind those that do already.
+ * Returns a place in the line of requests that wait, behind the others. It is needed when the submission queue is full
+ * and cannot be submitted now: nobody has run the engine yet, another thread runs it, or there is no memory.
  */
 static struct io_uring_sqe *stand_in_line(struct xiw_engine *e)
 {
@@ -151,7 +152,7 @@ static struct io_uring_sqe *stand_in_line(struct xiw_engine *e)
 		struct io_uring_sqe *more = realloc(e->io.line, room * sizeof(*more));
 
 		if (!more) {
-			e->cq.lost = true; /* heard of from xiw_engine_run() */
+			e->cq.lost = true; /* xiw_engine_run() returns -ENOMEM */
 			return &e->io.nowhere;
 		}
 		xiw_budget_force(&e->budget, (room - e->io.line_room) * sizeof(*more));
@@ -170,7 +171,7 @@ struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op)
 		sqe = io_uring_get_sqe(&e->io.ring);
 	if (!sqe)
 		sqe = stand_in_line(e);
-	/* The io_uring_prep_*() that follows leaves user_data alone since liburing 2.2. */
+	/* The caller's io_uring_prep_*() leaves user_data alone since liburing 2.2. */
 	memset(sqe, 0, sizeof(*sqe));
 	sqe->user_data = (uintptr_t)object | op;
 	return sqe;
@@ -191,7 +192,10 @@ void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
 	e->io.bufs_out--;
 }
 
-/* Shared: a child that fork() made and that runs the engine writes where the kernel looks, not to its own copy. */
+/*
+ * The ring of buffers is a shared mapping: if the child of a fork() runs the engine, it must write to the memory that
+ * the kernel reads, not to a copy.
+ */
 static int make_bufs(struct xiw_engine *e)
 {
 	size_t ring_len = XIW_BUFS * sizeof(struct io_uring_buf);
@@ -221,7 +225,7 @@ static int make_bufs(struct xiw_engine *e)
 	return 0;
 }
 
-/* ---- the beginning and the end ------------------------------------------------------------------- */
+/* ---- creation and destruction -------------------------------------------------------------------- */
 
 int xiw_ring_create(struct xiw_engine *e)
 {
@@ -260,8 +264,8 @@ void xiw_ring_free(struct xiw_engine *e)
 }
 
 /*
- * Is this the descriptor of an io_uring? Only such a file gets as far as having the request looked at. It may be one
- * that serves another thread, or that is still disabled.
+ * The kernel looks at the request, and refuses it otherwise than with these two errors, only if the file is an
+ * io_uring. The ring may serve another thread or be disabled.
  */
 bool xiw_ring_is_one(int fd)
 {

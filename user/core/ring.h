@@ -1,42 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The engine's io_uring. */
 #ifndef XIW_CORE_RING_H
 #define XIW_CORE_RING_H
 
 #include "core/engine.h"
 
-/* What an io_uring completion is about: in the low bits of its user_data, above an aligned pointer. */
+/* What an io_uring completion is about. It is in the low bits of user_data; the others are an aligned pointer. */
 enum xiw_op {
-	XIW_OP_NONE, /* nobody waits for it */
+	XIW_OP_NONE, /* nothing is done when it completes */
 	XIW_OP_ACCEPT,
 	XIW_OP_CONNECT,
-	XIW_OP_STARTUP_RECV, /* of the peer's frame; or the poll while the application decides */
+	XIW_OP_STARTUP_RECV, /* receives the peer's startup frame, or polls while the application decides */
 	XIW_OP_STARTUP_SEND,
 	XIW_OP_RECV,
 	XIW_OP_SEND,
-	XIW_OP_SEND_PAUSE, /* a turn in which the application may queue more */
+	XIW_OP_SEND_PAUSE, /* lets one turn pass, in which the application may queue more to send */
 	XIW_OP_POLL_XSK,
 	XIW_OP_KICK_XSK,
 	XIW_OP_WATCH,
-	XIW_OP_DOORBELL, /* it failed */
+	XIW_OP_DOORBELL, /* completes only if it failed */
 };
 #define XIW_OP_MASK 15ull
 
 enum xiw_ring_runner {
-	XIW_RUNNER_NONE, /* nobody has run it, or the thread that did has ended */
+	XIW_RUNNER_NONE, /* no thread has run the engine, or the one that did has ended */
 	XIW_RUNNER_SELF,
 	XIW_RUNNER_OTHER,
 };
 
+/* Returns which thread runs the engine. */
 enum xiw_ring_runner xiw_ring_runner(struct xiw_engine *e);
-int xiw_ring_run(struct xiw_engine *e); /* -EEXIST: another thread's */
+
+/* Makes this thread the one that runs the engine. Returns 0 or an error; -EEXIST: another thread runs it. */
+int xiw_ring_run(struct xiw_engine *e);
+
+/*
+ * Submits requests: all; all, and takes what the kernel has completed; all, and waits for a completion until `ts` has
+ * passed (NULL: for ever). Returns what liburing does.
+ */
 int xiw_ring_submit(struct xiw_engine *e);
 int xiw_ring_submit_and_get(struct xiw_engine *e);
 int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts);
-/* -EEXIST: another thread's */
+
+/* Returns a request for the caller to fill in by io_uring_prep_*(), never NULL. */
 struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op);
+
+/* Gives a provided buffer back to the kernel. */
 void xiw_buf_return(struct xiw_engine *e, uint16_t bid);
+
+/* Creates the ring, disabled, with its buffers. Returns 0 or an error; xiw_ring_free() is needed in both cases. */
 int xiw_ring_create(struct xiw_engine *e);
 void xiw_ring_free(struct xiw_engine *e);
+
+/* True if the descriptor is that of an io_uring. */
 bool xiw_ring_is_one(int fd);
 
 #endif

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Time: when a connection is to be looked at, for its startup, its last message or a delayed ACK; and the
- * slots that connections left behind. A wheel of milliseconds, so that a turn costs what is due in it and
- * not what exists: a thousand connections, each with an ACK delayed now and then, have one due in most of
- * them.
+ * Timers: deadlines, delayed ACKs and silence on the direct path of connections, and the time to collect slots that
+ * connections have left. Connections are on a wheel with one place per millisecond, so that a turn costs time for those
+ * that are due and not for all that exist.
  *
- * A connection is on the wheel at or before the time it is wanted. Times move later far more often than
- * earlier: then it stays where it is, and finds when its time comes that there is nothing to do yet.
+ * A connection is on the wheel at or before its next time. Most changes make that time later. The connection then stays
+ * where it is, and is put on again when its place comes up.
  */
 #include "core/timer.h"
 
@@ -44,7 +43,7 @@ void xiw_timer(struct xiw_conn *c)
 		e->wheel.ms = e->now_ms;
 	if (at <= e->now_ms)
 		at = e->now_ms + 1;
-	/* Beyond the wheel's turn: looked at then, and put on again. */
+	/* A time beyond the wheel's end: the connection takes the last place, and is put on again there. */
 	if (at - e->wheel.ms >= XIW_WHEEL)
 		at = e->wheel.ms + XIW_WHEEL - 1;
 	c->timer.at_ms = at;
@@ -59,7 +58,7 @@ void xiw_timer(struct xiw_conn *c)
 
 void xiw_conn_deadline(struct xiw_conn *c, enum xiw_limit limit, unsigned int ms)
 {
-	/* The application may not have run the engine for long. */
+	/* now_ms may be old if the application has not run the engine for long. */
 	if (limit != XIW_LIMIT_NONE)
 		xiw_clock_update(c->engine);
 	c->timer.limit = limit;
@@ -67,7 +66,7 @@ void xiw_conn_deadline(struct xiw_conn *c, enum xiw_limit limit, unsigned int ms
 	xiw_timer(c);
 }
 
-/* A connection has left its slot, which the kernel may need for a while yet. */
+/* The slots are collected later because the kernel's socket may still need their translation for a while. */
 void xiw_collect_soon(struct xiw_engine *e)
 {
 	if (e->wheel.collect_ms == XIW_NEVER)
@@ -75,7 +74,6 @@ void xiw_collect_soon(struct xiw_engine *e)
 	xiw_wake_at(e, e->wheel.collect_ms);
 }
 
-/* The next connection whose time has come, off the wheel; NULL: there is none. */
 struct xiw_conn *xiw_timer_due(struct xiw_engine *e)
 {
 	struct xiw_conn *c;
@@ -95,7 +93,6 @@ struct xiw_conn *xiw_timer_due(struct xiw_engine *e)
 	return NULL;
 }
 
-/* The engine is to be woken when the next time on the wheel comes. */
 void xiw_timer_wake(struct xiw_engine *e)
 {
 	for (uint64_t ms = e->wheel.ms + 1; e->wheel.n && ms < e->wheel.next_ms; ms++)

@@ -1,18 +1,29 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Timers of connections: a wheel of milliseconds. */
 #ifndef XIW_CORE_TIMER_H
 #define XIW_CORE_TIMER_H
 
 #include "core/engine.h"
 
+/* Takes the connection off the wheel. */
 void xiw_timer_stop(struct xiw_conn *c);
+
+/* Puts the connection on the wheel for the earliest of its times; it is called when one of them has changed. */
 void xiw_timer(struct xiw_conn *c);
+
 /*
- * timer.c: `c` is looked at when its deadline_ms or ack_ms has come. xiw_conn_deadline() is the one way to set a
- * deadline, or to take it away (XIW_LIMIT_NONE): xiw_conn_limit() is called when it has come.
+ * Sets the deadline to `ms` from now, or takes it away (XIW_LIMIT_NONE). Nothing else sets a deadline. When it has
+ * come, the turn calls xiw_startup_timeout() or xiw_conn_limit().
  */
 void xiw_conn_deadline(struct xiw_conn *c, enum xiw_limit limit, unsigned int ms);
+
+/* Makes the engine collect abandoned slots after XIW_COLLECT_MS. */
 void xiw_collect_soon(struct xiw_engine *e);
+
+/* Takes the next connection whose time has come off the wheel and returns it. NULL: none is left. */
 struct xiw_conn *xiw_timer_due(struct xiw_engine *e);
+
+/* Makes the engine wake up at the next time on the wheel. */
 void xiw_timer_wake(struct xiw_engine *e);
 
 #endif

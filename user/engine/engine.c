@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Engines: their options, creation, destruction and report. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,12 +53,12 @@ static bool power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
-/* Of the first release. */
+/* The size of the options in the first release. */
 #define ENGINE_OPTS_FIRST 48
 
 XIW_OPTS_WHOLE(struct xiw_engine_opts, reserved2);
 
-/* Descriptor 0 is a descriptor, and what zeroed options have: it takes a flag to mean it. */
+/* Zeroed options have descriptor 0, so a descriptor counts only if XIW_ENGINE_APP_RING is set. */
 static int take_app_ring(struct xiw_engine *e)
 {
 	if (e->opts.flags & XIW_ENGINE_APP_RING)
@@ -147,8 +148,8 @@ fail:
 }
 
 /*
- * The kernel has nothing of ours, as nobody ran the engine, or the thread that did has ended: what it was done
- * with until then is taken, and the rest was never begun.
+ * No thread runs the engine: none ever did, or the one that did has ended, and the kernel ended its requests. What was
+ * completed before is handled. All other requests are forgotten, as they will never complete.
  */
 static void forget_requests(struct xiw_engine *e)
 {
@@ -164,6 +165,7 @@ static void forget_requests(struct xiw_engine *e)
 	}
 }
 
+/* True while requests of connections or listeners are with io_uring. */
 static bool requests(const struct xiw_engine *e)
 {
 	for (const struct xiw_conn *c = e->conns; c; c = c->next)
@@ -172,7 +174,7 @@ static bool requests(const struct xiw_engine *e)
 	return e->accepts;
 }
 
-/* The kernel ends what is under way before it lets go of the ring. */
+/* The kernel must have ended all requests before the memory that they use is freed. */
 static void wait_for_requests(struct xiw_engine *e)
 {
 	for (int i = 0; requests(e) && i < 1000; i++)
@@ -184,12 +186,12 @@ static void close_all(struct xiw_engine *e)
 	e->destroying = true;
 	xiw_listeners_end(e);
 	xiw_conns_end(e);
-	/* Nobody takes completions any more, and with some in the queue nothing would wait. */
+	/* Nobody takes these completions, and xiw_engine_run() would not wait while some are in the queue. */
 	e->cq.head = e->cq.tail;
 	e->cq.overflow_n = 0;
 }
 
-/* What the application has and has not freed yet. */
+/* Detaches the objects that the application has not freed yet. */
 static void detach_all(struct xiw_engine *e)
 {
 	xiw_listeners_detach(e);

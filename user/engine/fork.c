@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * fork() without exec: the child has copies of all descriptors. AF_XDP queues would stay taken, and connections open,
- * for as long as it lives, whatever becomes of the engine. So the child of a process with an engine at work closes
- * what is the engine's, and has none. The memory that the engine shares with the kernel is not given to it at all
- * (MADV_DONTFORK): mappings hold on to sockets and rings as descriptors do.
+ * fork() without exec gives the child copies of all descriptors. AF_XDP sockets would keep their queues, and
+ * connections would stay open, for as long as the child lives. So the child closes the descriptors of engines that are
+ * in use, and cannot use these engines. Memory that an engine shares with the kernel is not inherited at all
+ * (MADV_DONTFORK), because mappings keep sockets and rings alive as descriptors do.
  */
 #include "engine/fork.h"
 
@@ -21,7 +21,7 @@ static void shut(int *fd)
 	*fd = -1;
 }
 
-static void shut_ports(struct xiw_netif *p)
+static void shut_netifs(struct xiw_netif *p)
 {
 	for (; p; p = p->next) {
 		for (uint32_t i = 0; i < p->nqueues && p->queues; i++)
@@ -36,12 +36,12 @@ static void shut_listeners(struct xiw_listener *l)
 		shut(&l->fd);
 }
 
-/* In the child, which has but one thread: nothing is freed and nobody is told, as it all is the parent's. */
+/* Runs in the child. It frees nothing and tells nobody, as the engine is the parent's. */
 static void leave_behind(struct xiw_engine *e)
 {
 	e->forked = true;
-	shut_ports(e->netifs);
-	shut_ports(e->retired);
+	shut_netifs(e->netifs);
+	shut_netifs(e->retired);
 	for (struct xiw_conn *c = e->conns; c; c = c->next)
 		shut(&c->fd);
 	shut_listeners(e->listeners);
@@ -61,7 +61,7 @@ static void in_parent(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* One that nobody has run yet, and that has no interface, may go on in the child. */
+/* The child may use an engine that nobody has run yet and that has no interface. */
 static void in_child(void)
 {
 	for (struct xiw_engine *e = all; e; e = e->next_engine)

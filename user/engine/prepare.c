@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Opening interfaces while the process still has the privilege to, instead of at their first connection. */
+/*
+ * xiw_engine_prepare(): opens interfaces while the process still has the privilege for it, instead of at the first
+ * connection.
+ */
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -36,7 +39,10 @@ static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char w
 	return xiw_netif_by_name(e, e->unready.ifname, &port, why, 96);
 }
 
-/* One that is ready is enough; of those where the programs are and cannot be used the first is told. */
+/*
+ * Opens every interface that has the programs. One that works is enough. `why` tells of the first one that has the
+ * programs and cannot be used.
+ */
 static int prepare_all(struct xiw_engine *e, char why[96])
 {
 	struct if_nameindex *all = if_nameindex();
@@ -86,7 +92,7 @@ int xiw_engine_prepare(struct xiw_engine *e, const struct sockaddr *addr, char *
 	e->unready.prepared = true;
 	if (why && len)
 		snprintf(why, len, "%s", line);
-	/* Where nothing was loaded, it may be by the time of a connection. */
+	/* Connections try again an interface without programs, as they may have been loaded since. */
 	if (err == -ENOENT || !line[0])
 		e->unready.ifname[0] = '\0';
 	return err;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The turn: frames, completions of io_uring and what is due are taken, then everything that was put off is done, in
- * the order in which it must leave. Ends of connections are carried out here and nowhere else, but for those that
- * the application's own calls ask for.
+ * The turn, which is one round of xiw_engine_run(). It takes frames, completions of io_uring and timers that are due.
+ * Then it does what these have noted on the agenda, in the order in which packets must leave. Connections end only
+ * here, or in a call of the application that asks for it.
  */
 #include "engine/turn.h"
 
@@ -32,7 +32,7 @@
 #include "path/kernel.h"
 #include "path/watch.h"
 
-#define FALL_BACK_BATCHES 8
+#define FALL_BACK_BATCHES 8 /* rounds in which connections that fall back may take more frames */
 
 static void conn_done(struct xiw_conn *c, enum xiw_op op, int res, uint32_t flags)
 {
@@ -94,7 +94,7 @@ static void dispatch(const struct io_uring_cqe *cqe)
 		break;
 	case XIW_OP_KICK_XSK:
 		q->kicking = false;
-		/* The kernel sends a bounded number of packets per call. */
+		/* The kernel sends a limited number of packets per call, so some may be left. */
 		if (cqe->res == -EAGAIN || cqe->res == -EBUSY || cqe->res == -ENOBUFS)
 			q->xsk.kick = true;
 		break;
@@ -117,9 +117,8 @@ unsigned int xiw_turn_reap(struct xiw_engine *e)
 }
 
 /*
- * The kernel's TCP sends at once what it is given or may send, also when it learns of an acknowledgement: by then
- * the engine's ACKs have left, or they would arrive behind newer segments, where a peer drops them with all that
- * they say.
+ * The kernel's TCP may send at once when it is given data or learns of an acknowledgement. The engine's ACKs have left
+ * by then. Otherwise they would arrive behind newer segments, and a peer may ignore what they say.
  */
 static void finish_sending(struct xiw_conn *c)
 {
@@ -138,8 +137,8 @@ static void finish_sending(struct xiw_conn *c)
 }
 
 /*
- * Everything that waited for the end of a batch: what is received first, of all connections, then what is sent; an
- * end that is due as well, as no delivery is under way here that somebody up the stack would go on with.
+ * Does everything that waited for the end of a batch: first what all connections have received, then what they send. A
+ * connection may also end here, since no caller is in the middle of a delivery for it.
  */
 static void finish_batch(struct xiw_engine *e)
 {
@@ -161,10 +160,13 @@ static void finish_batch(struct xiw_engine *e)
 	}
 }
 
-/* One batch from a queue. False: it was empty. */
+/* Takes one batch from a queue. False: the queue was empty. */
 static bool poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
 {
-	/* No beat: if this lasts, the watchdog moves the stream to where a window can close. */
+	/*
+	 * There is no room for completions. The beat is left out: if this lasts, the watchdog gives the stream to the
+	 * kernel, whose window can close.
+	 */
 	if (xiw_cq_room(e) <= XIW_CQ_RESERVE)
 		return true;
 	__atomic_store_n(&q->shared->beat_ns, xiw_bpf_clock(e), __ATOMIC_RELAXED);
@@ -187,8 +189,8 @@ static bool poll_queues(struct xiw_engine *e)
 }
 
 /*
- * Connections that fall back swap the owner word when their frames have been taken: after what came in the
- * meantime, but not for ever.
+ * A connection that falls back first takes the frames that came in the meantime, then swaps the owner word. The number
+ * of batches is limited, as frames may keep coming.
  */
 static void finish_fall_backs(struct xiw_engine *e)
 {
@@ -199,7 +201,7 @@ static void finish_fall_backs(struct xiw_engine *e)
 		xiw_fall_back_finish(e->agenda.falling_back);
 }
 
-/* Room for completions, or buffers, may be back. */
+/* Goes on with connections that waited for room in the completion queue, for a buffer or for a stage. */
 static void resume(struct xiw_engine *e)
 {
 	uint32_t room;
@@ -208,7 +210,7 @@ static void resume(struct xiw_engine *e)
 		next = c->recv.next_holder;
 		xiw_stream_resume(c);
 	}
-	/* As many as there are buffers, first come, first served; all at once would find none again. */
+	/* The first in line get the buffers that there are. The others would find none. */
 	for (room = XIW_BUFS - e->io.bufs_out; e->agenda.starved && room; room--)
 		xiw_recv_post(e->agenda.starved);
 	xiw_stage_retry(e);
@@ -221,7 +223,7 @@ static void prepare_to_wait(struct xiw_engine *e)
 			xiw_queue_poll(e, &p->queues[i]);
 }
 
-/* What a turn leaves: the ring's news for the kernel, and the queue's account for other processes. */
+/* Makes the kernel send the TX rings, and publishes the queues' counters for other processes. */
 static void kick(struct xiw_engine *e)
 {
 	for (struct xiw_netif *p = e->netifs; p; p = p->next) {
@@ -229,7 +231,7 @@ static void kick(struct xiw_engine *e)
 			struct xiw_rxq *q = &p->queues[i];
 
 			xiw_queue_kick(e, q);
-			/* XDP reads the line for each frame. */
+			/* XDP reads this cache line for each frame, so it is written only on a change. */
 			if (q->shared->too_long != q->xsk.too_long)
 				q->shared->too_long = q->xsk.too_long;
 			if (q->shared->tx_full != q->xsk.tx_full)
@@ -261,7 +263,7 @@ static void due(struct xiw_conn *c)
 		xiw_progress_due(c);
 	if (c->timer.ack_ms <= c->engine->now_ms) {
 		xiw_commit(c);
-		xiw_dirty(c); /* for what comes behind the ACK */
+		xiw_dirty(c); /* for what follows an ACK */
 	}
 	xiw_timer(c);
 }
@@ -283,7 +285,10 @@ static void run_timers(struct xiw_engine *e)
 
 /* ---- ends --------------------------------------------------------------------------------------------- */
 
-/* What came by the direct path before the socket ended is in the rings by now. */
+/*
+ * Takes the frames that came before the socket ended; they are in the rings by now. False: there was no room for their
+ * completions.
+ */
 static bool frames_taken(struct xiw_conn *c)
 {
 	struct xiw_engine *e = c->engine;
@@ -294,7 +299,7 @@ static bool frames_taken(struct xiw_conn *c)
 	for (uint32_t i = 0; i < p->nqueues; i++) {
 		struct xiw_rxq *q = &p->queues[i];
 
-		/* No more than there can be now: others' frames may never end. */
+		/* A queue holds no more frames than this now. Frames of other connections may keep coming. */
 		for (uint32_t n = 0; n <= e->opts.frames; n += q->batch) {
 			if (xiw_cq_room(e) <= XIW_CQ_RESERVE)
 				return false;
@@ -326,7 +331,7 @@ static void carry_out_ends(struct xiw_engine *e)
 	e->agenda.ending = waiting;
 }
 
-/* ---- all of it ---------------------------------------------------------------------------------------- */
+/* ---- the turn ---------------------------------------------------------------------------------------- */
 
 static bool turn(struct xiw_engine *e)
 {
@@ -364,7 +369,8 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 	if (e->wheel.next_ms < until)
 		until = e->wheel.next_ms;
 	/*
-	 * Octets wait for room in the queue, which another thread may make without a word; or requests, for memory.
+	 * Something waits for room in the completion queue, which another thread makes without notice, or for memory.
+	 * The engine then looks again every millisecond.
 	 */
 	if (e->io.bufs_out || e->agenda.starved || e->cq.overflow_n || e->io.line_n ||
 	    e->agenda.stageless)
@@ -379,7 +385,7 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 	return err == -ETIME || err == -EAGAIN || err == -EBUSY ? 0 : err < 0 ? err : 0;
 }
 
-/* What the application is to hear once of: a turn's doorbells that could not be rung. */
+/* Returns the number of completions, or the error of a doorbell, which is told once. */
 static int result(struct xiw_engine *e)
 {
 	int err = e->cq.doorbell_error;
@@ -399,7 +405,7 @@ int xiw_engine_run(struct xiw_engine *e, int timeout_ms)
 	if (e->cq.lost)
 		return -ENOMEM;
 	if (busy || completions(e) || !timeout_ms) {
-		/* One system call for everything queued in this turn, and for the kernel's deferred work. */
+		/* One system call submits all requests of this turn and runs the kernel's deferred work. */
 		if (io_uring_sq_ready(&e->io.ring) || e->io.line_n || !busy ||
 		    *e->io.ring.sq.kflags & IORING_SQ_TASKRUN)
 			err = xiw_ring_submit_and_get(e);

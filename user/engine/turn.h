@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The turn: one round of xiw_engine_run(). */
 #ifndef XIW_ENGINE_TURN_H
 #define XIW_ENGINE_TURN_H
 
 #include "core/engine.h"
 
+/* Handles the completions that io_uring has. Returns their number. */
 unsigned int xiw_turn_reap(struct xiw_engine *e);
 
 #endif

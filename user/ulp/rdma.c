@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The public objects: a stream's state machine between an engine's connection and the application. */
+/*
+ * RDMAP as a ULP (RFC 5040): struct xiw_rdma connects a stream's state machine (rdmap/stream.c) with a connection below
+ * and the application above.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +18,7 @@
 #include "path/fpdu.h"
 #include "rdmap/stream.h"
 
-/* Of the first release. */
+/* The size of the options in the first release. */
 #define RDMA_OPTS_FIRST 16
 
 XIW_OPTS_WHOLE(struct xiw_rdma_opts, ord);
@@ -23,17 +26,17 @@ XIW_OPTS_WHOLE(struct xiw_rdma_opts, ord);
 #define DEPTH_DEFAULT 64
 #define READS_DEFAULT 16
 #define ID_TERMINATE UINT64_MAX
-/* The longest Terminate Header has 52 octets; of a longer message the first ones are understood. */
+/* The longest Terminate Header has 52 octets. A longer message still fits, and its first octets are understood. */
 #define TERMINATE_ROOM 256
 
 struct xiw_rdma {
 	struct xiw_conn *conn;
 	struct xiw_rdmap_stream s;
-	uint32_t with_ddp; /* messages queued there; one place is left for a Terminate */
+	uint32_t with_ddp; /* messages in DDP's queue; one place stays free for a Terminate */
 	bool connected, closing, ended;
-	uint16_t ird, ord; /* where nothing is negotiated */
+	uint16_t ird, ord; /* used if nothing is negotiated */
 	uint8_t term_out[XIW_RDMAP_TERM_MAX], term_in[TERMINATE_ROOM];
-	uint8_t (*requests)[XIW_RDMAP_READ_LEN]; /* of the Read Request queue */
+	uint8_t (*requests)[XIW_RDMAP_READ_LEN]; /* buffers of the Read Request queue */
 };
 
 /* ---- to the application ------------------------------------------------------------------------- */
@@ -78,7 +81,10 @@ static int give(struct xiw_conn *c, const struct xiw_rdmap_out *out)
 	return out->from_region ? xiw_send_from_region(c, &m) : xiw_send(c, &m);
 }
 
-/* Passes on what DDP has room for, and closes when that was asked for and all is done. */
+/*
+ * Gives DDP as many messages as it has room for. Closes the connection if the application asked for it and all is
+ * done.
+ */
 static void pump(struct xiw_rdma *r)
 {
 	struct xiw_conn *c = r->conn;
@@ -95,7 +101,7 @@ static void pump(struct xiw_rdma *r)
 	if (got < 0)
 		xiw_conn_stream_error(c, 0, 0);
 	report_completed(r);
-	/* Not before all is sent: until then a Terminate may have to follow (a region goes, say). */
+	/* Until everything is sent, a Terminate may have to follow, for example because a region is freed. */
 	if (r->closing && !r->ended && !r->with_ddp && xiw_rdmap_idle(&r->s))
 		xiw_conn_ask_close(c);
 }
@@ -103,8 +109,8 @@ static void pump(struct xiw_rdma *r)
 /* ---- the end ------------------------------------------------------------------------------------ */
 
 /*
- * Section 7.1: the Terminate goes out as soon as possible, so what no segment was made of yet is dropped; nothing
- * is sent behind it (5.4), and the connection is closed gracefully, so that it arrives (6.2.1).
+ * A Terminate goes out as soon as possible, so messages without a segment yet are dropped (RFC 5040 section 7.1).
+ * Nothing is sent behind it (section 5.4). The connection is closed gracefully, so that it arrives (section 6.2.1).
  */
 static void end_stream(struct xiw_rdma *r)
 {
@@ -123,8 +129,8 @@ static void end_stream(struct xiw_rdma *r)
 	if (r->s.state == XIW_RDMAP_FAILED) {
 		m.len = xiw_rdmap_terminate_encode(&r->s.info.sent, r->term_out);
 		/*
-		 * An FPDU that MPA found right was validated (RFC 5044 section 7.1.2 rule 4), whatever
-		 * the layers above think of it. Without one a Responder must not send, and has nothing to wait for.
+		 * A Responder may send after it has validated an FPDU (RFC 5044 section 7.1.2 rule 4). An error of a
+		 * layer above MPA shows that MPA has validated one.
 		 */
 		if (r->s.info.sent.layer != XIW_RDMA_LAYER_LLP ||
 		    c->end.mpa_error == XIW_MPA_ERR_RTR)
@@ -132,23 +138,24 @@ static void end_stream(struct xiw_rdma *r)
 		if (!c->send.allowed || xiw_send(c, &m))
 			r->s.info.sent.present = false;
 	}
+	/* A Terminate that may not be sent is nothing to wait for. */
 	if (!c->send.allowed) {
 		xiw_conn_ask_end(c, EPROTO, true);
 		return;
 	}
-	/* A peer that does not read what it is told is not waited for longer. */
+	/* The wait is limited, as the peer may not read the Terminate. */
 	xiw_conn_limit_last(c);
 	xiw_conn_ask_close(c);
 }
 
-/* The incoming stream has ended: an error of a layer below, or one that was found here and led to this. */
+/* The incoming stream is in error: a layer below has found it, or this one has, which then led to this event. */
 static void on_error(struct xiw_rdma *r, int status)
 {
 	struct xiw_conn *c = r->conn;
 
 	xiw_rdmap_lower_failed(&r->s, c->end.mpa_error, c->end.ddp_error, c->end.header,
 			       c->end.header_len, c->end.segment_len);
-	/* Of a Terminate the application knows. */
+	/* In any other state the peer's Terminate was the cause, and the application has been told of that. */
 	if (r->s.state == XIW_RDMAP_FAILED)
 		xiw_conn_tell(c, XIW_EV_ERROR, status);
 	end_stream(r);
@@ -169,7 +176,7 @@ static void post_request(struct xiw_rdma *r, uint64_t i)
 	xiw_post_recv(r->conn, XIW_RDMAP_QN_READ, r->requests[i], XIW_RDMAP_READ_LEN, i);
 }
 
-/* A Send is the application's. */
+/* Tells the application of a Send that has arrived. */
 static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t invalidated)
 {
 	struct xiw_ddp_msg send = *m;
@@ -207,7 +214,10 @@ static void refuse(struct xiw_conn *c, int why, const struct xiw_header *h)
 	xiw_conn_stream_error(c, 0, 0);
 }
 
-/* The newest answer that is with TCP as a whole: the peer may have it, and ask again, before its send is over. */
+/*
+ * Notes the newest Read Response that TCP has as a whole. The peer may have it, and send the next Read Request, before
+ * on_sent() is called for it.
+ */
 static void look_at_answers(struct xiw_rdma *r)
 {
 	const struct xiw_conn *c = r->conn;
@@ -222,7 +232,7 @@ static void look_at_answers(struct xiw_rdma *r)
 	}
 }
 
-/* The buffer of a Send is the application's, and its FLUSHED says that it is not used any more. */
+/* Gives the buffer of a Send back to the application, which learns by FLUSHED that it is not used any more. */
 static void give_back(struct xiw_conn *c, uint64_t user_data)
 {
 	const struct xiw_completion done = {
@@ -272,7 +282,7 @@ static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m,
 		break;
 	case XIW_RDMAP_ERROR:
 		xiw_conn_quote(c, last);
-		/* A Send that is refused has used its buffer. */
+		/* DDP has taken the buffer of a refused Send off its queue. */
 		if (!m->tagged && m->qn == XIW_RDMAP_QN_SEND)
 			give_back(c, m->buf.user_data);
 		xiw_conn_stream_error(c, 0, 0);
@@ -297,7 +307,7 @@ static void on_connected(struct xiw_rdma *r)
 		xiw_rdmap_post_ready(&r->s);
 }
 
-/* DDP has given a message to TCP, or will not. */
+/* DDP has given a message to TCP, or will not do so. */
 static void on_sent(struct xiw_conn *c, uint64_t id, bool sent)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
@@ -360,7 +370,7 @@ static void free_stream(struct xiw_conn *c)
 	free(r);
 }
 
-/* The Reply will promise what is set after the stream was made, too. */
+/* The depths were set after the stream was made. The Reply will promise them, so the stream must have room for them. */
 static int set_depths(struct xiw_conn *c, uint16_t ird)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
@@ -398,8 +408,9 @@ static int check_attach(const struct xiw_conn *c, const struct xiw_rdma_opts *o)
 }
 
 /*
- * Depths that the connection's options leave at 0 are the stream's: a peer that negotiates would be told that Reads
- * cannot be had. As long as our frame is not made; and what xiw_conn_set_depths() says is meant, 0 too.
+ * If the connection's options leave the depths at 0, they become those of the stream; otherwise a peer that negotiates
+ * would be told that it cannot use Reads. This is done only until our startup frame is made, and not if
+ * xiw_conn_set_depths() has set them, even to 0.
  */
 static void raise_depths(struct xiw_rdma *r)
 {
@@ -412,7 +423,7 @@ static void raise_depths(struct xiw_rdma *r)
 	c->startup.terms.ord = r->ord;
 }
 
-/* One buffer for each Read that the peer may have open (section 5.2.2), and one for a Terminate. */
+/* Posts a buffer for each Read that the peer may have open (RFC 5040 section 5.2.2), and one for a Terminate. */
 static int post_buffers(struct xiw_rdma *r, uint32_t reads)
 {
 	if (reads > r->conn->opts.recv_depth)
@@ -444,12 +455,12 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	r->conn = c;
 	r->ird = ro.ird ? ro.ird : READS_DEFAULT;
 	r->ord = ro.ord ? ro.ord : READS_DEFAULT;
-	/* Which of the two holds is not known to an Initiator before the Reply. */
+	/* An Initiator does not know before the Reply which of the two applies, so the larger one is taken. */
 	o.ird_max = c->startup.terms.ird != XIW_DEPTH_ULP && c->startup.terms.ird > r->ird
 			    ? c->startup.terms.ird
 			    : r->ird;
 	err = xiw_rdmap_init(&r->s, &o);
-	/* Taken first: what was charged stays the connection's until it is freed. */
+	/* This comes after the allocation, since the connection keeps what it is charged until it is freed. */
 	if (!err && !xiw_conn_charge(c, sizeof(*r) + xiw_rdmap_memory(&r->s) +
 						o.ird_max * sizeof(*r->requests)))
 		err = -ENOMEM;
@@ -464,7 +475,7 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	c->ulp = &rdmap_ulp;
 	c->ulp_ctx = r;
 	raise_depths(r);
-	/* A Read as the indication that an Initiator is ready (RFC 6581 section 9.2) is answered here. */
+	/* RDMAP answers a Read that indicates that the Initiator is ready (RFC 6581 section 9.2), so it is offered. */
 	if (!c->initiator && !c->opts.rtr)
 		c->startup.terms.rtr |= XIW_RTR_READ;
 	*rdma = r;
@@ -495,7 +506,7 @@ int xiw_rdma_close(struct xiw_rdma *r)
 	if (!r->connected)
 		return xiw_conn_close(r->conn);
 	if (!r->closing && !r->ended)
-		xiw_conn_limit_close(r->conn); /* an answer may never come */
+		xiw_conn_limit_close(r->conn); /* as an answer may never come */
 	r->closing = true;
 	pump(r);
 	return 0;
