@@ -52,11 +52,7 @@ void xiw_acks_out(struct xiw_engine *e)
 		}
 }
 
-/*
- * Has an RX ring, or the frames lent to it, run out lately? The kernel drops what comes then, and a stretch that
- * missed a segment for that says nothing about the way of frames. Asked about once in some tenths of a second at the
- * most.
- */
+/* A stretch that missed a segment for this says nothing about the way of frames. Callers ask a few times a second. */
 bool xiw_queues_overflowed(struct xiw_netif *p, uint64_t now_ms)
 {
 	struct xdp_statistics x;

@@ -17,6 +17,8 @@ void xiw_queue_kick(struct xiw_engine *e, struct xiw_rxq *q);
  * now.
  */
 void xiw_acks_out(struct xiw_engine *e);
+
+/* True if an RX ring, or the frames lent to it, have run out within the last second, so that the kernel dropped. */
 bool xiw_queues_overflowed(struct xiw_netif *p, uint64_t now_ms);
 
 #endif
