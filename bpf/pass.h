@@ -113,7 +113,7 @@ static __always_inline bool xiw_stood_beyond(const struct xiw_seg *s, __u32 plac
 }
 
 /*
- * Pass a segment without data, a SYN or an RST: the kernel always answers these.
+ * Pass a segment without data, a SYN or an RST: these are always the kernel's to handle.
  *
  * In DIRECT a segment without data from rcv_nxt or beyond gets K + 1. Its own number would be outside the window that
  * the kernel knows, which is not the one that the engine offers.

@@ -12,7 +12,7 @@
 
 static struct xiw_engine *e;
 static struct xiw_conn *c;
-static struct xiw_netif port;
+static struct xiw_netif netif;
 static struct xiw_flow *flow;
 static uint8_t frame[512];
 static struct xiw_packet p;
@@ -33,7 +33,7 @@ static void setup(void)
 	e->wheel.next_ms = e->wheel.collect_ms = XIW_NEVER;
 	e->injector.fd4 = e->injector.fd6 = -1;
 	c->engine = e;
-	c->netif = &port;
+	c->netif = &netif;
 	c->flow = flow;
 	c->fd = -1;
 	c->reg.ip_version = 4;
@@ -247,7 +247,7 @@ Test(engine_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
 /* If an interface never carried a stretch, there is no reason to expect more of the next one. */
 Test(engine_progress, a_cause_that_was_there_from_the_start)
 {
-	port.has_carried = false;
+	netif.has_carried = false;
 	ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
 	cr_assert_eq(flow->barred, XIW_REASON_CHECKSUM);
 }
@@ -257,7 +257,7 @@ Test(engine_progress, accidents_and_what_lasts)
 {
 	static const uint64_t pauses[] = { 1000, 70000, 1000, 1000 };
 
-	port.has_carried = true;
+	netif.has_carried = true;
 	for (int i = 0; i < 5; i++) {
 		ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
 		cr_assert_eq(flow->barred, i < 4 ? XIW_REASON_NONE : XIW_REASON_CHECKSUM, "end %d",
@@ -299,7 +299,7 @@ Test(engine_progress, octets_that_wait_for_room_keep_the_socket)
 Test(engine_progress, what_xdp_has_against_the_direct_path_is_told)
 {
 	is_the_kernels();
-	snprintf(port.ifname, sizeof(port.ifname), "eth7");
+	snprintf(netif.ifname, sizeof(netif.ifname), "eth7");
 	flow->barred = XIW_REASON_HEADROOM;
 	cr_assert(!arms());
 	cr_assert_str_eq(c->no_direct, "the driver of eth7 leaves no room in front of packets");
@@ -318,7 +318,7 @@ static void a_stretch_is_given_up(bool frame_came_late)
 
 Test(engine_progress, large_frames_that_are_lost_while_small_ones_come)
 {
-	port.frames_come = true;
+	netif.frames_come = true;
 	is_the_kernels();
 	cr_assert(arms());
 	for (int i = 0; i < 3; i++) {
@@ -335,15 +335,15 @@ Test(engine_progress, frames_that_are_lost_while_rings_overflow)
 {
 	int i;
 
-	port.frames_come = true;
+	netif.frames_come = true;
 	is_the_kernels();
 	cr_assert(arms());
 	for (i = 0; i < 12; i++) {
-		port.overflow_ms = e->now_ms;
+		netif.overflow_ms = e->now_ms;
 		a_stretch_is_given_up(false);
 		cr_assert(arms(), "%d times are overload", i + 1);
 	}
-	for (; i < 40 && (port.overflow_ms = e->now_ms, a_stretch_is_given_up(false), arms()); i++)
+	for (; i < 40 && (netif.overflow_ms = e->now_ms, a_stretch_is_given_up(false), arms()); i++)
 		;
 	cr_assert_lt(i, 40, "for ever");
 	cr_assert_eq(flow->barred, XIW_REASON_UNSEEN);
@@ -351,7 +351,7 @@ Test(engine_progress, frames_that_are_lost_while_rings_overflow)
 
 Test(engine_progress, an_engine_that_is_late_now_and_then)
 {
-	port.frames_come = true;
+	netif.frames_come = true;
 	is_the_kernels();
 	cr_assert(arms());
 	for (int i = 0; i < 20; i++) {
@@ -362,7 +362,7 @@ Test(engine_progress, an_engine_that_is_late_now_and_then)
 
 Test(engine_progress, frames_that_are_lost_now_and_then)
 {
-	port.frames_come = true;
+	netif.frames_come = true;
 	is_the_kernels();
 	cr_assert(arms());
 	for (int i = 0; i < 20; i++, e->now_ms += 30000) {

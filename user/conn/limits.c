@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Limits every wait for a peer that is gone or does nothing:
+ * Time limits for peers that are gone or silent:
  *
  *   startup                  startup_timeout_ms, by xiw_conn_deadline()
- *   open, nothing under way  keepalive_ms, by the kernel's keepalive
+ *   open, nothing under way  keepalive_ms until the kernel's first keepalive probe; see xiw_sock_limit()
  *   open, octets under way   user_timeout_ms, by TCP_USER_TIMEOUT; also for a peer that does not read
  *   closing                  close_timeout_ms without an octet either way
  *   after an error           terminate_timeout_ms for the last message and the peer's FIN, whatever moves

@@ -23,8 +23,8 @@ void xiw_conn_poll_socket(struct xiw_conn *c);
 void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit);
 
 /*
- * Asks for an orderly close: what is queued is sent, and the peer's messages are delivered until the peer
- * closes. May be called from within a delivery.
+ * Notes an orderly close; the turn carries it out. What is queued is sent, and the peer's messages are delivered
+ * until the peer closes. May be called from within a delivery.
  */
 void xiw_conn_ask_close(struct xiw_conn *c);
 

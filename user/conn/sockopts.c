@@ -73,7 +73,11 @@ static const struct {
 _Static_assert(LIMITS == sizeof(((struct xiw_sock_was *)0)->limits) / sizeof(int),
 	       "a place for each option");
 
-/* The time between probes is a quarter of the idle time, and the fourth probe is the last. */
+/*
+ * The time between keepalive probes is a quarter of the idle time, and the fourth probe is the last. If
+ * TCP_USER_TIMEOUT is set, Linux does not count probes: it ends the connection when nothing has come for that
+ * time and a probe is unanswered.
+ */
 void xiw_sock_limit(int fd, const struct xiw_conn_opts *o, struct xiw_sock_was *was)
 {
 	unsigned int idle = o->keepalive_ms / 1000 + !!(o->keepalive_ms % 1000);

@@ -150,9 +150,8 @@ static void fail_locally(struct xiw_conn *c, int error)
 }
 
 /*
- * Registers the connection, because the stream begins here. A connection that does not even speak MPA must not
- * take a slot. Returns false if the application wants the direct path only and there is none; the connection is
- * then ending.
+ * Takes a slot of the flow table only now, because the stream begins here: a peer that does not speak MPA must
+ * not get one. False: the caller demanded the direct path and it is not available, so the connection is ending.
  */
 static bool take_slot(struct xiw_conn *c)
 {
@@ -179,7 +178,7 @@ static void open_stream(struct xiw_conn *c)
 	c->startup.rtr_wait = !c->initiator &&
 			      (c->startup.terms.peer_to_peer || c->startup.local_error);
 	c->startup.gate = c->startup.rtr_wait ? xiw_rtr_take : NULL;
-	/* A connection that is open only to be told of an error has not started. */
+	/* A connection kept only to report an error still counts as unstarted. */
 	if (!c->startup.local_error)
 		xiw_unstarted_remove(c);
 	c->state = XIW_OPEN;
@@ -190,8 +189,8 @@ static void open_stream(struct xiw_conn *c)
 	if (c->initiator && c->startup.terms.peer_to_peer)
 		xiw_rtr_send(c);
 	/*
-	 * The peer may not take our frame, or not say that it is ready. The deadline starts anew, because the
-	 * application may have taken long to decide.
+	 * The peer may not take our frame, or not say that it is ready, and the application may have taken long to
+	 * decide, so the clock starts anew.
 	 */
 	if (c->startup.rtr_wait || c->send.busy)
 		xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
@@ -341,8 +340,8 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 	if (c->opts.path == XIW_USE_AUTO)
 		c->opts.path = c->engine->opts.path;
 	/*
-	 * An Initiator is told now that there is no direct path, before the peer takes the connection for made.
-	 * A Responder is told when it answers the Request.
+	 * The direct path is demanded and not available. An Initiator fails here, before the peer thinks that it is
+	 * connected; a Responder answers in the form the peer used.
 	 */
 	if (c->initiator && c->opts.path == XIW_USE_DIRECT && xiw_conn_netif(c, &netif)) {
 		xiw_conn_ask_end(c, ENOTSUP, true);

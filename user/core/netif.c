@@ -316,7 +316,7 @@ bool xiw_netif_usable(struct xiw_netif *p, char *why, size_t why_len)
 	return !p->outgrown;
 }
 
-int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif **port, char *why,
+int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif **netif, char *why,
 		      size_t len)
 {
 	struct xiw_netif *p;
@@ -324,7 +324,7 @@ int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif *
 
 	for (p = e->netifs; p; p = p->next) {
 		if (!strcmp(p->ifname, name)) {
-			*port = p;
+			*netif = p;
 			return xiw_netif_usable(p, why, len) ? 0 : -EMSGSIZE;
 		}
 	}
@@ -349,7 +349,7 @@ int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif *
 	e->unready.refused_err = 0;
 	p->next = e->netifs;
 	e->netifs = p;
-	*port = p;
+	*netif = p;
 	xiw_news_begin(e);
 	for (uint32_t i = 0; i < p->nqueues; i++)
 		xiw_queue_poll(e, &p->queues[i]);

@@ -24,7 +24,7 @@ static bool wildcard(const struct sockaddr *addr)
 static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char why[96])
 {
 	struct sockaddr_storage local = {};
-	struct xiw_netif *port;
+	struct xiw_netif *netif;
 
 	memcpy(&local, addr,
 	       addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
@@ -36,7 +36,7 @@ static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char w
 			 err == -ENODEV ? "no interface has the address" : strerror(-err));
 		return err;
 	}
-	return xiw_netif_by_name(e, e->unready.ifname, &port, why, 96);
+	return xiw_netif_by_name(e, e->unready.ifname, &netif, why, 96);
 }
 
 /*
@@ -46,7 +46,7 @@ static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char w
 static int prepare_all(struct xiw_engine *e, char why[96])
 {
 	struct if_nameindex *all = if_nameindex();
-	struct xiw_netif *port;
+	struct xiw_netif *netif;
 	char line[96];
 	int err = -ENOENT;
 
@@ -60,7 +60,7 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 		int one;
 
 		line[0] = '\0';
-		one = xiw_netif_by_name(e, i->if_name, &port, line, sizeof(line));
+		one = xiw_netif_by_name(e, i->if_name, &netif, line, sizeof(line));
 		if (!one || one == -ENOENT || err != -ENOENT)
 			continue;
 		err = one;

@@ -170,8 +170,8 @@ static void bad_crc(struct xiw_conn *c)
 		c->handoff.crc_tries = 1;
 	}
 	/*
-	 * This segment is not given to the socket, where one wrong CRC ends the stream. A later repetition of
-	 * it may be.
+	 * This segment is dropped, because one wrong CRC in the socket ends the stream. After the fall-back, TCP's
+	 * retransmission goes to the socket.
 	 */
 	xiw_progress_refused(c, XIW_REASON_CRC, NULL);
 }

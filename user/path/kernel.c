@@ -219,9 +219,9 @@ void xiw_stream_resume(struct xiw_conn *c)
 }
 
 /*
- * If the socket gives octets, or the end, of a stream that the engine believes it owns, XDP has taken the stream
- * back. Frames of other connections may be the cause, so that no frame of this connection shows it. A whole
- * stretch may also have passed without a frame that the engine saw.
+ * The socket delivered data, or the end of the stream, although the engine thinks that it owns the stream: XDP
+ * must have taken it back. Frames of other connections may be the cause, so that no frame of this connection
+ * shows it. A whole stretch may also have passed without a frame that the engine saw.
  */
 static void look_at_owner(struct xiw_conn *c)
 {

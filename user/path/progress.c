@@ -22,14 +22,17 @@
  * time-out.
  */
 #define AGAIN_MS 120
-#define STUCK_MS 300	  /* so does silence for this time, after a repetition */
-#define FORGET_MS 150000  /* no peer waits longer before it repeats; older attempts say nothing */
-#define KEEPALIVE_MS 2000 /* the same for one octet, which a peer may send as a keepalive */
-#define LASTING_MS 60000  /* causes are counted for this time: */
-#define ENDS 3		  /* so many stretches that end for one cause show that it lasts, */
-#define LOST 4		  /* and so do so many that lose some frames on their way and not others */
-#define CERTAIN 4 /* the weight of lost frames that overflowing rings do not explain; else 1 */
-#define PROBES 3  /* injected segments that may be lost before the connection is barred */
+#define STUCK_MS 300	 /* so does silence for this time, after a repetition */
+#define FORGET_MS 150000 /* no peer waits longer before it repeats; older attempts say nothing */
+/* The same limit for a one-octet segment, which may be a keepalive probe. */
+#define KEEPALIVE_MS 2000
+#define LASTING_MS 60000 /* causes and lost frames are counted for this time */
+#define ENDS 3		 /* this many stretches that end for one cause show that the cause lasts */
+/* This many stretches that lose some frames and not others show that the cause lasts. */
+#define LOST 4
+/* The weight of a lost frame that no ring overflow explains. An explained one weighs 1. */
+#define CERTAIN 4
+#define PROBES 3 /* injected segments that may be lost before the connection is barred */
 
 /* Returns the text for people. A %s in it stands for the name of the interface. */
 static const char *cause(enum xiw_reason reason)
@@ -360,9 +363,8 @@ void xiw_progress_say(struct xiw_conn *c)
 }
 
 /*
- * If a stretch was taken back, and the engine has emptied the rings since but saw none of its frames, then frames
- * of this connection do not reach the engine. If frames of other connections do, a lack of room may have been the
- * cause, so it must happen twice.
+ * XDP has taken a stretch back, and the engine, which has emptied the rings since, saw none of its frames, so its
+ * frames do not reach us. If other connections' frames do, allow one such loss: a ring may have been full.
  */
 bool xiw_progress_may_arm(struct xiw_conn *c)
 {

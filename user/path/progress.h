@@ -28,9 +28,7 @@ bool xiw_conn_barred(const struct xiw_conn *c);
  */
 void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason);
 
-/*
- * Called when the connection leaves XDP. If it never went direct, no_direct says why, as far as that is known.
- */
+/* A connection that never went direct leaves XDP: notes why in no_direct, if nothing else has said so. */
 void xiw_progress_end(struct xiw_conn *c);
 
 /*
