@@ -36,7 +36,7 @@ static void teardown(void)
 	free(e);
 }
 
-TestSuite(engine_cq, .init = setup, .fini = teardown);
+TestSuite(core_cq, .init = setup, .fini = teardown);
 
 static void make(uint32_t n)
 {
@@ -71,7 +71,7 @@ static void drain(void)
 	cr_assert_eq(taken, made);
 }
 
-Test(engine_cq, what_overflowed_comes_in_order)
+Test(core_cq, what_overflowed_comes_in_order)
 {
 	/* In a circle: more events come while the first ones are taken. */
 	make(ENTRIES + 100);
@@ -83,7 +83,7 @@ Test(engine_cq, what_overflowed_comes_in_order)
 	drain();
 }
 
-Test(engine_cq, memory_of_a_bad_moment_is_given_back)
+Test(core_cq, memory_of_a_bad_moment_is_given_back)
 {
 	uint64_t before = e->budget.used;
 
@@ -97,7 +97,7 @@ Test(engine_cq, memory_of_a_bad_moment_is_given_back)
 	drain();
 }
 
-Test(engine_cq, an_event_is_never_refused_for_the_budgets_sake)
+Test(core_cq, an_event_is_never_refused_for_the_budgets_sake)
 {
 	e->budget.limit = 1000;
 	make(ENTRIES + MANY);
@@ -137,7 +137,7 @@ static void tell(uint32_t i, enum xiw_event event)
 /*
  * Events of a freed connection disappear, in the queue and beyond it. The events of the others stay, in order.
  */
-Test(engine_cq, none_of_what_is_freed)
+Test(core_cq, none_of_what_is_freed)
 {
 	static const uint32_t numbers[] = { 1,		 100,	      ENTRIES - 7, ENTRIES,
 					    ENTRIES + 1, 2 * ENTRIES, 20000 };
@@ -173,7 +173,7 @@ Test(engine_cq, none_of_what_is_freed)
 }
 
 /* A listener's event has only its number. */
-Test(engine_cq, none_of_a_freed_listener)
+Test(core_cq, none_of_a_freed_listener)
 {
 	struct xiw_listener a = { .engine = e }, b = { .engine = e };
 	const struct xiw_completion for_a = { .user_data = 1, .event = XIW_EV_NOT_ACCEPTED };
@@ -192,9 +192,9 @@ Test(engine_cq, none_of_a_freed_listener)
 
 /* For an event after the last one, a library built for tests stops the program; otherwise it drops the event. */
 #ifdef XIW_CHECKS
-Test(engine_cq, nothing_after_closed, .signal = SIGABRT)
+Test(core_cq, nothing_after_closed, .signal = SIGABRT)
 #else
-Test(engine_cq, nothing_after_closed)
+Test(core_cq, nothing_after_closed)
 #endif
 {
 	struct xiw_completion c;
@@ -213,7 +213,7 @@ Test(engine_cq, nothing_after_closed)
 }
 
 /* No event is reported for a connection that the application has freed. */
-Test(engine_cq, nothing_of_a_freed_connection)
+Test(core_cq, nothing_of_a_freed_connection)
 {
 	struct xiw_completion c;
 

@@ -25,7 +25,7 @@ static void teardown(void)
 	rmdir(dir);
 }
 
-TestSuite(engine_policy, .init = setup, .fini = teardown);
+TestSuite(core_policy, .init = setup, .fini = teardown);
 
 static void write_text(const char *text, size_t len)
 {
@@ -50,7 +50,7 @@ static enum xiw_crc_policy said(const char *text)
 			cr_skip_test("needs root");                                                \
 	} while (0)
 
-Test(engine_policy, crc_is_required_unless_told_otherwise)
+Test(core_policy, crc_is_required_unless_told_otherwise)
 {
 	cr_expect_eq(xiw_policy_crc_of(path, why, sizeof(why)), XIW_CRC_REQUIRED);
 	cr_expect_str_empty(why, "a missing file is no error");
@@ -63,7 +63,7 @@ Test(engine_policy, crc_is_required_unless_told_otherwise)
 	cr_expect_str_empty(why);
 }
 
-Test(engine_policy, words)
+Test(core_policy, words)
 {
 	static const char *const optional[] = { "crc optional", "crc optional\n",
 						"  crc\toptional  # on the storage net\r\n",
@@ -78,7 +78,7 @@ Test(engine_policy, words)
 	cr_expect_eq(said("crc off\n"), XIW_CRC_OFF);
 }
 
-Test(engine_policy, what_makes_no_sense_allows_nothing)
+Test(core_policy, what_makes_no_sense_allows_nothing)
 {
 	static const char *const wrong[] = {
 		"crc",	      "crc off x",	    "crc OFF",	   "off", "crc=off", "crcoff",
@@ -102,7 +102,7 @@ Test(engine_policy, what_makes_no_sense_allows_nothing)
 	free(text);
 }
 
-Test(engine_policy, only_root_s_file_counts)
+Test(core_policy, only_root_s_file_counts)
 {
 	static const mode_t modes[] = { 0664, 0646, 0620, 0602, 0777 };
 	char target[80];
@@ -138,7 +138,7 @@ Test(engine_policy, only_root_s_file_counts)
 	cr_expect(strstr(why, "is no file"));
 }
 
-Test(engine_policy, only_root_names_another_file)
+Test(core_policy, only_root_names_another_file)
 {
 	NEEDS_ROOT();
 	if (!access(XIW_CONF_FILE, F_OK))

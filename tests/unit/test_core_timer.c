@@ -43,7 +43,7 @@ static void teardown(void)
 	free(e);
 }
 
-TestSuite(engine_timer, .init = setup, .fini = teardown);
+TestSuite(core_timer, .init = setup, .fini = teardown);
 
 static void run_at(uint64_t ms)
 {
@@ -65,7 +65,7 @@ static void set_deadline(struct xiw_conn *c, uint64_t at_ms)
 	xiw_timer(c);
 }
 
-Test(engine_timer, a_deadline_is_kept_to_the_millisecond)
+Test(core_timer, a_deadline_is_kept_to_the_millisecond)
 {
 	for (uint32_t wait = 1; wait < 3 * XIW_WHEEL; wait += 37) {
 		uint64_t due = e->now_ms + wait;
@@ -85,7 +85,7 @@ Test(engine_timer, a_deadline_is_kept_to_the_millisecond)
 	}
 }
 
-Test(engine_timer, an_engine_that_was_not_run_for_long_catches_up)
+Test(core_timer, an_engine_that_was_not_run_for_long_catches_up)
 {
 	for (unsigned int i = 0; i < CONNS; i++) {
 		set_deadline(conns[i], e->now_ms + 1 + i * 7);
@@ -97,7 +97,7 @@ Test(engine_timer, an_engine_that_was_not_run_for_long_catches_up)
 }
 
 /* Compares with a plain list: all that is due fires, nothing else does, and no wait is too long. */
-Test(engine_timer, many_at_random)
+Test(core_timer, many_at_random)
 {
 	for (unsigned int step = 0; step < 20000; step++) {
 		struct xiw_conn *c = conns[rnd(CONNS)];

@@ -53,7 +53,7 @@ static void teardown(void)
 	free(e);
 }
 
-TestSuite(engine_progress, .init = setup, .fini = teardown);
+TestSuite(path_progress, .init = setup, .fini = teardown);
 
 static void comes(uint32_t seq, uint32_t len)
 {
@@ -109,24 +109,24 @@ static void ends(void (*how)(uint32_t, uint32_t), uint32_t seq, uint32_t len, en
 	cr_assert_eq(c->handoff.reason, why);
 }
 
-Test(engine_progress, damaged_segments_that_the_stream_waits_for)
+Test(path_progress, damaged_segments_that_the_stream_waits_for)
 {
 	ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
 }
 
-Test(engine_progress, damaged_segments_that_the_peer_has_heard_nothing_of)
+Test(path_progress, damaged_segments_that_the_peer_has_heard_nothing_of)
 {
 	ends(is_damaged, AT - LEN, LEN, XIW_REASON_CHECKSUM);
 }
 
-Test(engine_progress, damaged_segments_of_a_stretch_that_is_not_entered)
+Test(path_progress, damaged_segments_of_a_stretch_that_is_not_entered)
 {
 	begins_to_drain(AT - LEN);
 	ends(is_damaged, AT - 3 * LEN, LEN, XIW_REASON_CHECKSUM);
 }
 
 /* Refusals for another cause do not count: anybody can send such segments, as often as they like. */
-Test(engine_progress, other_causes_in_between)
+Test(path_progress, other_causes_in_between)
 {
 	for (int i = 0; i < 2; i++) {
 		is_refused(AT, LEN);
@@ -138,7 +138,7 @@ Test(engine_progress, other_causes_in_between)
 }
 
 /* That far back the peer has nothing that is not acknowledged. */
-Test(engine_progress, damaged_segments_from_far_away)
+Test(path_progress, damaged_segments_from_far_away)
 {
 	for (int i = 0; i < 3; i++, e->now_ms += 250)
 		is_damaged(AT - 200000, LEN);
@@ -146,30 +146,30 @@ Test(engine_progress, damaged_segments_from_far_away)
 }
 
 /* A segment without octets has a place too. */
-Test(engine_progress, a_damaged_fin)
+Test(path_progress, a_damaged_fin)
 {
 	ends(is_damaged, AT, 0, XIW_REASON_CHECKSUM);
 }
 
-Test(engine_progress, injected_octets_that_the_socket_waits_for)
+Test(path_progress, injected_octets_that_the_socket_waits_for)
 {
 	begins_to_drain(AT - LEN);
 	ends(waits_for_socket, AT - LEN, LEN, XIW_REASON_INJECT);
 }
 
-Test(engine_progress, injected_octets_that_the_socket_has_acknowledged)
+Test(path_progress, injected_octets_that_the_socket_has_acknowledged)
 {
 	begins_to_drain(AT - LEN);
 	ends(waits_for_socket, AT - 2 * LEN, LEN, XIW_REASON_INJECT);
 }
 
-Test(engine_progress, octets_that_come_again_after_they_were_acknowledged)
+Test(path_progress, octets_that_come_again_after_they_were_acknowledged)
 {
 	ends(is_refused, AT - LEN, LEN, XIW_REASON_UNHEARD);
 }
 
 /* A peer may cut its oldest octets differently each time. */
-Test(engine_progress, octets_that_come_again_in_other_segments)
+Test(path_progress, octets_that_come_again_in_other_segments)
 {
 	is_refused(AT - 3 * LEN, LEN);
 	e->now_ms += 250;
@@ -177,14 +177,14 @@ Test(engine_progress, octets_that_come_again_in_other_segments)
 	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
 }
 
-Test(engine_progress, old_segments_of_any_place_show_nothing)
+Test(path_progress, old_segments_of_any_place_show_nothing)
 {
 	for (uint32_t i = 0; i < 10; i++, e->now_ms += 250)
 		is_refused(AT - 5 * LEN + i % 3 * LEN, LEN);
 	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
 }
 
-Test(engine_progress, what_is_ahead_of_the_stream_shows_nothing)
+Test(path_progress, what_is_ahead_of_the_stream_shows_nothing)
 {
 	for (int i = 0; i < 10; i++, e->now_ms += 250)
 		is_damaged(AT + 1, LEN);
@@ -192,7 +192,7 @@ Test(engine_progress, what_is_ahead_of_the_stream_shows_nothing)
 }
 
 /* The peer's timeout doubles each time, so the time between two refusals may be long. */
-Test(engine_progress, however_rarely_it_comes)
+Test(path_progress, however_rarely_it_comes)
 {
 	for (uint64_t gap = 250; gap <= 120000; gap *= 2) {
 		teardown();
@@ -206,14 +206,14 @@ Test(engine_progress, however_rarely_it_comes)
 }
 
 /* RFC 9293 section 3.8.4: a keep-alive may carry an octet that came before. */
-Test(engine_progress, a_keepalive_repeats_nothing)
+Test(path_progress, a_keepalive_repeats_nothing)
 {
 	for (int i = 0; i < 10; i++, e->now_ms += 30000)
 		is_refused(AT - 1, 1);
 	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
 }
 
-Test(engine_progress, a_stream_that_moves_goes_on)
+Test(path_progress, a_stream_that_moves_goes_on)
 {
 	for (uint32_t i = 0; i < 10; i++, e->now_ms += 250) {
 		is_damaged(AT + i * LEN, LEN);
@@ -223,7 +223,7 @@ Test(engine_progress, a_stream_that_moves_goes_on)
 }
 
 /* The socket is read only as fast as the application makes room. Until then nobody acknowledges. */
-Test(engine_progress, the_start_of_a_stretch_that_waits_for_a_slow_application)
+Test(path_progress, the_start_of_a_stretch_that_waits_for_a_slow_application)
 {
 	begins_to_drain(AT - LEN);
 	waits_for_socket(AT, LEN);
@@ -233,7 +233,7 @@ Test(engine_progress, the_start_of_a_stretch_that_waits_for_a_slow_application)
 	ends(waits_for_socket, AT, LEN, XIW_REASON_WATCHDOG);
 }
 
-Test(engine_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
+Test(path_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
 {
 	begins_to_drain(AT - 2 * LEN);
 	for (int i = 0; i < 2; i++, e->now_ms += 250) {
@@ -245,7 +245,7 @@ Test(engine_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
 }
 
 /* If an interface never carried a stretch, there is no reason to expect more of the next one. */
-Test(engine_progress, a_cause_that_was_there_from_the_start)
+Test(path_progress, a_cause_that_was_there_from_the_start)
 {
 	netif.has_carried = false;
 	ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
@@ -253,7 +253,7 @@ Test(engine_progress, a_cause_that_was_there_from_the_start)
 }
 
 /* On other interfaces one or two failures may be accidents; three within a short time are not. */
-Test(engine_progress, accidents_and_what_lasts)
+Test(path_progress, accidents_and_what_lasts)
 {
 	static const uint64_t pauses[] = { 1000, 70000, 1000, 1000 };
 
@@ -284,7 +284,7 @@ static bool arms(void)
 	return xiw_owner_path(xiw_flow_owner(flow)) == XIW_PATH_ARMED;
 }
 
-Test(engine_progress, octets_that_wait_for_room_keep_the_socket)
+Test(path_progress, octets_that_wait_for_room_keep_the_socket)
 {
 	is_the_kernels();
 	c->recv.held_n = 1;
@@ -296,7 +296,7 @@ Test(engine_progress, octets_that_wait_for_room_keep_the_socket)
 	cr_assert(arms());
 }
 
-Test(engine_progress, what_xdp_has_against_the_direct_path_is_told)
+Test(path_progress, what_xdp_has_against_the_direct_path_is_told)
 {
 	is_the_kernels();
 	snprintf(netif.ifname, sizeof(netif.ifname), "eth7");
@@ -316,7 +316,7 @@ static void a_stretch_is_given_up(bool frame_came_late)
 	e->now_ms += 400;
 }
 
-Test(engine_progress, large_frames_that_are_lost_while_small_ones_come)
+Test(path_progress, large_frames_that_are_lost_while_small_ones_come)
 {
 	netif.frames_come = true;
 	is_the_kernels();
@@ -331,7 +331,7 @@ Test(engine_progress, large_frames_that_are_lost_while_small_ones_come)
 }
 
 /* The kernel had no room for frames: that is overload, and no lasting cause until it has happened very often. */
-Test(engine_progress, frames_that_are_lost_while_rings_overflow)
+Test(path_progress, frames_that_are_lost_while_rings_overflow)
 {
 	int i;
 
@@ -349,7 +349,7 @@ Test(engine_progress, frames_that_are_lost_while_rings_overflow)
 	cr_assert_eq(flow->barred, XIW_REASON_UNSEEN);
 }
 
-Test(engine_progress, an_engine_that_is_late_now_and_then)
+Test(path_progress, an_engine_that_is_late_now_and_then)
 {
 	netif.frames_come = true;
 	is_the_kernels();
@@ -360,7 +360,7 @@ Test(engine_progress, an_engine_that_is_late_now_and_then)
 	}
 }
 
-Test(engine_progress, frames_that_are_lost_now_and_then)
+Test(path_progress, frames_that_are_lost_now_and_then)
 {
 	netif.frames_come = true;
 	is_the_kernels();
@@ -372,7 +372,7 @@ Test(engine_progress, frames_that_are_lost_now_and_then)
 }
 
 /* Frames came and were committed, which alone does not tell XDP. Then the engine stood still for a while. */
-Test(engine_progress, stretches_that_end_by_the_watchdog)
+Test(path_progress, stretches_that_end_by_the_watchdog)
 {
 	is_the_kernels();
 	cr_assert(arms());

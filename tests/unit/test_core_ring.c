@@ -11,7 +11,7 @@
 
 #include <xiwarp/xiwarp.h>
 
-TestSuite(engine_ring);
+TestSuite(core_ring);
 
 static int create(int fd, unsigned int flags, struct xiw_engine **e)
 {
@@ -74,7 +74,7 @@ static int queued(struct xiw_engine *e)
 }
 
 /* Zeroed options ask for no ring, whatever descriptor 0 is. A descriptor without the flag is an error. */
-Test(engine_ring, none)
+Test(core_ring, none)
 {
 	struct xiw_engine *e;
 
@@ -89,7 +89,7 @@ Test(engine_ring, none)
 	cr_expect_eq(create(5, 0, &e), -EINVAL);
 }
 
-Test(engine_ring, not_a_ring)
+Test(core_ring, not_a_ring)
 {
 	int null = open("/dev/null", O_RDWR);
 	struct xiw_engine *e;
@@ -101,7 +101,7 @@ Test(engine_ring, not_a_ring)
 }
 
 /* The ring may be descriptor 0. */
-Test(engine_ring, announced)
+Test(core_ring, announced)
 {
 	struct xiw_engine *e;
 	struct io_uring ring;
@@ -121,7 +121,7 @@ Test(engine_ring, announced)
 }
 
 /* A ring that is enabled later is told from then on. Earlier results go to the engine's thread. */
-Test(engine_ring, disabled)
+Test(core_ring, disabled)
 {
 	struct xiw_engine *e;
 	struct io_uring ring;
@@ -144,7 +144,7 @@ Test(engine_ring, disabled)
 	io_uring_queue_exit(&ring);
 }
 
-Test(engine_ring, closed)
+Test(core_ring, closed)
 {
 	struct xiw_engine *e;
 	struct io_uring ring;
