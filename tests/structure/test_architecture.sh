@@ -25,6 +25,7 @@ cat >"$tmp/page.md" <<'END'
 `user/tcp/ack.c:xiw_tcp_rx_segment()`
 `user/tcp/recv.h:xiw_tcp_rx_segment()` is declared there, and not defined
 | `user/tcp/recv.c:xiw_tcp_rx_segment()` | `rx->now_ms = never;` |
+| `user/tcp/recv.c:xiw_tcp_rx_advance()` | `rx->now_ms = now_ms;` |
 struct xiw_no_such_struct, XIW_NO_SUCH_NUMBER
 END
 wrong='page.md:3: no file user/tcp/none.c
@@ -32,9 +33,10 @@ page.md:4: no file tests/unit/none_*.c
 page.md:5: no function no_such_function()
 page.md:6: user/tcp/ack.c does not define xiw_tcp_rx_segment()
 page.md:7: user/tcp/recv.h does not define xiw_tcp_rx_segment()
-page.md:8: not in user/tcp/recv.c: rx->now_ms = never;
-page.md:9: nothing is called xiw_no_such_struct
-page.md:9: nothing is called XIW_NO_SUCH_NUMBER'
+page.md:8: not in user/tcp/recv.c:xiw_tcp_rx_segment(): rx->now_ms = never;
+page.md:9: not in user/tcp/recv.c:xiw_tcp_rx_advance(): rx->now_ms = now_ms;
+page.md:10: nothing is called xiw_no_such_struct
+page.md:10: nothing is called XIW_NO_SUCH_NUMBER'
 found=$(tests/structure/names "$PWD" "$tmp/page.md")
 if [[ ${found//"$tmp/"/} == "$wrong" ]]; then
 	echo "found: ${wrong//$'\n'/$'\nfound: '}"
