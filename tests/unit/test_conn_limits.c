@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The limits of a close and of the last message, on a TCP connection over loopback. */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conn/limits.h"
+#include "core/timer.h"
+
+#define QUARTERS 4
+#define CQ_ENTRIES 4096u
+
+static struct xiw_engine *e;
+static struct xiw_conn *c;
+static int peer;
+
+static void make_connection(void)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	socklen_t len = sizeof(in);
+	int l = socket(AF_INET, SOCK_STREAM, 0);
+
+	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	cr_assert_eq(bind(l, (struct sockaddr *)&in, sizeof(in)), 0);
+	cr_assert_eq(listen(l, 1), 0);
+	cr_assert_eq(getsockname(l, (struct sockaddr *)&in, &len), 0);
+	peer = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert_eq(connect(peer, (struct sockaddr *)&in, sizeof(in)), 0);
+	c->fd = accept(l, NULL, NULL);
+	cr_assert(c->fd >= 0);
+	close(l);
+}
+
+static void setup(void)
+{
+	e = calloc(1, sizeof(*e));
+	c = aligned_alloc(64, (sizeof(*c) + 63) & ~63ul);
+	cr_assert(e && c);
+	memset(c, 0, sizeof(*c));
+	e->wheel.next_ms = e->wheel.collect_ms = XIW_NEVER;
+	e->cq.mask = CQ_ENTRIES - 1;
+	c->engine = e;
+	c->state = XIW_OPEN;
+	c->timer.deadline_ms = c->timer.ack_ms = c->progress.due_ms = XIW_NEVER;
+	c->opts.close_timeout_ms = 4000;
+	c->opts.terminate_timeout_ms = 3000;
+	make_connection();
+}
+
+static void teardown(void)
+{
+	close(c->fd);
+	close(peer);
+	free(c);
+	free(e);
+}
+
+TestSuite(conn_limits, .init = setup, .fini = teardown);
+
+/* A quarter of the time of a close is over. */
+static void quarter(void)
+{
+	cr_assert_eq(c->timer.limit, XIW_LIMIT_CLOSE);
+	xiw_conn_limit(c, XIW_LIMIT_CLOSE);
+}
+
+static void peer_sends(void)
+{
+	char octet;
+
+	cr_assert_eq(send(peer, "x", 1, 0), 1);
+	cr_assert_eq(recv(c->fd, &octet, 1, 0), 1);
+}
+
+Test(conn_limits, a_close_in_which_nothing_moves_ends)
+{
+	xiw_conn_ask_close(c);
+	cr_expect(c->end.closing);
+	for (int i = 1; i < QUARTERS; i++) {
+		quarter();
+		cr_assert(!c->end.asked, "quarter %d", i);
+	}
+	quarter();
+	cr_expect(c->end.asked && c->end.at_once);
+	cr_expect_eq(c->end.asked_error, ETIMEDOUT);
+}
+
+Test(conn_limits, a_close_in_which_octets_move_goes_on)
+{
+	xiw_conn_ask_close(c);
+	for (int i = 0; i < 3 * QUARTERS; i++) {
+		if (i % 3 == 0)
+			peer_sends();
+		quarter();
+	}
+	cr_expect(!c->end.asked);
+}
+
+Test(conn_limits, after_an_error_the_peer_s_octets_are_no_reason_to_wait)
+{
+	c->rx_dead = true;
+	xiw_conn_ask_close(c);
+	for (int i = 0; i < QUARTERS; i++) {
+		peer_sends();
+		quarter();
+	}
+	cr_expect(c->end.asked);
+}
+
+Test(conn_limits, a_close_that_waits_for_the_application_goes_on)
+{
+	xiw_conn_ask_close(c);
+	c->recv.held_n = 1;
+	for (int i = 0; i < 2 * QUARTERS; i++)
+		quarter();
+	c->recv.held_n = 0;
+	e->cq.tail = CQ_ENTRIES - XIW_CQ_RESERVE;
+	for (int i = 0; i < 2 * QUARTERS; i++)
+		quarter();
+	cr_expect(!c->end.asked);
+}
+
+Test(conn_limits, the_last_message_is_limited_whatever_moves)
+{
+	xiw_conn_limit_last(c);
+	cr_assert_eq(c->timer.limit, XIW_LIMIT_LAST);
+	cr_expect_eq(c->timer.deadline_ms, e->now_ms + 3000);
+	xiw_conn_ask_close(c);
+	cr_expect_eq(c->timer.limit, XIW_LIMIT_LAST, "a close does not make it longer");
+	peer_sends();
+	xiw_conn_limit(c, XIW_LIMIT_LAST);
+	cr_expect(c->end.asked && c->end.at_once);
+	cr_expect_eq(c->end.asked_error, ETIMEDOUT);
+}
+
+Test(conn_limits, without_a_limit_a_socket_that_nobody_reads_is_looked_at)
+{
+	struct linger reset = { 1, 0 };
+
+	c->opts.close_timeout_ms = XIW_NO_LIMIT;
+	xiw_conn_ask_close(c);
+	cr_expect_eq(c->timer.limit, XIW_LIMIT_NONE, "a receive is under way");
+	c->end.eof = true;
+	xiw_conn_poll_socket(c);
+	cr_assert_eq(c->timer.limit, XIW_LIMIT_POLL);
+	xiw_conn_limit(c, XIW_LIMIT_POLL);
+	cr_expect(!c->end.asked);
+	setsockopt(peer, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(peer);
+	peer = -1;
+	xiw_conn_limit(c, XIW_LIMIT_POLL);
+	cr_expect(c->end.asked);
+	cr_expect_eq(c->end.asked_error, ECONNRESET);
+}
