@@ -6,7 +6,7 @@
  * Whatever the schedule and the wire do, every message is delivered once, in order, with the octets that were sent; no
  * octet is acknowledged that nobody holds; the window's right edge does not move back; every checksum is right. When
  * the wire works again, the stream reaches its end. An octet that was acknowledged and lost would stop it for ever,
- * because the peer does not resend it. A broken direct path may stay broken: the kernel's path remains.
+ * because the peer does not resend it. A broken direct path may stay broken: the kernel path remains.
  */
 #include "tests/fuzz/handoff_engine.h"
 

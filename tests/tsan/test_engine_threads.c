@@ -2,7 +2,7 @@
 /*
  * An engine and threads, by the rules of xiwarp/xiwarp.h. An engine is made in one thread and run in another, or in a
  * child process. Any thread may call the other functions. The engine is ended by the thread that ran it, or after that
- * thread has ended. Everything goes over lo, on the kernel's path.
+ * thread has ended. Everything goes over lo, on the kernel path.
  */
 #include <arpa/inet.h>
 #include <dirent.h>

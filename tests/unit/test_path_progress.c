@@ -289,7 +289,7 @@ Test(path_progress, octets_that_wait_for_room_keep_the_socket)
 	is_the_kernels();
 	c->recv.held_n = 1;
 	cr_assert(!arms());
-	/* For a long time nothing may come on the kernel's path that would make the library try again. */
+	/* For a long time nothing may come on the kernel path that would make the library try again. */
 	c->recv.held_n = 0;
 	xiw_stream_resume(c);
 	cr_assert(c->handoff.want_arm);

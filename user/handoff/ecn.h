@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * How a socket tells its peer of congestion. The direct path does what RFC 3168 section 6.1.3 asks for: ECE from the
- * first CE until CWR. Connections that need anything else stay on the kernel's path, where xiw_egress leaves their bits
+ * first CE until CWR. Connections that need anything else stay on the kernel path, where xiw_egress leaves their bits
  * alone.
  */
 #ifndef XIW_HANDOFF_ECN_H

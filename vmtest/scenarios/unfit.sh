@@ -2,7 +2,7 @@
 #
 # Interfaces on which no connection can go direct: bonds, VRFs and their members, VLANs whose tags the hardware strips.
 # Loading is refused with a reason in one line. Programs that were loaded before do no harm: connections take the
-# kernel's path, in a VRF too. limit: 400
+# kernel path, in a VRF too. limit: 400
 
 # refused NAME WORDS IF
 refused() {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # MTU 9000: a packet takes several frames, which virtio-net's XDP supports since Linux 6.3. Before that, native XDP is
-# refused in one line, and generic XDP remains. AF_XDP takes such packets since 6.6; before that, the kernel's path
+# refused in one line, and generic XDP remains. AF_XDP takes such packets since 6.6; before that, the kernel path
 # remains. Large packets come before the programs are loaded, as on any host that is up: buffers posted at that time
 # have no room for XDP, and packets in them could be lost. limit: 300, queues: 1, mtu: 9000
 . vmtest/file.sh

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The command in unusual cases, on the kernel's path: usage, exit codes, files of all kinds, names, signals, and
+# The command in unusual cases, on the kernel path: usage, exit codes, files of all kinds, names, signals, and
 # peers that break the protocol. timeout: 240
 . "${0%/*}/../lib/lib.sh"
 

@@ -211,7 +211,7 @@ truncate -s 1G "$TMP/sparse"
 expect flows-load load "$IF_RCV" || finish
 transfer flows-direct
 # The file must not have arrived before the commands are done, however long they take. A loss may have moved the
-# connection to the kernel's path meanwhile.
+# connection to the kernel path meanwhile.
 held() {
 	kill -STOP "$sender"
 	sleep 0.1

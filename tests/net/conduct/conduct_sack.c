@@ -276,7 +276,7 @@ static void blind_tsval(struct peer *p, int32_t ts)
 	blind(p, ts);
 	deliver(p, 4);
 	still_direct(p);
-	/* To the kernel's path: injected segments must not carry that timestamp either. */
+	/* To the kernel path: injected segments must not carry that timestamp either. */
 	SEND(p, .seq = p->nxt, .len = 100);
 	SEND(p, .seq = p->nxt + 100, .len = FPDU - 100);
 	p->nxt += FPDU;

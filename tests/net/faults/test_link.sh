@@ -39,7 +39,7 @@ done
 
 # ---- a larger MTU
 # Promised: existing connections go on. The AF_XDP sockets have no room for the segments of new ones: those take the
-# kernel's path and report why, until all others have ended; then the engine opens new sockets.
+# kernel path and report why, until all others have ended; then the engine opens new sockets.
 link snd mtu 9000
 link rcv mtu 9000
 for c in "A 1" "A 2" "B 3"; do
@@ -60,7 +60,7 @@ expect mtu-9000-large-segments sh \
 	-c "nsenter --net=/run/netns/$(_ns snd) ss -tin 'dport = :15046' | grep -q 'mss:89'"
 
 # ---- a smaller one
-# Promised: FPDUs that were cut for larger segments no longer fit one: the kernel's path takes these, and as soon as
+# Promised: FPDUs that were cut for larger segments no longer fit one: the kernel path takes these, and as soon as
 # the sender cuts by the new size the connection is direct again.
 link snd mtu 1500
 link rcv mtu 1500

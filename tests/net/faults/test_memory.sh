@@ -123,7 +123,7 @@ else
 	((n > 10 && !bad)) && pass "allocations ($n)" || fail allocations "$bad of $n"
 fi
 # ---- the table of flows is full
-# The connection that finds no slot uses the kernel's path, and says why. Here a process that never ends has the rest.
+# The connection that finds no slot uses the kernel path, and says why. Here a process that never ends has the rest.
 # The place of `engine` in struct xiw_flow, from the type information of the BPF object.
 engine_at=$(bpftool btf dump file "$BUILD/bpf/xiwarp.bpf.o" |
 	sed -n "s/.*'engine' .*bits_offset=\([0-9]*\)/\1/p")
@@ -157,7 +157,7 @@ finishes table-complete A 1
 quit table-receiver-ends A
 
 # ---- the index of flows is full
-# Such a connection uses the kernel's path alone, and may use any interface.
+# Such a connection uses the kernel path alone, and may use any interface.
 index_full() {
 	local i zeros
 	zeros=$(printf '0 %.0s' {1..34})

@@ -3,7 +3,7 @@
 #
 # A second link between the two hosts, in the same subnet: either host answers for its addresses on both links.
 # Promised: a connection whose segments come or leave by another interface than that of its address goes on by the
-# kernel's path, as plain TCP would, and says so. One that has been direct needs the programs: it ends at both ends
+# kernel path, as plain TCP would, and says so. One that has been direct needs the programs: it ends at both ends
 # within seconds, and says so. Injected segments never leave the host, whatever becomes of the address. timeout: 180
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/trouble.sh"

@@ -19,7 +19,7 @@ by_watchdog() {
 again_direct() { _on_path "$1" "$2" direct; }
 
 # ---- two processes on one interface
-# Promised: the second is told that the queue is taken and uses the kernel's path; neither harms the other.
+# Promised: the second is told that the queue is taken and uses the kernel path; neither harms the other.
 receive A
 transmit 1 -r 40 -p 40001
 under_way A 1 direct

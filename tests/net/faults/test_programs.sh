@@ -5,7 +5,7 @@
 # Then nothing translates sequence numbers. Promised: a connection whose numbers differ from the wire's ends at once;
 # its peer gets a reset, and its application is told which program is missing. One that never went direct goes on by
 # the
-# kernel's path, as do those of other processes. Nothing stalls, and no octet is wrong. timeout: 240
+# kernel path, as do those of other processes. Nothing stalls, and no octet is wrong. timeout: 240
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/trouble.sh"
 

@@ -56,7 +56,7 @@ octets() {
 _on_path() { # NAME ID PATH
 	local path
 	path=$(state "$1" "$2" path)
-	# An armed stream is still on the kernel's path, and so is a connection that XDP does not know, which has no
+	# An armed stream is still on the kernel path, and so is a connection that XDP does not know, which has no
 	# path.
 	[[ $path == none || $path == armed ]] && path=kernel
 	[[ $(state "$1" "$2" state) == open && $path == "$3" &&

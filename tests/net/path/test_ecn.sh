@@ -3,7 +3,7 @@
 # timeout: 60
 #
 # ECN as DCTCP uses it, which the direct path does not support: a socket whose congestion control needs an echo of each
-# packet (RFC 8257 section 3.2) stays on the kernel's path with its bits unchanged. Other sockets with ECN go direct.
+# packet (RFC 8257 section 3.2) stays on the kernel path with its bits unchanged. Other sockets with ECN go direct.
 . "${0%/*}/../lib/lib.sh"
 
 # stream CC: one connection to a receiver with that congestion control.

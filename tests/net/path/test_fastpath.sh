@@ -46,11 +46,11 @@ pin_napi rcv "$RCV_CORE"
 for address in $V4_RCV $V6_RCV; do
 	v=v4
 	[[ $address == *:* ]] && v=v6
-	# After a stall of this machine, XDP may have used the kernel's path, and that was counted.
+	# After a stall of this machine, XDP may have used the kernel path, and that was counted.
 	for ((try = 1; try <= 5; try++)); do
 		stream "$address" "$v" || continue 2
 		((octets_kernel)) || break
-		echo "$v: $octets_kernel octets by the kernel's path, $allocations allocations:" \
+		echo "$v: $octets_kernel octets by the kernel path, $allocations allocations:" \
 			"again"
 	done
 	# The counters must count: these are known allocations and calls.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 240
 #
-# The direct path fails for one lasting reason after the other: the connection goes on by the kernel's path, as plain
+# The direct path fails for one lasting reason after the other: the connection goes on by the kernel path, as plain
 # TCP would, and says why. Faults that the direct path can tolerate do not move the connection.
 
 . "${0%/*}/../lib/lib.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # MPA startup, both roles, immediate and delayed (RFC 5044 section 7, RFC 6581): the library against a peer of plain
-# sockets (startup.c), on the kernel's path and with the programs loaded. timeout: 120
+# sockets (startup.c), on the kernel path and with the programs loaded. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 
