@@ -21,14 +21,17 @@
 /* ---- the owner word ------------------------------------------------------------------------------ */
 
 /*
- * One 64-bit word says who owns a flow's incoming stream. It changes only by compare-and-swap:
+ * One 64-bit word says who owns a flow's incoming stream. It changes by compare-and-swap. Only where nobody else
+ * may change it, when the library claims, publishes or releases a slot, it is stored:
  *
  *   bits 63..32 value | bits 31..8 epoch, changes at every transition | bits 7..0 path
  *
+ *   NONE                                       library -> KERNEL
  *   KERNEL  value = skew                       library -> ARMED
  *   ARMED   value = skew                       XDP -> DIRECT, or -> KERNEL; library -> KERNEL
  *   DIRECT  value = rcv_nxt (wire), committed  library: commit (same epoch, new value) or -> KERNEL;
- *                                              XDP -> KERNEL: watchdog, or no progress
+ *                                              XDP -> KERNEL: see enum xiw_reason
+ *   any                                        library -> NONE, when the slot is out of the index
  *
  * ARMED allows XDP to go direct. XDP chooses the wire sequence number S where it does: the end of everything that the
  * kernel socket was ever given. It records K = S - skew, which is the socket's rcv_nxt once it has received all that.
@@ -156,8 +159,8 @@ enum xiw_reason {
 struct xiw_flow {
 	/* Line 0: read for every segment. Written by the library; the first two words and ece also by XDP. */
 	__extension__ struct {
-		__u64 owner;	     /* the owner word; compare-and-swap only */
-		__u64 kernel_nxt;    /* K and the epoch of its stretch; compare-and-swap only */
+		__u64 owner;	     /* the owner word */
+		__u64 kernel_nxt;    /* K and the epoch of its stretch */
 		__u32 flags;	     /* enum xiw_flow_flags */
 		__u32 marker_origin; /* wire seq of the first octet after the peer's startup frame */
 		__u32 rcv_wscale;    /* shift of the windows that we send */
@@ -304,7 +307,7 @@ enum xiw_stat {
 	XIW_STAT_PASS_DATA,    /* a flow's data, passed with translated seq */
 	XIW_STAT_PASS_CONTROL, /* a flow's SYN, RST or segment without data, passed */
 	XIW_STAT_DIRECT,       /* sent to AF_XDP */
-	XIW_STAT_DROP_EPOCH,   /* ownership moved while the program ran */
+	XIW_STAT_DROP_EPOCH,   /* ownership moved while the program ran; also counted by xiw_egress */
 	XIW_STAT_DROP_FRAGMENT,
 	XIW_STAT_DROP_MALFORMED, /* the headers disagree with the packet's length */
 	XIW_STAT_DROP_FOREIGN,	 /* the frame is addressed to another host */
