@@ -3,8 +3,8 @@
  * The memory budget of an engine. All memory that grows with connections, or with what peers do, is taken from it.
  * Nothing here is called per packet.
  */
-#ifndef XIW_ENGINE_BUDGET_H
-#define XIW_ENGINE_BUDGET_H
+#ifndef XIW_CORE_BUDGET_H
+#define XIW_CORE_BUDGET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,8 +7,8 @@
  *   crc optional    a connection uses none if the application (xiw_conn_opts.no_crc) and the peer both want none
  *   crc off         a connection uses none if the peer wants none
  */
-#ifndef XIW_ENGINE_POLICY_H
-#define XIW_ENGINE_POLICY_H
+#ifndef XIW_CORE_POLICY_H
+#define XIW_CORE_POLICY_H
 
 #include <stddef.h>
 

@@ -76,6 +76,7 @@ struct cell {
 	bool greeted; /* the peer's frame is out */
 	size_t got;   /* octets of the library's frame */
 	unsigned int reads;
+	uint32_t writes; /* that the peer has sent */
 	uint64_t since, acted;
 	bool calm; /* all that it sent has arrived */
 

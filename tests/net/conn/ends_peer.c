@@ -142,16 +142,24 @@ static bool started(struct cell *c)
 	return !c->initiator || !is_open(c) || recv(c->fd, f, 1, 0) == 1;
 }
 
-static void traffic(struct cell *c)
+/*
+ * False: more is to follow. An idle connection is to be direct: one Write per turn, since a busy machine arms the first
+ * stretch late, and then wants some aligned segments in a row.
+ */
+static bool traffic(struct cell *c)
 {
 	if (!is_open(c))
-		return;
-	for (uint32_t i = 0; i < WRITES; i++)
-		peer_write(c, i, STAG, 0);
+		return true;
+	do
+		peer_write(c, c->writes, STAG, 0);
+	while (++c->writes < WRITES && c->state != IDLE);
+	if (c->writes < WRITES)
+		return false;
 	if (c->state == HALF)
 		peer_write(c, WRITES, STAG, 2);
 	for (uint32_t i = 1; i <= 3 && (c->state == ANSWERS || c->state == ANSWERS_BAD); i++)
 		peer_message(c, 0x41, 1, i, 28);
+	return true;
 }
 
 /* Sent after the timers of the startup: the library's answer does not get through. */
@@ -215,8 +223,7 @@ void peer_step(struct cell *c)
 		c->since = now_ms();
 		break;
 	case P_STARTUP:
-		if (started(c)) {
-			traffic(c);
+		if ((c->writes || started(c)) && traffic(c)) {
 			c->phase = P_TRAFFIC;
 			c->since = now_ms();
 		}
