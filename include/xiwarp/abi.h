@@ -307,7 +307,7 @@ enum xiw_stat {
 	XIW_STAT_PASS_DATA,    /* a flow's data, passed with translated seq */
 	XIW_STAT_PASS_CONTROL, /* a flow's SYN, RST or segment without data, passed */
 	XIW_STAT_DIRECT,       /* sent to AF_XDP */
-	XIW_STAT_DROP_EPOCH,   /* ownership moved while the program ran; also counted by xiw_egress */
+	XIW_STAT_DROP_EPOCH,   /* ownership moved while the program ran */
 	XIW_STAT_DROP_FRAGMENT,
 	XIW_STAT_DROP_MALFORMED, /* the headers disagree with the packet's length */
 	XIW_STAT_DROP_FOREIGN,	 /* the frame is addressed to another host */
