@@ -40,7 +40,7 @@ administrator "crc optional"
 sink sink-rev-2 "" "$(frame Req 50 02 00080009)" "$(frame Rep 50 02 00000000)" 0 \
 	'"revision":2,.*"enhanced":true,.*"peer_ird":8,"peer_ord":9'
 sink sink-rev-1 "--rev 1" "$(frame Req 40 01 616263)" "$(frame Rep 40 01)" 0 \
-	'"private_data":"616263","rejected":false,.*"revision":1,"enhanced":false'
+	'"revision":1,"private_data":"616263","rejected":false,"enhanced":false'
 sink sink-rev-2-refused "--rev 1" "$(frame Req 40 02)" "" 7 "MPA error 4"
 sink sink-private-data "--private-data welcome" "$(frame Req 40 01)" \
 	"$(frame Rep 40 01 77656c636f6d65)" 0 '"private_data":""'
