@@ -1,110 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * RDMAP as a ULP (RFC 5040): struct xiw_rdma connects a stream's state machine (rdmap/stream.c) with a connection below
- * and the application above.
+ * RDMAP between a connection and the application: what DDP delivers, what becomes of a connection, and how a stream
+ * ends.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <xiwarp/rdmap.h>
-
-#include "base/opts.h"
 #include "conn/conn.h"
 #include "conn/limits.h"
 #include "conn/send.h"
 #include "core/agenda.h"
 #include "core/cq.h"
 #include "path/fpdu.h"
-#include "rdmap/stream.h"
+#include "ulp/rdma.h"
 
-/* The size of the options in the first release. */
-#define RDMA_OPTS_FIRST 16
-
-XIW_OPTS_WHOLE(struct xiw_rdma_opts, ord);
-
-#define DEPTH_DEFAULT 64
-#define READS_DEFAULT 16
 #define ID_TERMINATE UINT64_MAX
-/* The longest Terminate Header has 52 octets. A longer message still fits, and its first octets are understood. */
-#define TERMINATE_ROOM 256
-
-struct xiw_rdma {
-	struct xiw_conn *conn;
-	struct xiw_rdmap_stream s;
-	uint32_t with_ddp; /* messages in DDP's queue; one place stays free for a Terminate */
-	bool connected, closing, ended;
-	uint16_t ird, ord; /* used if nothing is negotiated */
-	uint8_t term_out[XIW_RDMAP_TERM_MAX], term_in[TERMINATE_ROOM];
-	uint8_t (*requests)[XIW_RDMAP_READ_LEN]; /* buffers of the Read Request queue */
-};
-
-/* ---- to the application ------------------------------------------------------------------------- */
-
-static void report_completed(struct xiw_rdma *r)
-{
-	struct xiw_rdmap_op o;
-
-	while (xiw_rdmap_completed(&r->s, &o)) {
-		struct xiw_completion done = {
-			.user_data = o.op.user_data,
-			.conn = r->conn,
-			.event = o.failed		      ? XIW_EV_FLUSHED
-				 : o.op.kind == XIW_RDMA_READ ? XIW_EV_READ
-							      : XIW_EV_SENT,
-			.status = o.failed ? -ECANCELED : 0,
-			.length = o.op.len,
-			.to = o.op.to,
-			.stag = o.op.stag,
-		};
-
-		if (!o.internal)
-			xiw_complete(r->conn->engine, &done);
-	}
-}
-
-/* ---- to DDP ------------------------------------------------------------------------------------- */
-
-static int give(struct xiw_conn *c, const struct xiw_rdmap_out *out)
-{
-	struct xiw_message m = {
-		.buf = out->buf,
-		.len = out->len,
-		.to = out->to,
-		.stag = out->stag,
-		.qn = out->qn,
-		.tagged = out->tagged,
-		.user_data = out->id,
-	};
-
-	memcpy(m.rsvdulp, out->rsvdulp, sizeof(m.rsvdulp));
-	return out->from_region ? xiw_send_from_region(c, &m) : xiw_send(c, &m);
-}
-
-/*
- * Gives DDP as many messages as it has room for. Closes the connection if the application asked for it and all is
- * done.
- */
-static void pump(struct xiw_rdma *r)
-{
-	struct xiw_conn *c = r->conn;
-	struct xiw_rdmap_out out;
-	int got = 0;
-
-	while (r->connected && r->with_ddp + 1 < c->send.depth &&
-	       (got = xiw_rdmap_next(&r->s, &out)) > 0) {
-		if (give(c, &out))
-			xiw_rdmap_sent(&r->s, out.id, false);
-		else
-			r->with_ddp++;
-	}
-	if (got < 0)
-		xiw_conn_stream_error(c, 0, 0);
-	report_completed(r);
-	/* Until everything is sent, a Terminate may have to follow, for example because a region is freed. */
-	if (r->closing && !r->ended && !r->with_ddp && xiw_rdmap_idle(&r->s))
-		xiw_conn_ask_close(c);
-}
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
@@ -125,7 +36,7 @@ static void end_stream(struct xiw_rdma *r)
 	r->ended = true;
 	xiw_rdmap_abandon(&r->s);
 	xiw_send_cancel(c);
-	report_completed(r);
+	xiw_rdma_report(r);
 	if (r->s.state == XIW_RDMAP_FAILED) {
 		m.len = xiw_rdmap_terminate_encode(&r->s.info.sent, r->term_out);
 		/*
@@ -165,17 +76,11 @@ static void on_closed(struct xiw_rdma *r, int status)
 {
 	r->ended = true;
 	xiw_rdmap_abandon(&r->s);
-	report_completed(r);
+	xiw_rdma_report(r);
 	xiw_conn_tell(r->conn, XIW_EV_CLOSED, status);
 }
 
 /* ---- from DDP ----------------------------------------------------------------------------------- */
-
-static void post_request(struct xiw_rdma *r, uint64_t i)
-{
-	xiw_post_recv(r->conn, XIW_RDMAP_QN_READ, r->requests[i], XIW_RDMAP_READ_LEN, i);
-}
-
 /* Tells the application of a Send that has arrived. */
 static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t invalidated)
 {
@@ -289,8 +194,8 @@ static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m,
 		break;
 	}
 	if (!m->tagged && m->qn == XIW_RDMAP_QN_READ)
-		post_request(r, m->buf.user_data);
-	pump(r);
+		xiw_rdma_post_request(r, m->buf.user_data);
+	xiw_rdma_pump(r);
 }
 
 static void on_connected(struct xiw_rdma *r)
@@ -316,7 +221,7 @@ static void on_sent(struct xiw_conn *c, uint64_t id, bool sent)
 		return;
 	r->with_ddp--;
 	xiw_rdmap_sent(&r->s, id, sent);
-	pump(r);
+	xiw_rdma_pump(r);
 }
 
 static void on_returned(struct xiw_conn *c, uint32_t qn, uint64_t user_data)
@@ -335,7 +240,7 @@ static void on_event(struct xiw_conn *c, enum xiw_event event, int status)
 		break;
 	case XIW_EV_EOF:
 		xiw_rdmap_peer_gone(&r->s);
-		report_completed(r);
+		xiw_rdma_report(r);
 		break;
 	case XIW_EV_ERROR:
 		on_error(r, status);
@@ -348,7 +253,7 @@ static void on_event(struct xiw_conn *c, enum xiw_event event, int status)
 		return;
 	}
 	xiw_conn_tell(c, event, status);
-	pump(r);
+	xiw_rdma_pump(r);
 }
 
 static bool readable(struct xiw_conn *c, uint64_t id, uint32_t off)
@@ -360,7 +265,6 @@ static bool readable(struct xiw_conn *c, uint64_t id, uint32_t off)
 	xiw_conn_stream_error(c, 0, 0);
 	return false;
 }
-
 static void free_stream(struct xiw_conn *c)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
@@ -382,8 +286,7 @@ static int set_depths(struct xiw_conn *c, uint16_t ird)
 		return -ENOMEM;
 	return xiw_rdmap_reserve(&r->s, ird);
 }
-
-static const struct xiw_ulp rdmap_ulp = {
+const struct xiw_ulp xiw_rdma_ulp = {
 	.sent = on_sent,
 	.returned = on_returned,
 	.event = on_event,
@@ -394,136 +297,3 @@ static const struct xiw_ulp rdmap_ulp = {
 	.set_depths = set_depths,
 	.free = free_stream,
 };
-
-/* ---- the application's functions ---------------------------------------------------------------- */
-
-static int check_attach(const struct xiw_conn *c, const struct xiw_rdma_opts *o)
-{
-	if (o->send_depth > XIW_RDMAP_MAX_DEPTH || o->ird >= XIW_DEPTH_ULP ||
-	    o->ord >= XIW_DEPTH_ULP || c->opts.queues != XIW_RDMAP_QUEUES || c->send.depth < 2)
-		return -EINVAL;
-	if (c->ulp)
-		return -EALREADY;
-	return c->state >= XIW_OPEN ? -ENOTCONN : 0;
-}
-
-/*
- * If the connection's options leave the depths at 0, they become those of the stream; otherwise a peer that negotiates
- * would be told that it cannot use Reads. This is done only until our startup frame is made, and not if
- * xiw_conn_set_depths() has set them, even to 0.
- */
-static void raise_depths(struct xiw_rdma *r)
-{
-	struct xiw_conn *c = r->conn;
-
-	if (c->startup.depths_set || c->opts.ird || c->opts.ord ||
-	    (c->initiator && c->state != XIW_CONNECTING))
-		return;
-	c->startup.terms.ird = r->ird;
-	c->startup.terms.ord = r->ord;
-}
-
-/* Posts a buffer for each Read that the peer may have open (RFC 5040 section 5.2.2), and one for a Terminate. */
-static int post_buffers(struct xiw_rdma *r, uint32_t reads)
-{
-	if (reads > r->conn->opts.recv_depth)
-		reads = r->conn->opts.recv_depth;
-	r->requests = calloc(reads, sizeof(*r->requests));
-	if (!r->requests)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < reads; i++)
-		post_request(r, i);
-	return xiw_post_recv(r->conn, XIW_RDMAP_QN_TERMINATE, r->term_in, sizeof(r->term_in), 0);
-}
-
-int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct xiw_rdma **rdma)
-{
-	struct xiw_rdmap_opts o = { .pd = c->opts.pd, .stream = c->id };
-	struct xiw_rdma_opts ro;
-	struct xiw_rdma *r;
-	int err = xiw_opts_take(&ro, sizeof(ro), RDMA_OPTS_FIRST, opts);
-
-	if (!err)
-		err = check_attach(c, &ro);
-	if (err)
-		return err;
-	o.table = &c->engine->regions;
-	o.depth = ro.send_depth ? ro.send_depth : DEPTH_DEFAULT;
-	r = calloc(1, sizeof(*r));
-	if (!r)
-		return -ENOMEM;
-	r->conn = c;
-	r->ird = ro.ird ? ro.ird : READS_DEFAULT;
-	r->ord = ro.ord ? ro.ord : READS_DEFAULT;
-	/* An Initiator does not know before the Reply which of the two applies, so the larger one is taken. */
-	o.ird_max = c->startup.terms.ird != XIW_DEPTH_ULP && c->startup.terms.ird > r->ird
-			    ? c->startup.terms.ird
-			    : r->ird;
-	err = xiw_rdmap_init(&r->s, &o);
-	/* This comes after the allocation, since the connection keeps what it is charged until it is freed. */
-	if (!err && !xiw_conn_charge(c, sizeof(*r) + xiw_rdmap_memory(&r->s) +
-						o.ird_max * sizeof(*r->requests)))
-		err = -ENOMEM;
-	if (!err)
-		err = post_buffers(r, o.ird_max);
-	if (err) {
-		xiw_rdmap_free(&r->s);
-		free(r->requests);
-		free(r);
-		return err;
-	}
-	c->ulp = &rdmap_ulp;
-	c->ulp_ctx = r;
-	raise_depths(r);
-	/* RDMAP answers a Read that indicates that the Initiator is ready (RFC 6581 section 9.2), so it is offered. */
-	if (!c->initiator && !c->opts.rtr)
-		c->startup.terms.rtr |= XIW_RTR_READ;
-	*rdma = r;
-	return 0;
-}
-
-int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
-{
-	int err;
-
-	if (r->closing || r->ended || r->conn->end.closing)
-		return -EPIPE;
-	if (!r->connected)
-		return -ENOTCONN;
-	err = xiw_rdmap_post(&r->s, op);
-	if (!err)
-		pump(r);
-	return err;
-}
-
-int xiw_rdma_post_recv(struct xiw_rdma *r, void *buf, uint32_t len, uint64_t user_data)
-{
-	return xiw_post_recv(r->conn, XIW_RDMAP_QN_SEND, buf, len, user_data);
-}
-
-int xiw_rdma_close(struct xiw_rdma *r)
-{
-	if (!r->connected)
-		return xiw_conn_close(r->conn);
-	if (!r->closing && !r->ended)
-		xiw_conn_limit_close(r->conn); /* as an answer may never come */
-	r->closing = true;
-	pump(r);
-	return 0;
-}
-
-void xiw_rdma_terminate(struct xiw_rdma *r)
-{
-	if (!r->connected || r->ended || r->s.state != XIW_RDMAP_OPEN) {
-		if (!r->connected)
-			xiw_conn_abort(r->conn);
-		return;
-	}
-	xiw_rdmap_lower_failed(&r->s, 0, 0, NULL, 0, 0);
-	xiw_conn_stream_error(r->conn, 0, 0);
-}
-
-void xiw_rdma_info(const struct xiw_rdma *r, struct xiw_rdma_info *info, size_t size)
-{
-	xiw_opts_give(info, size, &r->s.info, sizeof(r->s.info));
-}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * ulp/rdma.h - RDMAP as a ULP (RFC 5040): struct xiw_rdma connects a stream's state machine (rdmap/stream.c) with a
+ * connection below and the application above. attach.c makes it, post.c has what the application gives it, and rdma.c
+ * what DDP gives it.
+ */
+#ifndef XIW_ULP_RDMA_H
+#define XIW_ULP_RDMA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <xiwarp/rdmap.h>
+
+#include "core/conn.h"
+#include "rdmap/stream.h"
+
+/* The longest Terminate Header has 52 octets. A longer message still fits, and its first octets are understood. */
+#define XIW_RDMA_TERMINATE_ROOM 256
+
+struct xiw_rdma {
+	struct xiw_conn *conn;
+	struct xiw_rdmap_stream s;
+	uint32_t with_ddp; /* messages in DDP's queue; one place stays free for a Terminate */
+	bool connected, closing, ended;
+	uint16_t ird, ord; /* used if nothing is negotiated */
+	uint8_t term_out[XIW_RDMAP_TERM_MAX], term_in[XIW_RDMA_TERMINATE_ROOM];
+	uint8_t (*requests)[XIW_RDMAP_READ_LEN]; /* buffers of the Read Request queue */
+};
+
+extern const struct xiw_ulp xiw_rdma_ulp;
+
+/* Tells the application of the operations that are complete. */
+void xiw_rdma_report(struct xiw_rdma *r);
+/*
+ * Gives DDP as many messages as it has room for. Closes the connection if the application asked for it and all is
+ * done.
+ */
+void xiw_rdma_pump(struct xiw_rdma *r);
+/* Posts the buffer of a Read Request. */
+void xiw_rdma_post_request(struct xiw_rdma *r, uint64_t i);
+
+#endif
