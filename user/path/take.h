@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef XIW_PATH_TAKE_H
+#define XIW_PATH_TAKE_H
+
+#include "path/packet.h"
+
+/*
+ * Takes what the TCP receiver has accepted of a segment, and handles what ended the walk over its FPDUs. `k` is set if
+ * the segment was kept; some of its FPDUs may then be placed already.
+ */
+void xiw_take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
+	      const struct xiw_kept *k);
+
+#endif
