@@ -186,8 +186,8 @@ XIW_API int xiw_engine_destroy(struct xiw_engine *engine);
 
 /*
  * One turn: handles everything that is ready. If nothing is, waits up to timeout_ms milliseconds (-1:
- * no limit, 0: does not wait). Returns the number of completions in the queue, those of freed
- * connections included, or negative errno:
+ * no limit, 0: does not wait). xiw_engine_wake() and xiw_engine_call() end a wait. Returns the
+ * number of completions in the queue, those of freed connections included, or negative errno:
  *
  *   -EINTR   a signal came
  *   -EEXIST  another thread has run this engine, and must go on to run it: io_uring serves one
@@ -199,6 +199,55 @@ XIW_API int xiw_engine_destroy(struct xiw_engine *engine);
  *            take all that xiw_engine_next() has, whatever CQEs come
  */
 XIW_API int xiw_engine_run(struct xiw_engine *engine, int timeout_ms);
+
+/*
+ * Makes the engine's thread come back from xiw_engine_run(): a call that waits returns soon, and if
+ * there is none, the next one does not wait. What the caller wrote before is seen by the engine's
+ * thread then. No call is lost; several may have the effect of one. While the engine does not
+ * sleep, this is one atomic operation and no system call.
+ *
+ * Any thread, and a signal handler, may call it at any time between xiw_engine_create() and
+ * xiw_engine_destroy().
+ */
+XIW_API void xiw_engine_wake(struct xiw_engine *engine);
+
+/* The library's part of a call. */
+struct xiw_note {
+	struct xiw_note *next;
+	void (*run)(struct xiw_engine *engine, struct xiw_note *note);
+};
+
+/*
+ * A function for the engine's thread to call. The caller provides the memory, mostly as a member of
+ * a structure of its own, from which the function learns what it has to do.
+ */
+struct xiw_call {
+	/*
+	 * Runs in the engine's thread, within xiw_engine_run(), and may call every function of the
+	 * engine except xiw_engine_run() and xiw_engine_destroy(): post operations, accept, close
+	 * and free connections. status is 0.
+	 *
+	 * If the engine is destroyed first, it runs within xiw_engine_destroy() with a status of
+	 * -ECANCELED, and may only use memory of its own: it must call no function of the engine.
+	 *
+	 * The call is the application's again when the function begins. The function may free it,
+	 * or hand it over again; it then runs in the turn after this one.
+	 */
+	void (*run)(struct xiw_engine *engine, struct xiw_call *call, int status);
+	struct xiw_note note; /* need not be set */
+};
+
+/*
+ * Hands a call to the engine, from any thread (not from a signal handler, unless the call's memory
+ * is safe there). The engine's thread runs it in its next turn, once, after all calls that were
+ * handed over before; it wakes up for it as by xiw_engine_wake(). Until then the call belongs to
+ * the library, and must not be handed over again. An engine that nobody runs keeps its calls. This
+ * takes no memory and no lock, and does not fail for want of anything.
+ *
+ * Returns 0. -ECANCELED: the engine is being destroyed; the call is not run, and stays the
+ * application's. It must not be called any more when xiw_engine_destroy() has returned.
+ */
+XIW_API int xiw_engine_call(struct xiw_engine *engine, struct xiw_call *call);
 
 /* Doorbells that could not be rung since the engine was created. */
 XIW_API uint64_t xiw_engine_doorbells_lost(const struct xiw_engine *engine);

@@ -14,7 +14,10 @@
  * Units. Lengths are octets; integers are in host byte order unless a comment says otherwise.
  *
  * Threads. An engine and everything made from it may be used by one thread at a time. Only
- * xiw_engine_next() may run on another thread beside it, one at a time. xiw_engine_run() belongs to
+ * xiw_engine_next() may run on another thread beside it, one at a time, and xiw_engine_wake() and
+ * xiw_engine_call() on any number of threads. By xiw_engine_call() a thread that does not run the
+ * engine has a function called in the thread that does, which needs no lock; that is how any thread
+ * posts operations at any time. xiw_engine_run() belongs to
  * the first thread that calls it, for good: an engine, with listeners, connections and regions, may be
  * made in one thread and run in another. All other functions may still be called by any thread then,
  * as long as no two do so at a time; what they ask of the kernel goes out in the next turn.

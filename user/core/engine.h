@@ -73,6 +73,13 @@ struct xiw_uring {
 	uint32_t bufs_out; /* buffers that the kernel has filled and not got back */
 };
 
+/* core/inbox.c: the one cache line of an engine that any thread may write. */
+struct xiw_inbox {
+	uint64_t word __attribute__((aligned(64)));
+	int fd;	     /* eventfd */
+	bool polled; /* a poll on it is with io_uring */
+};
+
 /* core/cq.c: the engine's thread writes the tail, and xiw_engine_next() the head. Each has its own cache line. */
 struct xiw_cq {
 	struct xiw_entry *entries;
@@ -151,6 +158,7 @@ struct xiw_engine {
 	struct xiw_pools pools;
 	struct xiw_injector injector;
 	struct xiw_cq cq;
+	struct xiw_inbox inbox;
 	struct xiw_uring io;
 	struct xiw_wheel wheel;
 	struct xiw_watch watch;

@@ -18,6 +18,7 @@ enum xiw_op {
 	XIW_OP_POLL_XSK,
 	XIW_OP_KICK_XSK,
 	XIW_OP_WATCH,
+	XIW_OP_WAKE,
 	XIW_OP_DOORBELL, /* completes only if it failed */
 };
 #define XIW_OP_MASK 15ull

@@ -18,6 +18,7 @@
 #include "core/budget.h"
 #include "core/clock.h"
 #include "core/cq.h"
+#include "core/inbox.h"
 #include "core/policy.h"
 #include "core/netif.h"
 #include "core/region.h"
@@ -113,7 +114,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 		return -ENOMEM;
 	memset(e, 0, sizeof(*e));
 	e->injector = xiw_injector_none;
-	e->watch.fd = -1;
+	e->watch.fd = e->inbox.fd = -1;
 	e->wheel.next_ms = e->wheel.collect_ms = e->watch.look_ms = XIW_NEVER;
 	e->agenda.starved_end = &e->agenda.starved;
 	e->agenda.slotless_end = &e->agenda.slotless;
@@ -122,6 +123,8 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	err = take_opts(e, opts);
 	if (!err)
 		err = xiw_ring_create(e);
+	if (!err)
+		err = xiw_inbox_create(e);
 	if (err)
 		goto fail;
 	err = -ENOMEM;
@@ -184,6 +187,7 @@ static void wait_for_requests(struct xiw_engine *e)
 static void close_all(struct xiw_engine *e)
 {
 	e->destroying = true;
+	xiw_inbox_close(e);
 	xiw_listeners_end(e);
 	xiw_conns_end(e);
 	/* Nobody takes these completions, and xiw_engine_run() would not wait while some are in the queue. */
@@ -216,6 +220,7 @@ int xiw_engine_destroy(struct xiw_engine *e)
 	detach_all(e);
 	xiw_netifs_free(e);
 	xiw_ring_free(e);
+	xiw_inbox_free(e);
 	if (e->watch.fd >= 0)
 		close(e->watch.fd);
 	xiw_injector_close(&e->injector);

@@ -47,6 +47,7 @@ static void leave_behind(struct xiw_engine *e)
 	shut_listeners(e->listeners);
 	shut_listeners(e->closed_listeners);
 	shut(&e->watch.fd);
+	shut(&e->inbox.fd);
 	xiw_injector_close(&e->injector);
 	shut(&e->io.ring.ring_fd);
 }

@@ -21,6 +21,7 @@
 #include "core/agenda.h"
 #include "core/clock.h"
 #include "core/cq.h"
+#include "core/inbox.h"
 #include "core/queue.h"
 #include "core/ring.h"
 #include "core/timer.h"
@@ -88,6 +89,9 @@ static void dispatch(const struct io_uring_cqe *cqe)
 		break;
 	case XIW_OP_WATCH:
 		xiw_watch_event(object);
+		break;
+	case XIW_OP_WAKE:
+		xiw_inbox_rung(object, cqe->flags);
 		break;
 	case XIW_OP_POLL_XSK:
 		q->polled = false;
@@ -339,7 +343,8 @@ static bool turn(struct xiw_engine *e)
 
 	xiw_clock_update(e);
 	xiw_cq_refill(e);
-	busy = poll_queues(e);
+	busy = xiw_inbox_run(e);
+	busy |= poll_queues(e);
 	busy |= xiw_turn_reap(e) > 0;
 	run_timers(e);
 	resume(e);
@@ -412,7 +417,7 @@ int xiw_engine_run(struct xiw_engine *e, int timeout_ms)
 		return err < 0 && err != -EBUSY && err != -EAGAIN ? err : result(e);
 	}
 	prepare_to_wait(e);
-	err = enter_and_wait(e, timeout_ms);
+	err = enter_and_wait(e, xiw_inbox_sleep(e) ? timeout_ms : 0);
 	if (err)
 		return err;
 	turn(e);
