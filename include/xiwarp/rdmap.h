@@ -34,6 +34,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include <xiwarp/conn.h>
 #include <xiwarp/engine.h>
@@ -76,9 +77,19 @@ enum xiw_rdma_flags {
 	XIW_RDMA_INVALIDATE = 1 << 1, /* Send: and invalidate an STag of the peer */
 	/* Wait until every RDMA Read posted before is complete (section 5.5, note to rule 12). */
 	XIW_RDMA_FENCE = 1 << 2,
+	/*
+	 * Send, Write: the octets, at most XIW_RDMA_INLINE_MAX, are copied when the operation is posted.
+	 * Their memory may be used again as soon as the call has returned.
+	 */
+	XIW_RDMA_INLINE = 1 << 3,
+	/* There is no completion if the operation succeeds. If it does not, there is one all the same. */
+	XIW_RDMA_UNSIGNALED = 1 << 4,
 };
 
-/* An operation. The memory stays the caller's; it must not change until the completion. */
+#define XIW_RDMA_PIECES_MAX 16	/* of an operation, and of a posted receive */
+#define XIW_RDMA_INLINE_MAX 256 /* octets */
+
+/* An operation on one piece of memory, which stays the caller's; it must not change until the completion. */
 struct xiw_rdma_op {
 	enum xiw_rdma_kind kind;
 	unsigned int flags; /* enum xiw_rdma_flags */
@@ -97,11 +108,44 @@ struct xiw_rdma_op {
  * 13); a Read beyond the outbound limit waits, and everything behind it.
  *
  * -EAGAIN: send_depth operations are posted; -ENOTCONN: XIW_EV_CONNECTED has not come; -EPIPE: the
- * stream is closing or has ended; -EINVAL: kind, flags, no buf, or TO + len wraps; -EMSGSIZE: len;
+ * stream is closing or has ended; -EINVAL: kind, flags, no buf, or TO + len wraps; -EMSGSIZE: len, or
+ * more than XIW_RDMA_INLINE_MAX octets inline; -ENOMEM as for xiw_rdma_post_many();
  * -EACCES: the sink is not a region that this connection's peer may write to; -EOPNOTSUPP: a Read, and
  * the peer accepts none.
  */
 XIW_API int xiw_rdma_post(struct xiw_rdma *rdma, const struct xiw_rdma_op *op);
+
+/*
+ * An operation, as struct xiw_rdma_op, on up to XIW_RDMA_PIECES_MAX pieces of memory. Their octets are
+ * one message, in the order of the pieces; pieces may be empty. The array of the pieces is the caller's
+ * again when the operation is posted, and the memory that they name is when it completes.
+ */
+struct xiw_rdma_work {
+	size_t size; /* sizeof(struct xiw_rdma_work), the same in all elements of an array */
+	uint64_t user_data;
+	enum xiw_rdma_kind kind;
+	unsigned int flags;	 /* enum xiw_rdma_flags */
+	const struct iovec *iov; /* Send, Write: what is sent */
+	unsigned int iov_count;
+	uint32_t stag; /* Write: the peer's sink; Read: the peer's source */
+	uint64_t to;   /* likewise */
+	uint64_t len;  /* Read: octets. Otherwise 0: the pieces have the length */
+	uint64_t sink_to;
+	uint32_t sink_stag;  /* Read, with sink_to: as in struct xiw_rdma_op */
+	uint32_t invalidate; /* Send with XIW_RDMA_INVALIDATE */
+};
+
+/*
+ * Posts `count` operations as xiw_rdma_post() does, in the order of the array, and stops at the first
+ * that cannot be posted. Returns 0 or the error of that one; *posted, if not NULL, is how many were
+ * posted before it. They leave together, as far as a segment has room for several.
+ *
+ * Errors are those of xiw_rdma_post(), and -EINVAL: the size of an element, or more pieces than
+ * XIW_RDMA_PIECES_MAX; -ENOMEM: the engine's budget has no memory for pieces and inline octets, which a
+ * stream takes for its whole send_depth when it first needs it.
+ */
+XIW_API int xiw_rdma_post_many(struct xiw_rdma *rdma, const struct xiw_rdma_work *work,
+			       unsigned int count, unsigned int *posted);
 
 /*
  * Posts a buffer for the next incoming Send, one for each. Post from before XIW_EV_CONNECTED on: a Send

@@ -34,6 +34,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		uint16_t want = fuzz_u16(&in);
 		uint32_t hdr_len = fuzz_below(&in, 40), len = want, phase = tx.phase, before;
 		uint8_t *hdr, *payload, *out;
+		struct xiw_vec pieces[2];
+		struct xiw_vec_cur at;
 
 		if (len < 0x8000)
 			len &= 0x7ff;
@@ -48,7 +50,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(payload && out);
 		for (uint32_t k = 0; k < len; k++)
 			payload[k] = fuzz_pattern(k);
-		CHECK(xiw_mpa_build(&tx, out, hdr, hdr_len, payload, len) == before);
+		pieces[0] = (struct xiw_vec){ payload, len ? want % len : 0 };
+		pieces[1] = (struct xiw_vec){ payload + pieces[0].len, len - pieces[0].len };
+		at = xiw_vec_at(pieces, 2, 0);
+		CHECK(xiw_mpa_build_vec(&tx, out, hdr, hdr_len, &at, len) == before);
 		CHECK(tx.phase == (phase + before) % 512 && tx.phase % 4 == 0);
 		if (before) {
 			model_parse(&model, out, before, tx.markers, phase, false);

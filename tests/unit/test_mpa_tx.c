@@ -66,6 +66,35 @@ Test(mpa_tx, every_phase)
 	build_one(&rng, false, true, 0, 64768);
 }
 
+/* A payload in pieces, some of them empty, is built as one in one piece, from any octet of it on. */
+Test(mpa_tx, payload_in_pieces)
+{
+	uint64_t rng = SEED;
+
+	for (int run = 0; run < 2000; run++) {
+		uint32_t len = 1 + ref_random(&rng) % 3000, off = ref_random(&rng) % len,
+			 left = len;
+		uint32_t take = ref_random(&rng) % (len - off + 1),
+			 phase = ref_random(&rng) % 128 * 4;
+		struct xiw_mpa_tx one = { phase, run & 1, run & 2 }, many = one;
+		struct xiw_vec v[16], *p = v;
+		struct xiw_vec_cur at;
+		uint32_t size;
+
+		ref_fill(&rng, ulpdu, len);
+		for (; p < v + 15; left -= p++->len)
+			*p = (struct xiw_vec){ ulpdu + len - left,
+					       ref_random(&rng) % 4 ? ref_random(&rng) % (left + 1)
+								    : 0 };
+		*p = (struct xiw_vec){ ulpdu + len - left, left };
+		at = xiw_vec_at(v, 16, off);
+		size = xiw_mpa_build(&one, expected, "header", 6, ulpdu + off, take);
+		cr_assert_eq(xiw_mpa_build_vec(&many, out, "header", 6, &at, take), size);
+		cr_assert_arr_eq(out, expected, size, "seed %#x run %d", SEED, run);
+		cr_assert_eq(many.phase, one.phase);
+	}
+}
+
 Test(mpa_tx, ulpdu_too_long)
 {
 	struct xiw_mpa_tx tx = { 8, false, true };

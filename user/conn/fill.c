@@ -141,6 +141,8 @@ static uint32_t room_behind(struct xiw_conn *c, const struct xiw_queued *q, uint
 static void put_fpdu(struct xiw_conn *c, struct xiw_queued *q, uint32_t mulpdu)
 {
 	uint8_t header[XIW_DDP_HDR_MAX];
+	struct xiw_vec whole;
+	struct xiw_vec_cur at;
 	struct xiw_ddp_seg seg;
 	uint32_t hlen;
 
@@ -148,8 +150,11 @@ static void put_fpdu(struct xiw_conn *c, struct xiw_queued *q, uint32_t mulpdu)
 	if (xiw_ddp_tx_next(&q->cut, mulpdu, &seg) <= 0)
 		abort();
 	hlen = xiw_ddp_hdr_encode(&seg.hdr, header);
-	c->send.stage_len += xiw_mpa_build(&c->send.mpa, c->send.stage->octets + c->send.stage_len,
-					   header, hlen, q->buf + seg.off, seg.len);
+	whole = (struct xiw_vec){ q->buf, q->len };
+	at = xiw_vec_at(q->npieces ? q->buf : &whole, q->npieces ? q->npieces : 1, seg.off);
+	c->send.stage_len += xiw_mpa_build_vec(&c->send.mpa,
+					       c->send.stage->octets + c->send.stage_len, header,
+					       hlen, &at, seg.len);
 	c->counts.octets_sent += seg.len;
 	if (q->cut.done)
 		c->send.staged++;

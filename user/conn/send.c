@@ -308,10 +308,20 @@ int xiw_send(struct xiw_conn *c, const struct xiw_message *m)
 	q->user_data = m->user_data;
 	q->len = (uint32_t)m->len;
 	q->generation = 0;
+	q->npieces = 0;
 	c->send.count++;
 	/* The turn sends it, so that messages that are queued together are packed together. */
 	xiw_dirty(c);
 	return 0;
+}
+
+int xiw_send_pieces(struct xiw_conn *c, const struct xiw_message *m, uint32_t npieces)
+{
+	int err = xiw_send(c, m);
+
+	if (!err)
+		xiw_queued_at(c, c->send.count - 1)->npieces = npieces;
+	return err;
 }
 
 int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m)

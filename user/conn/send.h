@@ -22,6 +22,9 @@ void xiw_send_cancel(struct xiw_conn *c);
 /* Does what xiw_conn_send() does, for a ULP. */
 int xiw_send(struct xiw_conn *c, const struct xiw_message *m);
 
+/* The same for a message whose buf is an array of struct xiw_vec, which stays the caller's; npieces 0: it is not. */
+int xiw_send_pieces(struct xiw_conn *c, const struct xiw_message *m, uint32_t npieces);
+
 /* Sends a ULP's message from a region. The region may be invalidated before all of it was sent. */
 int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m);
 

@@ -51,11 +51,11 @@ struct xiw_stage {
 /* A queued message. */
 struct xiw_queued {
 	struct xiw_ddp_tx_msg cut;
-	const uint8_t *buf;
+	const void *buf; /* the octets, or struct xiw_vec if npieces */
 	uint64_t user_data;
 	/* That of the regions when the ULP last allowed `buf` to be read; 0: the ULP need not be asked. */
 	uint64_t generation;
-	uint32_t len;
+	uint32_t len, npieces;
 };
 
 /* The header of a DDP segment. `segment_len` counts header and payload. */

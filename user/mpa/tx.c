@@ -51,6 +51,18 @@ static void put(struct writer *w, const void *src, uint32_t len)
 	}
 }
 
+/* Puts the next octets of a payload, from as many pieces as it takes. */
+static void put_pieces(struct writer *w, struct xiw_vec_cur *at, uint32_t len)
+{
+	const uint8_t *p;
+	size_t run;
+
+	while (len && (run = xiw_vec_run(at, len, &p))) {
+		put(w, p, (uint32_t)run);
+		len -= (uint32_t)run;
+	}
+}
+
 static uint32_t lead_of(bool markers, uint32_t phase)
 {
 	return markers ? xiw_mpa_lead(phase) : XIW_MPA_NO_MARKER;
@@ -58,6 +70,15 @@ static uint32_t lead_of(bool markers, uint32_t phase)
 
 uint32_t xiw_mpa_build(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uint32_t hdr_len,
 		       const void *payload, uint32_t payload_len)
+{
+	const struct xiw_vec whole = { payload, payload_len };
+	struct xiw_vec_cur at = xiw_vec_at(&whole, 1, 0);
+
+	return xiw_mpa_build_vec(tx, out, hdr, hdr_len, &at, payload_len);
+}
+
+uint32_t xiw_mpa_build_vec(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uint32_t hdr_len,
+			   struct xiw_vec_cur *payload, uint32_t payload_len)
 {
 	struct writer w = {
 		.out = out,
@@ -78,7 +99,7 @@ uint32_t xiw_mpa_build(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uin
 	xiw_put_be16(length, (uint16_t)(hdr_len + payload_len));
 	put(&w, length, sizeof(length));
 	put(&w, hdr, hdr_len);
-	put(&w, payload, payload_len);
+	put_pieces(&w, payload, payload_len);
 	put(&w, zeros, xiw_mpa_pad(hdr_len + payload_len));
 	/* 4.4: a Marker between PAD and CRC is covered by this CRC. */
 	if (!w.run)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "mpa/wire.h"
 
 struct xiw_mpa_tx {
@@ -21,6 +22,10 @@ struct xiw_mpa_tx {
  */
 uint32_t xiw_mpa_build(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uint32_t hdr_len,
 		       const void *payload, uint32_t payload_len);
+
+/* The same with a payload in pieces, which have at least so many octets from there on; moves behind them. */
+uint32_t xiw_mpa_build_vec(struct xiw_mpa_tx *tx, uint8_t *out, const void *hdr, uint32_t hdr_len,
+			   struct xiw_vec_cur *payload, uint32_t payload_len);
 
 /* The largest ULPDU whose FPDU at this phase is no longer than @room; 0: there is none. */
 uint32_t xiw_mpa_ulpdu_fit(uint32_t room, bool markers, uint32_t phase);

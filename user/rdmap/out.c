@@ -1,102 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a stream sends: operations, and the answers to the peer's Reads. RFC 5040 sections 5.2 and 6. */
+/* What a stream sends: operations that are posted, and the answers to the peer's Reads. RFC 5040 sections 5.2, 6. */
 #include "rdmap/stream.h"
 
 #include <errno.h>
 
 #include "rdmap/reads.h"
-
-#define FLAGS_ALL (XIW_RDMA_SOLICITED | XIW_RDMA_INVALIDATE | XIW_RDMA_FENCE)
-
-static int check_read(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op,
-		      uint64_t *sink_serial)
-{
-	const struct xiw_ddp_region *r;
-
-	if (op->buf)
-		return -EINVAL;
-	if (!s->ord)
-		return -EOPNOTSUPP;
-	if (s->no_answers)
-		return -EPIPE;
-	/* The sink that the peer is told to write to must be a place where DDP lets it write. */
-	if (!op->len)
-		return 0;
-	if (xiw_ddp_region_check(s->table, op->sink_stag, s->pd, s->stream, XIW_DDP_REMOTE_WRITE,
-				 op->sink_to, op->len, &r))
-		return -EACCES;
-	*sink_serial = r->serial;
-	return 0;
-}
-
-static int check_op(const struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op,
-		    uint64_t *sink_serial)
-{
-	uint64_t end;
-
-	if (op->flags & ~FLAGS_ALL ||
-	    (op->kind != XIW_RDMA_SEND && op->flags & (XIW_RDMA_SOLICITED | XIW_RDMA_INVALIDATE)))
-		return -EINVAL;
-	if (op->len > UINT32_MAX)
-		return -EMSGSIZE;
-	if (op->kind != XIW_RDMA_SEND && __builtin_add_overflow(op->to, op->len, &end))
-		return -EINVAL;
-	switch (op->kind) {
-	case XIW_RDMA_SEND:
-	case XIW_RDMA_WRITE:
-		return op->len && !op->buf ? -EINVAL : 0;
-	case XIW_RDMA_READ:
-		return check_read(s, op, sink_serial);
-	}
-	return -EINVAL;
-}
-
-static void append(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op, uint64_t sink_serial,
-		   bool internal)
-{
-	struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, s->tail++);
-	const struct xiw_rdmap_read read = {
-		.sink_stag = op->sink_stag,
-		.sink_to = op->sink_to,
-		.size = (uint32_t)op->len,
-		.src_stag = op->stag,
-		.src_to = op->to,
-	};
-
-	*o = (struct xiw_rdmap_op){
-		.op = *op,
-		.sink_serial = sink_serial,
-		.internal = internal,
-		.answered = op->kind != XIW_RDMA_READ,
-	};
-	xiw_rdmap_read_encode(&read, o->request);
-}
-
-int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op)
-{
-	uint64_t sink_serial = 0;
-	int err;
-
-	if (s->state != XIW_RDMAP_OPEN)
-		return -EPIPE;
-	err = check_op(s, op, &sink_serial);
-	if (err)
-		return err;
-	if (s->tail - s->head == s->depth)
-		return -EAGAIN;
-	append(s, op, sink_serial, false);
-	return 0;
-}
-
-int xiw_rdmap_post_ready(struct xiw_rdmap_stream *s)
-{
-	const struct xiw_rdma_op op = { .kind = XIW_RDMA_READ };
-
-	if (s->tail != s->head)
-		return -EAGAIN;
-	append(s, &op, 0, true);
-	return 0;
-}
 
 static bool op_waits(struct xiw_rdmap_stream *s)
 {
@@ -117,7 +25,7 @@ static bool op_waits(struct xiw_rdmap_stream *s)
 	return o->op.kind == XIW_RDMA_READ && !o->internal && s->reads_out >= s->ord;
 }
 
-static void put_send(const struct xiw_rdma_op *op, struct xiw_rdmap_out *out)
+static void put_send(const struct xiw_rdma_work *op, struct xiw_rdmap_out *out)
 {
 	static const uint8_t opcodes[] = {
 		XIW_RDMAP_OP_SEND,
@@ -139,7 +47,9 @@ static void put_op(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
 
 	*out = (struct xiw_rdmap_out){
 		.id = s->next,
-		.buf = o->op.buf,
+		.buf = o->buf,
+		.pieces = o->npieces ? s->rooms[s->next % s->depth].pieces : NULL,
+		.npieces = o->npieces,
 		.len = (uint32_t)o->op.len,
 	};
 	switch (o->op.kind) {

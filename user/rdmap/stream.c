@@ -37,8 +37,10 @@ size_t xiw_rdmap_memory(const struct xiw_rdmap_stream *s)
 void xiw_rdmap_free(struct xiw_rdmap_stream *s)
 {
 	free(s->ops);
+	free(s->rooms);
 	free(s->answers);
 	s->ops = NULL;
+	s->rooms = NULL;
 	s->answers = NULL;
 }
 

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/vec.h"
 #include "ddp/region.h"
 #include "rdmap/hdr.h"
 
@@ -23,10 +24,18 @@
 /* Ids of messages: operations count from 0, responses from here. */
 #define XIW_RDMAP_ID_RESPONSE (1ull << 63)
 
+/* What an operation keeps until it is complete, if its memory is more than one piece, or was copied. */
+union xiw_rdmap_room {
+	struct xiw_vec pieces[XIW_RDMA_PIECES_MAX];
+	uint8_t octets[XIW_RDMA_INLINE_MAX];
+};
+
 /* A posted operation, or a Read that tells the peer that we are ready (RFC 6581 section 9.2). */
 struct xiw_rdmap_op {
-	struct xiw_rdma_op op;
-	uint64_t sink_serial; /* Read: of the sink's registration at the time of posting */
+	struct xiw_rdma_work op; /* without iov; len is that of all pieces */
+	const uint8_t *buf;	 /* Send, Write: the octets, unless they are in pieces */
+	uint32_t npieces;	 /* of the operation's room; 0: none */
+	uint64_t sink_serial;	 /* Read: of the sink's registration at the time of posting */
 	uint8_t request[XIW_RDMAP_READ_LEN];
 	bool internal; /* not the application's */
 	bool sent;     /* DDP is done with it */
@@ -56,6 +65,7 @@ struct xiw_rdmap_stream {
 
 	/* Operations: [head, next) are with DDP or wait for an answer, [next, tail) wait for DDP. */
 	struct xiw_rdmap_op *ops;
+	union xiw_rdmap_room *rooms; /* one for each of ops; NULL until one is needed */
 	uint32_t depth;
 	uint64_t head, next, tail;
 	uint64_t read_at; /* the oldest Read without an answer, if reads_out */
@@ -104,6 +114,18 @@ void xiw_rdmap_limits(struct xiw_rdmap_stream *s, uint16_t ird, uint16_t ord);
 
 /* The errors of xiw_rdma_post() except -ENOTCONN. */
 int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op);
+/* The same for an operation on pieces, whose size was checked. */
+int xiw_rdmap_post_work(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *work);
+/*
+ * Makes room for pieces and copied octets, xiw_rdmap_rooms_size() octets. Called before the first operation that needs
+ * it, which is refused otherwise. 0 or -ENOMEM.
+ */
+int xiw_rdmap_make_rooms(struct xiw_rdmap_stream *s);
+size_t xiw_rdmap_rooms_size(const struct xiw_rdmap_stream *s);
+static inline bool xiw_rdmap_needs_room(unsigned int flags, unsigned int npieces)
+{
+	return flags & XIW_RDMA_INLINE || npieces > 1;
+}
 /* RFC 6581 section 9.2: posts a zero-length Read as the first message, whatever the limit. 0 or -EAGAIN. */
 int xiw_rdmap_post_ready(struct xiw_rdmap_stream *s);
 
@@ -111,6 +133,8 @@ int xiw_rdmap_post_ready(struct xiw_rdmap_stream *s);
 struct xiw_rdmap_out {
 	uint64_t id;
 	const uint8_t *buf;
+	const struct xiw_vec *pieces; /* instead of buf, if npieces */
+	uint32_t npieces;
 	uint32_t len;
 	bool tagged, from_region; /* from_region: ask xiw_rdmap_readable() again while it is sent */
 	uint32_t stag, qn;

@@ -11,6 +11,11 @@
 #include "core/cq.h"
 #include "ulp/rdma.h"
 
+/* The size of an operation in the first release that had it. */
+#define WORK_FIRST 72
+
+XIW_OPTS_WHOLE(struct xiw_rdma_work, invalidate);
+
 /* ---- to the application ------------------------------------------------------------------------- */
 
 void xiw_rdma_report(struct xiw_rdma *r)
@@ -30,7 +35,7 @@ void xiw_rdma_report(struct xiw_rdma *r)
 			.stag = o.op.stag,
 		};
 
-		if (!o.internal)
+		if (!o.internal && (o.failed || !(o.op.flags & XIW_RDMA_UNSIGNALED)))
 			xiw_complete(r->conn->engine, &done);
 	}
 }
@@ -40,7 +45,7 @@ void xiw_rdma_report(struct xiw_rdma *r)
 static int give(struct xiw_conn *c, const struct xiw_rdmap_out *out)
 {
 	struct xiw_message m = {
-		.buf = out->buf,
+		.buf = out->npieces ? (const void *)out->pieces : out->buf,
 		.len = out->len,
 		.to = out->to,
 		.stag = out->stag,
@@ -50,7 +55,9 @@ static int give(struct xiw_conn *c, const struct xiw_rdmap_out *out)
 	};
 
 	memcpy(m.rsvdulp, out->rsvdulp, sizeof(m.rsvdulp));
-	return out->from_region ? xiw_send_from_region(c, &m) : xiw_send(c, &m);
+	if (out->from_region)
+		return xiw_send_from_region(c, &m);
+	return xiw_send_pieces(c, &m, out->npieces);
 }
 
 void xiw_rdma_pump(struct xiw_rdma *r)
@@ -81,16 +88,64 @@ void xiw_rdma_post_request(struct xiw_rdma *r, uint64_t i)
 
 /* ---- the application's functions ---------------------------------------------------------------- */
 
-int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
+/* May operations be posted? */
+static int check_open(const struct xiw_rdma *r)
 {
-	int err;
-
 	if (r->closing || r->ended || r->conn->end.closing)
 		return -EPIPE;
-	if (!r->connected)
-		return -ENOTCONN;
-	err = xiw_rdmap_post(&r->s, op);
+	return r->connected ? 0 : -ENOTCONN;
+}
+
+/* Makes sure that the stream can keep pieces and octets, if this operation has any to keep. */
+static int make_rooms(struct xiw_rdma *r, unsigned int flags, unsigned int npieces)
+{
+	if (r->s.rooms || !xiw_rdmap_needs_room(flags, npieces))
+		return 0;
+	if (!xiw_conn_charge(r->conn, xiw_rdmap_rooms_size(&r->s)))
+		return -ENOMEM;
+	return xiw_rdmap_make_rooms(&r->s);
+}
+
+int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
+{
+	int err = check_open(r);
+
 	if (!err)
+		err = make_rooms(r, op->flags, 1);
+	if (!err)
+		err = xiw_rdmap_post(&r->s, op);
+	if (!err)
+		xiw_rdma_pump(r);
+	return err;
+}
+
+static int post_one(struct xiw_rdma *r, const void *theirs, size_t size)
+{
+	struct xiw_rdma_work w;
+	int err = xiw_opts_take(&w, sizeof(w), WORK_FIRST, theirs);
+
+	/* The elements of an array have one size, by which the next one is found. */
+	if (!err && *(const size_t *)theirs != size)
+		err = -EINVAL;
+	if (!err)
+		err = make_rooms(r, w.flags, w.iov_count);
+	return err ? err : xiw_rdmap_post_work(&r->s, &w);
+}
+
+int xiw_rdma_post_many(struct xiw_rdma *r, const struct xiw_rdma_work *work, unsigned int count,
+		       unsigned int *posted)
+{
+	const size_t size = count ? work->size : 0;
+	unsigned int n = 0;
+	int err = check_open(r);
+
+	while (!err && n < count) {
+		err = post_one(r, (const uint8_t *)work + n * size, size);
+		n += !err;
+	}
+	if (posted)
+		*posted = n;
+	if (n)
 		xiw_rdma_pump(r);
 	return err;
 }
