@@ -4,6 +4,7 @@
  * possible and through the kernel's socket everywhere else.
  *
  *   engine.h   the engine: one thread's io_uring, AF_XDP sockets and completion queue
+ *   group.h    several engines, a thread for each, that share an interface's queues
  *   region.h   memory that a peer may write into by STag
  *   conn.h     connections: startup, sending, posted receives, closing, reports
  *   rdmap.h    RDMAP (RFC 5040) on a connection: Send, RDMA Write, RDMA Read, Terminate
@@ -47,6 +48,7 @@
 #include <xiwarp/conn.h>
 #include <xiwarp/engine.h>
 #include <xiwarp/error.h>
+#include <xiwarp/group.h>
 #include <xiwarp/load.h>
 #include <xiwarp/rdmap.h>
 #include <xiwarp/region.h>

@@ -11,6 +11,7 @@
 
 #include "core/budget.h"
 #include "core/conn.h"
+#include "core/gate.h"
 #include "core/policy.h"
 #include "core/netif.h"
 #include "ddp/region.h"
@@ -174,6 +175,9 @@ struct xiw_engine {
 	uint32_t accepts;		       /* accept requests that are with io_uring */
 	struct xiw_netif *retired;	/* out of use, but io_uring still has requests for them */
 	struct xiw_region *own_regions; /* the application's objects; `regions` has their memory */
+	struct xiw_group *group; /* NULL: none (group/group.c) */
+	void (*leave_group)(struct xiw_engine *e);
+	struct xiw_gate gate; /* for the regions, if it belongs to a group */
 	struct xiw_engine *next_engine; /* the next one of this process (engine/fork.c) */
 	bool forked;	 /* this is a child's copy of its parent's engine, which must not be used */
 	bool destroying; /* xiw_engine_destroy() is under way */
@@ -186,6 +190,19 @@ struct xiw_engine {
 static inline uint32_t xiw_cq_room(const struct xiw_engine *e)
 {
 	return e->cq.mask + 1 - (e->cq.tail - __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE));
+}
+
+/* Around every use of the engine's regions by its own thread. `e` may be NULL. */
+static inline void xiw_regions_enter(struct xiw_engine *e)
+{
+	if (e)
+		xiw_gate_enter(&e->gate);
+}
+
+static inline void xiw_regions_leave(struct xiw_engine *e)
+{
+	if (e)
+		xiw_gate_leave(&e->gate);
 }
 
 /* Returns the time on the clock of the BPF programs, for every time that is given to them. */

@@ -38,8 +38,13 @@ static int ddp_access(unsigned int access, uint32_t *rights)
 	return 0;
 }
 
-int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
-			const struct xiw_region_opts *opts, struct xiw_region **region)
+int xiw_region_opts_take(struct xiw_region_opts *own, const struct xiw_region_opts *opts)
+{
+	return xiw_opts_take(own, sizeof(*own), REGION_OPTS_FIRST, opts);
+}
+
+int xiw_region_add(struct xiw_engine *engine, void *addr, size_t len,
+		   const struct xiw_region_opts *opts, struct xiw_region **region)
 {
 	struct xiw_ddp_region_opts o = {
 		.ptr = addr,
@@ -49,7 +54,7 @@ int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 	};
 	struct xiw_region_opts ro;
 	struct xiw_region *r;
-	int err = xiw_opts_take(&ro, sizeof(ro), REGION_OPTS_FIRST, opts);
+	int err = xiw_region_opts_take(&ro, opts);
 
 	if (err)
 		return err;
@@ -85,6 +90,17 @@ int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 	return 0;
 }
 
+int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
+			const struct xiw_region_opts *opts, struct xiw_region **region)
+{
+	int err;
+
+	xiw_regions_enter(engine);
+	err = xiw_region_add(engine, addr, len, opts, region);
+	xiw_regions_leave(engine);
+	return err;
+}
+
 /* A peer may have invalidated the STag (RFC 5040 section 5.3), and another region may have got the same one. */
 static bool is_there(const struct xiw_region *r)
 {
@@ -99,7 +115,7 @@ uint32_t xiw_region_stag(const struct xiw_region *region)
 	return region->stag;
 }
 
-int xiw_region_set_access(struct xiw_region *region, unsigned int access)
+int xiw_region_change(struct xiw_region *region, unsigned int access)
 {
 	uint32_t rights;
 
@@ -110,6 +126,17 @@ int xiw_region_set_access(struct xiw_region *region, unsigned int access)
 	return xiw_ddp_region_set_access(&region->engine->regions, region->stag, rights);
 }
 
+int xiw_region_set_access(struct xiw_region *region, unsigned int access)
+{
+	struct xiw_engine *e = region->engine;
+	int err;
+
+	xiw_regions_enter(e);
+	err = xiw_region_change(region, access);
+	xiw_regions_leave(e);
+	return err;
+}
+
 static void leave(struct xiw_region *r)
 {
 	*r->at = r->next;
@@ -117,10 +144,8 @@ static void leave(struct xiw_region *r)
 		r->next->at = r->at;
 }
 
-void xiw_region_free(struct xiw_region *region)
+void xiw_region_drop(struct xiw_region *region)
 {
-	if (!region)
-		return;
 	if (is_there(region))
 		xiw_ddp_region_invalidate(&region->engine->regions, region->stag);
 	if (region->engine)
@@ -128,6 +153,17 @@ void xiw_region_free(struct xiw_region *region)
 	else
 		xiw_orphan_remove(&region->orphan);
 	free(region);
+}
+
+void xiw_region_free(struct xiw_region *region)
+{
+	struct xiw_engine *e = region ? region->engine : NULL;
+
+	if (!region)
+		return;
+	xiw_regions_enter(e);
+	xiw_region_drop(region);
+	xiw_regions_leave(e);
 }
 
 void xiw_regions_detach(struct xiw_engine *e)

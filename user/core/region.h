@@ -8,6 +8,18 @@
 /* Gives a random number for a new STag. Returns 0 or an error. */
 int xiw_random(void *ctx, uint32_t *number);
 
+/* Copies the options of a region. Returns 0 or -EINVAL. */
+int xiw_region_opts_take(struct xiw_region_opts *own, const struct xiw_region_opts *opts);
+
+/*
+ * These do what the public functions do, for a caller that is inside the engine's gate or holds it (core/gate.h).
+ * `region` is not NULL.
+ */
+int xiw_region_add(struct xiw_engine *engine, void *addr, size_t len,
+		   const struct xiw_region_opts *opts, struct xiw_region **region);
+int xiw_region_change(struct xiw_region *region, unsigned int access);
+void xiw_region_drop(struct xiw_region *region);
+
 /* Detaches all regions from an engine that is destroyed. Peers cannot use them any more; the application frees them. */
 void xiw_regions_detach(struct xiw_engine *e);
 

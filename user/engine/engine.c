@@ -23,6 +23,7 @@
 #include "core/netif.h"
 #include "core/region.h"
 #include "core/ring.h"
+#include "engine/create.h"
 #include "engine/fork.h"
 #include "engine/turn.h"
 
@@ -70,9 +71,14 @@ static int take_app_ring(struct xiw_engine *e)
 	return 0;
 }
 
+int xiw_engine_opts_take(struct xiw_engine_opts *own, const struct xiw_engine_opts *opts)
+{
+	return xiw_opts_take(own, sizeof(*own), ENGINE_OPTS_FIRST, opts);
+}
+
 static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
 {
-	int err = xiw_opts_take(&e->opts, sizeof(e->opts), ENGINE_OPTS_FIRST, opts);
+	int err = xiw_engine_opts_take(&e->opts, opts);
 
 	if (err)
 		return err;
@@ -211,6 +217,8 @@ int xiw_engine_destroy(struct xiw_engine *e)
 		return 0;
 	if (owner == XIW_RUNNER_OTHER)
 		return -EEXIST;
+	if (e->group)
+		e->leave_group(e);
 	if (owner == XIW_RUNNER_NONE && e->io.ready)
 		forget_requests(e);
 	xiw_fork_remove(e);

@@ -343,7 +343,8 @@ static bool turn(struct xiw_engine *e)
 
 	xiw_clock_update(e);
 	xiw_cq_refill(e);
-	busy = xiw_inbox_run(e);
+	busy = xiw_inbox_run(e); /* outside the gate, as the application's functions may use the group */
+	xiw_regions_enter(e);
 	busy |= poll_queues(e);
 	busy |= xiw_turn_reap(e) > 0;
 	run_timers(e);
@@ -357,6 +358,7 @@ static bool turn(struct xiw_engine *e)
 	kick(e);
 	if (e->retired)
 		xiw_watch_sweep(e);
+	xiw_regions_leave(e);
 	return busy;
 }
 

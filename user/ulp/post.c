@@ -66,6 +66,7 @@ void xiw_rdma_pump(struct xiw_rdma *r)
 	struct xiw_rdmap_out out;
 	int got = 0;
 
+	xiw_regions_enter(c->engine);
 	while (r->connected && r->with_ddp + 1 < c->send.depth &&
 	       (got = xiw_rdmap_next(&r->s, &out)) > 0) {
 		if (give(c, &out))
@@ -73,6 +74,7 @@ void xiw_rdma_pump(struct xiw_rdma *r)
 		else
 			r->with_ddp++;
 	}
+	xiw_regions_leave(c->engine);
 	if (got < 0)
 		xiw_conn_stream_error(c, 0, 0);
 	xiw_rdma_report(r);
@@ -112,8 +114,11 @@ int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
 
 	if (!err)
 		err = make_rooms(r, op->flags, 1);
-	if (!err)
+	if (!err) {
+		xiw_regions_enter(r->conn->engine);
 		err = xiw_rdmap_post(&r->s, op);
+		xiw_regions_leave(r->conn->engine);
+	}
 	if (!err)
 		xiw_rdma_pump(r);
 	return err;
@@ -139,10 +144,12 @@ int xiw_rdma_post_many(struct xiw_rdma *r, const struct xiw_rdma_work *work, uns
 	unsigned int n = 0;
 	int err = check_open(r);
 
+	xiw_regions_enter(r->conn->engine);
 	while (!err && n < count) {
 		err = post_one(r, (const uint8_t *)work + n * size, size);
 		n += !err;
 	}
+	xiw_regions_leave(r->conn->engine);
 	if (posted)
 		*posted = n;
 	if (n)

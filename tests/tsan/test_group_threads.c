@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+// timeout: 300
+/*
+ * A group of engines and threads: each engine runs in a thread of its own, and another thread uses the group.
+ * Everything goes over lo, on the kernel path.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <xiwarp/xiwarp.h>
+
+#include "tests/fuzz/fuzz.h"
+
+#define ENGINES 2u
+#define ROUNDS 20u
+#define DEPTH 32u
+#define WAIT_MS 20
+#define STAG 0x1234u
+#define SIZE 4096u
+#define WRITTEN                                                                                    \
+	0x5a /* what peers write, and what the owner does when the memory is its own again */
+#define OWN 0xa5
+
+static struct xiw_conn_opts conn_opts = { .size = sizeof(conn_opts), .send_depth = DEPTH };
+static uint8_t octets[SIZE];
+
+static struct xiw_group *make_group(void)
+{
+	struct xiw_engine_opts eo = { .size = sizeof(eo), .path = XIW_USE_KERNEL };
+	struct xiw_group_opts o = { .size = sizeof(o), .engines = ENGINES, .engine = &eo };
+	struct xiw_group *g;
+
+	CHECK(!xiw_group_create(&o, &g));
+	CHECK(xiw_group_engines(g) == ENGINES);
+	return g;
+}
+
+/* ---- a thread for each engine ------------------------------------------------------------------------ */
+
+struct worker {
+	struct xiw_engine *engine;
+	pthread_t thread;
+	_Atomic unsigned int accepted, written, closed;
+	_Atomic bool leave;
+	bool spin; /* the engine's turns follow each other without a pause */
+};
+
+static void take(struct worker *w, const struct xiw_completion *c)
+{
+	switch (c->event) {
+	case XIW_EV_REQUEST:
+		CHECK(!xiw_conn_accept(c->conn, NULL, 0));
+		w->accepted++;
+		break;
+	case XIW_EV_WRITTEN:
+		CHECK(c->stag == STAG && c->length == SIZE);
+		w->written++;
+		break;
+	case XIW_EV_ERROR:
+		xiw_conn_abort(c->conn);
+		break;
+	case XIW_EV_EOF:
+		xiw_conn_close(c->conn);
+		break;
+	case XIW_EV_CLOSED:
+		xiw_conn_free(c->conn);
+		w->closed++;
+		break;
+	default:
+		break;
+	}
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct xiw_completion c;
+
+	while (!w->leave) {
+		CHECK(xiw_engine_run(w->engine, w->spin ? 0 : WAIT_MS) >= 0);
+		while (xiw_engine_next(w->engine, &c))
+			take(w, &c);
+	}
+	return NULL;
+}
+
+static void start(struct worker *w, struct xiw_group *g)
+{
+	for (unsigned int i = 0; i < ENGINES; i++) {
+		w[i].engine = xiw_group_engine(g, i);
+		w[i].spin = i % 2;
+		CHECK(!pthread_create(&w[i].thread, NULL, work, &w[i]));
+	}
+}
+
+static void stop(struct worker *w)
+{
+	for (unsigned int i = 0; i < ENGINES; i++)
+		w[i].leave = true;
+	for (unsigned int i = 0; i < ENGINES; i++)
+		pthread_join(w[i].thread, NULL);
+}
+
+/* ---- a peer that writes until its stream ends --------------------------------------------------------- */
+
+struct peer {
+	struct sockaddr_in addr;
+	uint64_t to; /* where it writes: peers that wrote to one place would race with each other */
+	pthread_t thread;
+};
+
+static void *write_on(void *arg)
+{
+	const struct peer *p = arg;
+	struct xiw_message m = {
+		.buf = octets, .len = SIZE, .stag = STAG, .to = p->to, .tagged = true
+	};
+	struct xiw_completion c;
+	struct xiw_engine *e;
+	struct xiw_conn *conn;
+	bool open = true;
+
+	CHECK(!xiw_engine_create(NULL, &e));
+	CHECK(!xiw_connect(e, (struct sockaddr *)&p->addr, sizeof(p->addr), &conn_opts, &conn));
+	while (open) {
+		CHECK(xiw_engine_run(e, WAIT_MS) >= 0);
+		while (xiw_engine_next(e, &c)) {
+			CHECK(c.event != XIW_EV_REFUSED);
+			for (unsigned int i = 0; c.event == XIW_EV_CONNECTED && i < DEPTH; i++)
+				CHECK(!xiw_conn_send(conn, &m));
+			if (c.event == XIW_EV_SENT)
+				xiw_conn_send(conn, &m);
+			else if (c.event == XIW_EV_EOF || c.event == XIW_EV_ERROR)
+				xiw_conn_abort(conn);
+			else if (c.event == XIW_EV_CLOSED)
+				open = false;
+		}
+	}
+	CHECK(!xiw_engine_destroy(e));
+	return NULL;
+}
+
+/* ---- the tests ---------------------------------------------------------------------------------------- */
+
+static void listen_on(struct xiw_engine *e, struct sockaddr_in *addr)
+{
+	struct sockaddr_storage bound;
+	struct xiw_listener *l;
+	socklen_t len;
+
+	*addr = (struct sockaddr_in){ .sin_family = AF_INET,
+				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	CHECK(!xiw_listen(e, (struct sockaddr *)addr, sizeof(*addr), &conn_opts, &l));
+	CHECK(!xiw_listener_addr(l, &bound, &len));
+	memcpy(addr, &bound, sizeof(*addr));
+}
+
+static void wait_for(const _Atomic unsigned int *n, unsigned int least)
+{
+	while (*n < least)
+		usleep(1000);
+}
+
+/*
+ * While peers write into a region through every engine, its owner takes the memory back. From then on nobody else
+ * writes there, which ThreadSanitizer sees, and the octets show.
+ */
+static void region_freed(void)
+{
+	static uint8_t memory[ENGINES * SIZE];
+	const uint32_t stag = STAG;
+	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
+	struct worker w[ENGINES] = { 0 };
+	struct peer peers[ENGINES];
+	struct xiw_group *g = make_group();
+	struct xiw_group_region *r;
+
+	for (unsigned int i = 0; i < ENGINES; i++) {
+		listen_on(xiw_group_engine(g, i), &peers[i].addr);
+		peers[i].to = i * SIZE;
+	}
+	start(w, g);
+	for (unsigned int round = 0; round < ROUNDS; round++) {
+		unsigned int before[ENGINES];
+
+		CHECK(!xiw_group_region_register(g, memory, sizeof(memory), &ro, &r));
+		CHECK(xiw_group_region_stag(r) == STAG);
+		for (unsigned int i = 0; i < ENGINES; i++) {
+			before[i] = w[i].written;
+			CHECK(!pthread_create(&peers[i].thread, NULL, write_on, &peers[i]));
+		}
+		for (unsigned int i = 0; i < ENGINES; i++)
+			wait_for(&w[i].written, before[i] + 1 + round);
+		if (round % 2)
+			CHECK(!xiw_group_region_set_access(r, XIW_ACCESS_NONE));
+		else
+			xiw_group_region_free(r);
+		memset(memory, OWN, sizeof(memory));
+		for (unsigned int i = 0; i < ENGINES; i++)
+			pthread_join(peers[i].thread, NULL);
+		for (unsigned int i = 0; i < sizeof(memory); i++)
+			CHECK(memory[i] == OWN, "octet %u", i);
+		if (round % 2)
+			xiw_group_region_free(r);
+	}
+	for (unsigned int i = 0; i < ENGINES; i++)
+		wait_for(&w[i].closed, ROUNDS);
+	CHECK(xiw_group_destroy(g) == -EEXIST);
+	stop(w);
+	CHECK(!xiw_group_destroy(g));
+	printf("PASS region freed under traffic\n");
+}
+
+/* Regions and engines may end in any order, also while other threads use the group. */
+static void engine_ended(void)
+{
+	static uint8_t memory[SIZE];
+	struct worker w[ENGINES] = { 0 };
+	struct xiw_group *g = make_group();
+	struct xiw_group_region *r[3];
+
+	start(w, g);
+	CHECK(!xiw_group_region_register(g, memory, SIZE, NULL, &r[0]));
+	w[0].leave = true;
+	pthread_join(w[0].thread, NULL);
+	CHECK(!xiw_engine_destroy(w[0].engine));
+	CHECK(!xiw_group_engine(g, 0) && xiw_group_engine(g, 1) == w[1].engine);
+	CHECK(!xiw_group_region_register(g, memory, SIZE, NULL, &r[1]));
+	CHECK(!xiw_group_region_set_access(r[0], XIW_ACCESS_READ));
+	xiw_group_region_free(r[0]);
+	w[1].leave = true;
+	pthread_join(w[1].thread, NULL);
+	CHECK(!xiw_engine_destroy(w[1].engine));
+	CHECK(xiw_group_region_register(g, memory, SIZE, NULL, &r[2]) == -ESHUTDOWN);
+	CHECK(!xiw_group_destroy(g));
+	CHECK(xiw_group_region_set_access(r[1], XIW_ACCESS_READ) == -ENOENT);
+	xiw_group_region_free(r[1]);
+	printf("PASS engine ended\n");
+}
+
+int main(void)
+{
+	memset(octets, WRITTEN, SIZE);
+	region_freed();
+	engine_ended();
+	return 0;
+}

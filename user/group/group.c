@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Groups: their engines are made together, and leave one by one or all at once. */
+#include "group/group.h"
+
+#include <errno.h>
+#include <net/if.h>
+#include <sched.h>
+#include <stdlib.h>
+
+#include "base/opts.h"
+#include "conn/unstarted.h"
+#include "core/ring.h"
+#include "engine/create.h"
+#include "group/region.h"
+#include "netif/interface.h"
+#include "netif/query.h"
+
+/* The size of the options in the first release. */
+#define GROUP_OPTS_FIRST 24
+
+XIW_OPTS_WHOLE(struct xiw_group_opts, engine);
+
+/* ---- how many -------------------------------------------------------------------------------------- */
+
+static uint32_t cpus(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (uint32_t)CPU_COUNT(&set);
+}
+
+/* The most receive queues of an interface with the programs. */
+static uint32_t most_queues(void)
+{
+	struct if_nameindex *all = if_nameindex();
+	uint32_t most = 1;
+
+	for (struct if_nameindex *i = all; i && i->if_index; i++) {
+		if (xiw_query_xdp_named((int)i->if_index, "xiw_ingress") &&
+		    xiw_if_queues(i->if_name) > most)
+			most = xiw_if_queues(i->if_name);
+	}
+	if (all)
+		if_freenameindex(all);
+	return most;
+}
+
+static uint32_t how_many(const struct xiw_group_opts *o)
+{
+	uint32_t queues, n;
+
+	if (o->engines)
+		return o->engines;
+	queues = most_queues();
+	n = cpus();
+	n = n < queues ? n : queues;
+	return n > XIW_GROUP_ENGINES_MAX ? XIW_GROUP_ENGINES_MAX : n ? n : 1;
+}
+
+/* ---- engines leave ---------------------------------------------------------------------------------- */
+
+/* The engine is being destroyed. Its connections are still there, and no thread is in a turn of it. */
+static void leave(struct xiw_engine *e)
+{
+	struct xiw_group *g = e->group;
+	uint32_t i = 0;
+
+	pthread_mutex_lock(&g->lock);
+	while (g->engines[i] != e)
+		i++;
+	xiw_group_regions_leave(g, i);
+	g->engines[i] = NULL;
+	e->group = NULL;
+	pthread_mutex_unlock(&g->lock);
+	xiw_gate_destroy(&e->gate);
+}
+
+int xiw_group_destroy(struct xiw_group *g)
+{
+	if (!g)
+		return 0;
+	for (uint32_t i = 0; i < g->n; i++)
+		if (g->engines[i] && xiw_ring_runner(g->engines[i]) == XIW_RUNNER_OTHER)
+			return -EEXIST;
+	g->ending = true;
+	for (uint32_t i = 0; i < g->n; i++)
+		xiw_engine_destroy(g->engines[i]);
+	xiw_group_regions_detach(g);
+	pthread_mutex_destroy(&g->lock);
+	free(g);
+	return 0;
+}
+
+/* ---- creation --------------------------------------------------------------------------------------- */
+
+/* The engines share the descriptors of the process, so the limit that protects these is divided among them. */
+static int make_engine(struct xiw_group *g, uint32_t i, const struct xiw_engine_opts *given)
+{
+	struct xiw_engine_opts o;
+	struct xiw_engine *e;
+	int err = xiw_engine_opts_take(&o, given);
+
+	if (err)
+		return err;
+	if (!o.max_unstarted)
+		o.max_unstarted = xiw_unstarted_default();
+	o.max_unstarted = (o.max_unstarted + g->n - 1) / g->n;
+	err = xiw_engine_create(&o, &e);
+	if (err)
+		return err;
+	err = xiw_gate_init(&e->gate);
+	if (err) {
+		xiw_engine_destroy(e);
+		return err;
+	}
+	e->group = g;
+	e->leave_group = leave;
+	g->engines[i] = e;
+	return 0;
+}
+
+int xiw_group_create(const struct xiw_group_opts *opts, struct xiw_group **group)
+{
+	struct xiw_group_opts o;
+	struct xiw_group *g;
+	int err = xiw_opts_take(&o, sizeof(o), GROUP_OPTS_FIRST, opts);
+
+	if (err)
+		return err;
+	if (o.reserved || o.engines > XIW_GROUP_ENGINES_MAX)
+		return -EINVAL;
+	g = calloc(1, sizeof(*g));
+	if (!g)
+		return -ENOMEM;
+	err = -pthread_mutex_init(&g->lock, NULL);
+	if (err) {
+		free(g);
+		return err;
+	}
+	g->n = how_many(&o);
+	for (uint32_t i = 0; i < g->n && !err; i++)
+		err = make_engine(g, i, o.engine);
+	if (err) {
+		xiw_group_destroy(g);
+		return err;
+	}
+	*group = g;
+	return 0;
+}
+
+unsigned int xiw_group_engines(const struct xiw_group *g)
+{
+	return g->n;
+}
+
+struct xiw_engine *xiw_group_engine(const struct xiw_group *g, unsigned int i)
+{
+	return i < g->n ? g->engines[i] : NULL;
+}
+
+int xiw_group_prepare(struct xiw_group *g, const struct sockaddr *addr, char *why, size_t why_len)
+{
+	int err = 0;
+
+	for (uint32_t i = 0; i < g->n && !err; i++)
+		if (g->engines[i])
+			err = xiw_engine_prepare(g->engines[i], addr, why, why_len);
+	return err;
+}
