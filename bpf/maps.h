@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The maps. They are weak, so that each program's object can define all of them; `bpftool gen object` merges the
- * definitions.
+ * The maps. xiw_load() sets the number of flows. They are weak, so that each program's object can define all of them;
+ * `bpftool gen object` merges the definitions.
  */
 #ifndef XIW_BPF_MAPS_H
 #define XIW_BPF_MAPS_H
@@ -13,14 +13,25 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, XIW_MAX_FLOWS);
+	__uint(max_entries, XIW_DEFAULT_FLOWS);
 	__type(key, __u32);
 	__type(value, struct xiw_flow);
 } xiw_flows SEC(".maps") __weak;
 
+/* Which slots of xiw_flows are taken: bit i of entry w is for slot 64 * w + i. For user space alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, XIW_DEFAULT_FLOWS / 64);
+	__type(key, __u32);
+	__type(value, __u64);
+} xiw_taken SEC(".maps") __weak;
+
+/* Only user space adds entries, so their memory need not be there before. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, XIW_MAX_FLOWS);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, XIW_DEFAULT_FLOWS);
 	__type(key, struct xiw_flow_key);
 	__type(value, __u32);
 } xiw_flow_index SEC(".maps") __weak;

@@ -15,7 +15,9 @@
 #include <linux/types.h>
 
 #define XIW_ABI_VERSION 2
-#define XIW_MAX_FLOWS 4096
+#define XIW_MAX_FLOWS 65536 /* the most flows that a table can have */
+#define XIW_DEFAULT_FLOWS                                                                          \
+	4096 /* those that it has if nobody asks for another number when it is loaded */
 #define XIW_MAX_QUEUES 64
 
 /* ---- the owner word ------------------------------------------------------------------------------ */
@@ -93,7 +95,12 @@ static inline __u32 xiw_owner_skew(__u64 owner, __u64 kernel_nxt)
 
 /* ---- flows --------------------------------------------------------------------------------------- */
 
-/* Key of the map xiw_flow_index. The remote end is the peer. IPv4 addresses are ::ffff:a.b.c.d. */
+/*
+ * The map xiw_flows has the slots, and xiw_flow_index finds them by their keys. The map xiw_taken has a bit for each
+ * slot that is taken, for processes that look for slots; BPF does not read it.
+ *
+ * Key of the map xiw_flow_index. The remote end is the peer. IPv4 addresses are ::ffff:a.b.c.d.
+ */
 struct xiw_flow_key {
 	__be32 remote_addr[4]; /* network order */
 	__be32 local_addr[4];  /* network order */

@@ -40,6 +40,13 @@ struct xiw_load_opts {
 	enum xiw_xdp_mode mode;
 	bool replace;	     /* replace another XDP program */
 	uint8_t reserved[3]; /* 0 */
+	/*
+	 * The most connections that can go direct at a time, up to XIW_MAX_FLOWS: rounded up to a power of
+	 * two, and at least 64. Each takes 512 octets of the kernel's memory until xiw_unload(), whether or
+	 * not it is there. 0: XIW_DEFAULT_FLOWS.
+	 */
+	uint32_t flows;
+	uint32_t reserved2; /* 0 */
 };
 
 /*
@@ -80,6 +87,8 @@ struct xiw_status {
 	uint32_t flows;			 /* that belong to a process, in any PID namespace */
 	uint64_t stats[XIW_STAT__COUNT]; /* sums over CPUs */
 	uint64_t too_long, tx_full;	 /* of struct xiw_queue, sums over queues */
+	uint32_t max_flows;		 /* that the table has room for */
+	uint32_t reserved;
 };
 
 /*

@@ -62,7 +62,7 @@ void harness_load(struct harness *h)
 	h->index_map = bpf_object__find_map_fd_by_name(h->obj, "xiw_flow_index");
 	h->xsks_map = bpf_object__find_map_fd_by_name(h->obj, "xiw_xsks");
 	h->stats_map = bpf_object__find_map_fd_by_name(h->obj, "xiw_stats");
-	h->flows = harness_map(h, "xiw_flows", sizeof(*h->flows) * XIW_MAX_FLOWS);
+	h->flows = harness_map(h, "xiw_flows", sizeof(*h->flows) * XIW_DEFAULT_FLOWS);
 	h->queues = harness_map(h, "xiw_queues", sizeof(*h->queues) * XIW_MAX_QUEUES);
 }
 

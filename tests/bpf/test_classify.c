@@ -198,7 +198,7 @@ static void set_up(void)
 		/* With a short ihl the ports would be read from the address: such a header must be refused. */
 		if (!i)
 			memcpy(&f->key.local_addr[3], &f->key.remote_port, 4);
-		f->index = i ? XIW_MAX_FLOWS - 1 : 5;
+		f->index = i ? XIW_DEFAULT_FLOWS - 1 : 5;
 		f->state = &ref_state[i];
 		cr_assert(!bpf_map_update_elem(h.index_map, &f->key, &f->index, BPF_ANY));
 	}

@@ -378,7 +378,8 @@ static void open_region(void)
 static void open_port(void)
 {
 	memset(&port, 0, sizeof(port));
-	port.by_flow = calloc(XIW_MAX_FLOWS, sizeof(*port.by_flow));
+	port.table.nflows = FLOW + 1;
+	port.by_flow = calloc(port.table.nflows, sizeof(*port.by_flow));
 	CHECK(port.by_flow);
 	port.by_flow[FLOW] = conn;
 	memset(&rxq, 0, sizeof(rxq));

@@ -235,6 +235,8 @@ Test(api_opts, unknown_flags_and_values)
 	EXPECT_REFUSED(registers, xiw_region_opts, .access = 8);
 	EXPECT_REFUSED(load, xiw_load_opts, .mode = 3);
 	EXPECT_REFUSED(load, xiw_load_opts, .reserved = { 1 });
+	EXPECT_REFUSED(load, xiw_load_opts, .reserved2 = 1);
+	EXPECT_REFUSED(load, xiw_load_opts, .flows = XIW_MAX_FLOWS + 1);
 }
 
 /* Options that fit no connection are refused when the listener is made, not for each peer. */

@@ -30,6 +30,7 @@ struct xiw_args {
 	struct {
 		enum xiw_xdp_mode mode;
 		bool replace;
+		uint32_t flows; /* 0: the default */
 	} load;
 	struct {
 		double watch; /* seconds; 0: once */

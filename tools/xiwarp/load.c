@@ -19,8 +19,9 @@ static void report(const struct xiw_args *args, const struct xiw_status *s)
 	struct json_object *o;
 
 	if (!args->json) {
-		printf("%s: loaded, XDP %s mode, %u RX queue%s, MTU %u\n", ifname,
-		       mode_name(s->mode), s->queues, s->queues == 1 ? "" : "s", s->mtu);
+		printf("%s: loaded, XDP %s mode, %u RX queue%s, MTU %u, room for %u flows\n",
+		       ifname, mode_name(s->mode), s->queues, s->queues == 1 ? "" : "s", s->mtu,
+		       s->max_flows);
 		return;
 	}
 	o = json_object_new_object();
@@ -28,6 +29,7 @@ static void report(const struct xiw_args *args, const struct xiw_status *s)
 	xiw_json_str(o, "mode", mode_name(s->mode));
 	xiw_json_u64(o, "mtu", s->mtu);
 	xiw_json_u64(o, "queues", s->queues);
+	xiw_json_u64(o, "max_flows", s->max_flows);
 	xiw_json_u64(o, "xdp_id", s->xdp_id);
 	xiw_json_u64(o, "tc_id", s->tc_id);
 	xiw_json_print(o);
@@ -38,7 +40,8 @@ static int run_load(const struct xiw_args *args)
 	struct xiw_load_opts opts = { .size = sizeof(opts),
 				      .pin_dir = args->pin_dir,
 				      .mode = args->load.mode,
-				      .replace = args->load.replace };
+				      .replace = args->load.replace,
+				      .flows = args->load.flows };
 	const char *ifname = args->words[0];
 	struct xiw_status status = {};
 	char why[512];
@@ -72,6 +75,11 @@ static const struct xiw_opt load_opts[] = {
 	  XIW_WORD(load.mode, mode_words) },
 	{ "replace", .help = "replace another XDP program; unload does not bring that back",
 	  XIW_FLAG(load.replace) },
+	{ "flows", .arg = "N",
+	  .help = "the most connections that can go direct at a time, 64 to 65536, rounded up to "
+		  "a power of two; each takes half a KiB of the kernel's memory from now on; "
+		  "default 4096",
+	  XIW_NUMBER(load.flows, 64, XIW_MAX_FLOWS) },
 	{},
 };
 
@@ -92,7 +100,8 @@ const struct xiw_cmd xiw_cmd_load = {
 		"what arrives in buffers from before the load would be lost. Needs Linux 6.1. "
 		"CAP_SYS_ADMIN can replace CAP_BPF and CAP_PERFMON.",
 	.examples = "sudo xiwarp load eth0\n"
-		    "sudo xiwarp load eth0 --mode native --replace\n",
+		    "sudo xiwarp load eth0 --mode native --replace\n"
+		    "sudo xiwarp load eth0 --flows 65536\n",
 	.opts = load_opts,
 	.min_words = 1,
 	.max_words = 1,

@@ -155,12 +155,12 @@ static void print_attachment(const struct xiw_status *s)
 		       s->ifindex ? "somebody took both off, or the interface was replaced"
 				  : "the interface is gone, or in another network namespace");
 	else
-		printf("%s: %s%s%s, MTU %u, %u RX queue%s, %u flow%s\n", s->ifname,
+		printf("%s: %s%s%s, MTU %u, %u RX queue%s, %u of %u flows\n", s->ifname,
 		       s->xdp_id ? "XDP " : "no XDP program",
 		       s->xdp_id ? (s->mode == XIW_XDP_GENERIC ? "generic mode" : "native mode")
 				 : "",
 		       s->tc_id ? "" : ", no TC program", s->mtu, s->queues,
-		       s->queues == 1 ? "" : "s", s->flows, s->flows == 1 ? "" : "s");
+		       s->queues == 1 ? "" : "s", s->flows, s->max_flows);
 }
 
 static void print_interface(const struct xiw_status *s)
@@ -194,6 +194,7 @@ static void add_interface(const struct xiw_status *s, struct report *r)
 						  : "native");
 	xiw_json_u64(o, "mtu", s->mtu);
 	xiw_json_u64(o, "queues", s->queues);
+	xiw_json_u64(o, "max_flows", s->max_flows);
 	xiw_json_u64(o, "xdp_id", s->xdp_id);
 	xiw_json_u64(o, "tc_id", s->tc_id);
 	for (unsigned int i = 0; i < XIW_STAT__COUNT; i++)

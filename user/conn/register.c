@@ -132,11 +132,13 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 }
 
 /* Claims a slot. If the table is full, the oldest slot that only TIME-WAIT needs is given up for it. */
-static int claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)
+static int claim(struct xiw_table *t, const struct xiw_flow_key *key, uint64_t now_ms,
+		 uint32_t *skew)
 {
 	int slot = xiw_table_claim(t, key, skew);
 
-	return slot == -ENOSPC && xiw_table_make_room(t) ? xiw_table_claim(t, key, skew) : slot;
+	return slot == -ENOSPC && xiw_table_make_room(t, now_ms) ? xiw_table_claim(t, key, skew)
+								 : slot;
 }
 
 /*
@@ -222,7 +224,7 @@ int xiw_conn_register(struct xiw_conn *c)
 		return err;
 	xiw_flow_key_set(&key, &c->addr.remote, &c->addr.local);
 	remember_addresses(c, &key);
-	slot = claim(&c->netif->table, &key, &skew);
+	slot = claim(&c->netif->table, &key, c->engine->now_ms, &skew);
 	if (slot < 0)
 		return no_slot(c, slot);
 	c->reg.index = (uint32_t)slot;

@@ -92,7 +92,8 @@ void xiw_netif_refresh(struct xiw_netif *p)
 {
 	if (!read_mac(p))
 		return;
-	for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++)
+	for (uint32_t i = xiw_table_next(&p->table, 0); i < p->table.nflows;
+	     i = xiw_table_next(&p->table, i + 1))
 		if (p->by_flow[i])
 			memcpy(p->table.flows[i].mac, p->mac, sizeof(p->mac));
 }
@@ -287,7 +288,7 @@ static int port_open(struct xiw_engine *e, struct xiw_netif *p, char *why, size_
 		err = open_sockets(e, why, len);
 	if (err)
 		return err;
-	p->by_flow = calloc(XIW_MAX_FLOWS, sizeof(*p->by_flow));
+	p->by_flow = calloc(p->table.nflows, sizeof(*p->by_flow));
 	if (!p->by_flow)
 		return -ENOMEM;
 	xiw_table_collect(&p->table);

@@ -44,7 +44,7 @@ struct xiw_netif {
 	struct xiw_rxq *queues;
 	uint32_t nqueues;
 	uint32_t channels; /* receive queues of the interface; at most XIW_MAX_QUEUES are served */
-	struct xiw_conn **by_flow; /* XIW_MAX_FLOWS entries: connections by slot */
+	struct xiw_conn **by_flow; /* table.nflows entries: connections by slot */
 };
 
 /* Returns the entry of a list of addresses that has the address `local`, or NULL. */

@@ -13,54 +13,107 @@
 
 #define XIW_PID_LIMIT 0x400000u /* PID_MAX_LIMIT; a slot with a higher number has no process */
 
-static int check_flows(int fd)
+#define BATCH 1024u /* entries of the index that are read by one call */
+
+/* Reads the slots in the index, which costs time for those that are in use. */
+static int list_slots(int index_fd, struct xiw_flow_list *list)
 {
-	return xiw_pins_check_map(fd, sizeof(struct xiw_flow), XIW_MAX_FLOWS);
+	struct xiw_flow_key *keys = malloc(sizeof(*keys) * BATCH);
+	uint32_t at, *more, count;
+	bool begun = false;
+	int err = 0;
+
+	while (!err) {
+		more = realloc(list->slots, sizeof(*more) * (list->n + BATCH));
+		if (!keys || !more) {
+			err = -ENOMEM;
+			break;
+		}
+		list->slots = more;
+		count = BATCH;
+		err = bpf_map_lookup_batch(index_fd, begun ? &at : NULL, &at, keys, more + list->n,
+					   &count, NULL);
+		if (!err || err == -ENOENT)
+			list->n += count;
+		begun = true;
+	}
+	free(keys);
+	return err == -ENOENT ? 0 : err;
 }
 
-int xiw_flows_map(int fd, struct xiw_flow **flows)
+static int open_list(int *flows_fd, int *index_fd, struct xiw_flow_list *list)
 {
-	int err = 0;
-	void *map;
+	int err;
 
-	fd = check_flows(fd);
-	if (fd < 0)
-		return fd;
-	map = mmap(NULL, sizeof(struct xiw_flow) * XIW_MAX_FLOWS, PROT_READ | PROT_WRITE,
-		   MAP_SHARED, fd, 0);
-	if (map == MAP_FAILED)
-		err = -errno;
-	else
-		*flows = map;
-	close(fd);
-	return err;
+	*list = (struct xiw_flow_list){};
+	err = *flows_fd = xiw_pins_check_flows(*flows_fd, &list->nflows);
+	if (err >= 0)
+		err = *index_fd = xiw_pins_check_map(*index_fd, sizeof(uint32_t), list->nflows);
+	return err < 0 ? err : list_slots(*index_fd, list);
+}
+
+static void close_list(int flows_fd, int index_fd, struct xiw_flow_list *list)
+{
+	if (flows_fd >= 0)
+		close(flows_fd);
+	if (index_fd >= 0)
+		close(index_fd);
+	free(list->slots);
+}
+
+int xiw_flows_map(int flows_fd, int index_fd, struct xiw_flow_list *list)
+{
+	int err = open_list(&flows_fd, &index_fd, list);
+	void *map = MAP_FAILED;
+
+	if (!err) {
+		map = mmap(NULL, sizeof(*list->flows) * list->nflows, PROT_READ | PROT_WRITE,
+			   MAP_SHARED, flows_fd, 0);
+		err = map == MAP_FAILED ? -errno : 0;
+	}
+	if (err) {
+		close_list(flows_fd, index_fd, list);
+		return err;
+	}
+	list->flows = map;
+	close(flows_fd);
+	close(index_fd);
+	return 0;
+}
+
+void xiw_flows_unmap(struct xiw_flow_list *list)
+{
+	munmap(list->flows, sizeof(*list->flows) * list->nflows);
+	free(list->slots);
 }
 
 /* A map that a process may only read cannot be mapped, not even for reading. */
-int xiw_flows_copy(const struct xiw_pins *pins, struct xiw_flow **flows)
+int xiw_flows_read(const struct xiw_pins *pins,
+		   int (*fn)(uint32_t index, const struct xiw_flow *flow, void *ctx), void *ctx)
 {
-	uint32_t count = XIW_MAX_FLOWS, next, *keys;
-	int err = -ENOMEM, fd;
+	int flows_fd = xiw_pins_open(pins->dir, "xiw_flows", false);
+	int index_fd = xiw_pins_open(pins->dir, "xiw_flow_index", false);
+	struct xiw_flow_list list;
+	struct xiw_flow flow;
+	int ret = open_list(&flows_fd, &index_fd, &list);
 
-	fd = check_flows(xiw_pins_open(pins->dir, "xiw_flows", false));
-	if (fd < 0)
-		return fd;
-	keys = malloc(sizeof(*keys) * XIW_MAX_FLOWS);
-	*flows = malloc(sizeof(**flows) * XIW_MAX_FLOWS);
-	if (keys && *flows)
-		err = bpf_map_lookup_batch(fd, NULL, &next, keys, *flows, &count, NULL);
-	if (err == -ENOENT || (!err && count != XIW_MAX_FLOWS))
-		err = count == XIW_MAX_FLOWS ? 0 : -ESTALE;
-	if (err)
-		free(*flows);
-	free(keys);
-	close(fd);
-	return err;
+	for (uint32_t i = 0; !ret && i < list.n; i++) {
+		ret = bpf_map_lookup_elem(flows_fd, &list.slots[i], &flow);
+		if (!ret && xiw_flow_in_use(&flow))
+			ret = fn(list.slots[i], &flow, ctx);
+	}
+	close_list(flows_fd, index_fd, &list);
+	return ret;
 }
 
-void xiw_flows_unmap(struct xiw_flow *flows)
+int xiw_flows_room(const struct xiw_pins *pins, uint32_t *nflows)
 {
-	munmap(flows, sizeof(*flows) * XIW_MAX_FLOWS);
+	int fd = xiw_pins_check_flows(xiw_pins_open(pins->dir, "xiw_flows", false), nflows);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
 }
 
 /* A process's number means nothing in another PID namespace, but the socket is the same in all of them. */

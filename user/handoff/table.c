@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/tcp.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,13 +9,13 @@
 
 #include <bpf/bpf.h>
 
-#include "handoff/diag.h"
 #include "handoff/owner.h"
-#include "handoff/table.h"
+#include "handoff/slot.h"
 #include "netif/pins.h"
 
 static const struct xiw_table no_table = {
 	.flows_fd = -1,
+	.taken_fd = -1,
 	.index_fd = -1,
 	.queues_fd = -1,
 	.xsks_fd = -1,
@@ -52,11 +51,6 @@ void xiw_table_none(struct xiw_table *t)
 	*t = no_table;
 }
 
-/* No process has the slot, but its numbers are still translated. No engine and no pid is ever that high. */
-#define ABANDONED 0x40000000u
-/* No process has the slot, and nothing is translated: the next collection frees it. */
-#define RETIRED 0x40000001u
-
 static struct flock lock_of(uint32_t engine, short type)
 {
 	return (struct flock){
@@ -68,11 +62,11 @@ static struct flock lock_of(uint32_t engine, short type)
  * An engine lives as long as its lock on the directory of the pins, which every process sees alike, while a process's
  * number means nothing in another PID namespace, and is used again. Nobody without access to the pins can hold a lock.
  */
-static bool engine_lives(const struct xiw_table *t, uint32_t engine)
+bool xiw_engine_lives(const struct xiw_table *t, uint32_t engine)
 {
 	struct flock lock = lock_of(engine, F_WRLCK);
 
-	if (engine >= ABANDONED)
+	if (engine >= XIW_ABANDONED)
 		return false;
 	return engine == t->me || fcntl(t->dir_fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK;
 }
@@ -87,7 +81,7 @@ static int become_engine(struct xiw_table *t, const char *dir)
 	do {
 		if (getrandom(&t->me, sizeof(t->me), 0) != sizeof(t->me))
 			return -EAGAIN;
-		t->me &= ABANDONED - 1;
+		t->me &= XIW_ABANDONED - 1;
 		lock = lock_of(t->me, F_WRLCK);
 		if (fcntl(t->dir_fd, F_OFD_GETLK, &lock))
 			return -errno;
@@ -96,14 +90,30 @@ static int become_engine(struct xiw_table *t, const char *dir)
 	return fcntl(t->dir_fd, F_OFD_SETLK, &lock) ? -errno : 0;
 }
 
+static size_t taken_len(const struct xiw_table *t)
+{
+	return t->nflows / 64 * sizeof(*t->taken);
+}
+
+/* The maps that have an entry for each slot. How many that are was said when they were loaded. */
+static int open_slots(struct xiw_table *t, const char *dir)
+{
+	int err = xiw_pins_check_flows(xiw_pins_open(dir, "xiw_flows", true), &t->nflows);
+
+	t->flows_fd = err;
+	if (err >= 0)
+		err = t->taken_fd = open_map(dir, "xiw_taken", sizeof(*t->taken), t->nflows / 64);
+	if (err >= 0)
+		err = t->index_fd = open_map(dir, "xiw_flow_index", 4, t->nflows);
+	return err;
+}
+
 int xiw_table_open(struct xiw_table *t, const char *dir)
 {
 	int err;
 
 	*t = no_table;
-	err = t->flows_fd = open_map(dir, "xiw_flows", sizeof(*t->flows), XIW_MAX_FLOWS);
-	if (err >= 0)
-		err = t->index_fd = open_map(dir, "xiw_flow_index", 4, XIW_MAX_FLOWS);
+	err = open_slots(t, dir);
 	if (err >= 0)
 		err = t->queues_fd =
 			open_map(dir, "xiw_queues", sizeof(*t->queues), XIW_MAX_QUEUES);
@@ -117,10 +127,15 @@ int xiw_table_open(struct xiw_table *t, const char *dir)
 		err = -EPROTO;
 	if (err < 0)
 		goto fail;
+	err = xiw_slot_lists_init(&t->lists, t->nflows);
+	if (err)
+		goto fail;
+	t->next = t->nflows;
 	err = -ENOMEM;
-	t->flows = map_array(t->flows_fd, sizeof(*t->flows) * XIW_MAX_FLOWS);
+	t->flows = map_array(t->flows_fd, sizeof(*t->flows) * t->nflows);
+	t->taken = map_array(t->taken_fd, taken_len(t));
 	t->queues = map_array(t->queues_fd, sizeof(*t->queues) * XIW_MAX_QUEUES);
-	if (!t->flows || !t->queues)
+	if (!t->flows || !t->taken || !t->queues)
 		goto fail;
 	return 0;
 fail:
@@ -130,7 +145,7 @@ fail:
 
 void xiw_table_shut(struct xiw_table *t)
 {
-	int *const fds[] = { &t->flows_fd, &t->index_fd,  &t->queues_fd,
+	int *const fds[] = { &t->flows_fd, &t->taken_fd,  &t->index_fd, &t->queues_fd,
 			     &t->xsks_fd,  &t->socket_fd, &t->dir_fd };
 
 	for (unsigned int i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
@@ -143,35 +158,80 @@ void xiw_table_shut(struct xiw_table *t)
 void xiw_table_close(struct xiw_table *t)
 {
 	if (t->flows)
-		munmap(t->flows, sizeof(*t->flows) * XIW_MAX_FLOWS);
+		munmap(t->flows, sizeof(*t->flows) * t->nflows);
+	if (t->taken)
+		munmap(t->taken, taken_len(t));
 	if (t->queues)
 		munmap(t->queues, sizeof(*t->queues) * XIW_MAX_QUEUES);
+	xiw_slot_lists_free(&t->lists);
 	xiw_table_shut(t);
 	*t = no_table;
 }
 
-#define ROOM_QUESTIONS 8 /* to the kernel, when the table is full */
-
-/* Gives the slot from engine @from to @to, if it still is @from's. `pid` follows, for readers. */
-static bool hand_over(struct xiw_flow *f, uint32_t from, uint32_t to)
+bool xiw_slot_hand_over(struct xiw_flow *f, uint32_t from, uint32_t to)
 {
 	if (!__atomic_compare_exchange_n(&f->engine, &from, to, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_ACQUIRE))
 		return false;
-	__atomic_store_n(&f->pid, to && to < ABANDONED ? (uint32_t)getpid() : to, __ATOMIC_RELEASE);
+	__atomic_store_n(&f->pid, to && to < XIW_ABANDONED ? (uint32_t)getpid() : to,
+			 __ATOMIC_RELEASE);
 	return true;
 }
 
-static void give_away(struct xiw_flow *f, uint32_t to)
+void xiw_slot_give_away(struct xiw_flow *f, uint32_t to)
 {
 	/* In this order: the slot can be claimed only after the second store. */
 	__atomic_store_n(&f->pid, to, __ATOMIC_RELEASE);
 	__atomic_store_n(&f->engine, to, __ATOMIC_RELEASE);
 }
 
-static uint32_t engine_of(const struct xiw_table *t, uint32_t index)
+uint32_t xiw_slot_engine(const struct xiw_table *t, uint32_t index)
 {
-	return __atomic_load_n(&t->flows[index].engine, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(&t->flows[index].engine, __ATOMIC_SEQ_CST);
+}
+
+uint32_t xiw_table_next(const struct xiw_table *t, uint32_t from)
+{
+	return xiw_bits_set_from(t->taken, from, t->nflows);
+}
+
+/*
+ * The word `engine` decides who has a slot, and the bit follows it. Whoever clears the bit looks at the word again, and
+ * whoever finds a slot taken without its bit sets it, so that the bit becomes right even if a process dies in between.
+ */
+void xiw_slot_untake(struct xiw_table *t, uint32_t index)
+{
+	xiw_bits_clear(t->taken, index);
+	if (xiw_slot_engine(t, index))
+		xiw_bits_set(t->taken, index);
+}
+
+/* Claims a free slot in [from, to). Returns `to` if there is none. */
+static uint32_t take_free(struct xiw_table *t, uint32_t from, uint32_t to)
+{
+	uint32_t i = xiw_bits_clear_from(t->taken, from, to);
+
+	for (; i < to; i = xiw_bits_clear_from(t->taken, i + 1, to)) {
+		bool mine = xiw_slot_hand_over(&t->flows[i], 0, t->me);
+
+		xiw_bits_set(t->taken, i);
+		if (mine)
+			break;
+	}
+	return i;
+}
+
+void xiw_slot_unlist(struct xiw_table *t, uint32_t index)
+{
+	if (t->next == index)
+		t->next = xiw_slot_next(&t->lists, index);
+	xiw_slot_remove(&t->lists, index);
+}
+
+void xiw_slot_list(struct xiw_table *t, enum xiw_slot_list list, uint32_t index)
+{
+	xiw_slot_unlist(t, index);
+	xiw_slot_add(&t->lists, list, index);
 }
 
 /* Clears a free slot, except the word that names its engine, which another process may be reading. */
@@ -208,30 +268,33 @@ static void adopt(struct xiw_flow *f)
 
 int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)
 {
-	uint32_t index, i;
 	struct xiw_flow *f;
+	uint32_t index;
 
-	if (!bpf_map_lookup_elem(t->index_fd, key, &index) && index < XIW_MAX_FLOWS) {
-		uint32_t engine = engine_of(t, index);
+	if (!bpf_map_lookup_elem(t->index_fd, key, &index) && index < t->nflows) {
+		uint32_t engine = xiw_slot_engine(t, index);
 
 		f = &t->flows[index];
-		if ((engine && engine_lives(t, engine)) || !hand_over(f, engine, t->me))
+		if ((engine && xiw_engine_lives(t, engine)) ||
+		    !xiw_slot_hand_over(f, engine, t->me))
 			return -EBUSY;
+		xiw_bits_set(t->taken, index);
+		xiw_slot_unlist(t, index);
 		adopt(f);
 		*skew = xiw_flow_to_kernel(f);
 		return (int)index;
 	}
-	for (i = 0; i < XIW_MAX_FLOWS; i++) {
-		index = (t->hint + i) % XIW_MAX_FLOWS;
-		f = &t->flows[index];
-		if (!hand_over(f, 0, t->me))
-			continue;
-		t->hint = index + 1;
-		clear(f, key);
-		*skew = 0;
-		return (int)index;
-	}
-	return -ENOSPC;
+	index = take_free(t, t->hint, t->nflows);
+	if (index == t->nflows)
+		index = take_free(t, 0, t->nflows);
+	if (index == t->nflows)
+		return -ENOSPC;
+	/* All others come first, so that a slot rests for a while when it is free again. */
+	t->hint = index + 1;
+	xiw_slot_unlist(t, index);
+	clear(&t->flows[index], key);
+	*skew = 0;
+	return (int)index;
 }
 
 int xiw_table_insert(struct xiw_table *t, uint32_t index)
@@ -239,8 +302,7 @@ int xiw_table_insert(struct xiw_table *t, uint32_t index)
 	return bpf_map_update_elem(t->index_fd, &t->flows[index].key, &index, BPF_ANY) ? -errno : 0;
 }
 
-/* Takes the slot out of the index, so that BPF does not find it any more. */
-static void forget(struct xiw_table *t, uint32_t index)
+void xiw_slot_forget(struct xiw_table *t, uint32_t index)
 {
 	uint32_t at;
 
@@ -248,137 +310,43 @@ static void forget(struct xiw_table *t, uint32_t index)
 		bpf_map_delete_elem(t->index_fd, &t->flows[index].key);
 }
 
-static void release(struct xiw_table *t, uint32_t index, uint32_t to)
+void xiw_slot_release(struct xiw_table *t, uint32_t index, uint32_t to)
 {
 	struct xiw_flow *f = &t->flows[index];
 
 	__atomic_store_n(&f->owner, xiw_owner_pack(0, xiw_owner_epoch(f->owner) + 1, XIW_PATH_NONE),
 			 __ATOMIC_RELEASE);
-	give_away(f, to);
+	xiw_slot_give_away(f, to);
+	if (!to)
+		xiw_slot_untake(t, index);
 }
 
 void xiw_table_remove(struct xiw_table *t, uint32_t index)
 {
-	forget(t, index);
-	release(t, index, 0);
+	xiw_slot_forget(t, index);
+	xiw_slot_release(t, index, 0);
 }
 
 void xiw_table_retire(struct xiw_table *t, uint32_t index)
 {
-	forget(t, index);
-	release(t, index, RETIRED);
+	xiw_slot_forget(t, index);
+	xiw_slot_list(t, XIW_SLOTS_RETIRED, index);
+	xiw_slot_release(t, index, XIW_RETIRED);
 }
 
 void xiw_table_abandon(struct xiw_table *t, uint32_t index)
 {
-	t->left[index] = ++t->leaves;
-	give_away(&t->flows[index], ABANDONED);
-}
-
-/*
- * A peer may use the same addresses again at any time. Then its SYN, and all that follows, is translated by this slot,
- * which must stay. So the socket is looked up again when the slot is out of the index.
- */
-static bool collect(struct xiw_table *t, uint32_t index, uint32_t from, bool (*done)(int state))
-{
-	struct xiw_flow *f = &t->flows[index];
-
-	if (!done(xiw_flow_socket_state(&f->key)))
-		return false;
-	/* Claimed first, so that nobody adopts what is being removed. */
-	if (!hand_over(f, from, t->me))
-		return false;
-	forget(t, index);
-	if (!done(xiw_flow_socket_state(&f->key)) && !xiw_table_insert(t, index)) {
-		give_away(f, from);
-		return false;
-	}
-	release(t, index, 0);
-	return true;
-}
-
-static bool is_gone(int state)
-{
-	return !state;
-}
-
-static bool is_over(int state)
-{
-	return !state || state == TCP_TIME_WAIT;
-}
-
-bool xiw_table_make_room(struct xiw_table *t)
-{
-	uint64_t after = 0;
-
-	for (int n = 0; n < ROOM_QUESTIONS; n++) {
-		uint32_t oldest = XIW_MAX_FLOWS;
-
-		for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++) {
-			if (engine_of(t, i) == ABANDONED && t->left[i] >= after &&
-			    (oldest == XIW_MAX_FLOWS || t->left[i] < t->left[oldest]))
-				oldest = i;
-		}
-		if (oldest == XIW_MAX_FLOWS)
-			return false;
-		if (collect(t, oldest, ABANDONED, is_over))
-			return true;
-		after = t->left[oldest] + 1;
-	}
-	return false;
+	xiw_slot_list(t, XIW_SLOTS_LEFT, index);
+	xiw_slot_give_away(&t->flows[index], XIW_ABANDONED);
 }
 
 void xiw_table_take_over(struct xiw_table *t)
 {
-	for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++) {
+	for (uint32_t i = xiw_table_next(t, 0); i < t->nflows; i = xiw_table_next(t, i + 1)) {
 		struct xiw_flow *f = &t->flows[i];
 		uint32_t path = xiw_owner_path(xiw_flow_owner(f));
 
 		if (path == XIW_PATH_ARMED || path == XIW_PATH_DIRECT)
 			xiw_flow_to_kernel(f);
 	}
-}
-
-/* By now XDP and the rings hold none of its frames any more. */
-static bool collect_retired(struct xiw_table *t, uint32_t index)
-{
-	return hand_over(&t->flows[index], RETIRED, 0);
-}
-
-int xiw_table_collect(struct xiw_table *t)
-{
-	int n = 0;
-
-	for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++) {
-		uint32_t engine = engine_of(t, i);
-
-		if (!engine || engine_lives(t, engine))
-			continue;
-		if (collect_retired(t, i) || collect(t, i, engine, is_gone))
-			n++;
-		else /* for xiw_table_collect_some() */
-			hand_over(&t->flows[i], engine, ABANDONED);
-	}
-	return n;
-}
-
-bool xiw_table_collect_some(struct xiw_table *t, unsigned int most)
-{
-	uint32_t from = t->next;
-	bool left = false;
-
-	for (uint32_t n = 0; n < XIW_MAX_FLOWS; n++) {
-		uint32_t i = (from + n) % XIW_MAX_FLOWS;
-
-		if (collect_retired(t, i))
-			continue;
-		if (engine_of(t, i) != ABANDONED)
-			continue;
-		if (!most)
-			return true;
-		most--;
-		t->next = i + 1;
-		left |= !collect(t, i, ABANDONED, is_gone);
-	}
-	return left;
 }

@@ -11,18 +11,22 @@
 
 #include <xiwarp/abi.h>
 
+#include "handoff/slots.h"
+
 struct xiw_table {
-	int flows_fd, index_fd, queues_fd, xsks_fd;
+	int flows_fd, taken_fd, index_fd, queues_fd, xsks_fd;
 	int socket_fd;		/* the program xiw_socket */
 	int dir_fd;		/* where the programs and maps are pinned; locked by this engine */
 	uint32_t me;		/* this engine's number */
-	struct xiw_flow *flows; /* XIW_MAX_FLOWS, shared with BPF */
-	struct xiw_queue *queues; /* XIW_MAX_QUEUES, shared with BPF */
-	uint32_t hint;		  /* where to look for a free slot */
-	uint32_t next;		  /* where to look for abandoned ones */
-	uint64_t leaves;	  /* slots abandoned so far */
-	uint64_t left
-		[XIW_MAX_FLOWS]; /* as `leaves` was when the slot was abandoned; 0: another process abandoned it */
+	struct xiw_flow *flows; /* `nflows`, shared with BPF */
+	struct xiw_queue *queues;    /* XIW_MAX_QUEUES, shared with BPF */
+	uint64_t *taken;	     /* a bit for each slot, shared with other processes */
+	uint32_t nflows;	     /* as the table was loaded */
+	uint32_t hint;		     /* where to look for a free slot */
+	struct xiw_slot_lists lists; /* slots that this engine collects */
+	uint32_t next;		     /* the one of XIW_SLOTS_LEFT that is asked for next */
+	uint64_t
+		gather_ms; /* when it may look for slots that others have left, if the table is full */
 };
 
 /*
@@ -64,22 +68,29 @@ void xiw_table_retire(struct xiw_table *t, uint32_t index);
 void xiw_table_abandon(struct xiw_table *t, uint32_t index);
 
 /*
- * Frees slots that were abandoned, or whose engine is gone, once their connection is gone too. Returns their number.
- * Slow: one netlink request per abandoned slot.
+ * The first slot from @from on that is taken, or `nflows`. All of them cost time for those that are taken, not for all
+ * that there are.
  */
-int xiw_table_collect(struct xiw_table *t);
+uint32_t xiw_table_next(const struct xiw_table *t, uint32_t from);
+
+/*
+ * Frees slots that were abandoned, or whose engine is gone, once their connection is gone too. Returns their number.
+ * For an engine that begins: it looks at all slots that are taken. Those that it does not free are left to
+ * xiw_table_collect_some().
+ */
+unsigned int xiw_table_collect(struct xiw_table *t);
 
 /*
  * The table is full: frees the oldest abandoned slot whose connection is gone or in TIME-WAIT. In TIME-WAIT both sides
  * have every octet. If the last acknowledgement was lost and the peer sends its FIN again, it gets an untranslated
- * answer that it does not understand, and its socket ends a little later. False: there is no such slot among the oldest
- * few.
+ * answer that it does not understand, and its socket ends a little later. At most once a second it also looks for slots
+ * that engines which have ended did not collect. False: there is no such slot among the oldest few.
  */
-bool xiw_table_make_room(struct xiw_table *t);
+bool xiw_table_make_room(struct xiw_table *t, uint64_t now_ms);
 
 /*
- * As xiw_table_collect() for abandoned slots, with at most @most requests, going on where the last call ended. True if
- * some are left.
+ * Frees slots that this engine has retired, and those that it has abandoned or found abandoned, once their connection
+ * is gone. It makes at most @most requests to the kernel, and goes on where the last call ended. True if some are left.
  */
 bool xiw_table_collect_some(struct xiw_table *t, unsigned int most);
 

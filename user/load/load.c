@@ -231,10 +231,24 @@ static int pin_all(struct load *l, struct xiwarp_bpf *skel)
 	return 0;
 }
 
+/* The maps that have an entry, or a bit, for each flow. */
+static int size_maps(const struct xiwarp_bpf *skel, uint32_t flows)
+{
+	int err = bpf_map__set_max_entries(skel->maps.xiw_flows, flows);
+
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.xiw_taken, flows / 64);
+	if (!err)
+		err = bpf_map__set_max_entries(skel->maps.xiw_flow_index, flows);
+	return err;
+}
+
 static int load_pin_attach(struct load *l, struct xiwarp_bpf *skel)
 {
-	int err = xiwarp_bpf__load(skel);
+	int err = size_maps(skel, l->opts.flows);
 
+	if (!err)
+		err = xiwarp_bpf__load(skel);
 	if (err)
 		return load_failed(l, err);
 	err = pin_all(l, skel);
@@ -296,7 +310,7 @@ static int load_quietly(struct load *l)
 /* The size of the first release. */
 #define LOAD_OPTS_FIRST 24
 
-XIW_OPTS_WHOLE(struct xiw_load_opts, reserved);
+XIW_OPTS_WHOLE(struct xiw_load_opts, reserved2);
 
 static int take_opts(struct load *l, const struct xiw_load_opts *opts)
 {
@@ -304,9 +318,14 @@ static int take_opts(struct load *l, const struct xiw_load_opts *opts)
 		return xiw_explain(l->why, -EINVAL,
 				   "xiw_load_opts has the size of no version, or sets members that "
 				   "this version of the library does not know");
-	if (l->opts.mode > XIW_XDP_GENERIC ||
+	if (l->opts.mode > XIW_XDP_GENERIC || l->opts.reserved2 ||
 	    !xiw_all_zero(l->opts.reserved, sizeof(l->opts.reserved)))
 		return xiw_explain(l->why, -EINVAL, "xiw_load_opts has a mode that does not exist");
+	if (!l->opts.flows)
+		l->opts.flows = XIW_DEFAULT_FLOWS;
+	if (l->opts.flows > XIW_MAX_FLOWS)
+		return xiw_explain(l->why, -EINVAL, "a table has at most %u flows", XIW_MAX_FLOWS);
+	l->opts.flows = xiw_flows_round(l->opts.flows);
 	return 0;
 }
 

@@ -133,6 +133,8 @@ static int status_quietly(const struct xiw_pins *pins, struct xiw_status *s)
 	}
 	err = xiw_flows_each(s->ifname, pins->base, count_flow, &s->flows);
 	if (!err)
+		err = xiw_flows_room(pins, &s->max_flows);
+	if (!err)
 		err = read_queues(pins, s);
 	return err ? err : read_stats(pins, s->stats);
 }
@@ -176,17 +178,8 @@ int xiw_status_each(const char *pin_dir, int (*fn)(const char *ifname, void *ctx
 int xiw_flows_each(const char *ifname, const char *pin_dir,
 		   int (*fn)(uint32_t index, const struct xiw_flow *flow, void *ctx), void *ctx)
 {
-	struct xiw_flow *flows;
 	struct xiw_pins pins;
 	int ret = find_pins(&pins, pin_dir, ifname);
 
-	if (!ret)
-		ret = xiw_flows_copy(&pins, &flows);
-	if (ret)
-		return ret;
-	for (uint32_t i = 0; !ret && i < XIW_MAX_FLOWS; i++)
-		if (xiw_flow_in_use(&flows[i]))
-			ret = fn(i, &flows[i], ctx);
-	free(flows);
-	return ret;
+	return ret ? ret : xiw_flows_read(&pins, fn, ctx);
 }

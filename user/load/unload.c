@@ -42,28 +42,28 @@ static void give_back(struct xiw_flow *flow)
  * Counts the connections that a process has open and that cannot go on without translation of their numbers, whether or
  * not the library still has their sockets.
  */
-static unsigned int count_skewed(const struct xiw_flow *flows)
+static unsigned int count_skewed(const struct xiw_flow_list *list)
 {
 	unsigned int n = 0;
 
-	for (unsigned int i = 0; i < XIW_MAX_FLOWS; i++) {
-		uint64_t owner = __atomic_load_n(&flows[i].owner, __ATOMIC_ACQUIRE);
+	for (uint32_t i = 0; i < list->n; i++) {
+		const struct xiw_flow *f = &list->flows[list->slots[i]];
+		uint64_t owner = __atomic_load_n(&f->owner, __ATOMIC_ACQUIRE);
 
-		if (__atomic_load_n(&flows[i].pid, __ATOMIC_ACQUIRE) &&
+		if (__atomic_load_n(&f->pid, __ATOMIC_ACQUIRE) &&
 		    xiw_owner_path(owner) != XIW_PATH_NONE &&
-		    xiw_owner_skew(owner, flows[i].kernel_nxt) &&
-		    xiw_flow_socket_held(&flows[i].key))
+		    xiw_owner_skew(owner, f->kernel_nxt) && xiw_flow_socket_held(&f->key))
 			n++;
 	}
 	return n;
 }
 
-/* Gives all streams to the kernel. @fd is the table of flows, and is closed. */
-static int release_flows(const struct unload *u, int fd)
+/* Gives all streams to the kernel. Closes the descriptors of the table of flows and of its index. */
+static int release_flows(const struct unload *u, int flows_fd, int index_fd)
 {
-	struct xiw_flow *flows;
+	struct xiw_flow_list list;
 	unsigned int n;
-	int err = xiw_flows_map(fd, &flows);
+	int err = xiw_flows_map(flows_fd, index_fd, &list);
 
 	/* The pins are of a load that was cut short, or of another version, and nobody can use them. */
 	if (err == -ENOENT || err == -ESTALE)
@@ -72,17 +72,16 @@ static int release_flows(const struct unload *u, int fd)
 		return xiw_explain(u->why, err, "cannot open the flows of %s: %s", u->ifname,
 				   err == -EPERM ? xiw_caps_hint(CAP_DAC_OVERRIDE)
 						 : strerror(-err));
-	n = count_skewed(flows);
+	n = count_skewed(&list);
 	if (n && !u->force)
 		err = xiw_explain(u->why, -EBUSY,
 				  "%u connection%s on %s need%s the programs: end %s first, or "
 				  "break %s with --force",
 				  n, n == 1 ? "" : "s", u->ifname, n == 1 ? "s" : "",
 				  n == 1 ? "it" : "them", n == 1 ? "it" : "them");
-	for (unsigned int i = 0; !err && i < XIW_MAX_FLOWS; i++)
-		if (__atomic_load_n(&flows[i].pid, __ATOMIC_ACQUIRE))
-			give_back(&flows[i]);
-	xiw_flows_unmap(flows);
+	for (uint32_t i = 0; !err && i < list.n; i++)
+		give_back(&list.flows[list.slots[i]]);
+	xiw_flows_unmap(&list);
 	return err;
 }
 
@@ -116,8 +115,8 @@ static int detach(const struct unload *u)
 			   xiw_bpf_log_line());
 }
 
-/* The map of flows that a program uses, found without its pin. */
-static int flows_of(int prog_fd)
+/* A map that a program uses, found without its pin. */
+static int map_of(int prog_fd, const char *name)
 {
 	struct bpf_prog_info info = {};
 	uint32_t ids[64], len = sizeof(info);
@@ -133,7 +132,7 @@ static int flows_of(int prog_fd)
 		fd = bpf_map_get_fd_by_id(ids[i]);
 		if (fd < 0)
 			return fd;
-		if (!bpf_obj_get_info_by_fd(fd, &map, &len) && !strcmp(map.name, "xiw_flows"))
+		if (!bpf_obj_get_info_by_fd(fd, &map, &len) && !strcmp(map.name, name))
 			return fd;
 		close(fd);
 	}
@@ -173,7 +172,8 @@ static int unload_unpinned(struct unload *u)
 	if (u->tc_fd < 0)
 		u->tc_id = 0;
 	if (!err && u->xdp_fd >= 0)
-		err = release_flows(u, flows_of(u->xdp_fd));
+		err = release_flows(u, map_of(u->xdp_fd, "xiw_flows"),
+				    map_of(u->xdp_fd, "xiw_flow_index"));
 	return err ? err : detach(u);
 }
 
@@ -201,7 +201,8 @@ static int unload_pinned(struct unload *u)
 				   "are: if not in another network namespace, remove the pins with "
 				   "--force",
 				   u->pins.dir, u->ifname);
-	err = release_flows(u, xiw_pins_open(u->pins.dir, "xiw_flows", true));
+	err = release_flows(u, xiw_pins_open(u->pins.dir, "xiw_flows", true),
+			    xiw_pins_open(u->pins.dir, "xiw_flow_index", true));
 	if (!err)
 		err = detach(u);
 	if (err)

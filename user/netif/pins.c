@@ -179,21 +179,51 @@ int xiw_pins_open(const char *dir, const char *name, bool writable)
 	return fd == -EACCES ? -EPERM : fd;
 }
 
-int xiw_pins_check_map(int fd, uint32_t value_size, uint32_t entries)
+static int check_map(int fd, uint32_t value_size, uint32_t entries, struct bpf_map_info *info)
 {
-	struct bpf_map_info info = {};
-	uint32_t len = sizeof(info);
+	uint32_t len = sizeof(*info);
 	int err;
 
+	*info = (struct bpf_map_info){};
 	if (fd < 0)
 		return fd;
-	err = bpf_obj_get_info_by_fd(fd, &info, &len);
-	if (!err && (info.value_size != value_size || info.max_entries != entries))
+	err = bpf_obj_get_info_by_fd(fd, info, &len);
+	if (!err && (info->value_size != value_size || (entries && info->max_entries != entries)))
 		err = -ESTALE;
 	if (!err)
 		return fd;
 	close(fd);
 	return err;
+}
+
+int xiw_pins_check_map(int fd, uint32_t value_size, uint32_t entries)
+{
+	struct bpf_map_info info;
+
+	return check_map(fd, value_size, entries, &info);
+}
+
+uint32_t xiw_flows_round(uint32_t nflows)
+{
+	uint32_t n = 64;
+
+	while (n < nflows)
+		n *= 2;
+	return n;
+}
+
+int xiw_pins_check_flows(int fd, uint32_t *nflows)
+{
+	struct bpf_map_info info;
+
+	fd = check_map(fd, sizeof(struct xiw_flow), 0, &info);
+	if (fd < 0)
+		return fd;
+	*nflows = info.max_entries;
+	if (*nflows <= XIW_MAX_FLOWS && *nflows == xiw_flows_round(*nflows))
+		return fd;
+	close(fd);
+	return -ESTALE;
 }
 
 int xiw_pins_open_prog(const char *dir, const char *name, uint32_t *id)

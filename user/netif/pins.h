@@ -41,6 +41,10 @@ int xiw_pins_open(const char *dir, const char *name, bool writable);
  * @fd as it is.
  */
 int xiw_pins_check_map(int fd, uint32_t value_size, uint32_t entries);
+/* How many flows a table has if room for so many is asked for: a power of two, and at least 64. */
+uint32_t xiw_flows_round(uint32_t nflows);
+/* The same for the map of flows, whose size was chosen when it was loaded. */
+int xiw_pins_check_flows(int fd, uint32_t *nflows);
 /* As xiw_pins_open() for a program, with its id. */
 int xiw_pins_open_prog(const char *dir, const char *name, uint32_t *id);
 /* The program's id alone. */

@@ -321,7 +321,7 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 /* Processes a packet from AF_XDP. Returns true if the packet's frames are kept. */
 static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 {
-	const struct xiw_meta *meta = xiw_packet_meta(p);
+	const struct xiw_meta *meta = xiw_packet_meta(p, q->netif->table.nflows);
 	struct xiw_conn *c = meta ? q->netif->by_flow[meta->flow] : NULL;
 	struct xiw_segment s = { p, meta };
 	struct xiw_tcp_seg seg = {};

@@ -26,7 +26,7 @@ struct xiw_segment {
 };
 
 /* Returns the metadata that XDP put in front of the packet, or NULL if they are not valid. */
-const struct xiw_meta *xiw_packet_meta(const struct xiw_packet *p);
+const struct xiw_meta *xiw_packet_meta(const struct xiw_packet *p, uint32_t nflows);
 
 /*
  * Finds the pieces of [off, off + len) of a packet's payload. Returns their number. The caller has checked the

@@ -21,13 +21,14 @@ bare() {
 
 pinned() {
 	local name
-	for name in xiw_ingress xiw_egress xiw_flows xiw_flow_index xiw_queues xiw_xsks \
-		xiw_stats; do
+	for name in xiw_ingress xiw_egress xiw_flows xiw_taken xiw_flow_index xiw_queues \
+		xiw_xsks xiw_stats; do
 		[[ -e $pins/$name ]] || return
 	done
 	[[ $(stat -c %a "$pins") == 700 ]]
 }
 
+bpftool_says() { in_ns rcv bpftool map show pinned "$pins/$2" | grep -q "$1"; }
 load() { in_ns rcv "$xiwarp" load "$@"; }
 unload() { in_ns rcv "$xiwarp" unload "$@"; }
 json() { in_ns rcv "$xiwarp" status --json "$@" 2>"$TMP/err"; }
@@ -279,10 +280,25 @@ expect kernel-too-old-bare bare
 # skew under KERNEL (abi.h), in the first slot of the table.
 expect pid-taken-load load "$IF_RCV"
 flow=()
-for ((i = 0; i < 384; i++)); do flow+=(0); done
-flow[0]=1 flow[1]=1 flow[4]=9 flow[356]=1
-in_ns rcv bpftool map update pinned "$pins/xiw_flows" key 0 0 0 0 value "${flow[@]}"
+for ((i = 0; i < 512; i++)); do flow+=(0); done
+flow[0]=1 flow[1]=1 flow[4]=9 flow[420]=1
+expect pid-taken-flow in_ns rcv bpftool map update pinned "$pins/xiw_flows" key 0 0 0 0 \
+	value "${flow[@]}"
+expect pid-taken-index in_ns rcv bpftool map update pinned "$pins/xiw_flow_index" \
+	key "${flow[@]:384:36}" value 0 0 0 0
 expect pid-taken-unload unload "$IF_RCV"
+# The number of flows is chosen at the load: a power of two.
+expect flows-many load "$IF_RCV" --flows 65536
+json "$IF_RCV" >"$TMP/status"
+expect flows-many-status grep -q '"max_flows":65536,' "$TMP/status"
+expect flows-many-index bpftool_says 'max_entries 65536' xiw_flow_index
+expect flows-many-taken bpftool_says 'max_entries 1024' xiw_taken
+expect flows-many-unload unload "$IF_RCV"
+expect flows-some load "$IF_RCV" --flows 1000
+json "$IF_RCV" >"$TMP/status"
+expect flows-some-status grep -q '"max_flows":1024,' "$TMP/status"
+expect flows-some-unload unload "$IF_RCV"
+refused flows-too-many 2 "64 to 65536" "$xiwarp" load "$IF_RCV" --flows 65537
 # The programs cannot run on lo, where injected segments arrive.
 load lo >/dev/null 2>&1
 refused lo-direct 6 "not on lo" "$xiwarp" serve --path direct --listen 127.0.0.1 "$TMP"

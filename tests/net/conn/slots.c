@@ -76,7 +76,7 @@ static void used(const char *dir)
 	unsigned int n = 0;
 
 	open_table(dir);
-	for (uint32_t i = 0; i < XIW_MAX_FLOWS; i++)
+	for (uint32_t i = 0; i < table.nflows; i++)
 		n += table.flows[i].engine != 0;
 	printf("%u\n", n);
 }
@@ -84,7 +84,7 @@ static void used(const char *dir)
 static void collect(const char *dir)
 {
 	open_table(dir);
-	printf("%d\n", xiw_table_collect(&table));
+	printf("%u\n", xiw_table_collect(&table));
 }
 
 /* Translation goes on by the same skew; nothing else remains of the previous connection. */

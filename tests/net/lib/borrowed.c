@@ -46,7 +46,7 @@ uint64_t slots_used(const struct xiw_table *t)
 {
 	uint64_t count = 0;
 
-	for (unsigned int i = 0; t->flows && i < XIW_MAX_FLOWS; i++)
+	for (uint32_t i = 0; t->flows && i < t->nflows; i++)
 		count += t->flows[i].engine != 0;
 	return count;
 }
