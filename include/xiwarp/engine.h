@@ -126,7 +126,46 @@ enum xiw_completion_flags {
 	 * the first octet went.
 	 */
 	XIW_COMPLETION_SCATTERED = 1 << 0,
+	/* RDMAP, XIW_EV_RECEIVED: it was a Send with Solicited Event. */
+	XIW_COMPLETION_SOLICITED = 1 << 1,
 };
+
+/*
+ * What a completion is of: an operation of the application, or a buffer that it posted. An interface
+ * like libibverbs' makes an ibv_wc_opcode of it: IBV_WC_SEND, _RDMA_WRITE, _RDMA_READ, _RECV.
+ */
+enum xiw_operation {
+	XIW_OPERATION_NONE, /* an event of the connection, or a message of the peer that needs no buffer */
+	XIW_OPERATION_SEND,  /* an untagged message, or a Send of any kind */
+	XIW_OPERATION_WRITE, /* a tagged message, or an RDMA Write */
+	XIW_OPERATION_READ,  /* an RDMA Read */
+	XIW_OPERATION_RECV,  /* a posted buffer */
+	XIW_OPERATION_MAX,
+};
+
+/*
+ * Why an operation or a posted buffer ended without success (XIW_EV_FLUSHED). One of them has the cause
+ * that ended the stream, if that was one of them and it is not complete yet; all others have
+ * XIW_CAUSE_FLUSHED. The comments name the ibv_wc_status that means the same.
+ */
+enum xiw_cause {
+	XIW_CAUSE_NONE,		    /* success: IBV_WC_SUCCESS */
+	XIW_CAUSE_FLUSHED,	    /* the stream ended before it was done: IBV_WC_WR_FLUSH_ERR */
+	XIW_CAUSE_LOCAL_LENGTH,	    /* a Send longer than its buffer came: IBV_WC_LOC_LEN_ERR */
+	XIW_CAUSE_LOCAL_PROTECTION, /* our memory for it is not there any more: IBV_WC_LOC_PROT_ERR */
+	XIW_CAUSE_LOCAL_ACCESS, /* a Send came that may not do what it asks for: IBV_WC_LOC_ACCESS_ERR */
+	XIW_CAUSE_BAD_RESPONSE, /* the answer is not what was asked for: IBV_WC_BAD_RESP_ERR */
+	XIW_CAUSE_REMOTE_INVALID, /* the peer found it malformed or too long: IBV_WC_REM_INV_REQ_ERR */
+	XIW_CAUSE_REMOTE_ACCESS, /* the peer's memory may not be accessed so: IBV_WC_REM_ACCESS_ERR */
+	XIW_CAUSE_REMOTE_OPERATION, /* the peer could not do it: IBV_WC_REM_OP_ERR */
+	XIW_CAUSE_TIMEOUT,	    /* the peer was silent for too long: IBV_WC_RETRY_EXC_ERR */
+	XIW_CAUSE_NOT_READY,	    /* the peer had no buffer for it: IBV_WC_RNR_RETRY_EXC_ERR */
+	XIW_CAUSE_MAX,
+};
+
+/* A few words for each, never NULL; static storage. */
+XIW_API const char *xiw_operation_name(enum xiw_operation operation);
+XIW_API const char *xiw_cause_name(enum xiw_cause cause);
 
 struct xiw_completion {
 	uint64_t user_data; /* of the message or buffer; of the connection for its own events */
@@ -139,7 +178,9 @@ struct xiw_completion {
 	uint32_t qn, msn;   /* untagged */
 	uint8_t rsvdulp[5]; /* RsvdULP as received: 1 octet tagged, 5 untagged */
 	uint8_t flags;	    /* enum xiw_completion_flags */
-	uint8_t reserved[6];
+	uint8_t op;	    /* enum xiw_operation */
+	uint8_t cause;	    /* enum xiw_cause; 0 for events of a connection, whatever the status */
+	uint8_t reserved[4];
 };
 
 /*
@@ -186,8 +227,9 @@ XIW_API int xiw_engine_destroy(struct xiw_engine *engine);
 
 /*
  * One turn: handles everything that is ready. If nothing is, waits up to timeout_ms milliseconds (-1:
- * no limit, 0: does not wait). xiw_engine_wake() and xiw_engine_call() end a wait. Returns the
- * number of completions in the queue, those of freed connections included, or negative errno:
+ * no limit, 0: does not wait). xiw_engine_wake() and xiw_engine_call() end a wait, as do
+ * completions, in whichever queue. Returns the number of completions in the engine's own queue, those of
+ * freed connections included, or negative errno:
  *
  *   -EINTR   a signal came
  *   -EEXIST  another thread has run this engine, and must go on to run it: io_uring serves one

@@ -5,7 +5,8 @@
  * xiw_rdma_attach() makes an RDMAP Stream of a connection until it is freed. The connection keeps its
  * events and its functions for startup, closing and reports. Messages are sent with xiw_rdma_post()
  * instead of xiw_conn_send(), and buffers for incoming Sends are posted with xiw_rdma_post_recv().
- * Completions come from the engine's queue as for every connection:
+ * Completions come from the engine's queue as for every connection, or from queues of the application's
+ * own (xiwarp/cq.h):
  *
  *   XIW_EV_RECEIVED    a Send of the peer is in its posted buffer: length, and the helpers below
  *   XIW_EV_SENT        TCP has a Send or RDMA Write: its buffer may be used again
@@ -37,6 +38,7 @@
 #include <sys/uio.h>
 
 #include <xiwarp/conn.h>
+#include <xiwarp/cq.h>
 #include <xiwarp/engine.h>
 #include <xiwarp/export.h>
 
@@ -53,6 +55,11 @@ struct xiw_rdma_opts {
 	 * 6581. What that agrees on is used, unless it leaves the depths to the ULP.
 	 */
 	uint16_t ird, ord;
+	/*
+	 * Where the completions of operations, and of posted buffers, go (xiwarp/cq.h); NULL: the engine's
+	 * queue. The queues cannot be freed before the connection is.
+	 */
+	struct xiw_cq *send_cq, *recv_cq;
 };
 
 /*

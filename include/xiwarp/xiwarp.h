@@ -5,6 +5,7 @@
  *
  *   engine.h   the engine: one thread's io_uring, AF_XDP sockets and completion queue
  *   group.h    several engines, a thread for each, that share an interface's queues
+ *   cq.h       more completion queues, for RDMAP Streams
  *   region.h   memory that a peer may write into by STag
  *   conn.h     connections: startup, sending, posted receives, closing, reports
  *   rdmap.h    RDMAP (RFC 5040) on a connection: Send, RDMA Write, RDMA Read, Terminate
@@ -15,10 +16,10 @@
  * Units. Lengths are octets; integers are in host byte order unless a comment says otherwise.
  *
  * Threads. An engine and everything made from it may be used by one thread at a time. Only
- * xiw_engine_next() may run on another thread beside it, one at a time, and xiw_engine_wake() and
- * xiw_engine_call() on any number of threads. By xiw_engine_call() a thread that does not run the
- * engine has a function called in the thread that does, which needs no lock; that is how any thread
- * posts operations at any time. xiw_engine_run() belongs to
+ * xiw_engine_next(), xiw_cq_next() and xiw_cq_arm() may run on other threads beside it, one at a time
+ * for each queue, and xiw_engine_wake() and xiw_engine_call() on any number of threads. By
+ * xiw_engine_call() a thread that does not run the engine has a function called in the thread that does,
+ * which needs no lock; that is how any thread posts operations at any time. xiw_engine_run() belongs to
  * the first thread that calls it, for good: an engine, with listeners, connections and regions, may be
  * made in one thread and run in another. All other functions may still be called by any thread then,
  * as long as no two do so at a time; what they ask of the kernel goes out in the next turn.
@@ -46,6 +47,7 @@
 
 #include <xiwarp/abi.h>
 #include <xiwarp/conn.h>
+#include <xiwarp/cq.h>
 #include <xiwarp/engine.h>
 #include <xiwarp/error.h>
 #include <xiwarp/group.h>

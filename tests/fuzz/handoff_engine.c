@@ -320,7 +320,7 @@ void engine_turn(void *arg)
 	(void)arg;
 	engine->now_ns = xdp_clock();
 	engine->now_ms = engine->now_ns / 1000000;
-	xiw_cq_refill(engine);
+	xiw_cqs_refill(engine);
 	turn_poll();
 	turn_reap();
 	turn_timers();
@@ -345,11 +345,10 @@ static void open_engine(void)
 	memset(engine, 0, sizeof(*engine));
 	memset(conn, 0, sizeof(*conn));
 	engine->opts = (struct xiw_engine_opts){ .app_ring_fd = -1, .frames = FRAMES };
-	engine->cq.entries = calloc(CQ, sizeof(*engine->cq.entries));
-	engine->cq.mask = CQ - 1;
+	CHECK(!xiw_cq_init(&engine->cq, engine, CQ));
 	engine->pools.kept = calloc(FRAMES / 2, sizeof(*engine->pools.kept));
 	engine->io.buf_area = malloc((size_t)BIDS * XIW_BUF_SIZE);
-	CHECK(engine->cq.entries && engine->pools.kept && engine->io.buf_area);
+	CHECK(engine->pools.kept && engine->io.buf_area);
 	for (uint32_t i = 0; i < FRAMES / 2; i++) {
 		engine->pools.kept[i].next_free = engine->pools.kept_free;
 		engine->pools.kept_free = &engine->pools.kept[i];

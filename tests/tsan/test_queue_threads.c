@@ -3,8 +3,11 @@
  * What an application's threads may share with the engine's thread: the completions, which another thread may take, and
  * functions that any thread may call at any time.
  */
+#include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "crc32c/crc32c.h"
 #include "core/cq.h"
@@ -29,12 +32,12 @@ static void *produce(void *arg)
 
 		xiw_complete(&engine, &c);
 		while (engine.cq.overflow_n > AHEAD) {
-			xiw_cq_refill(&engine);
+			xiw_cqs_refill(&engine);
 			sched_yield();
 		}
 	}
 	while (engine.cq.overflow_n) {
-		xiw_cq_refill(&engine);
+		xiw_cqs_refill(&engine);
 		sched_yield();
 	}
 	return NULL;
@@ -48,10 +51,8 @@ static void queue(void)
 
 	CHECK(conn);
 	memset(conn, 0, sizeof(*conn));
-	engine.opts.app_ring_fd = -1;
-	engine.cq.entries = calloc(ENTRIES, sizeof(*engine.cq.entries));
-	engine.cq.mask = ENTRIES - 1;
-	CHECK(engine.cq.entries);
+	conn->engine = &engine;
+	CHECK(!xiw_cq_init(&engine.cq, &engine, ENTRIES));
 	CHECK(!pthread_create(&thread, NULL, produce, conn));
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		while (!xiw_engine_next(&engine, &c))
@@ -91,12 +92,12 @@ static void *produce_and_free(void *arg)
 			__atomic_store_n(&freed, r, __ATOMIC_RELEASE);
 		}
 		do {
-			xiw_cq_refill(&engine);
+			xiw_cqs_refill(&engine);
 			sched_yield();
 		} while (engine.cq.overflow_n > AHEAD);
 	}
 	while (engine.cq.overflow_n) {
-		xiw_cq_refill(&engine);
+		xiw_cqs_refill(&engine);
 		sched_yield();
 	}
 	return NULL;
@@ -114,10 +115,7 @@ static void frees(void)
 	memset(conns, 0, size);
 	memset(&engine, 0, sizeof(engine));
 	conns[0].engine = conns[1].engine = &engine;
-	engine.opts.app_ring_fd = -1;
-	engine.cq.entries = calloc(ENTRIES, sizeof(*engine.cq.entries));
-	engine.cq.mask = ENTRIES - 1;
-	CHECK(engine.cq.entries);
+	CHECK(!xiw_cq_init(&engine.cq, &engine, ENTRIES));
 	CHECK(!pthread_create(&thread, NULL, produce_and_free, conns));
 	while (n < ROUNDS / 2 * EACH) {
 		known = __atomic_load_n(&freed, __ATOMIC_ACQUIRE);
@@ -137,6 +135,96 @@ static void frees(void)
 	free(engine.cq.entries);
 	free(conns);
 	printf("PASS connections freed while another thread takes\n");
+}
+
+/*
+ * Queues of the application's own: two threads sleep on their queues' descriptors while a third one fills the queues. A
+ * thread arms its queue before it looks into it a last time, so it never sleeps while there is something for it.
+ */
+#define OWN_EVENTS 100000u
+
+struct consumer {
+	struct xiw_cq *cq;
+	uint8_t op;
+	uint32_t n;
+	bool solicited_only;
+};
+
+static void *consume(void *arg)
+{
+	struct consumer *me = arg;
+	struct pollfd p = { .fd = xiw_cq_fd(me->cq), .events = POLLIN };
+	struct xiw_completion c;
+	uint64_t octets;
+
+	while (me->n < OWN_EVENTS) {
+		CHECK(!xiw_cq_arm(me->cq, me->solicited_only));
+		while (xiw_cq_next(me->cq, &c)) {
+			CHECK(c.op == me->op && c.user_data == me->n, "%llu, not %u",
+			      (unsigned long long)c.user_data, me->n);
+			me->n++;
+		}
+		if (me->n == OWN_EVENTS)
+			break;
+		CHECK(poll(&p, 1, 60000) == 1, "nobody woke it at %u", me->n);
+		CHECK(read(p.fd, &octets, sizeof(octets)) == sizeof(octets) || errno == EAGAIN);
+	}
+	return NULL;
+}
+
+static void *produce_for_two(void *arg)
+{
+	for (uint32_t i = 0; i < OWN_EVENTS; i++) {
+		struct xiw_completion c = {
+			.user_data = i, .conn = arg, .event = XIW_EV_SENT, .op = XIW_OPERATION_SEND
+		};
+
+		xiw_complete(&engine, &c);
+		c.event = XIW_EV_RECEIVED;
+		c.op = XIW_OPERATION_RECV;
+		/* Of four, three do not wake the thread that waits for the fourth; the last one must. */
+		c.flags = i % 4 == 3 ? XIW_COMPLETION_SOLICITED : 0;
+		xiw_complete(&engine, &c);
+		while (engine.cqs.overflowing && i % 512 == 511) {
+			xiw_cqs_refill(&engine);
+			sched_yield();
+		}
+	}
+	while (engine.cqs.overflowing) {
+		xiw_cqs_refill(&engine);
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void own_queues(void)
+{
+	const struct xiw_cq_opts o = { .size = sizeof(o), .entries = 64, .flags = XIW_CQ_NOTIFY };
+	struct consumer of[2] = { { .op = XIW_OPERATION_SEND },
+				  { .op = XIW_OPERATION_RECV, .solicited_only = true } };
+	struct xiw_conn *conn = aligned_alloc(64, (sizeof(*conn) + 63) & ~63ul);
+	pthread_t thread[2], producer;
+
+	CHECK(conn);
+	memset(conn, 0, sizeof(*conn));
+	memset(&engine, 0, sizeof(engine));
+	conn->engine = &engine;
+	for (int i = 0; i < 2; i++)
+		CHECK(!xiw_cq_create(&engine, &o, &of[i].cq));
+	CHECK(!xiw_outlets_set(conn, of[0].cq, of[1].cq));
+	for (int i = 0; i < 2; i++)
+		CHECK(!pthread_create(&thread[i], NULL, consume, &of[i]));
+	CHECK(!pthread_create(&producer, NULL, produce_for_two, conn));
+	for (int i = 0; i < 2; i++)
+		pthread_join(thread[i], NULL);
+	pthread_join(producer, NULL);
+	CHECK(xiw_cq_free(of[0].cq) == -EBUSY);
+	xiw_outlets_leave(conn);
+	for (int i = 0; i < 2; i++)
+		CHECK(!xiw_cq_free(of[i].cq));
+	CHECK(!engine.cqs.made && !engine.budget.used);
+	free(conn);
+	printf("PASS queues of the application, each with a thread that sleeps\n");
 }
 
 /* All threads call them at once, for the first time. */
@@ -171,5 +259,6 @@ int main(void)
 	calls();
 	queue();
 	frees();
+	own_queues();
 	return 0;
 }

@@ -22,10 +22,7 @@ static void setup(void)
 	cr_assert(e && conn);
 	memset(conn, 0, sizeof(*conn));
 	conn->engine = e;
-	e->opts.app_ring_fd = -1;
-	e->cq.entries = calloc(ENTRIES, sizeof(*e->cq.entries));
-	e->cq.mask = ENTRIES - 1;
-	cr_assert(e->cq.entries);
+	cr_assert_eq(xiw_cq_init(&e->cq, e, ENTRIES), 0);
 }
 
 static void teardown(void)
@@ -46,7 +43,7 @@ static void make(uint32_t n)
 		c.user_data = made++;
 		xiw_complete(e, &c);
 	}
-	cr_assert(!e->cq.lost);
+	cr_assert(!e->cqs.lost);
 }
 
 static void take(uint32_t n)
@@ -64,7 +61,7 @@ static void drain(void)
 	struct xiw_completion c;
 
 	do {
-		xiw_cq_refill(e);
+		xiw_cqs_refill(e);
 		while (xiw_engine_next(e, &c))
 			cr_assert_eq(c.user_data, taken++);
 	} while (e->cq.overflow_n);
@@ -78,7 +75,7 @@ Test(core_cq, what_overflowed_comes_in_order)
 	for (uint32_t i = 0; i < 5000; i++) {
 		make(i % 7);
 		take(i % 5);
-		xiw_cq_refill(e);
+		xiw_cqs_refill(e);
 	}
 	drain();
 }
@@ -161,13 +158,14 @@ Test(core_cq, none_of_what_is_freed)
 				next = c.user_data + 1;
 				left--;
 			}
-			xiw_cq_refill(e);
+			xiw_cqs_refill(e);
 		} while (e->cq.overflow_n || e->cq.head != e->cq.tail);
 		cr_assert_eq(left, 0, "%u: %lu left", numbers[k], (unsigned long)left);
 		cr_assert(xiw_cq_heard(several[0]));
 		/* As new connections at the same addresses. */
 		for (uint32_t i = 0; i < CONNS; i++)
-			several[i]->end.first_told = several[i]->end.last_told = 0;
+			several[i]->end.first_told =
+				several[i]->outlets[XIW_OUTLET_EVENTS].last_told = 0;
 	}
 	free_several();
 }
@@ -184,7 +182,7 @@ Test(core_cq, none_of_a_freed_listener)
 		xiw_complete_listener(&a, &for_a);
 		xiw_complete_listener(&b, &for_b);
 	}
-	xiw_cq_forget(e, &a);
+	xiw_cq_forget(&e->cq, &a);
 	for (int i = 0; i < 3; i++)
 		cr_assert(xiw_engine_next(e, &c) && c.user_data == 2);
 	cr_assert(!xiw_engine_next(e, &c));

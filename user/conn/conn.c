@@ -82,6 +82,7 @@ static void leave_engine(struct xiw_conn *c)
 	}
 	xiw_timer_stop(c);
 	xiw_ends_forget(c);
+	xiw_outlets_leave(c);
 	xiw_mpa_stream_free(&c->mpa);
 	if (!c->send.busy)
 		xiw_stage_free(c);
@@ -239,6 +240,8 @@ static void flush(struct xiw_conn *c)
 		.conn = c,
 		.event = XIW_EV_FLUSHED,
 		.status = -ECANCELED,
+		.op = XIW_OPERATION_RECV,
+		.cause = XIW_CAUSE_FLUSHED,
 	};
 	struct xiw_ddp_buf buf;
 
@@ -430,10 +433,12 @@ void xiw_conn_free(struct xiw_conn *c)
 		return;
 	}
 	xiw_conn_end(c, ECONNABORTED);
-	if (c->ops)
-		xiw_cq_forget_conn(c);
-	else
+	if (!c->ops) {
 		destroy(c);
+		return;
+	}
+	xiw_cq_forget_conn(c);
+	xiw_outlets_leave(c);
 }
 
 /* ---- without an engine --------------------------------------------------------------------------- */

@@ -109,7 +109,7 @@ void xiw_listener_free(struct xiw_listener *l)
 	l->freed = true;
 	if (l->engine) {
 		close_listener(l);
-		xiw_cq_forget(l->engine, l);
+		xiw_cq_forget(&l->engine->cq, l);
 	} else {
 		xiw_orphan_remove(&l->orphan);
 	}

@@ -138,6 +138,8 @@ static void report(struct xiw_conn *c, const struct xiw_queued *q, enum xiw_even
 		.stag = q->cut.hdr.stag,
 		.qn = q->cut.hdr.qn,
 		.msn = q->cut.hdr.msn,
+		.op = q->cut.hdr.tagged ? XIW_OPERATION_WRITE : XIW_OPERATION_SEND,
+		.cause = event == XIW_EV_SENT ? XIW_CAUSE_NONE : XIW_CAUSE_FLUSHED,
 	};
 
 	if (c->ulp) {

@@ -24,6 +24,7 @@
 #define XIW_STARTUP_FPDU_MAX 64u  /* an FPDU with no payload, or with RDMAP's Terminate */
 #define XIW_TX_STAGE (256u << 10) /* octets given to TCP in one send */
 
+struct xiw_cq;
 struct xiw_engine;
 struct xiw_kept;
 struct xiw_netif;
@@ -283,8 +284,8 @@ struct xiw_end {
 	enum xiw_ddp_error ddp_error;
 	uint8_t header[XIW_DDP_HDR_MAX]; /* of the segment that ended the stream */
 	uint32_t header_len, segment_len;
-	/* cq.told at the first and the last completion that names the connection; 0: there is none. */
-	uint64_t first_told, last_told;
+	uint64_t
+		first_told; /* cq.told at the first completion that names the connection; 0: there is none */
 	struct xiw_conn *next_ending;
 };
 
@@ -298,6 +299,19 @@ struct xiw_timer {
 	uint64_t ack_ms;   /* when the delayed ACK is due, or XIW_NEVER */
 	uint64_t at_ms;	   /* the place on the wheel; `at` is NULL if it has none */
 	struct xiw_conn *next, **at;
+};
+
+/* core/cq.c, cqs.c: where completions of one kind go. */
+enum xiw_outlet_kind {
+	XIW_OUTLET_EVENTS, /* of the connection itself */
+	XIW_OUTLET_SENDS,
+	XIW_OUTLET_RECVS,
+	XIW_OUTLETS,
+};
+
+struct xiw_outlet {
+	struct xiw_cq *cq;  /* NULL: the engine's own */
+	uint64_t last_told; /* cq->told at the last completion of this connection */
 };
 
 /* conn/startup.c, dial.c, connect.c, frames.c, rtr.c: MPA startup. */
@@ -371,6 +385,7 @@ struct xiw_conn {
 	struct xiw_send send;
 	struct xiw_handoff handoff;
 	struct xiw_end end;
+	struct xiw_outlet outlets[XIW_OUTLETS];
 
 	/* What is seldom needed. */
 	struct xiw_registration reg;

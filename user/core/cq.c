@@ -1,49 +1,71 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The completion queue. The engine's thread writes completions into it, and the application takes them with
- * xiw_engine_next(), maybe in another thread. A full queue overflows into a list. If the application has named an
- * io_uring of its own, each completion is also announced there by a CQE (the doorbell).
+ * Completion queues. The engine's thread writes completions into them, and the application takes them, maybe in another
+ * thread. A full queue overflows into a list. If the application has named an io_uring of its own, each completion is
+ * also announced there by a CQE (the doorbell). cqs.c has what the application does with a queue.
  */
 #include "core/cq.h"
 
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 
 #include "core/budget.h"
 #include "core/ring.h"
 
 #define OVERFLOW_KEPT 256u /* room that stays allocated when the overflow is empty */
 
-static void ring_doorbell(struct xiw_engine *e, const struct xiw_completion *c)
+static void ring_doorbell(struct xiw_cq *q, const struct xiw_completion *c)
 {
+	struct xiw_engine *e = q->engine;
 	int res = c->status ? c->status : c->length > INT_MAX ? INT_MAX : (int)c->length;
 	struct io_uring_sqe *sqe = xiw_sqe(e, e, XIW_OP_DOORBELL);
 
-	io_uring_prep_msg_ring(sqe, e->opts.app_ring_fd, (unsigned int)res, c->user_data, 0);
+	io_uring_prep_msg_ring(sqe, q->app_ring_fd, (unsigned int)res, c->user_data, 0);
 	sqe->flags |= IOSQE_CQE_SKIP_SUCCESS;
 }
 
-/* The completion itself is still in the queue, where xiw_engine_next() finds it. */
+/* The completion itself is still in its queue, where xiw_cq_next() finds it. */
 void xiw_doorbell_failed(struct xiw_engine *e, int error)
 {
-	e->cq.doorbells_lost++;
-	e->cq.doorbell_error = error;
+	e->cqs.doorbells_lost++;
+	e->cqs.doorbell_error = error;
 }
 
 uint64_t xiw_engine_doorbells_lost(const struct xiw_engine *e)
 {
-	return e->cq.doorbells_lost;
+	return e->cqs.doorbells_lost;
 }
 
-static void enqueue(struct xiw_engine *e, const struct xiw_entry *entry)
+/*
+ * Tells a thread that waits for the queue's descriptor. xiw_cq_arm() writes `armed`, too, so either this sees that the
+ * queue is armed, or the application, which looks into the queue after arming it, sees the new tail.
+ */
+static void notify(struct xiw_cq *q, const struct xiw_completion *c)
 {
-	struct xiw_entry *at = &e->cq.entries[e->cq.tail & e->cq.mask];
+	const uint32_t now = __atomic_fetch_or(&q->armed, 0, __ATOMIC_ACQ_REL);
+	const uint32_t enough = c->status || c->flags & XIW_COMPLETION_SOLICITED ? XIW_CQ_SOLICITED
+										 : 0;
+
+	if (!(now & (XIW_CQ_ANY | enough)))
+		return;
+	__atomic_store_n(&q->armed, 0, __ATOMIC_RELAXED);
+	eventfd_write(q->fd, 1);
+}
+
+static void enqueue(struct xiw_cq *q, const struct xiw_entry *entry)
+{
+	struct xiw_entry *at = &q->entries[q->tail & q->mask];
 
 	at->done = entry->done;
 	__atomic_store_n(&at->owner, entry->owner, __ATOMIC_RELAXED);
-	__atomic_store_n(&e->cq.tail, e->cq.tail + 1, __ATOMIC_RELEASE);
-	if (e->opts.app_ring_fd >= 0 && entry->owner)
-		ring_doorbell(e, &entry->done);
+	__atomic_store_n(&q->tail, q->tail + 1, __ATOMIC_RELEASE);
+	if (!entry->owner)
+		return;
+	if (q->app_ring_fd >= 0)
+		ring_doorbell(q, &entry->done);
+	if (q->fd >= 0)
+		notify(q, &entry->done);
 }
 
 /* Code that tells something after CLOSED has not checked the state. Builds with XIW_CHECKS abort then. */
@@ -57,56 +79,81 @@ bool xiw_conn_silent(const struct xiw_conn *c)
 }
 
 /* The i-th completion that waits in the overflow. */
-static struct xiw_entry *overflowed(const struct xiw_engine *e, size_t i)
+static struct xiw_entry *overflowed(const struct xiw_cq *q, size_t i)
 {
-	return &e->cq.overflow[(e->cq.overflow_head + i) % e->cq.overflow_room];
+	return &q->overflow[(q->overflow_head + i) % q->overflow_room];
 }
 
-void xiw_overflow_free(struct xiw_engine *e)
+void xiw_overflow_free(struct xiw_cq *q)
 {
-	xiw_budget_free(&e->budget, e->cq.overflow, e->cq.overflow_room * sizeof(*e->cq.overflow));
-	e->cq.overflow = NULL;
-	e->cq.overflow_n = e->cq.overflow_room = e->cq.overflow_head = 0;
+	if (!q->overflow)
+		return;
+	xiw_budget_free(&q->engine->budget, q->overflow, q->overflow_room * sizeof(*q->overflow));
+	q->overflow = NULL;
+	q->overflow_n = q->overflow_room = q->overflow_head = 0;
 }
 
 /* The budget does not refuse this, since the application would miss an event. It refuses other things instead. */
-static bool more_overflow(struct xiw_engine *e)
+static bool more_overflow(struct xiw_cq *q)
 {
-	size_t room = e->cq.overflow_room ? 2 * e->cq.overflow_room : OVERFLOW_KEPT,
-	       n = e->cq.overflow_n;
+	size_t room = q->overflow_room ? 2 * q->overflow_room : OVERFLOW_KEPT, n = q->overflow_n;
 	struct xiw_entry *more = malloc(room * sizeof(*more));
 
 	if (!more)
 		return false;
 	for (size_t i = 0; i < n; i++)
-		more[i] = *overflowed(e, i);
-	xiw_overflow_free(e);
-	xiw_budget_force(&e->budget, room * sizeof(*more));
-	e->cq.overflow = more;
-	e->cq.overflow_room = room;
-	e->cq.overflow_n = n;
+		more[i] = *overflowed(q, i);
+	xiw_overflow_free(q);
+	xiw_budget_force(&q->engine->budget, room * sizeof(*more));
+	q->overflow = more;
+	q->overflow_room = room;
+	q->overflow_n = n;
 	return true;
 }
 
-static void tell(struct xiw_engine *e, const struct xiw_completion *c, const void *owner)
+static void tell(struct xiw_cq *q, const struct xiw_completion *c, const void *owner)
 {
 	const struct xiw_entry entry = { *c, owner };
+	struct xiw_cqs *all = &q->engine->cqs;
 
-	e->cq.told++;
-	if (!e->cq.overflow_n && xiw_cq_room(e)) {
-		enqueue(e, &entry);
+	q->told++;
+	all->news |= q != &q->engine->cq;
+	if (!q->overflow_n && xiw_cq_room_in(q)) {
+		enqueue(q, &entry);
 		return;
 	}
-	if (e->cq.overflow_n == e->cq.overflow_room && !more_overflow(e)) {
-		e->cq.lost = true; /* xiw_engine_run() returns -ENOMEM */
+	if (q->overflow_n == q->overflow_room && !more_overflow(q)) {
+		all->lost = true; /* xiw_engine_run() returns -ENOMEM */
 		return;
 	}
-	*overflowed(e, e->cq.overflow_n++) = entry;
+	if (!q->overflow_n) {
+		q->next_overflowing = all->overflowing;
+		all->overflowing = q;
+	}
+	*overflowed(q, q->overflow_n++) = entry;
+	/* Nothing else wakes a thread that waits for a solicited completion while the queue is full of others. */
+	if (q->fd >= 0)
+		notify(q, c);
+}
+
+/* What an operation led to goes to the connection's queue for it, and everything else to the engine's own. */
+static struct xiw_outlet *outlet(struct xiw_conn *c, uint8_t op)
+{
+	return &c->outlets[op == XIW_OPERATION_NONE   ? XIW_OUTLET_EVENTS
+			   : op == XIW_OPERATION_RECV ? XIW_OUTLET_RECVS
+						      : XIW_OUTLET_SENDS];
+}
+
+static struct xiw_cq *queue_of(const struct xiw_conn *c, const struct xiw_outlet *o)
+{
+	return o->cq ? o->cq : &c->engine->cq;
 }
 
 void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
 {
 	struct xiw_conn *conn = c->conn;
+	struct xiw_outlet *o = outlet(conn, c->op);
+	struct xiw_cq *q = queue_of(conn, o);
 
 	if (xiw_conn_silent(conn))
 		return;
@@ -114,29 +161,29 @@ void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
 	/* Nobody takes completions from an engine that is being destroyed. */
 	if (e->destroying)
 		return;
-	tell(e, c, conn);
-	conn->end.last_told = e->cq.told;
-	if (!conn->end.first_told)
-		conn->end.first_told = e->cq.told;
+	tell(q, c, conn);
+	o->last_told = q->told;
+	if (q == &e->cq && !conn->end.first_told)
+		conn->end.first_told = q->told;
 }
 
 void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *c)
 {
 	if (!l->engine->destroying)
-		tell(l->engine, c, l);
+		tell(&l->engine->cq, c, l);
 }
 
-/* How many of all completions the application has taken or xiw_engine_next() has skipped. */
-static uint64_t taken(const struct xiw_engine *e)
+/* How many of all completions the application has taken or xiw_cq_next() has skipped. */
+static uint64_t taken(const struct xiw_cq *q)
 {
-	uint32_t head = __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE);
+	uint32_t head = __atomic_load_n(&q->head, __ATOMIC_ACQUIRE);
 
-	return e->cq.told - e->cq.overflow_n - (e->cq.tail - head);
+	return q->told - q->overflow_n - (q->tail - head);
 }
 
 bool xiw_cq_heard(const struct xiw_conn *c)
 {
-	return c->end.first_told && c->end.first_told <= taken(c->engine);
+	return c->end.first_told && c->end.first_told <= taken(&c->engine->cq);
 }
 
 /*
@@ -144,39 +191,54 @@ bool xiw_cq_heard(const struct xiw_conn *c)
  * owner, as they are skipped. How it treats one that it took before is the application's business (xiwarp/conn.h).
  * Only this thread writes entries, and it never overwrites one that is still in the queue.
  */
-void xiw_cq_forget(struct xiw_engine *e, const void *owner)
+void xiw_cq_forget(struct xiw_cq *q, const void *owner)
 {
-	for (uint32_t i = __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE); i != e->cq.tail; i++) {
-		struct xiw_entry *at = &e->cq.entries[i & e->cq.mask];
+	for (uint32_t i = __atomic_load_n(&q->head, __ATOMIC_ACQUIRE); i != q->tail; i++) {
+		struct xiw_entry *at = &q->entries[i & q->mask];
 
-		if (at->owner == owner)
+		if (!owner || at->owner == owner)
 			__atomic_store_n(&at->owner, NULL, __ATOMIC_RELEASE);
 	}
 	/* The entries keep their places, because taken() counts them. */
-	for (size_t i = 0; i < e->cq.overflow_n; i++)
-		if (overflowed(e, i)->owner == owner)
-			overflowed(e, i)->owner = NULL;
+	for (size_t i = 0; i < q->overflow_n; i++)
+		if (!owner || overflowed(q, i)->owner == owner)
+			overflowed(q, i)->owner = NULL;
 }
 
-void xiw_cq_forget_conn(const struct xiw_conn *c)
+void xiw_cq_forget_conn(struct xiw_conn *c)
 {
-	/* Usually the application has taken them all, and the queue need not be searched. */
-	if (c->end.last_told > taken(c->engine))
-		xiw_cq_forget(c->engine, c);
+	for (int i = 0; i < XIW_OUTLETS; i++) {
+		struct xiw_cq *q = queue_of(c, &c->outlets[i]);
+
+		/* Usually the application has taken them all, and the queue need not be searched. */
+		if (c->outlets[i].last_told > taken(q))
+			xiw_cq_forget(q, c);
+	}
 }
 
-void xiw_cq_refill(struct xiw_engine *e)
+static void refill(struct xiw_cq *q)
 {
-	if (!e->cq.overflow_n)
-		return;
-	while (e->cq.overflow_n && xiw_cq_room(e)) {
-		enqueue(e, overflowed(e, 0));
-		e->cq.overflow_head = (e->cq.overflow_head + 1) % e->cq.overflow_room;
-		e->cq.overflow_n--;
+	while (q->overflow_n && xiw_cq_room_in(q)) {
+		enqueue(q, overflowed(q, 0));
+		q->overflow_head = (q->overflow_head + 1) % q->overflow_room;
+		q->overflow_n--;
 	}
 	/* A large overflow is rare, so its memory is given back. */
-	if (!e->cq.overflow_n && e->cq.overflow_room > OVERFLOW_KEPT)
-		xiw_overflow_free(e);
+	if (!q->overflow_n && q->overflow_room > OVERFLOW_KEPT)
+		xiw_overflow_free(q);
+}
+
+void xiw_cqs_refill(struct xiw_engine *e)
+{
+	struct xiw_cq **at = &e->cqs.overflowing, *q;
+
+	while ((q = *at)) {
+		refill(q);
+		if (q->overflow_n)
+			at = &q->next_overflowing;
+		else
+			*at = q->next_overflowing;
+	}
 }
 
 void xiw_conn_tell(struct xiw_conn *c, enum xiw_event event, int status)
@@ -199,20 +261,25 @@ void xiw_conn_event(struct xiw_conn *c, enum xiw_event event, int status)
 		c->ulp->event(c, event, status);
 }
 
-int xiw_engine_next(struct xiw_engine *e, struct xiw_completion *c)
+int xiw_cq_next(struct xiw_cq *q, struct xiw_completion *c)
 {
-	uint32_t head = e->cq.head;
+	uint32_t head = q->head;
 	const void *owner;
 
 	do {
-		const struct xiw_entry *at = &e->cq.entries[head & e->cq.mask];
+		const struct xiw_entry *at = &q->entries[head & q->mask];
 
-		if (head == __atomic_load_n(&e->cq.tail, __ATOMIC_ACQUIRE))
+		if (head == __atomic_load_n(&q->tail, __ATOMIC_ACQUIRE))
 			return 0;
 		owner = __atomic_load_n(&at->owner, __ATOMIC_ACQUIRE);
 		if (owner)
 			*c = at->done;
-		__atomic_store_n(&e->cq.head, ++head, __ATOMIC_RELEASE);
+		__atomic_store_n(&q->head, ++head, __ATOMIC_RELEASE);
 	} while (!owner);
 	return 1;
+}
+
+int xiw_engine_next(struct xiw_engine *e, struct xiw_completion *c)
+{
+	return xiw_cq_next(&e->cq, c);
 }

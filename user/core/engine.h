@@ -81,20 +81,41 @@ struct xiw_inbox {
 	bool polled; /* a poll on it is with io_uring */
 };
 
-/* core/cq.c: the engine's thread writes the tail, and xiw_engine_next() the head. Each has its own cache line. */
+/*
+ * core/cq.c, cqs.c: a completion queue. The engine's thread writes the tail, and the application's thread, which takes
+ * completions, the head; each has its own cache line. Both write `armed`.
+ */
 struct xiw_cq {
 	struct xiw_entry *entries;
 	uint32_t mask;
+	int app_ring_fd; /* the application's io_uring in which completions are announced; -1: none */
+	int fd; /* an eventfd, which tells of a completion if the queue is armed; -1: none */
+	struct xiw_engine *engine; /* NULL: it was destroyed */
 	uint32_t tail __attribute__((aligned(64)));
 	uint32_t head __attribute__((aligned(64)));
+	uint32_t armed __attribute__((aligned(64))); /* enum xiw_cq_armed */
 	/*
 	 * A ring of completions that found the queue full. What the application has queued and posted bounds them, and
-	 * the messages in one batch of packets and behind a gap that the batch fills.
+	 * in the engine's own queue the messages in one batch of packets and behind a gap that the batch fills.
 	 */
 	struct xiw_entry *overflow __attribute__((aligned(64)));
 	size_t overflow_n, overflow_room, overflow_head;
-	uint64_t told;	    /* completions since the engine was created */
-	bool lost;	    /* one was lost because there was no memory */
+	struct xiw_cq *next_overflowing; /* in cqs.overflowing while overflow_n */
+	uint64_t told;			 /* completions since the queue was created */
+
+	/* The engine's own queue does not need these. */
+	struct xiw_cq *next, **at; /* in cqs.made */
+	uint32_t users;		   /* outlets of connections that lead here */
+	size_t memory;		   /* taken from the budget */
+	struct xiw_orphan orphan;
+};
+
+/* core/cq.c: what all completion queues of an engine share. */
+struct xiw_cqs {
+	struct xiw_cq *made;	    /* by the application, besides the engine's own */
+	struct xiw_cq *overflowing; /* have completions that found them full */
+	bool news;	    /* one of these got a completion since xiw_engine_run() last returned */
+	bool lost;	    /* a completion was lost because there was no memory */
 	int doorbell_error; /* one that xiw_engine_run() has not returned yet */
 	uint64_t doorbells_lost;
 };
@@ -160,6 +181,7 @@ struct xiw_engine {
 	struct xiw_injector injector;
 	struct xiw_cq cq;
 	struct xiw_inbox inbox;
+	struct xiw_cqs cqs;
 	struct xiw_uring io;
 	struct xiw_wheel wheel;
 	struct xiw_watch watch;
@@ -187,9 +209,15 @@ struct xiw_engine {
 	struct xiw_packet packets[XIW_BATCH];
 };
 
+static inline uint32_t xiw_cq_room_in(const struct xiw_cq *q)
+{
+	return q->mask + 1 - (q->tail - __atomic_load_n(&q->head, __ATOMIC_ACQUIRE));
+}
+
+/* In the engine's own queue, the only one that peers alone can fill: no operation bounds what they make of it. */
 static inline uint32_t xiw_cq_room(const struct xiw_engine *e)
 {
-	return e->cq.mask + 1 - (e->cq.tail - __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE));
+	return xiw_cq_room_in(&e->cq);
 }
 
 /* Around every use of the engine's regions by its own thread. `e` may be NULL. */

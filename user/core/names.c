@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The names of reasons and of causes of drops, for reports. */
+/* The names of reasons, of causes, and of operations, for reports. */
 #include <stddef.h>
 
 #include "core/engine.h"
@@ -38,4 +38,34 @@ const char *xiw_reason_name(unsigned int reason)
 const char *xiw_drop_name(unsigned int drop)
 {
 	return drop < XIW_TCP_DROP_MAX ? xiw_tcp_drop_name((enum xiw_tcp_drop)drop) : NULL;
+}
+
+const char *xiw_operation_name(enum xiw_operation operation)
+{
+	static const char *const names[XIW_OPERATION_MAX] = {
+		[XIW_OPERATION_NONE] = "none",	 [XIW_OPERATION_SEND] = "Send",
+		[XIW_OPERATION_WRITE] = "Write", [XIW_OPERATION_READ] = "Read",
+		[XIW_OPERATION_RECV] = "Recv",
+	};
+
+	return operation < N(names) ? names[operation] : "unknown operation";
+}
+
+const char *xiw_cause_name(enum xiw_cause cause)
+{
+	static const char *const names[XIW_CAUSE_MAX] = {
+		[XIW_CAUSE_NONE] = "success",
+		[XIW_CAUSE_FLUSHED] = "flushed",
+		[XIW_CAUSE_LOCAL_LENGTH] = "message longer than its buffer",
+		[XIW_CAUSE_LOCAL_PROTECTION] = "local memory not accessible",
+		[XIW_CAUSE_LOCAL_ACCESS] = "the peer's Send was not allowed",
+		[XIW_CAUSE_BAD_RESPONSE] = "wrong answer to a Read",
+		[XIW_CAUSE_REMOTE_INVALID] = "invalid for the peer",
+		[XIW_CAUSE_REMOTE_ACCESS] = "no access to the peer's memory",
+		[XIW_CAUSE_REMOTE_OPERATION] = "the peer could not do it",
+		[XIW_CAUSE_TIMEOUT] = "the peer was silent",
+		[XIW_CAUSE_NOT_READY] = "the peer had no buffer",
+	};
+
+	return cause < N(names) ? names[cause] : "unknown cause";
 }

@@ -152,7 +152,7 @@ static struct io_uring_sqe *stand_in_line(struct xiw_engine *e)
 		struct io_uring_sqe *more = realloc(e->io.line, room * sizeof(*more));
 
 		if (!more) {
-			e->cq.lost = true; /* xiw_engine_run() returns -ENOMEM */
+			e->cqs.lost = true; /* xiw_engine_run() returns -ENOMEM */
 			return &e->io.nowhere;
 		}
 		xiw_budget_force(&e->budget, (room - e->io.line_room) * sizeof(*more));

@@ -133,12 +133,14 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 		err = xiw_inbox_create(e);
 	if (err)
 		goto fail;
+	err = xiw_cq_init(&e->cq, e, e->opts.cq_entries);
+	if (err)
+		goto fail;
+	e->cq.app_ring_fd = e->opts.app_ring_fd;
 	err = -ENOMEM;
-	e->cq.entries = calloc(e->opts.cq_entries, sizeof(*e->cq.entries));
-	e->cq.mask = e->opts.cq_entries - 1;
 	e->pools.kept_total = e->opts.frames / 2;
 	e->pools.kept = xiw_budget_alloc(&e->budget, e->pools.kept_total * sizeof(*e->pools.kept));
-	if (!e->cq.entries || !e->pools.kept)
+	if (!e->pools.kept)
 		goto fail;
 	for (uint32_t i = 0; i < e->pools.kept_total; i++) {
 		e->pools.kept[i].next_free = e->pools.kept_free;
@@ -207,6 +209,7 @@ static void detach_all(struct xiw_engine *e)
 	xiw_listeners_detach(e);
 	xiw_conns_detach(e);
 	xiw_regions_detach(e);
+	xiw_cqs_detach(e);
 }
 
 int xiw_engine_destroy(struct xiw_engine *e)
@@ -234,7 +237,7 @@ int xiw_engine_destroy(struct xiw_engine *e)
 	xiw_injector_close(&e->injector);
 	xiw_ddp_table_free(&e->regions);
 	xiw_stages_free(e);
-	xiw_overflow_free(e);
+	xiw_overflow_free(&e->cq);
 	xiw_budget_free(&e->budget, e->pools.kept, e->pools.kept_total * sizeof(*e->pools.kept));
 	free(e->cq.entries);
 	free(e);

@@ -342,7 +342,7 @@ static bool turn(struct xiw_engine *e)
 	bool busy;
 
 	xiw_clock_update(e);
-	xiw_cq_refill(e);
+	xiw_cqs_refill(e);
 	busy = xiw_inbox_run(e); /* outside the gate, as the application's functions may use the group */
 	xiw_regions_enter(e);
 	busy |= poll_queues(e);
@@ -379,7 +379,7 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 	 * Something waits for room in the completion queue, which another thread makes without notice, or for memory.
 	 * The engine then looks again every millisecond.
 	 */
-	if (e->io.bufs_out || e->agenda.starved || e->cq.overflow_n || e->io.line_n ||
+	if (e->io.bufs_out || e->agenda.starved || e->cqs.overflowing || e->io.line_n ||
 	    e->agenda.stageless)
 		until = e->now_ms + 1 < until ? e->now_ms + 1 : until;
 	if (until != XIW_NEVER) {
@@ -395,9 +395,10 @@ static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
 /* Returns the number of completions, or the error of a doorbell, which is told once. */
 static int result(struct xiw_engine *e)
 {
-	int err = e->cq.doorbell_error;
+	int err = e->cqs.doorbell_error;
 
-	e->cq.doorbell_error = 0;
+	e->cqs.doorbell_error = 0;
+	e->cqs.news = false;
 	return err ? err : (int)completions(e);
 }
 
@@ -409,9 +410,9 @@ int xiw_engine_run(struct xiw_engine *e, int timeout_ms)
 	if (err)
 		return err;
 	busy = turn(e);
-	if (e->cq.lost)
+	if (e->cqs.lost)
 		return -ENOMEM;
-	if (busy || completions(e) || !timeout_ms) {
+	if (busy || completions(e) || e->cqs.news || !timeout_ms) {
 		/* One system call submits all requests of this turn and runs the kernel's deferred work. */
 		if (io_uring_sq_ready(&e->io.ring) || e->io.line_n || !busy ||
 		    *e->io.ring.sq.kflags & IORING_SQ_TASKRUN)

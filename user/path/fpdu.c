@@ -91,7 +91,7 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 	return 1;
 }
 
-void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m)
+void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint8_t flags)
 {
 	const bool scattered = m->tagged && m->len && !m->contiguous;
 	struct xiw_completion done = {
@@ -103,7 +103,8 @@ void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m)
 		.stag = m->stag,
 		.qn = m->qn,
 		.msn = m->msn,
-		.flags = scattered ? XIW_COMPLETION_SCATTERED : 0,
+		.flags = flags | (scattered ? XIW_COMPLETION_SCATTERED : 0),
+		.op = m->tagged ? XIW_OPERATION_NONE : XIW_OPERATION_RECV,
 	};
 
 	memcpy(done.rsvdulp, m->rsvdulp, sizeof(done.rsvdulp));
@@ -116,7 +117,7 @@ static void deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, const struc
 	if (c->ulp)
 		c->ulp->message(c, m, last);
 	else
-		xiw_deliver(c, m);
+		xiw_deliver(c, m, 0);
 }
 
 /* With the first FPDU a Responder may send (RFC 5044 section 7.1.2 rule 4), beginning with what is queued. */

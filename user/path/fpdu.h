@@ -23,8 +23,8 @@ void xiw_conn_quote(struct xiw_conn *c, const struct xiw_header *h);
 int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		   unsigned int n);
 
-/* Queues the completion of a message for the application. */
-void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m);
+/* Queues the completion of a message for the application, with these of enum xiw_completion_flags. */
+void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint8_t flags);
 
 /*
  * Places an FPDU and delivers its message if that is complete; both paths call it. Returns 0, -EBADMSG for a

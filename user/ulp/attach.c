@@ -7,12 +7,13 @@
 #include "conn/conn.h"
 #include "conn/send.h"
 #include "core/agenda.h"
+#include "core/cq.h"
 #include "ulp/rdma.h"
 
 /* The size of the options in the first release. */
 #define RDMA_OPTS_FIRST 16
 
-XIW_OPTS_WHOLE(struct xiw_rdma_opts, ord);
+XIW_OPTS_WHOLE(struct xiw_rdma_opts, recv_cq);
 
 #define DEPTH_DEFAULT 64
 #define READS_DEFAULT 16
@@ -67,11 +68,16 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 		err = check_attach(c, &ro);
 	if (err)
 		return err;
+	err = xiw_outlets_set(c, ro.send_cq, ro.recv_cq);
+	if (err)
+		return err;
 	o.table = &c->engine->regions;
 	o.depth = ro.send_depth ? ro.send_depth : DEPTH_DEFAULT;
 	r = calloc(1, sizeof(*r));
-	if (!r)
+	if (!r) {
+		xiw_outlets_leave(c);
 		return -ENOMEM;
+	}
 	r->conn = c;
 	r->ird = ro.ird ? ro.ird : READS_DEFAULT;
 	r->ord = ro.ord ? ro.ord : READS_DEFAULT;
@@ -87,6 +93,7 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	if (!err)
 		err = post_buffers(r, o.ird_max);
 	if (err) {
+		xiw_outlets_leave(c);
 		xiw_rdmap_free(&r->s);
 		free(r->requests);
 		free(r);

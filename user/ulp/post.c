@@ -18,6 +18,12 @@ XIW_OPTS_WHOLE(struct xiw_rdma_work, invalidate);
 
 /* ---- to the application ------------------------------------------------------------------------- */
 
+static const uint8_t operations[] = {
+	[XIW_RDMA_SEND] = XIW_OPERATION_SEND,
+	[XIW_RDMA_WRITE] = XIW_OPERATION_WRITE,
+	[XIW_RDMA_READ] = XIW_OPERATION_READ,
+};
+
 void xiw_rdma_report(struct xiw_rdma *r)
 {
 	struct xiw_rdmap_op o;
@@ -33,6 +39,8 @@ void xiw_rdma_report(struct xiw_rdma *r)
 			.length = o.op.len,
 			.to = o.op.to,
 			.stag = o.op.stag,
+			.op = operations[o.op.kind],
+			.cause = o.failed ? XIW_CAUSE_FLUSHED : XIW_CAUSE_NONE,
 		};
 
 		if (!o.internal && (o.failed || !(o.op.flags & XIW_RDMA_UNSIGNALED)))

@@ -84,10 +84,14 @@ static void on_closed(struct xiw_rdma *r, int status)
 /* Tells the application of a Send that has arrived. */
 static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t invalidated)
 {
+	const uint8_t opcode = xiw_rdmap_opcode(m->rsvdulp[0]);
 	struct xiw_ddp_msg send = *m;
 
 	send.stag = invalidated;
-	xiw_deliver(c, &send);
+	xiw_deliver(c, &send,
+		    opcode == XIW_RDMAP_OP_SEND_SE || opcode == XIW_RDMAP_OP_SEND_SE_INV
+			    ? XIW_COMPLETION_SOLICITED
+			    : 0);
 }
 
 static int check(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
@@ -145,6 +149,8 @@ static void give_back(struct xiw_conn *c, uint64_t user_data)
 		.conn = c,
 		.event = XIW_EV_FLUSHED,
 		.status = -ECANCELED,
+		.op = XIW_OPERATION_RECV,
+		.cause = XIW_CAUSE_FLUSHED,
 	};
 
 	xiw_complete(c->engine, &done);
