@@ -116,6 +116,7 @@ enum xiw_event {
 	 * (reported once until there has been room for as long as a startup may take).
 	 */
 	XIW_EV_NOT_ACCEPTED,
+	XIW_EV_ATOMIC, /* RDMAP: an atomic operation is complete; value is what was there before */
 };
 
 enum xiw_completion_flags {
@@ -137,9 +138,12 @@ enum xiw_completion_flags {
 enum xiw_operation {
 	XIW_OPERATION_NONE, /* an event of the connection, or a message of the peer that needs no buffer */
 	XIW_OPERATION_SEND,  /* an untagged message, or a Send of any kind */
-	XIW_OPERATION_WRITE, /* a tagged message, or an RDMA Write */
+	XIW_OPERATION_WRITE, /* a tagged message, or an RDMA Write, with or without Immediate Data */
 	XIW_OPERATION_READ,  /* an RDMA Read */
 	XIW_OPERATION_RECV,  /* a posted buffer */
+	XIW_OPERATION_IMMEDIATE,
+	XIW_OPERATION_FETCH_ADD,
+	XIW_OPERATION_CMP_SWAP,
 	XIW_OPERATION_MAX,
 };
 
@@ -171,9 +175,12 @@ struct xiw_completion {
 	uint64_t user_data; /* of the message or buffer; of the connection for its own events */
 	struct xiw_conn *conn;
 	enum xiw_event event;
-	int32_t status;	    /* 0 or negative errno */
-	uint64_t length;    /* octets of the message; see XIW_COMPLETION_SCATTERED */
-	uint64_t to;	    /* tagged: of the first octet; 0 if the message is empty */
+	int32_t status;	 /* 0 or negative errno */
+	uint64_t length; /* octets of the message; see XIW_COMPLETION_SCATTERED */
+	union {
+		uint64_t to;	/* tagged: of the first octet; 0 if the message is empty */
+		uint64_t value; /* XIW_EV_ATOMIC, and Immediate Data (xiwarp/rdmap.h) */
+	};
 	uint32_t stag;	    /* tagged */
 	uint32_t qn, msn;   /* untagged */
 	uint8_t rsvdulp[5]; /* RsvdULP as received: 1 octet tagged, 5 untagged */

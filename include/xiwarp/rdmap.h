@@ -9,8 +9,9 @@
  * own (xiwarp/cq.h):
  *
  *   XIW_EV_RECEIVED    a Send of the peer is in its posted buffer: length, and the helpers below
- *   XIW_EV_SENT        TCP has a Send or RDMA Write: its buffer may be used again
+ *   XIW_EV_SENT        TCP has a Send, RDMA Write or Immediate Data: its buffer may be used again
  *   XIW_EV_READ        an RDMA Read is complete: its octets are in the sink
+ *   XIW_EV_ATOMIC      an atomic operation is complete: value is what it found
  *   XIW_EV_FLUSHED     an operation or a posted buffer ended without success
  *   XIW_EV_ERROR       the stream is in error, and a Terminate was sent (xiw_rdma_info());
  *                      XIW_EV_CLOSED follows without the application's help
@@ -26,6 +27,18 @@
  * region is freed meanwhile, even if another region has its STag by then; and if the answer to a Read
  * of ours is not what was asked for: another place, region or length, or octets that are not
  * contiguous.
+ *
+ * The extensions of RFC 7306, Immediate Data and atomic operations, are there if xiw_rdma_opts.extended
+ * asks for them. That is for the ULPs to agree on (section 1.1), as nothing in the startup of a connection
+ * tells: without it, the stream ends with the Terminate of RFC 5040 when an extended peer uses them. So
+ * does an Initiator's stream that finds, by a FetchAdd of 0 for example, that its peer has none.
+ *
+ * Immediate Data are 8 octets that the peer gets in the next buffer that it has posted for Sends, in order
+ * with Sends, and after the RDMA Writes before it have been placed: a Write that tells its peer. Atomic
+ * operations work on an aligned 64-bit word of a region with XIW_ACCESS_ATOMIC, in the host's byte order.
+ * They count as RDMA Reads where Reads are limited, are carried out when their Request arrives, and are
+ * atomic against everything that reaches the word by the processor's atomic instructions: other
+ * connections and engines, and the application. A word that is not aligned ends the stream.
  *
  * Thread rules as in xiwarp.h. Lengths are octets; all integers are in host byte order.
  */
@@ -60,6 +73,13 @@ struct xiw_rdma_opts {
 	 * queue. The queues cannot be freed before the connection is.
 	 */
 	struct xiw_cq *send_cq, *recv_cq;
+	/*
+	 * With Immediate Data and atomic operations (RFC 7306). A fourth queue for untagged messages is
+	 * added to the connection. At most recv_depth (struct xiw_conn_opts) RDMA Reads and atomic
+	 * operations are then outstanding.
+	 */
+	bool extended;
+	uint8_t reserved[7]; /* 0 */
 };
 
 /*
@@ -77,12 +97,18 @@ enum xiw_rdma_kind {
 	XIW_RDMA_SEND,
 	XIW_RDMA_WRITE,
 	XIW_RDMA_READ,
+	/* RFC 7306 */
+	XIW_RDMA_IMMEDIATE,
+	/* An RDMA Write with Immediate Data behind it: one operation in two of send_depth's places. */
+	XIW_RDMA_WRITE_IMMEDIATE,
+	XIW_RDMA_FETCH_ADD,
+	XIW_RDMA_CMP_SWAP,
 };
 
 enum xiw_rdma_flags {
-	XIW_RDMA_SOLICITED = 1 << 0,  /* Send: with Solicited Event */
+	XIW_RDMA_SOLICITED = 1 << 0,  /* Send, Immediate Data: with Solicited Event */
 	XIW_RDMA_INVALIDATE = 1 << 1, /* Send: and invalidate an STag of the peer */
-	/* Wait until every RDMA Read posted before is complete (section 5.5, note to rule 12). */
+	/* Wait until what was posted before and has an answer is complete (section 5.5, note to rule 12). */
 	XIW_RDMA_FENCE = 1 << 2,
 	/*
 	 * Send, Write: the octets, at most XIW_RDMA_INLINE_MAX, are copied when the operation is posted.
@@ -96,29 +122,49 @@ enum xiw_rdma_flags {
 #define XIW_RDMA_PIECES_MAX 16	/* of an operation, and of a posted receive */
 #define XIW_RDMA_INLINE_MAX 256 /* octets */
 
+/*
+ * The operands of an atomic operation (RFC 7306 section 5.1).
+ *
+ * XIW_RDMA_FETCH_ADD adds value. Each bit of mask is the highest of a field, out of which nothing is
+ * carried: 0 makes one field of the 64 bits, 1 << 31 two of 32.
+ *
+ * XIW_RDMA_CMP_SWAP: if the word and compare agree in the bits of compare_mask, the bits of mask become
+ * those of value. compare_mask 0 swaps always.
+ */
+struct xiw_rdma_atomic {
+	uint64_t value, mask;
+	uint64_t compare, compare_mask; /* XIW_RDMA_CMP_SWAP */
+};
+
 /* An operation on one piece of memory, which stays the caller's; it must not change until the completion. */
 struct xiw_rdma_op {
 	enum xiw_rdma_kind kind;
 	unsigned int flags; /* enum xiw_rdma_flags */
-	const void *buf;    /* Send, Write */
-	uint64_t len;	    /* at most 2^32 - 1 */
-	uint32_t stag;	    /* Write: the peer's sink; Read: the peer's source */
-	uint64_t to;	    /* likewise */
+	union {
+		const void *buf;		      /* Send, Write */
+		const struct xiw_rdma_atomic *atomic; /* not used after xiw_rdma_post() */
+	};
+	uint64_t len;  /* Send, Write, Read: at most 2^32 - 1; others: 0 */
+	uint32_t stag; /* Write: the peer's sink; Read: the peer's source; atomic: of the word */
+	uint64_t to;   /* likewise */
 	uint32_t sink_stag; /* Read: where it goes, one of our regions that the peer may write to */
-	uint64_t sink_to;   /* likewise */
+	union {
+		uint64_t sink_to;   /* likewise */
+		uint64_t immediate; /* Immediate Data: 8 octets, the highest first on the wire */
+	};
 	uint32_t invalidate; /* Send with XIW_RDMA_INVALIDATE */
 	uint64_t user_data;  /* of the completion */
 };
 
 /*
  * Posts an operation. Operations are passed on in the order in which they are posted (section 5.5 rule
- * 13); a Read beyond the outbound limit waits, and everything behind it.
+ * 13); a Read or atomic operation beyond the outbound limit waits, and everything behind it.
  *
  * -EAGAIN: send_depth operations are posted; -ENOTCONN: XIW_EV_CONNECTED has not come; -EPIPE: the
- * stream is closing or has ended; -EINVAL: kind, flags, no buf, or TO + len wraps; -EMSGSIZE: len, or
- * more than XIW_RDMA_INLINE_MAX octets inline; -ENOMEM as for xiw_rdma_post_many();
- * -EACCES: the sink is not a region that this connection's peer may write to; -EOPNOTSUPP: a Read, and
- * the peer accepts none.
+ * stream is closing or has ended; -EINVAL: kind, flags, no buf, a len that is to be 0, or TO + len wraps;
+ * -EMSGSIZE: len, or more than XIW_RDMA_INLINE_MAX octets inline; -ENOMEM as for xiw_rdma_post_many();
+ * -EACCES: the sink is not a region that this connection's peer may write to; -EOPNOTSUPP: a Read or
+ * atomic operation, and the peer accepts none, or one of RFC 7306, and the stream is not extended.
  */
 XIW_API int xiw_rdma_post(struct xiw_rdma *rdma, const struct xiw_rdma_op *op);
 
@@ -131,13 +177,19 @@ struct xiw_rdma_work {
 	size_t size; /* sizeof(struct xiw_rdma_work), the same in all elements of an array */
 	uint64_t user_data;
 	enum xiw_rdma_kind kind;
-	unsigned int flags;	 /* enum xiw_rdma_flags */
-	const struct iovec *iov; /* Send, Write: what is sent */
+	unsigned int flags; /* enum xiw_rdma_flags */
+	union {
+		const struct iovec *iov;	      /* Send, Write: what is sent */
+		const struct xiw_rdma_atomic *atomic; /* as in struct xiw_rdma_op */
+	};
 	unsigned int iov_count;
-	uint32_t stag; /* Write: the peer's sink; Read: the peer's source */
+	uint32_t stag; /* Write: the peer's sink; Read: the peer's source; atomic: of the word */
 	uint64_t to;   /* likewise */
 	uint64_t len;  /* Read: octets. Otherwise 0: the pieces have the length */
-	uint64_t sink_to;
+	union {
+		uint64_t sink_to;
+		uint64_t immediate; /* as in struct xiw_rdma_op */
+	};
 	uint32_t sink_stag;  /* Read, with sink_to: as in struct xiw_rdma_op */
 	uint32_t invalidate; /* Send with XIW_RDMA_INVALIDATE */
 };
@@ -155,17 +207,32 @@ XIW_API int xiw_rdma_post_many(struct xiw_rdma *rdma, const struct xiw_rdma_work
 			       unsigned int count, unsigned int *posted);
 
 /*
- * Posts a buffer for the next incoming Send, one for each. Post from before XIW_EV_CONNECTED on: a Send
- * that finds no buffer ends the stream. Errors are those of xiw_conn_post_recv() for queue 0.
+ * Posts a buffer for the next incoming Send or Immediate Data, one for each. Post from before
+ * XIW_EV_CONNECTED on: a Send that finds no buffer ends the stream, and so does Immediate Data that finds
+ * one of less than 8 octets. Errors are those of xiw_conn_post_recv() for queue 0.
  */
 XIW_API int xiw_rdma_post_recv(struct xiw_rdma *rdma, void *buf, uint32_t len, uint64_t user_data);
 
-/* XIW_EV_RECEIVED: was it a Send with Solicited Event? */
+/* XIW_EV_RECEIVED: was it a Send or Immediate Data with Solicited Event? */
 static inline bool xiw_rdma_solicited(const struct xiw_completion *c)
 {
 	uint8_t opcode = c->rsvdulp[0] & 0xf;
 
-	return opcode == 5 || opcode == 6;
+	return opcode == 5 || opcode == 6 || opcode == 9;
+}
+
+/*
+ * XIW_EV_RECEIVED: was it Immediate Data? If so, *value is what the peer posted as `immediate`. Its 8 octets are
+ * in the posted buffer as well, the highest first.
+ */
+static inline bool xiw_rdma_immediate(const struct xiw_completion *c, uint64_t *value)
+{
+	uint8_t opcode = c->rsvdulp[0] & 0xf;
+
+	if (opcode != 8 && opcode != 9)
+		return false;
+	*value = c->value;
+	return true;
 }
 
 /*
@@ -243,6 +310,8 @@ struct xiw_rdma_info {
 	uint64_t read_octets_in, read_octets_out; /* in: of Read Responses to us */
 	uint64_t invalidated;			  /* STags of ours that the peer invalidated */
 	struct xiw_rdma_terminate_info sent, received;
+	uint64_t immediates_in, immediates_out;
+	uint64_t atomics_in, atomics_out; /* in: carried out for the peer; out: answered */
 };
 
 /* `size` is sizeof(struct xiw_rdma_info). Allowed until xiw_conn_free(). */

@@ -32,9 +32,10 @@ struct xiw_region_opts {
 };
 
 enum xiw_access {
-	XIW_ACCESS_NONE = 1 << 0,  /* none until xiw_region_set_access() gives rights */
-	XIW_ACCESS_WRITE = 1 << 1, /* tagged messages may be placed here */
-	XIW_ACCESS_READ = 1 << 2,  /* RDMA Reads may read from here */
+	XIW_ACCESS_NONE = 1 << 0,   /* none until xiw_region_set_access() gives rights */
+	XIW_ACCESS_WRITE = 1 << 1,  /* tagged messages may be placed here */
+	XIW_ACCESS_READ = 1 << 2,   /* RDMA Reads may read from here */
+	XIW_ACCESS_ATOMIC = 1 << 3, /* atomic operations (RFC 7306) may change it */
 };
 
 /*

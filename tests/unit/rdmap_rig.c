@@ -6,8 +6,9 @@
 
 struct xiw_ddp_table table;
 struct xiw_rdmap_stream s;
-uint8_t memory[SIZE];
-uint32_t rd, wr, other_pd, other_stream, bound, bound_wr;
+uint8_t memory[SIZE] __attribute__((aligned(8)));
+uint32_t rd, wr, other_pd, other_stream, bound, bound_wr, words;
+static bool extended;
 uint8_t header[18];
 
 static int number(void *ctx, uint32_t *n)
@@ -33,11 +34,14 @@ uint32_t region(uint32_t pd, uint32_t stream, uint32_t access)
 	return stag;
 }
 
-void rdmap_begin(void)
+static void begin(void)
 {
-	const struct xiw_rdmap_opts o = {
-		.table = &table, .pd = PD, .stream = STREAM, .depth = DEPTH, .ird_max = 2
-	};
+	const struct xiw_rdmap_opts o = { .table = &table,
+					  .pd = PD,
+					  .stream = STREAM,
+					  .depth = DEPTH,
+					  .ird_max = 2,
+					  .extended = extended };
 
 	xiw_ddp_table_init(&table, number, NULL);
 	rd = region(PD, 0, XIW_DDP_REMOTE_READ);
@@ -46,8 +50,22 @@ void rdmap_begin(void)
 	other_stream = region(PD, STREAM + 1, XIW_DDP_REMOTE_READ);
 	bound = region(PD, STREAM, XIW_DDP_REMOTE_READ);
 	bound_wr = region(PD, STREAM, XIW_DDP_REMOTE_WRITE);
+	if (extended)
+		words = region(PD, 0, XIW_DDP_REMOTE_ATOMIC);
 	cr_assert_eq(xiw_rdmap_init(&s, &o), 0);
 	xiw_rdmap_limits(&s, 2, 2);
+}
+
+void rdmap_begin(void)
+{
+	extended = false;
+	begin();
+}
+
+void rdmap_begin_extended(void)
+{
+	extended = true;
+	begin();
 }
 
 void rdmap_end(void)
@@ -108,6 +126,22 @@ enum xiw_rdmap_result in_read(uint32_t size, uint32_t stag, uint64_t to, uint64_
 	return in_untagged(0x41, 1, buf, sizeof(buf), 0, NULL);
 }
 
+enum xiw_rdmap_result in_atomic(uint8_t code, uint32_t stag, uint64_t to,
+				const struct xiw_rdma_atomic *operands)
+{
+	const struct xiw_rdmap_atomic a = {
+		.code = code,
+		.id = 0xa1b2c3d4,
+		.stag = stag,
+		.to = to,
+		.operands = *operands,
+	};
+	uint8_t buf[XIW_RDMAP_ATOMIC_LEN];
+
+	xiw_rdmap_atomic_encode(&a, buf);
+	return in_untagged(0x4a, 1, buf, sizeof(buf), 0, NULL);
+}
+
 void expect_failed(enum xiw_rdmap_error error, bool ddp, bool read)
 {
 	cr_expect_eq(s.state, XIW_RDMAP_FAILED);
@@ -125,16 +159,16 @@ void expect_failed(enum xiw_rdmap_error error, bool ddp, bool read)
 void rdmap_anew(void)
 {
 	rdmap_end();
-	rdmap_begin();
+	begin();
 }
 
 int post(enum xiw_rdma_kind kind, unsigned int flags, uint64_t len)
 {
+	static const struct xiw_rdma_atomic operands = { 1, 2, 3, 4 };
 	static uint8_t buf[16];
-	const struct xiw_rdma_op op = {
+	struct xiw_rdma_op op = {
 		.kind = kind,
 		.flags = flags,
-		.buf = kind == XIW_RDMA_READ ? NULL : buf,
 		.len = len,
 		.stag = 0x99,
 		.to = 0x1000,
@@ -144,5 +178,11 @@ int post(enum xiw_rdma_kind kind, unsigned int flags, uint64_t len)
 		.user_data = s.tail,
 	};
 
+	if (kind == XIW_RDMA_FETCH_ADD || kind == XIW_RDMA_CMP_SWAP)
+		op.atomic = &operands;
+	else if (kind != XIW_RDMA_READ && kind != XIW_RDMA_IMMEDIATE)
+		op.buf = buf;
+	if (kind == XIW_RDMA_IMMEDIATE || kind == XIW_RDMA_WRITE_IMMEDIATE)
+		op.immediate = 0x1122334455667788;
 	return xiw_rdmap_post(&s, &op);
 }

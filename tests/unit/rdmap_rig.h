@@ -15,11 +15,14 @@ extern struct xiw_ddp_table table;
 extern struct xiw_rdmap_stream s;
 extern uint8_t memory[SIZE];
 extern uint32_t rd, wr, other_pd, other_stream, bound, bound_wr; /* STags */
+extern uint32_t words;	   /* with the right for atomic operations, in a stream with RFC 7306 */
 extern uint8_t header[18]; /* of the last message that came in */
 
 /* Registers `memory` as a region. Returns its STag. */
 uint32_t region(uint32_t pd, uint32_t stream, uint32_t access);
 void rdmap_begin(void);
+/* A stream with RFC 7306. */
+void rdmap_begin_extended(void);
 void rdmap_end(void);
 /* Begins the stream again after an error, for the next case of a table. */
 void rdmap_anew(void);
@@ -30,6 +33,8 @@ enum xiw_rdmap_result in_untagged(uint8_t control, uint32_t qn, const uint8_t *b
 				  uint32_t inv, uint32_t *invalidated);
 enum xiw_rdmap_result in_tagged(uint8_t control, uint32_t stag, uint64_t to, uint64_t len);
 enum xiw_rdmap_result in_read(uint32_t size, uint32_t stag, uint64_t to, uint64_t sink_to);
+enum xiw_rdmap_result in_atomic(uint8_t code, uint32_t stag, uint64_t to,
+				const struct xiw_rdma_atomic *operands);
 /* The stream has failed with this error, and its Terminate includes these headers. */
 void expect_failed(enum xiw_rdmap_error error, bool ddp, bool read);
 

@@ -322,3 +322,29 @@ Test(ddp_recv, post_and_flush)
 	cr_expect_not(xiw_ddp_rx_flush(rx, &qn, &b));
 	cr_expect_eq(receive(tagged(STAG, BASE, true), 5, &p, &m), XIW_DDP_LOCAL_CATASTROPHIC);
 }
+
+/* A queue that is added later begins with its first message, and the others keep what they have. */
+Test(ddp_recv, queue_added)
+{
+	const uint32_t n = XIW_DDP_DEFAULT_QUEUES;
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	for (int i = 0; i < DEPTH; i++)
+		post_buf(n - 1, i);
+	cr_expect_eq(receive(untagged(n, 1, 0, true), 1, &p, &m), XIW_DDP_UNTAGGED_QN);
+	ddp_end();
+	ddp_begin();
+	for (int i = 0; i < DEPTH; i++)
+		post_buf(n - 1, i);
+	cr_assert_eq(xiw_ddp_rx_add_queue(rx, 0), 0);
+	cr_expect_eq(rx->nqueues, n + 1);
+	post_buf(n, 2);
+	cr_expect_eq(receive(untagged(n, 1, 0, true), 7, &p, &m), XIW_DDP_OK);
+	cr_expect(m.complete && m.qn == n && m.buf.user_data == 102 && p.dst == bufs[2]);
+	for (uint32_t i = 0; i < DEPTH; i++) {
+		cr_expect_eq(receive(untagged(n - 1, i + 1, 0, true), 9, &p, &m), XIW_DDP_OK);
+		cr_expect(m.complete && m.buf.user_data == 100 + i);
+	}
+	cr_expect_eq(receive(untagged(n + 1, 1, 0, true), 1, &p, &m), XIW_DDP_UNTAGGED_QN);
+}

@@ -90,7 +90,7 @@ Test(ddp_region, arguments)
 	o.ptr = NULL;
 	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), -EINVAL);
 	o = opts_fixed(7);
-	o.access = 4;
+	o.access = 8;
 	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), -EINVAL);
 	o = opts_fixed(7);
 	o.base = UINT64_MAX - o.len + 1;

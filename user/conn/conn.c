@@ -139,6 +139,19 @@ int xiw_conn_equip(struct xiw_conn *c)
 	return err ? err : xiw_ddp_rx_create(&c->ddp, &ddp);
 }
 
+int xiw_conn_add_queue(struct xiw_conn *c)
+{
+	int err;
+
+	if (!xiw_conn_charge(c, xiw_ddp_rx_queue_size(c->ddp) + sizeof(uint32_t)))
+		return -ENOMEM;
+	err = xiw_ddp_rx_add_queue(c->ddp, xiw_conn_first_msn);
+	if (!err)
+		err = xiw_ddp_tx_add_queue(&c->send.ddp, xiw_conn_first_msn);
+	c->opts.queues = c->ddp->nqueues;
+	return err;
+}
+
 int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 		 struct xiw_conn **conn)
 {

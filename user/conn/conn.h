@@ -16,6 +16,9 @@ extern uint32_t xiw_conn_first_msn;
  */
 int xiw_conn_equip(struct xiw_conn *c);
 
+/* Adds a queue for untagged messages to a connection that is equipped and has no stream yet. 0 or -ENOMEM. */
+int xiw_conn_add_queue(struct xiw_conn *c);
+
 /* Makes a connection without a socket and starts its startup deadline. Returns 0 or -errno. */
 int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 		 struct xiw_conn **conn);

@@ -43,9 +43,14 @@ const char *xiw_drop_name(unsigned int drop)
 const char *xiw_operation_name(enum xiw_operation operation)
 {
 	static const char *const names[XIW_OPERATION_MAX] = {
-		[XIW_OPERATION_NONE] = "none",	 [XIW_OPERATION_SEND] = "Send",
-		[XIW_OPERATION_WRITE] = "Write", [XIW_OPERATION_READ] = "Read",
+		[XIW_OPERATION_NONE] = "none",
+		[XIW_OPERATION_SEND] = "Send",
+		[XIW_OPERATION_WRITE] = "Write",
+		[XIW_OPERATION_READ] = "Read",
 		[XIW_OPERATION_RECV] = "Recv",
+		[XIW_OPERATION_IMMEDIATE] = "Immediate Data",
+		[XIW_OPERATION_FETCH_ADD] = "FetchAdd",
+		[XIW_OPERATION_CMP_SWAP] = "CmpSwap",
 	};
 
 	return operation < N(names) ? names[operation] : "unknown operation";

@@ -61,6 +61,33 @@ int xiw_ddp_rx_create(struct xiw_ddp_rx **out, const struct xiw_ddp_rx_opts *o)
 	return 0;
 }
 
+size_t xiw_ddp_rx_queue_size(const struct xiw_ddp_rx *rx)
+{
+	return sizeof(*rx->queues) + ((size_t)rx->mask + 1) * sizeof(*rx->queues->ring);
+}
+
+int xiw_ddp_rx_add_queue(struct xiw_ddp_rx *rx, uint32_t first_msn)
+{
+	const size_t ring_size = (size_t)rx->mask + 1;
+	const uint32_t n = rx->nqueues;
+	struct xiw_ddp_queue *queues;
+	struct xiw_ddp_buf *rings;
+
+	queues = reallocarray(rx->queues, n + 1, sizeof(*queues));
+	if (!queues)
+		return -ENOMEM;
+	rx->queues = queues;
+	rings = reallocarray(queues[0].ring, (n + 1) * ring_size, sizeof(*rings));
+	if (!rings)
+		return -ENOMEM;
+	memset(rings + n * ring_size, 0, ring_size * sizeof(*rings));
+	queues[n] = (struct xiw_ddp_queue){ .next_msn = first_msn ? first_msn : 1 };
+	for (uint32_t i = 0; i <= n; i++)
+		queues[i].ring = rings + i * ring_size;
+	rx->nqueues = n + 1;
+	return 0;
+}
+
 void xiw_ddp_rx_free(struct xiw_ddp_rx *rx)
 {
 	if (!rx)

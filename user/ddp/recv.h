@@ -130,6 +130,13 @@ size_t xiw_ddp_rx_size(const struct xiw_ddp_rx_opts *opts);
 void xiw_ddp_rx_free(struct xiw_ddp_rx *rx);
 
 /*
+ * Adds a queue behind the others, before the first segment comes; first_msn as in the options. Returns 0 or -ENOMEM.
+ */
+int xiw_ddp_rx_add_queue(struct xiw_ddp_rx *rx, uint32_t first_msn);
+/* The number of octets that this allocates. */
+size_t xiw_ddp_rx_queue_size(const struct xiw_ddp_rx *rx);
+
+/*
  * Posts the next buffer of queue qn. buf may be NULL if len is 0. Returns 0, -EINVAL, -EAGAIN
  * (depth buffers are posted) or -ESHUTDOWN (the stream has failed or is being flushed).
  */

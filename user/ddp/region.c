@@ -7,7 +7,7 @@
 
 #define NO_SLOT UINT32_MAX
 #define FIRST_SLOTS 16u
-#define ACCESS_ALL (XIW_DDP_REMOTE_WRITE | XIW_DDP_REMOTE_READ)
+#define ACCESS_ALL (XIW_DDP_REMOTE_WRITE | XIW_DDP_REMOTE_READ | XIW_DDP_REMOTE_ATOMIC)
 
 void xiw_ddp_table_init(struct xiw_ddp_table *t, xiw_ddp_random random, void *random_ctx)
 {

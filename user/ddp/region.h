@@ -16,6 +16,7 @@
 enum xiw_ddp_access {
 	XIW_DDP_REMOTE_WRITE = 1 << 0,
 	XIW_DDP_REMOTE_READ = 1 << 1,
+	XIW_DDP_REMOTE_ATOMIC = 1 << 2, /* RFC 7306 */
 };
 
 #define XIW_DDP_MAX_REGIONS (1u << 24)

@@ -18,6 +18,17 @@ int xiw_ddp_tx_init(struct xiw_ddp_tx *tx, uint32_t nqueues, uint32_t first_msn)
 	return 0;
 }
 
+int xiw_ddp_tx_add_queue(struct xiw_ddp_tx *tx, uint32_t first_msn)
+{
+	uint32_t *next = reallocarray(tx->next_msn, tx->nqueues + 1, sizeof(*next));
+
+	if (!next)
+		return -ENOMEM;
+	tx->next_msn = next;
+	tx->next_msn[tx->nqueues++] = first_msn ? first_msn : 1;
+	return 0;
+}
+
 void xiw_ddp_tx_free(struct xiw_ddp_tx *tx)
 {
 	free(tx->next_msn);

@@ -38,6 +38,8 @@ struct xiw_ddp_seg {
  * -ENOMEM.
  */
 int xiw_ddp_tx_init(struct xiw_ddp_tx *tx, uint32_t nqueues, uint32_t first_msn);
+/* Adds a queue behind the others. Returns 0 or -ENOMEM. */
+int xiw_ddp_tx_add_queue(struct xiw_ddp_tx *tx, uint32_t first_msn);
 void xiw_ddp_tx_free(struct xiw_ddp_tx *tx);
 
 /*

@@ -33,6 +33,35 @@ void xiw_rdmap_read_decode(struct xiw_rdmap_read *r, const uint8_t buf[XIW_RDMAP
 	r->src_to = xiw_get_be64(buf + XIW_RDMAP_OFF_SRC_TO);
 }
 
+/* RFC 7306 Figure 4: what FetchAdd does not use is zero, and its compare mask is all ones. */
+void xiw_rdmap_atomic_encode(const struct xiw_rdmap_atomic *a, uint8_t buf[XIW_RDMAP_ATOMIC_LEN])
+{
+	const bool compares = a->code == XIW_RDMAP_ATOMIC_CMP_SWAP;
+
+	xiw_put_be32(buf + XIW_RDMAP_OFF_ATOMIC_CODE, a->code);
+	xiw_put_be32(buf + XIW_RDMAP_OFF_ATOMIC_ID, a->id);
+	xiw_put_be32(buf + XIW_RDMAP_OFF_ATOMIC_STAG, a->stag);
+	xiw_put_be64(buf + XIW_RDMAP_OFF_ATOMIC_TO, a->to);
+	xiw_put_be64(buf + XIW_RDMAP_OFF_ATOMIC_VALUE, a->operands.value);
+	xiw_put_be64(buf + XIW_RDMAP_OFF_ATOMIC_MASK, a->operands.mask);
+	xiw_put_be64(buf + XIW_RDMAP_OFF_ATOMIC_COMPARE, compares ? a->operands.compare : 0);
+	xiw_put_be64(buf + XIW_RDMAP_OFF_ATOMIC_COMPARE_MASK,
+		     compares ? a->operands.compare_mask : UINT64_MAX);
+}
+
+void xiw_rdmap_atomic_decode(struct xiw_rdmap_atomic *a, const uint8_t buf[XIW_RDMAP_ATOMIC_LEN])
+{
+	a->code = (uint8_t)(xiw_get_be32(buf + XIW_RDMAP_OFF_ATOMIC_CODE) &
+			    XIW_RDMAP_ATOMIC_CODE_MASK);
+	a->id = xiw_get_be32(buf + XIW_RDMAP_OFF_ATOMIC_ID);
+	a->stag = xiw_get_be32(buf + XIW_RDMAP_OFF_ATOMIC_STAG);
+	a->to = xiw_get_be64(buf + XIW_RDMAP_OFF_ATOMIC_TO);
+	a->operands.value = xiw_get_be64(buf + XIW_RDMAP_OFF_ATOMIC_VALUE);
+	a->operands.mask = xiw_get_be64(buf + XIW_RDMAP_OFF_ATOMIC_MASK);
+	a->operands.compare = xiw_get_be64(buf + XIW_RDMAP_OFF_ATOMIC_COMPARE);
+	a->operands.compare_mask = xiw_get_be64(buf + XIW_RDMAP_OFF_ATOMIC_COMPARE_MASK);
+}
+
 /* ---- Terminate ---------------------------------------------------------------------------- */
 
 uint32_t xiw_rdmap_terminate_encode(struct xiw_rdma_terminate_info *t,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * rdmap/hdr.h - RDMAP's own headers in host form, RFC 5040 sections 4.4 and 4.8
+ * rdmap/hdr.h - RDMAP's own headers in host form, RFC 5040 sections 4.4 and 4.8, RFC 7306 section 5.2
  */
 #ifndef XIW_RDMAP_HDR_H
 #define XIW_RDMAP_HDR_H
@@ -21,6 +21,18 @@ struct xiw_rdmap_read {
 
 void xiw_rdmap_read_encode(const struct xiw_rdmap_read *r, uint8_t buf[XIW_RDMAP_READ_LEN]);
 void xiw_rdmap_read_decode(struct xiw_rdmap_read *r, const uint8_t buf[XIW_RDMAP_READ_LEN]);
+
+/* An Atomic Request. */
+struct xiw_rdmap_atomic {
+	uint8_t code; /* AOpCode, 4 bits; a number other than these two may come in */
+	uint32_t id;
+	uint32_t stag;
+	uint64_t to;
+	struct xiw_rdma_atomic operands;
+};
+
+void xiw_rdmap_atomic_encode(const struct xiw_rdmap_atomic *a, uint8_t buf[XIW_RDMAP_ATOMIC_LEN]);
+void xiw_rdmap_atomic_decode(struct xiw_rdmap_atomic *a, const uint8_t buf[XIW_RDMAP_ATOMIC_LEN]);
 
 /* Writes the header as the has_ members say, and t->control; returns its length. */
 uint32_t xiw_rdmap_terminate_encode(struct xiw_rdma_terminate_info *t,

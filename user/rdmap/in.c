@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "rdmap/atomic.h"
 #include "rdmap/reads.h"
 
 static enum xiw_rdmap_result fail(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
@@ -19,12 +20,12 @@ static enum xiw_rdmap_result fail(struct xiw_rdmap_stream *s, const struct xiw_r
  * there is room for the Read that says that the peer is ready, which is the first one and has no octets (RFC 6581
  * section 9.2).
  */
-static bool has_room(const struct xiw_rdmap_stream *s, const struct xiw_rdmap_read *read)
+static bool has_room(const struct xiw_rdmap_stream *s, bool empty)
 {
 	uint64_t open = s->answer_given > s->answer_head ? s->answer_given : s->answer_head;
 
 	if (!s->ird)
-		return !read->size && !s->answer_tail;
+		return empty && !s->answer_tail;
 	return s->answer_tail - open < s->ird && s->answer_tail - s->answer_head < s->answer_depth;
 }
 
@@ -44,7 +45,9 @@ static enum xiw_rdmap_result read_request(struct xiw_rdmap_stream *s, const stru
 		return fail(s, m, XIW_RDMAP_OPERATION);
 	xiw_rdmap_read_decode(&read, m->buf);
 	/* Section 5.2.1: a Read of no octets is answered, whatever its STags and offsets. */
-	err = read.size ? xiw_rdmap_check_source(s, &read, &r) : XIW_RDMAP_OK;
+	err = read.size ? xiw_rdmap_check_region(s, read.src_stag, read.src_to, read.size,
+						 XIW_DDP_REMOTE_READ, &r)
+			: XIW_RDMAP_OK;
 	/* DDP could not make segments of an answer whose offsets wrap. */
 	if (!err && __builtin_add_overflow(read.sink_to, read.size, &end))
 		err = XIW_RDMAP_TO_WRAP;
@@ -52,12 +55,66 @@ static enum xiw_rdmap_result read_request(struct xiw_rdmap_stream *s, const stru
 		xiw_rdmap_fail(s, err, m->header, m->header_len, m->segment_len, &read);
 		return XIW_RDMAP_ERROR;
 	}
-	if (!has_room(s, &read))
+	if (!has_room(s, !read.size))
 		return fail(s, m, XIW_RDMAP_STREAM);
 	a = xiw_rdmap_answer_at(s, s->answer_tail++);
 	*a = (struct xiw_rdmap_answer){ .read = read, .serial = r ? r->serial : 0 };
 	memcpy(a->header, m->header, m->header_len);
 	return XIW_RDMAP_HANDLED;
+}
+
+/*
+ * RFC 7306 section 5.2.1. The operation is carried out when its Request is delivered, behind all messages before it and
+ * before all behind it. Its answer waits for its turn among those to Reads (section 7).
+ */
+static enum xiw_rdmap_result atomic_request(struct xiw_rdmap_stream *s,
+					    const struct xiw_rdmap_in *m)
+{
+	struct xiw_rdmap_atomic request;
+	struct xiw_rdmap_answer *a;
+	enum xiw_rdmap_error err;
+	uint64_t *word;
+
+	if (m->len != XIW_RDMAP_ATOMIC_LEN)
+		return fail(s, m, XIW_RDMAP_OPERATION);
+	xiw_rdmap_atomic_decode(&request, m->buf);
+	err = xiw_rdmap_atomic_check(s, &request, &word);
+	if (!err && !has_room(s, false))
+		err = XIW_RDMAP_STREAM;
+	if (err)
+		return fail(s, m, err);
+	a = xiw_rdmap_answer_at(s, s->answer_tail++);
+	*a = (struct xiw_rdmap_answer){ .atomic = true };
+	xiw_put_be32(a->original + XIW_RDMAP_OFF_ORIGINAL_ID, request.id);
+	xiw_put_be64(a->original + XIW_RDMAP_OFF_ORIGINAL, xiw_rdmap_atomic_run(&request, word));
+	s->info.atomics_in++;
+	return XIW_RDMAP_HANDLED;
+}
+
+/* RFC 7306 section 5.2.2. Answers come in the order of the Requests, those to Reads included (section 7). */
+static enum xiw_rdmap_result atomic_response(struct xiw_rdmap_stream *s,
+					     const struct xiw_rdmap_in *m)
+{
+	struct xiw_rdmap_op *o = xiw_rdmap_oldest_read(s);
+
+	if (!o || o->op.kind == XIW_RDMA_READ)
+		return fail(s, m, XIW_RDMAP_OPCODE);
+	if (m->len != XIW_RDMAP_ORIGINAL_LEN ||
+	    xiw_get_be32(m->buf + XIW_RDMAP_OFF_ORIGINAL_ID) != (uint32_t)s->read_at)
+		return fail(s, m, XIW_RDMAP_STREAM);
+	o->original = xiw_get_be64(m->buf + XIW_RDMAP_OFF_ORIGINAL);
+	s->info.atomics_out++;
+	xiw_rdmap_read_done(s, true);
+	return XIW_RDMAP_HANDLED;
+}
+
+/* RFC 7306 section 6.3, last rule. A Send, but for its length. */
+static enum xiw_rdmap_result immediate(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
+{
+	if (m->len != XIW_RDMAP_WORD_LEN)
+		return fail(s, m, XIW_RDMAP_OPERATION);
+	s->info.immediates_in++;
+	return XIW_RDMAP_DELIVER;
 }
 
 /*
@@ -70,7 +127,7 @@ static enum xiw_rdmap_result read_response(struct xiw_rdmap_stream *s, const str
 {
 	const struct xiw_rdmap_op *o = xiw_rdmap_oldest_read(s);
 
-	if (!o)
+	if (!o || o->op.kind != XIW_RDMA_READ)
 		return fail(s, m, XIW_RDMAP_OPCODE);
 	/* STag and TO of a message without octets have no meaning in DDP (RFC 5041 section 5.2). */
 	if (m->len != o->op.len ||
@@ -123,15 +180,24 @@ static enum xiw_rdmap_result terminate(struct xiw_rdmap_stream *s, const struct 
 	return XIW_RDMAP_ENDED;
 }
 
-/* Figure 4: the opcodes of Tagged messages, and of each queue. */
-static bool expected(bool tagged, uint32_t qn, uint8_t opcode)
+/*
+ * Figure 4, and RFC 7306 Figure 2 if both ends have agreed on it: the opcodes of Tagged messages, and of each queue.
+ */
+static bool expected(const struct xiw_rdmap_stream *s, bool tagged, uint32_t qn, uint8_t opcode)
 {
+	if (opcode >= XIW_RDMAP_OP_IMMEDIATE && !s->exchanges)
+		return false;
 	switch (opcode) {
 	case XIW_RDMAP_OP_WRITE:
 	case XIW_RDMAP_OP_READ_RESPONSE:
 		return tagged;
 	case XIW_RDMAP_OP_READ_REQUEST:
+	case XIW_RDMAP_OP_ATOMIC_REQUEST:
 		return !tagged && qn == XIW_RDMAP_QN_READ;
+	case XIW_RDMAP_OP_ATOMIC_RESPONSE:
+		return !tagged && qn == XIW_RDMAP_QN_ATOMIC;
+	case XIW_RDMAP_OP_IMMEDIATE:
+	case XIW_RDMAP_OP_IMMEDIATE_SE:
 	case XIW_RDMAP_OP_SEND:
 	case XIW_RDMAP_OP_SEND_INV:
 	case XIW_RDMAP_OP_SEND_SE:
@@ -164,12 +230,12 @@ enum xiw_rdmap_error xiw_rdmap_check_segment(struct xiw_rdmap_stream *s,
 		return XIW_RDMAP_OK;
 	if (xiw_rdmap_version(g->control) != XIW_RDMAP_RV)
 		return XIW_RDMAP_VERSION;
-	if (!expected(g->tagged, g->qn, opcode))
+	if (!expected(s, g->tagged, g->qn, opcode))
 		return XIW_RDMAP_OPCODE;
 	if (opcode != XIW_RDMAP_OP_READ_RESPONSE)
 		return XIW_RDMAP_OK;
 	o = xiw_rdmap_oldest_read(s);
-	if (!o)
+	if (!o || (g->in_turn && o->op.kind != XIW_RDMA_READ))
 		return XIW_RDMAP_OPCODE;
 	return !g->in_turn || answers(o, g) ? XIW_RDMAP_OK : XIW_RDMAP_STREAM;
 }
@@ -185,7 +251,7 @@ enum xiw_rdmap_result xiw_rdmap_received(struct xiw_rdmap_stream *s, const struc
 	if (xiw_rdmap_version(m->rsvdulp[0]) != XIW_RDMAP_RV)
 		return fail(s, m, XIW_RDMAP_VERSION);
 	/* The reserved bits are not checked (section 4.1). */
-	if (!expected(m->tagged, m->qn, opcode))
+	if (!expected(s, m->tagged, m->qn, opcode))
 		return fail(s, m, XIW_RDMAP_OPCODE);
 	switch (opcode) {
 	case XIW_RDMAP_OP_WRITE:
@@ -199,6 +265,13 @@ enum xiw_rdmap_result xiw_rdmap_received(struct xiw_rdmap_stream *s, const struc
 		return read_response(s, m);
 	case XIW_RDMAP_OP_TERMINATE:
 		return terminate(s, m);
+	case XIW_RDMAP_OP_IMMEDIATE:
+	case XIW_RDMAP_OP_IMMEDIATE_SE:
+		return immediate(s, m);
+	case XIW_RDMAP_OP_ATOMIC_REQUEST:
+		return atomic_request(s, m);
+	case XIW_RDMAP_OP_ATOMIC_RESPONSE:
+		return atomic_response(s, m);
 	}
 	return send_message(s, m, opcode, invalidated);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What a stream sends: operations that are posted, and the answers to the peer's Reads. RFC 5040 sections 5.2, 6. */
+/*
+ * What a stream sends: operations that are posted, and the answers to the peer's Reads and atomic operations. RFC 5040
+ * sections 5.2 and 6, RFC 7306.
+ */
 #include "rdmap/stream.h"
 
 #include <errno.h>
@@ -10,7 +13,7 @@ static bool op_waits(struct xiw_rdmap_stream *s)
 {
 	const struct xiw_rdmap_op *o;
 
-	/* Reads that the peer will not answer are complete already. */
+	/* What the peer will not answer is complete already. */
 	while (s->next != s->tail && xiw_rdmap_op_at(s, s->next)->sent)
 		s->next++;
 	if (s->next == s->tail)
@@ -19,10 +22,10 @@ static bool op_waits(struct xiw_rdmap_stream *s)
 	if (o->op.flags & XIW_RDMA_FENCE && s->reads_out)
 		return true;
 	/*
-	 * Section 6.1: never more Reads than were negotiated. The operations behind a waiting Read wait as well (rule
-	 * 13).
+	 * Section 6.1: never more Reads than were negotiated, with which atomic operations count (RFC 7306 section
+	 * 5.2). The operations behind one that waits, wait as well (rule 13).
 	 */
-	return o->op.kind == XIW_RDMA_READ && !o->internal && s->reads_out >= s->ord;
+	return xiw_rdmap_is_asking(o->op.kind) && !o->internal && s->reads_out >= s->ord;
 }
 
 static void put_send(const struct xiw_rdma_work *op, struct xiw_rdmap_out *out)
@@ -39,6 +42,38 @@ static void put_send(const struct xiw_rdma_work *op, struct xiw_rdmap_out *out)
 		xiw_rdmap_control(opcodes[op->flags & (XIW_RDMA_SOLICITED | XIW_RDMA_INVALIDATE)]);
 	if (op->flags & XIW_RDMA_INVALIDATE)
 		xiw_put_be32(out->rsvdulp + XIW_RDMAP_OFF_INVALIDATE, op->invalidate);
+}
+
+static void put_immediate(const struct xiw_rdmap_op *o, struct xiw_rdmap_out *out)
+{
+	out->qn = XIW_RDMAP_QN_SEND;
+	out->rsvdulp[0] = xiw_rdmap_control(o->op.flags & XIW_RDMA_SOLICITED
+						    ? XIW_RDMAP_OP_IMMEDIATE_SE
+						    : XIW_RDMAP_OP_IMMEDIATE);
+	out->buf = o->request;
+	out->len = XIW_RDMAP_WORD_LEN;
+}
+
+/* A Read Request or an Atomic Request. */
+static void put_request(struct xiw_rdmap_stream *s, struct xiw_rdmap_op *o,
+			struct xiw_rdmap_out *out)
+{
+	struct xiw_rdmap_exchange *x;
+
+	if (!s->reads_out++)
+		s->read_at = s->next;
+	out->qn = XIW_RDMAP_QN_READ;
+	if (o->op.kind == XIW_RDMA_READ) {
+		out->rsvdulp[0] = xiw_rdmap_control(XIW_RDMAP_OP_READ_REQUEST);
+		out->buf = o->request;
+		out->len = XIW_RDMAP_READ_LEN;
+		return;
+	}
+	x = xiw_rdmap_exchange_at(s, s->next);
+	out->rsvdulp[0] = xiw_rdmap_control(XIW_RDMAP_OP_ATOMIC_REQUEST);
+	out->buf = x->request;
+	out->len = XIW_RDMAP_ATOMIC_LEN;
+	out->answer = x->answer;
 }
 
 static void put_op(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
@@ -62,13 +97,14 @@ static void put_op(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
 		out->to = o->op.to;
 		out->rsvdulp[0] = xiw_rdmap_control(XIW_RDMAP_OP_WRITE);
 		break;
+	case XIW_RDMA_IMMEDIATE:
+	case XIW_RDMA_WRITE_IMMEDIATE:
+		put_immediate(o, out);
+		break;
 	case XIW_RDMA_READ:
-		if (!s->reads_out++)
-			s->read_at = s->next;
-		out->qn = XIW_RDMAP_QN_READ;
-		out->rsvdulp[0] = xiw_rdmap_control(XIW_RDMAP_OP_READ_REQUEST);
-		out->buf = o->request;
-		out->len = XIW_RDMAP_READ_LEN;
+	case XIW_RDMA_FETCH_ADD:
+	case XIW_RDMA_CMP_SWAP:
+		put_request(s, o, out);
 		break;
 	}
 	s->next++;
@@ -86,7 +122,8 @@ static const uint8_t *source(struct xiw_rdmap_stream *s, const struct xiw_rdmap_
 	left.sink_to += off;
 	left.src_to += off;
 	left.size -= off;
-	err = xiw_rdmap_check_source(s, &left, &r);
+	err = xiw_rdmap_check_region(s, left.src_stag, left.src_to, left.size, XIW_DDP_REMOTE_READ,
+				     &r);
 	/* The region that was to be read is gone. Nobody has asked to read another region that has its STag by now. */
 	if (!err && r->serial != a->serial)
 		err = XIW_RDMAP_STAG;
@@ -97,10 +134,26 @@ static const uint8_t *source(struct xiw_rdmap_stream *s, const struct xiw_rdmap_
 	return NULL;
 }
 
+/* RFC 7306 section 5.2.2: the operation was carried out when its Request came. */
+static int put_original(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
+{
+	*out = (struct xiw_rdmap_out){
+		.id = XIW_RDMAP_ID_RESPONSE | s->answer_next,
+		.buf = xiw_rdmap_answer_at(s, s->answer_next)->original,
+		.len = XIW_RDMAP_ORIGINAL_LEN,
+		.qn = XIW_RDMAP_QN_ATOMIC,
+		.rsvdulp = { xiw_rdmap_control(XIW_RDMAP_OP_ATOMIC_RESPONSE) },
+	};
+	s->answer_next++;
+	return 1;
+}
+
 static int put_answer(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
 {
 	struct xiw_rdmap_answer *a = xiw_rdmap_answer_at(s, s->answer_next);
 
+	if (a->atomic)
+		return put_original(s, out);
 	*out = (struct xiw_rdmap_out){
 		.id = XIW_RDMAP_ID_RESPONSE | s->answer_next,
 		.len = a->read.size,
@@ -147,7 +200,7 @@ static void answer_sent(struct xiw_rdmap_stream *s, uint64_t seq, bool success)
 	struct xiw_rdmap_answer *a = xiw_rdmap_answer_at(s, seq);
 
 	a->sent = true;
-	if (success) {
+	if (success && !a->atomic) {
 		s->info.reads_in++;
 		s->info.read_octets_out += a->read.size;
 	}
@@ -164,11 +217,20 @@ static void op_sent(struct xiw_rdmap_stream *s, uint64_t seq, bool success)
 	o->failed |= !success;
 	if (!success)
 		return;
-	if (o->op.kind == XIW_RDMA_SEND) {
+	switch (o->op.kind) {
+	case XIW_RDMA_SEND:
 		s->info.sends_out++;
-	} else if (o->op.kind == XIW_RDMA_WRITE) {
+		break;
+	case XIW_RDMA_WRITE:
 		s->info.writes_out++;
 		s->info.write_octets_out += o->op.len;
+		break;
+	case XIW_RDMA_IMMEDIATE:
+	case XIW_RDMA_WRITE_IMMEDIATE:
+		s->info.immediates_out++;
+		break;
+	default: /* counted when it is answered */
+		break;
 	}
 }
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* How an operation is posted: its checks, and what is kept of it until it is complete. RFC 5040 sections 5.2, 6.1. */
+/*
+ * How an operation is posted: its checks, and what is kept of it until it is complete. RFC 5040 sections 5.2, 6.1; RFC
+ * 7306 sections 5.2.1, 6.1.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +10,23 @@
 #include "rdmap/reads.h"
 #include "rdmap/stream.h"
 
-#define FLAGS_SEND (XIW_RDMA_SOLICITED | XIW_RDMA_INVALIDATE)
-#define FLAGS_ALL (FLAGS_SEND | XIW_RDMA_FENCE | XIW_RDMA_INLINE | XIW_RDMA_UNSIGNALED)
+/* The flags of every kind. */
+#define FLAGS_ALL (XIW_RDMA_FENCE | XIW_RDMA_UNSIGNALED)
+
+static unsigned int flags_of(enum xiw_rdma_kind kind)
+{
+	switch (kind) {
+	case XIW_RDMA_SEND:
+		return FLAGS_ALL | XIW_RDMA_INLINE | XIW_RDMA_SOLICITED | XIW_RDMA_INVALIDATE;
+	case XIW_RDMA_WRITE:
+		return FLAGS_ALL | XIW_RDMA_INLINE;
+	case XIW_RDMA_IMMEDIATE:
+	case XIW_RDMA_WRITE_IMMEDIATE:
+		return FLAGS_ALL | XIW_RDMA_INLINE | XIW_RDMA_SOLICITED;
+	default:
+		return FLAGS_ALL;
+	}
+}
 
 int xiw_rdmap_make_rooms(struct xiw_rdmap_stream *s)
 {
@@ -50,19 +68,27 @@ static int check_sent(const struct xiw_rdmap_stream *s, const struct xiw_rdma_wo
 	return xiw_rdmap_needs_room(w->flags, w->iov_count) && !s->rooms ? -ENOMEM : 0;
 }
 
+/* Can this be asked at all, now and later? */
+static int check_asking(const struct xiw_rdmap_stream *s)
+{
+	if (!s->ord)
+		return -EOPNOTSUPP;
+	return s->no_answers ? -EPIPE : 0;
+}
+
 static int check_read(const struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
 		      struct xiw_rdmap_op *o)
 {
 	const struct xiw_ddp_region *r;
+	int err;
 
-	if (w->iov_count || w->flags & XIW_RDMA_INLINE)
+	if (w->iov_count)
 		return -EINVAL;
 	if (w->len > UINT32_MAX)
 		return -EMSGSIZE;
-	if (!s->ord)
-		return -EOPNOTSUPP;
-	if (s->no_answers)
-		return -EPIPE;
+	err = check_asking(s);
+	if (err)
+		return err;
 	/* The sink that the peer is told to write to must be a place where DDP lets it write. */
 	if (!w->len)
 		return 0;
@@ -73,6 +99,39 @@ static int check_read(const struct xiw_rdmap_stream *s, const struct xiw_rdma_wo
 	return 0;
 }
 
+static int check_atomic(const struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
+			struct xiw_rdmap_op *o)
+{
+	if (!w->atomic || w->iov_count || w->len)
+		return -EINVAL;
+	o->op.len = XIW_RDMAP_WORD_LEN;
+	return s->exchanges ? check_asking(s) : -EOPNOTSUPP;
+}
+
+static int check_immediate(const struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
+			   struct xiw_rdmap_op *o)
+{
+	if (w->iov_count || w->len)
+		return -EINVAL;
+	o->op.len = XIW_RDMAP_WORD_LEN;
+	return s->exchanges ? 0 : -EOPNOTSUPP;
+}
+
+/* It takes two places. */
+static int check_write_immediate(const struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
+				 struct xiw_rdmap_op *o)
+{
+	if (s->depth < 2)
+		return -EINVAL;
+	return s->exchanges ? check_sent(s, w, o) : -EOPNOTSUPP;
+}
+
+/* Does it name a place of the peer's by STag and TO? */
+static bool names_place(enum xiw_rdma_kind kind)
+{
+	return kind != XIW_RDMA_SEND && kind != XIW_RDMA_IMMEDIATE;
+}
+
 /* Sets what the check finds out: the length, and the sink's serial. */
 static int check_work(const struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
 		      struct xiw_rdmap_op *o)
@@ -80,7 +139,7 @@ static int check_work(const struct xiw_rdmap_stream *s, const struct xiw_rdma_wo
 	uint64_t end;
 	int err = -EINVAL;
 
-	if (w->flags & ~FLAGS_ALL || (w->kind != XIW_RDMA_SEND && w->flags & FLAGS_SEND))
+	if (w->flags & ~flags_of(w->kind))
 		return -EINVAL;
 	switch (w->kind) {
 	case XIW_RDMA_SEND:
@@ -90,8 +149,18 @@ static int check_work(const struct xiw_rdmap_stream *s, const struct xiw_rdma_wo
 	case XIW_RDMA_READ:
 		err = check_read(s, w, o);
 		break;
+	case XIW_RDMA_IMMEDIATE:
+		err = check_immediate(s, w, o);
+		break;
+	case XIW_RDMA_WRITE_IMMEDIATE:
+		err = check_write_immediate(s, w, o);
+		break;
+	case XIW_RDMA_FETCH_ADD:
+	case XIW_RDMA_CMP_SWAP:
+		err = check_atomic(s, w, o);
+		break;
 	}
-	if (!err && w->kind != XIW_RDMA_SEND && __builtin_add_overflow(w->to, o->op.len, &end))
+	if (!err && names_place(w->kind) && __builtin_add_overflow(w->to, o->op.len, &end))
 		err = -EINVAL;
 	return err;
 }
@@ -130,9 +199,68 @@ static void make_request(struct xiw_rdmap_op *o)
 	xiw_rdmap_read_encode(&read, o->request);
 }
 
+/* The Request Identifier is the operation's number. */
+static void make_atomic_request(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w)
+{
+	const struct xiw_rdmap_atomic request = {
+		.code = w->kind == XIW_RDMA_FETCH_ADD ? XIW_RDMAP_ATOMIC_FETCH_ADD
+						      : XIW_RDMAP_ATOMIC_CMP_SWAP,
+		.id = (uint32_t)s->tail,
+		.stag = w->stag,
+		.to = w->to,
+		.operands = *w->atomic,
+	};
+
+	xiw_rdmap_atomic_encode(&request, xiw_rdmap_exchange_at(s, s->tail)->request);
+}
+
+/* `w` is what was posted, and `new` what the checks have made of it. */
+static void append(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
+		   const struct xiw_rdmap_op *new)
+{
+	struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, s->tail);
+
+	*o = *new;
+	o->op.iov = NULL;
+	o->answered = !xiw_rdmap_is_asking(o->op.kind);
+	switch (o->op.kind) {
+	case XIW_RDMA_SEND:
+	case XIW_RDMA_WRITE:
+		keep(o, w, s->rooms ? &s->rooms[s->tail % s->depth] : NULL);
+		break;
+	case XIW_RDMA_READ:
+		make_request(o);
+		break;
+	case XIW_RDMA_IMMEDIATE:
+	case XIW_RDMA_WRITE_IMMEDIATE:
+		xiw_put_be64(o->request, w->immediate);
+		break;
+	case XIW_RDMA_FETCH_ADD:
+	case XIW_RDMA_CMP_SWAP:
+		make_atomic_request(s, w);
+		break;
+	}
+	s->tail++;
+}
+
+/* A Write of which the application is not told, and Immediate Data behind it, whose completion is that of both. */
+static void append_write_immediate(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
+				   const struct xiw_rdmap_op *new)
+{
+	struct xiw_rdmap_op write = *new, immediate = *new;
+
+	write.internal = true;
+	write.op.kind = XIW_RDMA_WRITE;
+	append(s, w, &write);
+	/* Where the Write has waited, the Immediate Data need not wait again. */
+	immediate.op.flags &= ~(unsigned int)XIW_RDMA_FENCE;
+	append(s, w, &immediate);
+}
+
 int xiw_rdmap_post_work(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w)
 {
-	struct xiw_rdmap_op *o, new = { .op = *w };
+	const bool two = w->kind == XIW_RDMA_WRITE_IMMEDIATE;
+	struct xiw_rdmap_op new = { .op = *w };
 	int err;
 
 	if (s->state != XIW_RDMAP_OPEN)
@@ -140,40 +268,38 @@ int xiw_rdmap_post_work(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *
 	err = check_work(s, w, &new);
 	if (err)
 		return err;
-	if (s->tail - s->head == s->depth)
+	if (s->tail - s->head + two >= s->depth)
 		return -EAGAIN;
-	o = xiw_rdmap_op_at(s, s->tail);
-	*o = new;
-	o->op.iov = NULL;
-	if (w->kind == XIW_RDMA_READ) {
-		make_request(o);
-	} else {
-		o->answered = true;
-		keep(o, w, s->rooms ? &s->rooms[s->tail % s->depth] : NULL);
-	}
-	s->tail++;
+	if (two)
+		append_write_immediate(s, w, &new);
+	else
+		append(s, w, &new);
 	return 0;
 }
 
 int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op)
 {
-	const bool read = op->kind == XIW_RDMA_READ;
+	const bool sends = op->kind == XIW_RDMA_SEND || op->kind == XIW_RDMA_WRITE ||
+			   op->kind == XIW_RDMA_WRITE_IMMEDIATE;
+	const bool atomic = op->kind == XIW_RDMA_FETCH_ADD || op->kind == XIW_RDMA_CMP_SWAP;
 	const struct iovec piece = { (void *)(uintptr_t)op->buf, op->len };
-	const struct xiw_rdma_work w = {
+	struct xiw_rdma_work w = {
 		.size = sizeof(w),
 		.user_data = op->user_data,
 		.kind = op->kind,
 		.flags = op->flags,
 		.iov = &piece,
-		.iov_count = read ? op->buf != NULL : op->len != 0,
+		.iov_count = sends ? op->len != 0 : !atomic && op->buf,
 		.stag = op->stag,
 		.to = op->to,
-		.len = read ? op->len : 0,
+		.len = sends ? 0 : op->len,
 		.sink_to = op->sink_to,
 		.sink_stag = op->sink_stag,
 		.invalidate = op->invalidate,
 	};
 
+	if (atomic)
+		w.atomic = op->atomic;
 	return xiw_rdmap_post_work(s, &w);
 }
 

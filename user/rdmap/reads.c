@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 #include "rdmap/reads.h"
 
-enum xiw_rdmap_error xiw_rdmap_check_source(const struct xiw_rdmap_stream *s,
-					    const struct xiw_rdmap_read *read,
+enum xiw_rdmap_error xiw_rdmap_check_region(const struct xiw_rdmap_stream *s, uint32_t stag,
+					    uint64_t to, uint64_t len, uint32_t access,
 					    const struct xiw_ddp_region **region)
 {
 	const struct xiw_ddp_region *r;
 
-	switch (xiw_ddp_region_check(s->table, read->src_stag, s->pd, s->stream,
-				     XIW_DDP_REMOTE_READ, read->src_to, read->size, region)) {
+	switch (xiw_ddp_region_check(s->table, stag, s->pd, s->stream, access, to, len, region)) {
 	case XIW_DDP_OK:
 		return XIW_RDMAP_OK;
 	case XIW_DDP_TAGGED_NOT_STREAM:
@@ -21,7 +20,7 @@ enum xiw_rdmap_error xiw_rdmap_check_source(const struct xiw_rdmap_stream *s,
 		break;
 	}
 	/* DDP has one number both for an STag that does not exist and for one without the right; RDMAP has two. */
-	r = xiw_ddp_region_lookup(s->table, read->src_stag);
+	r = xiw_ddp_region_lookup(s->table, stag);
 	return r ? XIW_RDMAP_ACCESS : XIW_RDMAP_STAG;
 }
 

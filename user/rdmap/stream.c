@@ -23,7 +23,9 @@ int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 		return -EINVAL;
 	s->ops = calloc(s->depth, sizeof(*s->ops));
 	s->answers = calloc(s->answer_depth, sizeof(*s->answers));
-	if (s->ops && s->answers)
+	if (o->extended)
+		s->exchanges = calloc(s->depth, sizeof(*s->exchanges));
+	if (s->ops && s->answers && (s->exchanges || !o->extended))
 		return 0;
 	xiw_rdmap_free(s);
 	return -ENOMEM;
@@ -31,15 +33,18 @@ int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 
 size_t xiw_rdmap_memory(const struct xiw_rdmap_stream *s)
 {
-	return s->depth * sizeof(*s->ops) + s->answer_depth * sizeof(*s->answers);
+	return s->depth * sizeof(*s->ops) + s->answer_depth * sizeof(*s->answers) +
+	       (s->exchanges ? s->depth * sizeof(*s->exchanges) : 0);
 }
 
 void xiw_rdmap_free(struct xiw_rdmap_stream *s)
 {
 	free(s->ops);
 	free(s->rooms);
+	free(s->exchanges);
 	free(s->answers);
 	s->ops = NULL;
+	s->exchanges = NULL;
 	s->rooms = NULL;
 	s->answers = NULL;
 }
@@ -120,11 +125,11 @@ void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s)
 	s->no_answers = true;
 	while (s->reads_out)
 		xiw_rdmap_read_done(s, false);
-	/* Reads that DDP does not have yet will never get there, but the operations behind them may. */
+	/* What asks and is not with DDP yet will never get there, but the operations behind it may. */
 	for (uint64_t i = s->next; i != s->tail; i++) {
 		struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, i);
 
-		if (o->op.kind == XIW_RDMA_READ)
+		if (xiw_rdmap_is_asking(o->op.kind))
 			o->sent = o->answered = o->failed = true;
 	}
 }

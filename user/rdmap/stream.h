@@ -30,22 +30,35 @@ union xiw_rdmap_room {
 	uint8_t octets[XIW_RDMA_INLINE_MAX];
 };
 
+/* What is sent for an atomic operation, and where its answer goes. */
+struct xiw_rdmap_exchange {
+	uint8_t request[XIW_RDMAP_ATOMIC_LEN];
+	uint8_t answer[XIW_RDMAP_ORIGINAL_LEN];
+};
+
 /* A posted operation, or a Read that tells the peer that we are ready (RFC 6581 section 9.2). */
 struct xiw_rdmap_op {
 	struct xiw_rdma_work op; /* without iov; len is that of all pieces */
 	const uint8_t *buf;	 /* Send, Write: the octets, unless they are in pieces */
 	uint32_t npieces;	 /* of the operation's room; 0: none */
-	uint64_t sink_serial;	 /* Read: of the sink's registration at the time of posting */
-	uint8_t request[XIW_RDMAP_READ_LEN];
-	bool internal; /* not the application's */
-	bool sent;     /* DDP is done with it */
-	bool answered; /* Read: the response is here, or will not come. Others: true from the start */
+	union {
+		uint64_t sink_serial; /* Read: of the sink's registration at the time of posting */
+		uint64_t original; /* an atomic operation that is complete: what was there before */
+	};
+	uint8_t request[XIW_RDMAP_READ_LEN]; /* of a Read; or Immediate Data */
+	bool internal;			     /* the application is not told */
+	bool sent;			     /* DDP is done with it */
+	bool answered; /* the response is here, or will not come. Without a response: true from the start */
 	bool failed;
 };
 
-/* A Read Request of the peer's that is being answered. */
+/* A Read Request or an Atomic Request of the peer's that is being answered. */
 struct xiw_rdmap_answer {
-	struct xiw_rdmap_read read;
+	union {
+		struct xiw_rdmap_read read;
+		uint8_t original[XIW_RDMAP_ORIGINAL_LEN]; /* an Atomic Response */
+	};
+	bool atomic;
 	/* Of the source's registration when the Read was requested: another one may have the STag by now. */
 	uint64_t serial;
 	uint8_t header[XIW_DDP_UNTAGGED_LEN]; /* DDP's header, for a Terminate */
@@ -68,11 +81,15 @@ struct xiw_rdmap_stream {
 	union xiw_rdmap_room *rooms; /* one for each of ops; NULL until one is needed */
 	uint32_t depth;
 	uint64_t head, next, tail;
-	uint64_t read_at; /* the oldest Read without an answer, if reads_out */
+	uint64_t read_at; /* the oldest Read or atomic operation without an answer, if reads_out */
 	uint32_t reads_out, ord;
 	bool no_answers; /* the peer has closed */
+	/* Each at the place of its operation; NULL: without RFC 7306. */
+	struct xiw_rdmap_exchange *exchanges;
 
-	/* The peer's Reads: [answer_head, answer_next) are with DDP, up to answer_tail they wait. */
+	/*
+	 * The peer's Reads and atomic operations: [answer_head, answer_next) are with DDP, up to answer_tail they wait.
+	 */
 	struct xiw_rdmap_answer *answers;
 	uint32_t answer_depth, ird;
 	uint64_t answer_head, answer_next, answer_tail;
@@ -88,15 +105,28 @@ static inline struct xiw_rdmap_op *xiw_rdmap_op_at(struct xiw_rdmap_stream *s, u
 	return &s->ops[seq % s->depth];
 }
 
+static inline struct xiw_rdmap_exchange *xiw_rdmap_exchange_at(struct xiw_rdmap_stream *s,
+							       uint64_t seq)
+{
+	return &s->exchanges[seq % s->depth];
+}
+
 static inline struct xiw_rdmap_answer *xiw_rdmap_answer_at(struct xiw_rdmap_stream *s, uint64_t seq)
 {
 	return &s->answers[seq % s->answer_depth];
+}
+
+/* Does it get an answer? */
+static inline bool xiw_rdmap_is_asking(enum xiw_rdma_kind kind)
+{
+	return kind == XIW_RDMA_READ || kind == XIW_RDMA_FETCH_ADD || kind == XIW_RDMA_CMP_SWAP;
 }
 
 struct xiw_rdmap_opts {
 	struct xiw_ddp_table *table;
 	uint32_t pd, stream;
 	uint32_t depth;	  /* operations */
+	bool extended;	  /* with RFC 7306 */
 	uint16_t ird_max; /* the most that xiw_rdmap_limits() may set without xiw_rdmap_reserve() */
 };
 
@@ -140,6 +170,8 @@ struct xiw_rdmap_out {
 	uint32_t stag, qn;
 	uint64_t to;
 	uint8_t rsvdulp[XIW_DDP_UNTAGGED_RSVDULP_LEN];
+	/* Not NULL: XIW_RDMAP_ORIGINAL_LEN octets for the answer, to be posted to XIW_RDMAP_QN_ATOMIC first. */
+	uint8_t *answer;
 };
 
 /* 1: there is one; 0: none now; -EPROTO: an answer may not be read, and the stream has just failed. */
@@ -192,7 +224,7 @@ struct xiw_rdmap_in {
 
 enum xiw_rdmap_result {
 	XIW_RDMAP_HANDLED,
-	XIW_RDMAP_DELIVER, /* a Send: *invalidated is set if an STag was */
+	XIW_RDMAP_DELIVER, /* a Send: *invalidated is set if an STag was. Or Immediate Data */
 	XIW_RDMAP_ENDED,   /* a Terminate */
 	XIW_RDMAP_ERROR,   /* the stream has failed */
 };

@@ -13,7 +13,7 @@
 /* The size of the options in the first release. */
 #define RDMA_OPTS_FIRST 16
 
-XIW_OPTS_WHOLE(struct xiw_rdma_opts, recv_cq);
+XIW_OPTS_WHOLE(struct xiw_rdma_opts, reserved);
 
 #define DEPTH_DEFAULT 64
 #define READS_DEFAULT 16
@@ -21,7 +21,8 @@ XIW_OPTS_WHOLE(struct xiw_rdma_opts, recv_cq);
 static int check_attach(const struct xiw_conn *c, const struct xiw_rdma_opts *o)
 {
 	if (o->send_depth > XIW_RDMAP_MAX_DEPTH || o->ird >= XIW_DEPTH_ULP ||
-	    o->ord >= XIW_DEPTH_ULP || c->opts.queues != XIW_RDMAP_QUEUES || c->send.depth < 2)
+	    o->ord >= XIW_DEPTH_ULP || c->opts.queues != XIW_RDMAP_QUEUES || c->send.depth < 2 ||
+	    !xiw_all_zero(o->reserved, sizeof(o->reserved)))
 		return -EINVAL;
 	if (c->ulp)
 		return -EALREADY;
@@ -44,12 +45,15 @@ static void raise_depths(struct xiw_rdma *r)
 	c->startup.terms.ord = r->ord;
 }
 
-/* Posts a buffer for each Read that the peer may have open (RFC 5040 section 5.2.2), and one for a Terminate. */
+/*
+ * Posts a buffer for each Read and atomic operation that the peer may have open (RFC 5040 section 5.2.2, RFC 7306
+ * section 5.2.2), and one for a Terminate.
+ */
 static int post_buffers(struct xiw_rdma *r, uint32_t reads)
 {
 	if (reads > r->conn->opts.recv_depth)
 		reads = r->conn->opts.recv_depth;
-	r->requests = calloc(reads, sizeof(*r->requests));
+	r->requests = calloc(reads, r->request_len);
 	if (!r->requests)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < reads; i++)
@@ -59,7 +63,11 @@ static int post_buffers(struct xiw_rdma *r, uint32_t reads)
 
 int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct xiw_rdma **rdma)
 {
-	struct xiw_rdmap_opts o = { .pd = c->opts.pd, .stream = c->id };
+	struct xiw_rdmap_opts o = {
+		.table = &c->engine->regions,
+		.pd = c->opts.pd,
+		.stream = c->id,
+	};
 	struct xiw_rdma_opts ro;
 	struct xiw_rdma *r;
 	int err = xiw_opts_take(&ro, sizeof(ro), RDMA_OPTS_FIRST, opts);
@@ -71,7 +79,7 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	err = xiw_outlets_set(c, ro.send_cq, ro.recv_cq);
 	if (err)
 		return err;
-	o.table = &c->engine->regions;
+	o.extended = ro.extended;
 	o.depth = ro.send_depth ? ro.send_depth : DEPTH_DEFAULT;
 	r = calloc(1, sizeof(*r));
 	if (!r) {
@@ -79,6 +87,7 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 		return -ENOMEM;
 	}
 	r->conn = c;
+	r->request_len = ro.extended ? XIW_RDMAP_ATOMIC_LEN : XIW_RDMAP_READ_LEN;
 	r->ird = ro.ird ? ro.ird : READS_DEFAULT;
 	r->ord = ro.ord ? ro.ord : READS_DEFAULT;
 	/* An Initiator does not know before the Reply which of the two applies, so the larger one is taken. */
@@ -87,11 +96,13 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 			    : r->ird;
 	err = xiw_rdmap_init(&r->s, &o);
 	/* This comes after the allocation, since the connection keeps what it is charged until it is freed. */
-	if (!err && !xiw_conn_charge(c, sizeof(*r) + xiw_rdmap_memory(&r->s) +
-						o.ird_max * sizeof(*r->requests)))
+	if (!err &&
+	    !xiw_conn_charge(c, sizeof(*r) + xiw_rdmap_memory(&r->s) + o.ird_max * r->request_len))
 		err = -ENOMEM;
 	if (!err)
 		err = post_buffers(r, o.ird_max);
+	if (!err && ro.extended)
+		err = xiw_conn_add_queue(c);
 	if (err) {
 		xiw_outlets_leave(c);
 		xiw_rdmap_free(&r->s);

@@ -22,7 +22,20 @@ static const uint8_t operations[] = {
 	[XIW_RDMA_SEND] = XIW_OPERATION_SEND,
 	[XIW_RDMA_WRITE] = XIW_OPERATION_WRITE,
 	[XIW_RDMA_READ] = XIW_OPERATION_READ,
+	[XIW_RDMA_IMMEDIATE] = XIW_OPERATION_IMMEDIATE,
+	[XIW_RDMA_WRITE_IMMEDIATE] = XIW_OPERATION_WRITE,
+	[XIW_RDMA_FETCH_ADD] = XIW_OPERATION_FETCH_ADD,
+	[XIW_RDMA_CMP_SWAP] = XIW_OPERATION_CMP_SWAP,
 };
+
+static enum xiw_event event_of(const struct xiw_rdmap_op *o)
+{
+	if (o->failed)
+		return XIW_EV_FLUSHED;
+	if (!xiw_rdmap_is_asking(o->op.kind))
+		return XIW_EV_SENT;
+	return o->op.kind == XIW_RDMA_READ ? XIW_EV_READ : XIW_EV_ATOMIC;
+}
 
 void xiw_rdma_report(struct xiw_rdma *r)
 {
@@ -32,9 +45,7 @@ void xiw_rdma_report(struct xiw_rdma *r)
 		struct xiw_completion done = {
 			.user_data = o.op.user_data,
 			.conn = r->conn,
-			.event = o.failed		      ? XIW_EV_FLUSHED
-				 : o.op.kind == XIW_RDMA_READ ? XIW_EV_READ
-							      : XIW_EV_SENT,
+			.event = event_of(&o),
 			.status = o.failed ? -ECANCELED : 0,
 			.length = o.op.len,
 			.to = o.op.to,
@@ -43,6 +54,8 @@ void xiw_rdma_report(struct xiw_rdma *r)
 			.cause = o.failed ? XIW_CAUSE_FLUSHED : XIW_CAUSE_NONE,
 		};
 
+		if (done.event == XIW_EV_ATOMIC)
+			done.value = o.original;
 		if (!o.internal && (o.failed || !(o.op.flags & XIW_RDMA_UNSIGNALED)))
 			xiw_complete(r->conn->engine, &done);
 	}
@@ -63,6 +76,10 @@ static int give(struct xiw_conn *c, const struct xiw_rdmap_out *out)
 	};
 
 	memcpy(m.rsvdulp, out->rsvdulp, sizeof(m.rsvdulp));
+	/* There is a buffer for each answer, and no more (RFC 7306 section 5.2.2 rule 5). */
+	if (out->answer &&
+	    xiw_post_recv(c, XIW_RDMAP_QN_ATOMIC, out->answer, XIW_RDMAP_ORIGINAL_LEN, out->id))
+		return -ENOBUFS;
 	if (out->from_region)
 		return xiw_send_from_region(c, &m);
 	return xiw_send_pieces(c, &m, out->npieces);
@@ -93,7 +110,8 @@ void xiw_rdma_pump(struct xiw_rdma *r)
 
 void xiw_rdma_post_request(struct xiw_rdma *r, uint64_t i)
 {
-	xiw_post_recv(r->conn, XIW_RDMAP_QN_READ, r->requests[i], XIW_RDMAP_READ_LEN, i);
+	xiw_post_recv(r->conn, XIW_RDMAP_QN_READ, r->requests + i * r->request_len, r->request_len,
+		      i);
 }
 
 /* ---- the application's functions ---------------------------------------------------------------- */

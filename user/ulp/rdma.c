@@ -81,15 +81,18 @@ static void on_closed(struct xiw_rdma *r, int status)
 }
 
 /* ---- from DDP ----------------------------------------------------------------------------------- */
-/* Tells the application of a Send that has arrived. */
+/* Tells the application of a Send or Immediate Data that has arrived. */
 static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t invalidated)
 {
 	const uint8_t opcode = xiw_rdmap_opcode(m->rsvdulp[0]);
 	struct xiw_ddp_msg send = *m;
 
 	send.stag = invalidated;
+	if (xiw_rdmap_is_immediate(m->rsvdulp[0]))
+		send.to = xiw_get_be64(m->buf.base);
 	xiw_deliver(c, &send,
-		    opcode == XIW_RDMAP_OP_SEND_SE || opcode == XIW_RDMAP_OP_SEND_SE_INV
+		    opcode == XIW_RDMAP_OP_SEND_SE || opcode == XIW_RDMAP_OP_SEND_SE_INV ||
+				    opcode == XIW_RDMAP_OP_IMMEDIATE_SE
 			    ? XIW_COMPLETION_SOLICITED
 			    : 0);
 }
@@ -169,9 +172,7 @@ static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m,
 		.len = m->len,
 		.serial = m->serial,
 		.rsvdulp = m->rsvdulp,
-		.buf = m->tagged || m->qn == XIW_RDMAP_QN_SEND ? NULL
-		       : m->qn == XIW_RDMAP_QN_READ	       ? r->requests[m->buf.user_data]
-							       : r->term_in,
+		.buf = m->tagged || m->qn == XIW_RDMAP_QN_SEND ? NULL : m->buf.base,
 		.header = last->octets,
 		.header_len = last->len,
 		.segment_len = last->segment_len,
@@ -208,12 +209,17 @@ static void on_connected(struct xiw_rdma *r)
 {
 	struct xiw_conn *c = r->conn;
 	const bool agreed = c->startup.peer.has_enhanced;
+	uint16_t ird = r->ird, ord = r->ord;
 
+	if (agreed && c->startup.terms.ird != XIW_DEPTH_ULP)
+		ird = c->startup.terms.ird;
+	if (agreed && c->startup.terms.ord != XIW_DEPTH_ULP)
+		ord = c->startup.terms.ord;
+	/* Each atomic operation needs a buffer for its answer (RFC 7306 section 5.2.2 rule 5). */
+	if (r->s.exchanges && ord > c->opts.recv_depth)
+		ord = (uint16_t)c->opts.recv_depth;
 	r->connected = true;
-	xiw_rdmap_limits(
-		&r->s,
-		agreed && c->startup.terms.ird != XIW_DEPTH_ULP ? c->startup.terms.ird : r->ird,
-		agreed && c->startup.terms.ord != XIW_DEPTH_ULP ? c->startup.terms.ord : r->ord);
+	xiw_rdmap_limits(&r->s, ird, ord);
 	if (c->initiator && c->startup.terms.peer_to_peer && c->startup.terms.rtr == XIW_RTR_READ)
 		xiw_rdmap_post_ready(&r->s);
 }

@@ -25,7 +25,8 @@ struct xiw_rdma {
 	bool connected, closing, ended;
 	uint16_t ird, ord; /* used if nothing is negotiated */
 	uint8_t term_out[XIW_RDMAP_TERM_MAX], term_in[XIW_RDMA_TERMINATE_ROOM];
-	uint8_t (*requests)[XIW_RDMAP_READ_LEN]; /* buffers of the Read Request queue */
+	uint8_t *requests; /* buffers of the Read Request queue, of request_len octets each */
+	uint32_t request_len;
 };
 
 extern const struct xiw_ulp xiw_rdma_ulp;
