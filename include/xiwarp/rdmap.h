@@ -213,6 +213,29 @@ XIW_API int xiw_rdma_post_many(struct xiw_rdma *rdma, const struct xiw_rdma_work
  */
 XIW_API int xiw_rdma_post_recv(struct xiw_rdma *rdma, void *buf, uint32_t len, uint64_t user_data);
 
+/*
+ * A buffer for an incoming Send, in up to XIW_RDMA_PIECES_MAX pieces. They are filled in order; pieces
+ * may be empty. The array of the pieces is the caller's again when the buffer is posted.
+ */
+struct xiw_rdma_recv {
+	size_t size; /* sizeof(struct xiw_rdma_recv), the same in all elements of an array */
+	uint64_t user_data;
+	const struct iovec *iov;
+	unsigned int iov_count;
+	uint32_t reserved; /* 0 */
+};
+
+/*
+ * Posts `count` buffers in the order of the array, and stops at the first that cannot be posted.
+ * Returns 0 or the error of that one; *posted, if not NULL, is how many were posted before it.
+ *
+ * Errors are those of xiw_rdma_post_recv(), and -EINVAL: the size of an element, too many pieces, or
+ * 2^32 octets or more; -ENOMEM: the engine's budget has no memory for pieces, which a stream takes for
+ * its whole recv_depth when it first needs it.
+ */
+XIW_API int xiw_rdma_post_recv_many(struct xiw_rdma *rdma, const struct xiw_rdma_recv *recv,
+				    unsigned int count, unsigned int *posted);
+
 /* XIW_EV_RECEIVED: was it a Send or Immediate Data with Solicited Event? */
 static inline bool xiw_rdma_solicited(const struct xiw_completion *c)
 {

@@ -9,7 +9,16 @@
 #include "ddp/recv.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { REGIONS = 5, REGION_MAX = 64, QUEUES = 2, DEPTH = 3, BUF_MAX = 48, PD = 7, STREAM = 3 };
+enum {
+	REGIONS = 5,
+	REGION_MAX = 64,
+	QUEUES = 2,
+	DEPTH = 3,
+	BUF_MAX = 48,
+	PIECES = 4,
+	PD = 7,
+	STREAM = 3
+};
 
 struct region {
 	bool valid;
@@ -19,9 +28,11 @@ struct region {
 	uint8_t memory[REGION_MAX];
 };
 
+/* In pieces, it lies in its memory from the end to the start, with an octet between two pieces. */
 struct posted {
-	uint8_t memory[BUF_MAX];
-	uint32_t len;
+	uint8_t memory[BUF_MAX + PIECES];
+	struct xiw_ddp_piece pieces[PIECES];
+	uint32_t len, npieces;
 	uint64_t id;
 };
 
@@ -130,8 +141,25 @@ static void post(struct fuzz_in *in)
 	uint32_t qn = fuzz_below(in, QUEUES + 1), len = fuzz_below(in, BUF_MAX + 1);
 	struct queue *q = &queues[qn % QUEUES];
 	struct posted *p = &q->ring[(q->head + q->count) % DEPTH];
-	int err = xiw_ddp_rx_post(rx, qn, p->memory, len, next_id);
+	struct xiw_ddp_piece pieces[PIECES];
+	uint32_t npieces = fuzz_below(in, PIECES + 1), left = len;
+	int err;
 
+	for (uint32_t i = 0; i < npieces; i++) {
+		uint32_t n = i == npieces - 1 ? left : fuzz_below(in, left);
+
+		n += !n;
+		if (n > left) {
+			npieces = i;
+			break;
+		}
+		left -= n;
+		pieces[i] = (struct xiw_ddp_piece){ p->memory + left + npieces - i, n };
+	}
+	if (q->count < DEPTH)
+		memcpy(p->pieces, pieces, npieces * sizeof(*pieces));
+	err = npieces ? xiw_ddp_rx_post_pieces(rx, qn, p->pieces, npieces, next_id)
+		      : xiw_ddp_rx_post(rx, qn, p->memory, len, next_id);
 	if (qn >= QUEUES)
 		CHECK(err == -EINVAL);
 	else if (error)
@@ -143,6 +171,7 @@ static void post(struct fuzz_in *in)
 	if (err)
 		return;
 	p->len = len;
+	p->npieces = npieces;
 	p->id = next_id++;
 	q->count++;
 }
@@ -184,7 +213,19 @@ static struct segment make(struct fuzz_in *in)
 	return s;
 }
 
-/* Section 7.1. Sets *at and *room to the buffer of the segment. */
+/* Returns the address of an octet of a posted buffer. */
+static uint8_t *octet(const struct posted *p, uint32_t at)
+{
+	const struct xiw_ddp_piece *piece = p->pieces;
+
+	if (!p->npieces)
+		return (uint8_t *)p->memory + at;
+	for (; at >= piece->len; piece++)
+		at -= (uint32_t)piece->len;
+	return piece->base + at;
+}
+
+/* Section 7.1. Sets *at to where the segment begins in memory. */
 static enum xiw_ddp_error reference(const struct segment *s, uint8_t **at)
 {
 	unsigned __int128 end;
@@ -230,7 +271,7 @@ static enum xiw_ddp_error reference(const struct segment *s, uint8_t **at)
 	if ((uint64_t)s->h.mo + s->len > p->len)
 		return XIW_DDP_UNTAGGED_TOO_LONG;
 	if (s->len)
-		*at = p->memory + s->h.mo;
+		*at = octet(p, s->h.mo);
 	return XIW_DDP_OK;
 }
 
@@ -245,6 +286,24 @@ static bool continues(const struct segment *s)
 	       s->h.mo == before.h.mo + before.len;
 }
 
+/* Every octet goes to its place in the posted buffer, whatever the borders of its pieces are. */
+static void check_octets(const struct segment *s, const struct xiw_ddp_place *p)
+{
+	const struct queue *q = &queues[s->h.qn];
+	const struct posted *b = &q->ring[(q->head + s->h.msn - q->next_msn) % DEPTH];
+	const struct xiw_ddp_piece *piece = p->pieces;
+	uint8_t *to = p->dst;
+
+	CHECK(!p->npieces || to == piece->base + p->piece_off);
+	for (uint32_t i = 0; i < s->len; i++, to++) {
+		if (p->npieces && to == piece->base + piece->len) {
+			CHECK(++piece < p->pieces + p->npieces);
+			to = piece->base;
+		}
+		CHECK(to == octet(b, s->h.mo + i));
+	}
+}
+
 static enum xiw_ddp_error place(const struct segment *s)
 {
 	struct xiw_ddp_place p;
@@ -254,9 +313,17 @@ static enum xiw_ddp_error place(const struct segment *s)
 	want = reference(s, &at);
 	CHECK(err == want, "%x, not %x", err, want);
 	CHECK(p.dst == at);
+	if (!s->h.tagged && p.dst)
+		check_octets(s, &p);
+	CHECK(!p.npieces || !p.predicted);
 	/* A segment without payload does not change the prediction. */
 	CHECK(!p.predicted || (p.dst && (continues(s) || !before.len)));
 	return err;
+}
+
+static void *buffer(struct posted *p)
+{
+	return p->npieces ? (void *)p->pieces : p->memory;
 }
 
 static enum xiw_ddp_error model_deliver(const struct segment *s, struct xiw_ddp_msg *m)
@@ -301,7 +368,7 @@ static enum xiw_ddp_error model_deliver(const struct segment *s, struct xiw_ddp_
 	*m = (struct xiw_ddp_msg){ .complete = true, .len = q->extent };
 	m->qn = s->h.qn;
 	m->msn = s->h.msn;
-	m->buf.base = q->ring[q->head].memory;
+	m->buf.base = buffer(&q->ring[q->head]);
 	m->buf.len = q->ring[q->head].len;
 	m->buf.user_data = q->ring[q->head].id;
 	q->extent = 0;
@@ -354,7 +421,7 @@ static void flush(void)
 
 		CHECK(left-- && qn < QUEUES);
 		q = &queues[qn];
-		CHECK(q->count && buf.base == q->ring[q->head].memory &&
+		CHECK(q->count && buf.base == buffer(&q->ring[q->head]) &&
 		      buf.user_data == q->ring[q->head].id);
 		q->head = (q->head + 1) % DEPTH;
 		q->count--;

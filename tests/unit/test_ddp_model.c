@@ -13,7 +13,7 @@
 #include "ddp/tx.h"
 
 enum { SEED = 0x5eed1234, ROUNDS = 300, MSGS = 24, MAX_LEN = 6000, MAX_SEGS = MSGS * 200 };
-enum { REGIONS = 3, REGION = 64 * 1024, QUEUES = 3, DEPTH = 2, WINDOW = 16 };
+enum { REGIONS = 3, REGION = 64 * 1024, QUEUES = 3, DEPTH = 2, WINDOW = 16, PIECES = 6 };
 
 struct message {
 	struct xiw_ddp_tx_msg tx;
@@ -37,11 +37,13 @@ static uint32_t used[REGIONS];
 static uint64_t bases[REGIONS] = { 0, UINT64_MAX - REGION, 1ull << 40 };
 static uint8_t bufs[QUEUES][DEPTH]
 		   [MAX_LEN + 1]; /* with one octet after the buffer, which must not change */
+/* Every other buffer is posted in pieces, which lie in it from its end to its start. */
+static struct xiw_ddp_piece pieces[QUEUES][DEPTH][PIECES];
 static struct message msgs[MSGS];
 static struct segment segs[MAX_SEGS];
 static int nsegs, delivered, messages_done;
 static uint32_t posted[QUEUES];
-static unsigned long n_predicted, n_early, n_refused, n_twice;
+static unsigned long n_predicted, n_early, n_refused, n_twice, n_split;
 
 static struct xiw_ddp_table table;
 static struct xiw_ddp_rx *rx;
@@ -57,13 +59,33 @@ static uint32_t rnd(void)
 	return x;
 }
 
+static int post_pieces(uint32_t qn, uint8_t *buf, struct xiw_ddp_piece *piece)
+{
+	uint32_t at = 0;
+
+	for (int i = 0; i < PIECES; i++) {
+		uint32_t len = i == PIECES - 1 ? MAX_LEN - at : 1 + rnd() % 500;
+
+		at += len;
+		piece[i] = (struct xiw_ddp_piece){ buf + MAX_LEN - at, len };
+	}
+	return xiw_ddp_rx_post_pieces(rx, qn, piece, PIECES, posted[qn]);
+}
+
+static int post_one(uint32_t qn, uint8_t *buf)
+{
+	if (posted[qn] & 1 && rx->queues[qn].count < DEPTH)
+		return post_pieces(qn, buf, pieces[qn][posted[qn] % DEPTH]);
+	return xiw_ddp_rx_post(rx, qn, buf, MAX_LEN, posted[qn]);
+}
+
 static void post_all(void)
 {
 	for (uint32_t qn = 0; qn < QUEUES; qn++) {
 		for (;;) {
 			uint8_t *buf = bufs[qn][posted[qn] % DEPTH];
 
-			if (xiw_ddp_rx_post(rx, qn, buf, MAX_LEN, posted[qn]))
+			if (post_one(qn, buf))
 				break;
 			memset(buf, 0xee, MAX_LEN + 1);
 			posted[qn]++;
@@ -118,6 +140,34 @@ static void cut_message(int i)
 	cr_assert_eq(total, msgs[i].len);
 }
 
+/* Copies a payload to its place. */
+static void copy(const struct xiw_ddp_place *p, const uint8_t *from, uint32_t len)
+{
+	const struct xiw_ddp_piece *piece = p->pieces;
+	uint8_t *to = p->dst, *end = p->npieces ? piece->base + piece->len : to + len;
+
+	cr_assert(!p->npieces || (!p->predicted && to == piece->base + p->piece_off));
+	for (uint32_t i = 0; i < len; i++) {
+		if (to == end) {
+			to = (++piece)->base;
+			end = to + piece->len;
+		}
+		*to++ = from[i];
+	}
+	cr_assert(piece < p->pieces + p->npieces || !p->npieces);
+}
+
+/* Puts the octets of a posted buffer in order. */
+static void gather(const struct xiw_ddp_buf *b, uint8_t *to)
+{
+	const struct xiw_ddp_piece *piece = (void *)b->base;
+
+	if (!b->npieces)
+		memcpy(to, b->base, b->len);
+	for (uint32_t i = 0; i < b->npieces; to += piece++->len, i++)
+		memcpy(to, piece->base, piece->len);
+}
+
 /* in_turn: all earlier segments were placed, and each moved the prediction on. */
 static bool place(int i, bool in_turn)
 {
@@ -138,7 +188,8 @@ static bool place(int i, bool in_turn)
 	n_early += !in_turn;
 	n_twice += g->placed;
 	if (g->len)
-		memcpy(p.dst, msgs[g->msg].data + g->off, g->len);
+		copy(&p, msgs[g->msg].data + g->off, g->len);
+	n_split += p.npieces > 1;
 	g->placed = true;
 	return true;
 }
@@ -146,6 +197,7 @@ static bool place(int i, bool in_turn)
 static void check_message(const struct xiw_ddp_msg *m, const struct segment *g)
 {
 	const struct message *want = &msgs[g->msg];
+	static uint8_t got[MAX_LEN];
 	uint64_t to = want->to;
 
 	cr_assert_eq(g->msg, messages_done++, "in order, each once");
@@ -159,10 +211,13 @@ static void check_message(const struct xiw_ddp_msg *m, const struct segment *g)
 	}
 	cr_assert_arr_eq(m->rsvdulp, want->ulp, 5);
 	cr_assert(m->qn == g->h.qn && m->msn == g->h.msn);
-	cr_assert_eq(m->buf.base, bufs[m->qn][m->buf.user_data % DEPTH]);
-	cr_assert_eq(memcmp(m->buf.base, want->data, want->len), 0);
-	for (uint32_t k = want->len; k <= MAX_LEN; k++)
-		cr_assert_eq(m->buf.base[k], 0xee, "stray octet at %u", k);
+	cr_assert_eq(m->buf.npieces, m->buf.user_data & 1 ? PIECES : 0);
+	cr_assert_eq(m->buf.len, MAX_LEN);
+	gather(&m->buf, got);
+	cr_assert_eq(memcmp(got, want->data, want->len), 0);
+	for (uint32_t k = want->len; k < MAX_LEN; k++)
+		cr_assert_eq(got[k], 0xee, "stray octet at %u", k);
+	cr_assert_eq(bufs[m->qn][m->buf.user_data % DEPTH][MAX_LEN], 0xee, "stray octet");
 }
 
 static void deliver(void)
@@ -258,6 +313,7 @@ Test(ddp_model, random)
 	cr_expect_gt(n_early, 1000);
 	cr_expect_gt(n_refused, 100);
 	cr_expect_gt(n_twice, 1000);
+	cr_expect_gt(n_split, 1000);
 	for (int i = 0; i < QUEUES; i++)
 		cr_expect_lt(rx->queues[i].next_msn, 0x80000000, "queue %d passed the wrap", i);
 	xiw_ddp_tx_free(&tx);

@@ -216,12 +216,25 @@ const void *xiw_conn_private_data(const struct xiw_conn *c, size_t *len)
 	return c->startup.peer.pd;
 }
 
+/* No message can come any more once the end was told. Held octets are still delivered before that. */
+static bool takes_no_more(const struct xiw_conn *c)
+{
+	return c->end.eof_told || c->state == XIW_DEAD;
+}
+
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
 {
-	/* No message can come any more once the end was told. Held octets are still delivered before that. */
-	if (c->end.eof_told || c->state == XIW_DEAD)
+	if (takes_no_more(c))
 		return -ESHUTDOWN;
 	return xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data);
+}
+
+int xiw_post_recv_pieces(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_piece *pieces,
+			 uint32_t npieces, uint64_t user_data)
+{
+	if (takes_no_more(c))
+		return -ESHUTDOWN;
+	return xiw_ddp_rx_post_pieces(c->ddp, qn, pieces, npieces, user_data);
 }
 
 int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)

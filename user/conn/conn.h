@@ -29,6 +29,9 @@ int xiw_conn_new_equipped(struct xiw_engine *e, bool initiator, const struct xiw
 
 /* Does what xiw_conn_post_recv() does, for a ULP. */
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data);
+/* The same for a buffer in pieces: see xiw_ddp_rx_post_pieces(). */
+int xiw_post_recv_pieces(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_piece *pieces,
+			 uint32_t npieces, uint64_t user_data);
 
 /*
  * Carries out a stream error: the stream falls back, and the application gets XIW_EV_ERROR. The turn calls it.

@@ -97,24 +97,41 @@ void xiw_ddp_rx_free(struct xiw_ddp_rx *rx)
 	free(rx);
 }
 
-int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
+static int post(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_buf *b)
 {
 	struct xiw_ddp_queue *q;
 
-	if (qn >= rx->nqueues || (!buf && len))
+	if (qn >= rx->nqueues || (!b->base && b->len))
 		return -EINVAL;
 	if (rx->error)
 		return -ESHUTDOWN;
 	q = &rx->queues[qn];
 	if (q->count == rx->depth)
 		return -EAGAIN;
-	q->ring[(q->head + q->count) & rx->mask] = (struct xiw_ddp_buf){
-		.base = buf,
-		.len = len,
-		.user_data = user_data,
-	};
+	q->ring[(q->head + q->count) & rx->mask] = *b;
 	q->count++;
 	return 0;
+}
+
+int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
+{
+	const struct xiw_ddp_buf b = { .base = buf, .len = len, .user_data = user_data };
+
+	return post(rx, qn, &b);
+}
+
+int xiw_ddp_rx_post_pieces(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_piece *pieces,
+			   uint32_t npieces, uint64_t user_data)
+{
+	struct xiw_ddp_buf b = {
+		.base = (uint8_t *)(uintptr_t)pieces,
+		.npieces = npieces,
+		.user_data = user_data,
+	};
+
+	for (uint32_t i = 0; i < npieces; i++)
+		b.len += (uint32_t)pieces[i].len;
+	return post(rx, qn, &b);
 }
 
 void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn)
@@ -146,6 +163,38 @@ bool xiw_ddp_rx_flush(struct xiw_ddp_rx *rx, uint32_t *qn, struct xiw_ddp_buf *b
 }
 
 /* ---- Placement ---------------------------------------------------------------------------- */
+
+/*
+ * Says where the octet `off` of a buffer is, which has more octets than that, and the `len` octets from there on.
+ * base: the octets, or the pieces.
+ */
+static inline void locate(struct xiw_ddp_place *p, void *base, uint32_t npieces, uint64_t off,
+			  uint32_t len)
+{
+	const struct xiw_ddp_piece *piece = base;
+
+	if (!npieces) {
+		p->dst = (uint8_t *)base + off;
+		return;
+	}
+	for (; off >= piece->len; npieces--)
+		off -= piece++->len;
+	p->dst = piece->base + off;
+	if (len <= piece->len - off)
+		return;
+	p->pieces = piece;
+	p->npieces = npieces;
+	p->piece_off = off;
+}
+
+/* The address of that octet alone. */
+static inline uint8_t *address(void *base, uint32_t npieces, uint64_t off)
+{
+	struct xiw_ddp_place p;
+
+	locate(&p, base, npieces, off, 0);
+	return p.dst;
+}
 
 static enum xiw_ddp_error view_load(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
 				    uint32_t len)
@@ -243,8 +292,8 @@ static enum xiw_ddp_error place_untagged(struct xiw_ddp_rx *rx, const struct xiw
 		err = check_extent(b, h->mo, len);
 	if (err || !len)
 		return err;
-	p->dst = b->base + h->mo;
-	p->predicted = next->dst == p->dst && !next->tagged && next->mo == h->mo &&
+	locate(p, b->base, b->npieces, h->mo, len);
+	p->predicted = next->dst == p->dst && !p->npieces && !next->tagged && next->mo == h->mo &&
 		       next->msn == h->msn && next->qn == h->qn;
 	return XIW_DDP_OK;
 }
@@ -284,7 +333,7 @@ static void expect_after_untagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hd
 	next->dst = NULL;
 	if (find_buffer(rx, h, &ahead, &b) || check_extent(b, h->mo, len) || h->mo + len == b->len)
 		return;
-	next->dst = b->base + h->mo + len;
+	next->dst = address(b->base, b->npieces, (uint64_t)h->mo + len);
 	next->tagged = false;
 	next->qn = h->qn;
 	next->msn = h->msn;

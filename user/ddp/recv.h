@@ -22,8 +22,8 @@
 #define XIW_DDP_MAX_DEPTH (1u << 20)
 
 struct xiw_ddp_buf {
-	uint8_t *base;
-	uint32_t len;
+	uint8_t *base; /* the octets, or struct xiw_ddp_piece if npieces */
+	uint32_t len, npieces;
 	uint64_t user_data;
 };
 
@@ -95,6 +95,13 @@ struct xiw_ddp_place {
 	uint8_t *dst;	 /* NULL for a segment without payload */
 	bool predicted;	 /* see xiw_ddp_rx_place() */
 	uint64_t serial; /* tagged, with payload: of the region's registration */
+	/*
+	 * If npieces: the payload is longer than what is left of the first of these pieces, in which dst is the octet
+	 * piece_off. It goes on at the start of the next one. Otherwise all of it goes to dst.
+	 */
+	const struct xiw_ddp_piece *pieces;
+	uint32_t npieces;
+	size_t piece_off;
 };
 
 /* Valid only if `complete`. */
@@ -142,6 +149,10 @@ size_t xiw_ddp_rx_queue_size(const struct xiw_ddp_rx *rx);
  */
 int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len,
 		    uint64_t user_data);
+
+/* The same for a buffer in pieces, of at most 2^32 - 1 octets, whose array must stay until the buffer is given back. */
+int xiw_ddp_rx_post_pieces(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_piece *pieces,
+			   uint32_t npieces, uint64_t user_data);
 
 /* The next message to queue qn, which has no payload, was not for the ULP: its MSN is used up, and no buffer is. */
 void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn);

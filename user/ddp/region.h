@@ -9,6 +9,7 @@
 #define XIW_DDP_REGION_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <xiwarp/error.h>
@@ -17,6 +18,12 @@ enum xiw_ddp_access {
 	XIW_DDP_REMOTE_WRITE = 1 << 0,
 	XIW_DDP_REMOTE_READ = 1 << 1,
 	XIW_DDP_REMOTE_ATOMIC = 1 << 2, /* RFC 7306 */
+};
+
+/* A part of a buffer whose memory is not in one piece. It has at least one octet. */
+struct xiw_ddp_piece {
+	uint8_t *base;
+	size_t len;
 };
 
 #define XIW_DDP_MAX_REGIONS (1u << 24)

@@ -45,6 +45,31 @@ static uint32_t header_max(const struct xiw_fpdu *f)
 	return f->ulpdu_len < XIW_DDP_HDR_MAX ? f->ulpdu_len : XIW_DDP_HDR_MAX;
 }
 
+/* Copies a payload that goes into several pieces, whose CRC was verified. */
+static bool scatter(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n, uint32_t off,
+		    const struct xiw_ddp_place *p)
+{
+	const struct xiw_ddp_piece *piece = p->pieces;
+	size_t skip = p->piece_off, room;
+
+	for (uint32_t left = f->ulpdu_len - off, len; left; left -= len, off += len, skip = 0) {
+		room = piece->len - skip;
+		len = left < room ? left : (uint32_t)room;
+		if (!xiw_mpa_peek(f, v, n, piece++->base + skip, off, len))
+			return false;
+	}
+	return true;
+}
+
+/* Copies the payload, if there is any. */
+static bool copy_payload(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
+			 uint32_t off, const struct xiw_ddp_place *p)
+{
+	if (!p->dst)
+		return true;
+	return p->npieces ? scatter(f, v, n, off, p) : xiw_mpa_place(f, v, n, off, p->dst);
+}
+
 /*
  * Places the payload and checks the CRC, in the order that xiw_ddp_rx_place() explains. Returns false for a
  * wrong CRC.
@@ -58,7 +83,7 @@ static bool place(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw
 		return xiw_mpa_place_verify(f, v, n, off, p->dst);
 	if (c->crc && !xiw_mpa_verify(f, v, n))
 		return false;
-	return !p->dst || xiw_mpa_place(f, v, n, off, p->dst);
+	return copy_payload(f, v, n, off, p);
 }
 
 static int ask_ulp(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
@@ -85,7 +110,7 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 	    xiw_ddp_rx_place(c->ddp, &h, f->ulpdu_len - h.len, &p) ||
 	    ask_ulp(c, &h, f->ulpdu_len - h.len, &p, false))
 		return 0;
-	if (p.dst && !xiw_mpa_place(f, v, n, h.len, p.dst))
+	if (!copy_payload(f, v, n, h.len, &p))
 		return 0;
 	c->counts.fpdus_early++;
 	return 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What the application gives RDMAP: operations, on their way to DDP, and their completions; buffers; the end. */
+/* What the application gives RDMAP: operations, on their way to DDP, and their completions; the end. */
 #include <errno.h>
 #include <string.h>
 
@@ -181,11 +181,6 @@ int xiw_rdma_post_many(struct xiw_rdma *r, const struct xiw_rdma_work *work, uns
 	if (n)
 		xiw_rdma_pump(r);
 	return err;
-}
-
-int xiw_rdma_post_recv(struct xiw_rdma *r, void *buf, uint32_t len, uint64_t user_data)
-{
-	return xiw_post_recv(r->conn, XIW_RDMAP_QN_SEND, buf, len, user_data);
 }
 
 int xiw_rdma_close(struct xiw_rdma *r)

@@ -283,6 +283,7 @@ static void free_stream(struct xiw_conn *c)
 
 	xiw_rdmap_free(&r->s);
 	free(r->requests);
+	free(r->recv_rooms);
 	free(r);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * ulp/rdma.h - RDMAP as a ULP (RFC 5040): struct xiw_rdma connects a stream's state machine (rdmap/stream.c) with a
- * connection below and the application above. attach.c makes it, post.c has what the application gives it, and rdma.c
- * what DDP gives it.
+ * connection below and the application above. attach.c makes it, post.c and recv.c have what the application gives
+ * it, and rdma.c what DDP gives it.
  */
 #ifndef XIW_ULP_RDMA_H
 #define XIW_ULP_RDMA_H
@@ -27,6 +27,9 @@ struct xiw_rdma {
 	uint8_t term_out[XIW_RDMAP_TERM_MAX], term_in[XIW_RDMA_TERMINATE_ROOM];
 	uint8_t *requests; /* buffers of the Read Request queue, of request_len octets each */
 	uint32_t request_len;
+	/* Places for the pieces of posted buffers, one more than buffers may be posted; NULL until one is needed. */
+	struct xiw_ddp_piece (*recv_rooms)[XIW_RDMA_PIECES_MAX];
+	uint64_t recv_scattered; /* buffers in pieces that were posted so far */
 };
 
 extern const struct xiw_ulp xiw_rdma_ulp;
