@@ -146,7 +146,7 @@ static void post(struct fuzz_in *in)
 	int err;
 
 	for (uint32_t i = 0; i < npieces; i++) {
-		uint32_t n = i == npieces - 1 ? left : fuzz_below(in, left);
+		uint32_t n = i == npieces - 1 ? left : fuzz_below(in, left + 1);
 
 		n += !n;
 		if (n > left) {
