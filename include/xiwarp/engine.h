@@ -71,7 +71,13 @@ struct xiw_engine_opts {
 	 * xiwarp/conn.h); 0: 4096, or half of RLIMIT_NOFILE if that is less.
 	 */
 	unsigned int max_unstarted;
-	uint32_t reserved2; /* 0 */
+	/*
+	 * How long, in microseconds, xiw_engine_run() looks for something to do before it sleeps; 0:
+	 * it sleeps at once. Meanwhile it takes a core, but what comes is handled sooner, and a thread
+	 * that calls xiw_engine_wake() or xiw_engine_call() makes no system call. Never longer than
+	 * timeout_ms. At most 1 s.
+	 */
+	uint32_t spin_us;
 };
 
 enum xiw_engine_flags {
@@ -248,6 +254,35 @@ XIW_API int xiw_engine_destroy(struct xiw_engine *engine);
  *            take all that xiw_engine_next() has, whatever CQEs come
  */
 XIW_API int xiw_engine_run(struct xiw_engine *engine, int timeout_ms);
+
+/*
+ * Returns a descriptor by which a program with a loop of its own (epoll, poll, select, libuv, GLib)
+ * waits for the engine: it is readable when the engine has something to do, be it frames, octets of
+ * sockets, a timer, xiw_engine_wake() or xiw_engine_call().
+ *
+ *	for (;;) {
+ *		epoll_wait(...);                      other descriptors are handled here
+ *		while (xiw_engine_run(engine, 0) > 0)
+ *			while (xiw_engine_next(engine, &completion) > 0)
+ *				...
+ *	}
+ *
+ * After xiw_engine_run(engine, 0) has returned 0, nothing is left to do, and the descriptor becomes
+ * readable with the next event. Whoever calls other functions of the engine after that calls
+ * xiw_engine_run(engine, 0) again before waiting, as it gives the kernel what they ask for. When it
+ * returns something else, the descriptor is or becomes readable as well, if there is more to do, but
+ * edge-triggered epoll (EPOLLET) may not report that: with it, the loop above is needed. After an
+ * error, xiw_engine_run(engine, 0) is to be called again.
+ *
+ * One call of xiw_engine_run(engine, 0) then makes up to 16 turns while it finds work and has no
+ * completions. It arms what the descriptor reports only when it finds nothing to do, so a busy engine
+ * makes no more system calls than without. The descriptor may be readable although there is nothing
+ * to do. It belongs to the engine: it is only to be polled, and is closed by xiw_engine_destroy().
+ *
+ * -EEXIST: another thread runs the engine (the first call must be in that thread, or come before
+ * anybody runs it); -EMFILE, -ENFILE, -ENOMEM.
+ */
+XIW_API int xiw_engine_fd(struct xiw_engine *engine);
 
 /*
  * Makes the engine's thread come back from xiw_engine_run(): a call that waits returns soon, and if

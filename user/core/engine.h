@@ -77,8 +77,17 @@ struct xiw_uring {
 /* core/inbox.c: the one cache line of an engine that any thread may write. */
 struct xiw_inbox {
 	uint64_t word __attribute__((aligned(64)));
-	int fd;	     /* eventfd */
+	int bell;    /* eventfd by which the engine is rung while it sleeps */
+	int fd;	     /* eventfd for sleeps in the ring */
 	bool polled; /* a poll on it is with io_uring */
+};
+
+/* engine/ready.c: the descriptor of xiw_engine_fd(). */
+struct xiw_ready {
+	int fd; /* eventfd, which the kernel writes when the ring has something; -1: nobody has asked for it */
+	bool lit;	   /* it is readable, and the kernel need not write it */
+	uint64_t timer_ms; /* when a timeout that is with io_uring comes, or XIW_NEVER */
+	struct __kernel_timespec timer;
 };
 
 /*
@@ -182,6 +191,7 @@ struct xiw_engine {
 	struct xiw_cq cq;
 	struct xiw_inbox inbox;
 	struct xiw_cqs cqs;
+	struct xiw_ready ready;
 	struct xiw_uring io;
 	struct xiw_wheel wheel;
 	struct xiw_watch watch;
@@ -197,9 +207,9 @@ struct xiw_engine {
 	uint32_t accepts;		       /* accept requests that are with io_uring */
 	struct xiw_netif *retired;	/* out of use, but io_uring still has requests for them */
 	struct xiw_region *own_regions; /* the application's objects; `regions` has their memory */
-	struct xiw_group *group; /* NULL: none (group/group.c) */
+	struct xiw_group *group;	/* NULL: none (group/group.c) */
 	void (*leave_group)(struct xiw_engine *e);
-	struct xiw_gate gate; /* for the regions, if it belongs to a group */
+	struct xiw_gate gate;		/* for the regions, if it belongs to a group */
 	struct xiw_engine *next_engine; /* the next one of this process (engine/fork.c) */
 	bool forked;	 /* this is a child's copy of its parent's engine, which must not be used */
 	bool destroying; /* xiw_engine_destroy() is under way */

@@ -17,10 +17,11 @@ bool xiw_inbox_put(struct xiw_engine *e, struct xiw_note *note);
 bool xiw_inbox_run(struct xiw_engine *e);
 
 /*
- * Says that the engine is about to sleep, so that other threads wake it by its ring. False: something has come, and it
- * must not sleep. xiw_inbox_run() ends this.
+ * Says that the engine is about to sleep, so that other threads ring the eventfd `bell`: e->inbox.fd, which ends a wait
+ * in the engine's ring, or another one that the application waits for. False: something has come, and the engine must
+ * not sleep. xiw_inbox_run() ends this.
  */
-bool xiw_inbox_sleep(struct xiw_engine *e);
+bool xiw_inbox_sleep(struct xiw_engine *e, int bell);
 
 /* Notes that the ring's request for wake-ups has completed with these flags. */
 void xiw_inbox_rung(struct xiw_engine *e, uint32_t flags);

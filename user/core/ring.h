@@ -19,6 +19,7 @@ enum xiw_op {
 	XIW_OP_KICK_XSK,
 	XIW_OP_WATCH,
 	XIW_OP_WAKE,
+	XIW_OP_TIMER, /* a time has come, for those who wait for xiw_engine_fd() */
 	XIW_OP_DOORBELL, /* completes only if it failed */
 };
 #define XIW_OP_MASK 15ull

@@ -25,6 +25,7 @@
 #include "core/ring.h"
 #include "engine/create.h"
 #include "engine/fork.h"
+#include "engine/ready.h"
 #include "engine/turn.h"
 
 #define XIW_ENGINE_FLAGS (XIW_ENGINE_TRUST_CHECKSUM | XIW_ENGINE_APP_RING)
@@ -55,10 +56,12 @@ static bool power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
+#define SPIN_MAX_US 1000000
+
 /* The size of the options in the first release. */
 #define ENGINE_OPTS_FIRST 48
 
-XIW_OPTS_WHOLE(struct xiw_engine_opts, reserved2);
+XIW_OPTS_WHOLE(struct xiw_engine_opts, spin_us);
 
 /* Zeroed options have descriptor 0, so a descriptor counts only if XIW_ENGINE_APP_RING is set. */
 static int take_app_ring(struct xiw_engine *e)
@@ -83,7 +86,7 @@ static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
 	if (err)
 		return err;
 	if (e->opts.path > XIW_USE_DIRECT || e->opts.flags & ~(unsigned int)XIW_ENGINE_FLAGS ||
-	    e->opts.reserved || e->opts.reserved2 ||
+	    e->opts.reserved || e->opts.spin_us > SPIN_MAX_US ||
 	    (e->opts.memory && e->opts.memory < XIW_MEMORY_MIN))
 		return -EINVAL;
 	if (!e->opts.memory)
@@ -120,8 +123,9 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 		return -ENOMEM;
 	memset(e, 0, sizeof(*e));
 	e->injector = xiw_injector_none;
-	e->watch.fd = e->inbox.fd = -1;
+	e->watch.fd = e->inbox.fd = e->ready.fd = -1;
 	e->wheel.next_ms = e->wheel.collect_ms = e->watch.look_ms = XIW_NEVER;
+	e->ready.timer_ms = XIW_NEVER;
 	e->agenda.starved_end = &e->agenda.starved;
 	e->agenda.slotless_end = &e->agenda.slotless;
 	e->agenda.stageless_end = &e->agenda.stageless;
@@ -232,6 +236,7 @@ int xiw_engine_destroy(struct xiw_engine *e)
 	xiw_netifs_free(e);
 	xiw_ring_free(e);
 	xiw_inbox_free(e);
+	xiw_ready_free(e);
 	if (e->watch.fd >= 0)
 		close(e->watch.fd);
 	xiw_injector_close(&e->injector);

@@ -47,7 +47,9 @@ static void leave_behind(struct xiw_engine *e)
 	shut_listeners(e->listeners);
 	shut_listeners(e->closed_listeners);
 	shut(&e->watch.fd);
+	e->inbox.bell = -1;
 	shut(&e->inbox.fd);
+	shut(&e->ready.fd);
 	xiw_injector_close(&e->injector);
 	shut(&e->io.ring.ring_fd);
 }

@@ -25,6 +25,7 @@
 #include "core/queue.h"
 #include "core/ring.h"
 #include "core/timer.h"
+#include "engine/ready.h"
 #include "path/arm.h"
 #include "path/commit.h"
 #include "path/direct.h"
@@ -93,6 +94,9 @@ static void dispatch(const struct io_uring_cqe *cqe)
 	case XIW_OP_WAKE:
 		xiw_inbox_rung(object, cqe->flags);
 		break;
+	case XIW_OP_TIMER:
+		xiw_ready_timer_done(object);
+		break;
 	case XIW_OP_POLL_XSK:
 		q->polled = false;
 		break;
@@ -117,6 +121,8 @@ unsigned int xiw_turn_reap(struct xiw_engine *e)
 		n++;
 	}
 	io_uring_cq_advance(&e->io.ring, n);
+	if (n)
+		xiw_ready_lit(e);
 	return n;
 }
 
@@ -218,13 +224,6 @@ static void resume(struct xiw_engine *e)
 	for (room = XIW_BUFS - e->io.bufs_out; e->agenda.starved && room; room--)
 		xiw_recv_post(e->agenda.starved);
 	xiw_stage_retry(e);
-}
-
-static void prepare_to_wait(struct xiw_engine *e)
-{
-	for (struct xiw_netif *p = e->netifs; p; p = p->next)
-		for (uint32_t i = 0; i < p->nqueues; i++)
-			xiw_queue_poll(e, &p->queues[i]);
 }
 
 /* Makes the kernel send the TX rings, and publishes the queues' counters for other processes. */
@@ -337,13 +336,14 @@ static void carry_out_ends(struct xiw_engine *e)
 
 /* ---- the turn ---------------------------------------------------------------------------------------- */
 
-static bool turn(struct xiw_engine *e)
+bool xiw_turn(struct xiw_engine *e)
 {
 	bool busy;
 
 	xiw_clock_update(e);
 	xiw_cqs_refill(e);
-	busy = xiw_inbox_run(e); /* outside the gate, as the application's functions may use the group */
+	busy = xiw_inbox_run(
+		e); /* outside the gate, as the application's functions may use the group */
 	xiw_regions_enter(e);
 	busy |= poll_queues(e);
 	busy |= xiw_turn_reap(e) > 0;
@@ -360,69 +360,4 @@ static bool turn(struct xiw_engine *e)
 		xiw_watch_sweep(e);
 	xiw_regions_leave(e);
 	return busy;
-}
-
-static uint32_t completions(const struct xiw_engine *e)
-{
-	return e->cq.tail - __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE);
-}
-
-static int enter_and_wait(struct xiw_engine *e, int timeout_ms)
-{
-	uint64_t until = timeout_ms < 0 ? XIW_NEVER : e->now_ms + (uint64_t)timeout_ms;
-	struct __kernel_timespec ts;
-	int err;
-
-	if (e->wheel.next_ms < until)
-		until = e->wheel.next_ms;
-	/*
-	 * Something waits for room in the completion queue, which another thread makes without notice, or for memory.
-	 * The engine then looks again every millisecond.
-	 */
-	if (e->io.bufs_out || e->agenda.starved || e->cqs.overflowing || e->io.line_n ||
-	    e->agenda.stageless)
-		until = e->now_ms + 1 < until ? e->now_ms + 1 : until;
-	if (until != XIW_NEVER) {
-		uint64_t ms = until > e->now_ms ? until - e->now_ms : 0;
-
-		ts.tv_sec = (long long)(ms / 1000);
-		ts.tv_nsec = (long long)(ms % 1000 * 1000000);
-	}
-	err = xiw_ring_submit_and_wait(e, until == XIW_NEVER ? NULL : &ts);
-	return err == -ETIME || err == -EAGAIN || err == -EBUSY ? 0 : err < 0 ? err : 0;
-}
-
-/* Returns the number of completions, or the error of a doorbell, which is told once. */
-static int result(struct xiw_engine *e)
-{
-	int err = e->cqs.doorbell_error;
-
-	e->cqs.doorbell_error = 0;
-	e->cqs.news = false;
-	return err ? err : (int)completions(e);
-}
-
-int xiw_engine_run(struct xiw_engine *e, int timeout_ms)
-{
-	int err = xiw_ring_run(e);
-	bool busy;
-
-	if (err)
-		return err;
-	busy = turn(e);
-	if (e->cqs.lost)
-		return -ENOMEM;
-	if (busy || completions(e) || e->cqs.news || !timeout_ms) {
-		/* One system call submits all requests of this turn and runs the kernel's deferred work. */
-		if (io_uring_sq_ready(&e->io.ring) || e->io.line_n || !busy ||
-		    *e->io.ring.sq.kflags & IORING_SQ_TASKRUN)
-			err = xiw_ring_submit_and_get(e);
-		return err < 0 && err != -EBUSY && err != -EAGAIN ? err : result(e);
-	}
-	prepare_to_wait(e);
-	err = enter_and_wait(e, xiw_inbox_sleep(e) ? timeout_ms : 0);
-	if (err)
-		return err;
-	turn(e);
-	return result(e);
 }

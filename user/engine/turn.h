@@ -5,6 +5,9 @@
 
 #include "core/engine.h"
 
+/* One round. True: it found something to do. */
+bool xiw_turn(struct xiw_engine *e);
+
 /* Handles the completions that io_uring has. Returns their number. */
 unsigned int xiw_turn_reap(struct xiw_engine *e);
 

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * xiw_engine_run(): turns, and what is done when a turn finds nothing. The engine then looks for a while without system
+ * calls (spin_us), and sleeps in its ring; or it makes its descriptor ready for the application's own loop to wait.
+ */
+#include <errno.h>
+
+#include "core/inbox.h"
+#include "core/ring.h"
+#include "engine/ready.h"
+#include "engine/turn.h"
+
+#define TURNS 16 /* most turns for one call of an application that waits by the descriptor */
+
+static uint32_t completions(const struct xiw_engine *e)
+{
+	return e->cq.tail - __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE);
+}
+
+/* True if an application that takes completions has some to look for. */
+static bool told(const struct xiw_engine *e)
+{
+	return completions(e) || e->cqs.news;
+}
+
+/* Returns the number of completions, or the error of a doorbell, which is told once. */
+static int result(struct xiw_engine *e)
+{
+	int err = e->cqs.doorbell_error;
+
+	e->cqs.doorbell_error = 0;
+	e->cqs.news = false;
+	return err ? err : (int)completions(e);
+}
+
+/* True if requests are to be submitted, or the kernel has work for the engine's thread. */
+static bool kernel_waits(const struct xiw_engine *e)
+{
+	return io_uring_sq_ready(&e->io.ring) || e->io.line_n ||
+	       *e->io.ring.sq.kflags & IORING_SQ_TASKRUN;
+}
+
+/* One system call submits all requests of this turn and runs the kernel's deferred work. */
+static int submit(struct xiw_engine *e)
+{
+	int err = xiw_ring_submit_and_get(e);
+
+	return err < 0 && err != -EBUSY && err != -EAGAIN ? err : 0;
+}
+
+/* Looks for something to do, without a system call unless the kernel waits for one. False: there was nothing. */
+static bool spin(struct xiw_engine *e, uint64_t until_ms)
+{
+	const uint64_t end_ns = e->now_ns + e->opts.spin_us * 1000ull;
+
+	while (e->now_ns < end_ns && e->now_ms < until_ms) {
+		if (kernel_waits(e) && submit(e))
+			return false; /* the caller meets the error, too */
+		if (xiw_turn(e) || told(e))
+			return true;
+	}
+	return false;
+}
+
+static int enter_and_wait(struct xiw_engine *e, uint64_t until_ms)
+{
+	uint64_t next = xiw_ready_next(e);
+	struct __kernel_timespec ts;
+	int err;
+
+	if (next < until_ms)
+		until_ms = next;
+	if (until_ms != XIW_NEVER) {
+		uint64_t ms = until_ms > e->now_ms ? until_ms - e->now_ms : 0;
+
+		ts.tv_sec = (long long)(ms / 1000);
+		ts.tv_nsec = (long long)(ms % 1000 * 1000000);
+	}
+	err = xiw_ring_submit_and_wait(e, until_ms == XIW_NEVER ? NULL : &ts);
+	return err == -ETIME || err == -EAGAIN || err == -EBUSY ? 0 : err < 0 ? err : 0;
+}
+
+static int run(struct xiw_engine *e, int timeout_ms)
+{
+	bool busy = xiw_turn(e);
+	uint64_t until_ms = timeout_ms < 0 ? XIW_NEVER : e->now_ms + (uint64_t)timeout_ms;
+	int err = 0;
+
+	if (!busy && !told(e) && e->opts.spin_us)
+		busy = spin(e, until_ms);
+	if (e->cqs.lost)
+		return -ENOMEM;
+	if (busy || told(e) || !timeout_ms) {
+		if (!busy || kernel_waits(e))
+			err = submit(e);
+		return err ? err : result(e);
+	}
+	xiw_ready_poll_queues(e);
+	err = enter_and_wait(e, xiw_inbox_sleep(e, e->inbox.fd) ? until_ms : e->now_ms);
+	if (err)
+		return err;
+	xiw_turn(e);
+	return result(e);
+}
+
+/*
+ * For an application that waits by the descriptor. On return the descriptor tells of everything that comes; it is
+ * readable if there may be something already. If 0 is returned, it has become readable after the last look, so that
+ * epoll reports it also by EPOLLET.
+ */
+static int run_for_descriptor(struct xiw_engine *e)
+{
+	int err = 0;
+
+	for (int turns = 0; turns < TURNS && !err; turns++) {
+		bool busy = xiw_turn(e);
+
+		if (e->cqs.lost)
+			return -ENOMEM;
+		if (busy && !completions(e))
+			continue;
+		if (busy && e->ready.lit) {
+			if (kernel_waits(e))
+				err = submit(e);
+			return err ? err : result(e);
+		}
+		if (xiw_ready_arm(e, &err))
+			return result(e);
+		if (completions(e))
+			break;
+	}
+	xiw_ready_light(e);
+	return err ? err : result(e);
+}
+
+int xiw_engine_run(struct xiw_engine *e, int timeout_ms)
+{
+	int err = xiw_ring_run(e);
+
+	if (err)
+		return err;
+	return !timeout_ms && e->ready.fd >= 0 ? run_for_descriptor(e) : run(e, timeout_ms);
+}
