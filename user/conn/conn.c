@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/opts.h"
+#include "conn/frames.h"
 #include "conn/limits.h"
 #include "conn/opts.h"
 #include "conn/register.h"
@@ -47,6 +48,8 @@ static int take_opts(struct xiw_conn *c, const struct xiw_conn_opts *opts)
 {
 	int err = xiw_conn_opts_take(&c->opts, opts, c->initiator);
 
+	if (!err)
+		err = xiw_startup_prepare(c);
 	if (err)
 		return err;
 	/* The administrator decides about CRCs (RFC 5044 section 4.4), and may leave it to the application. */
@@ -54,7 +57,8 @@ static int take_opts(struct xiw_conn *c, const struct xiw_conn_opts *opts)
 		c->opts.no_crc = c->engine->crc_policy == XIW_CRC_OFF;
 	take_terms(c);
 	if (c->initiator && c->opts.private_data_len)
-		memcpy(c->startup.private_out, c->opts.private_data, c->opts.private_data_len);
+		memcpy(c->startup.frames->private_out, c->opts.private_data,
+		       c->opts.private_data_len);
 	c->opts.private_data = NULL;
 	return 0;
 }
@@ -102,6 +106,8 @@ static void release(struct xiw_conn *c)
 	free(c->send.queue);
 	free(c->recv.held);
 	free(c->startup.streaming);
+	free(c->startup.frames);
+	free(c->startup.private_in);
 	free(c);
 }
 

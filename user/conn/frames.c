@@ -5,17 +5,61 @@
  */
 #include "conn/frames.h"
 
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/agenda.h"
 #include "core/ring.h"
+
+int xiw_startup_prepare(struct xiw_conn *c)
+{
+	if (!xiw_conn_charge(c, sizeof(*c->startup.frames)))
+		return -ENOMEM;
+	c->startup.frames = malloc(sizeof(*c->startup.frames));
+	return c->startup.frames ? 0 : -ENOMEM;
+}
+
+void xiw_startup_forget(struct xiw_conn *c)
+{
+	if (!c->startup.frames || c->state != XIW_OPEN || c->startup.rtr_wait ||
+	    c->startup.refusing || c->startup.streaming || c->send.busy ||
+	    c->startup.out_off != c->startup.out_len)
+		return;
+	free(c->startup.frames);
+	c->startup.frames = NULL;
+	xiw_conn_uncharge(c, sizeof(*c->startup.frames));
+}
+
+int xiw_startup_keep(struct xiw_conn *c)
+{
+	struct xiw_mpa_frame *f = &c->startup.peer;
+
+	if (!f->pd_len)
+		return 0;
+	if (xiw_conn_charge(c, f->pd_len))
+		c->startup.private_in = malloc(f->pd_len);
+	if (!c->startup.private_in) {
+		f->pd_len = 0;
+		f->pd = NULL;
+		return -ENOMEM;
+	}
+	f->pd = memcpy(c->startup.private_in, f->pd, f->pd_len);
+	return 0;
+}
 
 /* Only one send is under way at a time, because two sends on one socket may overtake each other. */
 void xiw_startup_send(struct xiw_conn *c)
 {
-	const uint8_t *from = c->startup.streaming ? c->startup.streaming : c->startup.out;
 	uint32_t len = (c->startup.streaming ? c->startup.streaming_len : c->startup.out_len) -
 		       c->startup.out_off;
 
+	const uint8_t *from = c->startup.streaming;
+
 	if (c->send.busy || !len || c->state == XIW_DEAD)
 		return;
+	if (!from)
+		from = c->startup.frames->out;
 	io_uring_prep_send(xiw_sqe(c->engine, c, XIW_OP_STARTUP_SEND), c->fd,
 			   from + c->startup.out_off, len, MSG_EOR | MSG_NOSIGNAL | MSG_WAITALL);
 	c->send.busy = true;
@@ -27,7 +71,8 @@ void xiw_startup_fpdu(struct xiw_conn *c, const struct xiw_ddp_hdr *h, const uin
 {
 	uint8_t header[XIW_DDP_HDR_MAX];
 
-	c->startup.out_len += xiw_mpa_build(&c->send.mpa, c->startup.out + c->startup.out_len,
-					    header, xiw_ddp_hdr_encode(h, header), payload, len);
+	c->startup.out_len += xiw_mpa_build(&c->send.mpa,
+					    c->startup.frames->out + c->startup.out_len, header,
+					    xiw_ddp_hdr_encode(h, header), payload, len);
 	xiw_startup_send(c);
 }

@@ -4,6 +4,15 @@
 
 #include "core/engine.h"
 
+/* Makes room for the startup frames. Returns 0 or -ENOMEM. */
+int xiw_startup_prepare(struct xiw_conn *c);
+
+/* Frees that room if startup is over: both sides have the other's frame, and nothing else precedes the stream. */
+void xiw_startup_forget(struct xiw_conn *c);
+
+/* Keeps the Private Data of the peer's frame, which is complete. Returns 0 or -ENOMEM. */
+int xiw_startup_keep(struct xiw_conn *c);
+
 /* Sends what is next of startup's octets, unless a send is under way or nothing is left. */
 void xiw_startup_send(struct xiw_conn *c);
 

@@ -10,13 +10,17 @@ _Static_assert(sizeof(((struct xiw_flow *)0)->reasons) <=
 		       sizeof(((struct xiw_conn_info *)0)->reasons),
 	       "every reason has room in the report");
 
-static void flow_info(struct xiw_conn_info *i, const struct xiw_flow *f, uint32_t index)
+static void flow_info(struct xiw_conn_info *i, const struct xiw_conn *c)
 {
-	i->path = xiw_owner_path(xiw_flow_owner(f));
-	i->flow = index;
-	i->segments_direct = f->direct_segs;
-	i->segments_kernel = f->kernel_segs;
-	memcpy(i->reasons, f->reasons, sizeof(f->reasons));
+	struct xiw_flow_report r = c->reg.last;
+
+	if (c->flow)
+		xiw_flow_report(c->flow, &r);
+	i->path = r.path;
+	i->flow = c->reg.index;
+	i->segments_direct = r.direct_segs;
+	i->segments_kernel = r.kernel_segs;
+	memcpy(i->reasons, r.reasons, sizeof(r.reasons));
 }
 
 void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t size)
@@ -29,8 +33,7 @@ void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t 
 		.crc = c->crc,
 		.zero_copy = c->reg.zero_copy,
 		.rejected = c->startup.rejected,
-		.revision = c->startup.in_len > XIW_MPA_REV_OFF ? c->startup.in[XIW_MPA_REV_OFF]
-								: 0,
+		.revision = c->startup.peer_rev,
 		.enhanced = c->startup.peer.has_enhanced,
 		.peer_to_peer = c->startup.terms.peer_to_peer,
 		.rtr = c->startup.terms.rtr,
@@ -66,9 +69,6 @@ void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t 
 	memcpy(i.error_header, c->end.header, sizeof(i.error_header));
 	for (unsigned int d = 0; d < XIW_TCP_DROP_MAX; d++)
 		i.drops[d] = c->counts.drops[d] + c->tcp.drops[d];
-	if (c->flow)
-		flow_info(&i, c->flow, c->reg.index);
-	else
-		flow_info(&i, &c->reg.last, c->reg.index);
+	flow_info(&i, c);
 	xiw_opts_give(info, size, &i, sizeof(i));
 }

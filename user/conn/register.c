@@ -272,7 +272,7 @@ void xiw_conn_unregister(struct xiw_conn *c)
 	xiw_progress_end(c);
 	c->netif->by_flow[c->reg.index] = NULL;
 	xiw_counts_publish(c);
-	c->reg.last = *c->flow;
+	xiw_flow_report(c->flow, &c->reg.last);
 	if (skew)
 		xiw_table_abandon(&c->netif->table, c->reg.index);
 	else

@@ -55,6 +55,7 @@ static void ready(struct xiw_conn *c)
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_conn_event(c, XIW_EV_CONNECTED, 0);
 	xiw_dirty(c); /* queued messages may be sent now */
+	xiw_startup_forget(c);
 }
 
 /*

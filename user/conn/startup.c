@@ -64,13 +64,14 @@ void xiw_startup_sent(struct xiw_conn *c, int res)
 		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0); /* everything has been sent */
 	if (c->send.count || c->end.closing)
 		xiw_dirty(c);
+	xiw_startup_forget(c);
 }
 
 static void send_frame(struct xiw_conn *c, const struct xiw_mpa_frame *frame)
 {
 	/* It fits: the length was checked with the options, or by check_answer(). */
 	c->startup.out_len =
-		(uint32_t)xiw_mpa_frame_encode(frame, c->startup.out, XIW_MPA_FRAME_MAX);
+		(uint32_t)xiw_mpa_frame_encode(frame, c->startup.frames->out, XIW_MPA_FRAME_MAX);
 	xiw_startup_send(c);
 }
 
@@ -81,7 +82,7 @@ static void send_request(struct xiw_conn *c)
 		.crc = !c->opts.no_crc,
 		.rev = c->opts.revision,
 		.has_enhanced = c->opts.enhanced,
-		.pd = c->startup.private_out,
+		.pd = c->startup.frames->private_out,
 		.pd_len = (uint16_t)c->opts.private_data_len,
 	};
 
@@ -120,7 +121,7 @@ static void arm(struct xiw_conn *c)
 	if (c->state == XIW_DECIDING)
 		io_uring_prep_poll_add(sqe, c->fd, POLLRDHUP);
 	else
-		io_uring_prep_recv(sqe, c->fd, c->startup.in + c->startup.in_len,
+		io_uring_prep_recv(sqe, c->fd, c->startup.frames->in + c->startup.in_len,
 				   c->startup.in_need - c->startup.in_len, 0);
 	c->startup.receiving = true;
 	c->ops++;
@@ -198,6 +199,7 @@ static void open_stream(struct xiw_conn *c)
 		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	if (!c->startup.rtr_wait)
 		xiw_conn_event(c, XIW_EV_CONNECTED, 0);
+	xiw_startup_forget(c);
 }
 
 /* Asks the application to accept or reject. */
@@ -238,7 +240,8 @@ static void send_reply(struct xiw_conn *c, bool reject, const void *pd, size_t l
 /* There is no memory for the stream. The listener reports it too, because it keeps peers from connecting. */
 static void no_memory(struct xiw_conn *c)
 {
-	xiw_not_accepted(c->unstarted.listener, -ENOMEM);
+	if (c->unstarted.listener)
+		xiw_not_accepted(c->unstarted.listener, -ENOMEM);
 	fail_locally(c, ENOMEM);
 	if (!c->startup.local_error)
 		return;
@@ -248,11 +251,15 @@ static void no_memory(struct xiw_conn *c)
 
 static void got_frame(struct xiw_conn *c)
 {
-	if (c->initiator)
+	const bool kept = !xiw_startup_keep(c);
+
+	if (c->initiator && !kept)
+		fail_locally(c, ENOMEM);
+	else if (c->initiator)
 		got_reply(c);
 	else if (c->startup.peer.rev > c->opts.revision)
 		invalid(c, EPROTONOSUPPORT);
-	else if (xiw_conn_equip(c))
+	else if (!kept || xiw_conn_equip(c))
 		no_memory(c);
 	else
 		decide(c);
@@ -264,7 +271,9 @@ static void advance(struct xiw_conn *c, uint32_t len)
 	size_t need;
 
 	c->startup.in_len += len;
-	switch (xiw_mpa_frame_decode(c->startup.in, c->startup.in_len, c->initiator,
+	if (c->startup.in_len > XIW_MPA_REV_OFF)
+		c->startup.peer_rev = c->startup.frames->in[XIW_MPA_REV_OFF];
+	switch (xiw_mpa_frame_decode(c->startup.frames->in, c->startup.in_len, c->initiator,
 				     &c->startup.peer, &need)) {
 	case XIW_MPA_START_OK:
 		c->startup.in_need = c->startup.in_len;
@@ -321,7 +330,7 @@ static void feed_prefix(struct xiw_conn *c, const uint8_t *data, size_t len)
 
 		if (want > len)
 			want = (uint32_t)len;
-		memcpy(c->startup.in + c->startup.in_len, data, want);
+		memcpy(c->startup.frames->in + c->startup.in_len, data, want);
 		data += want;
 		len -= want;
 		c->startup.surplus = len && c->startup.in_len + want == c->startup.in_need;

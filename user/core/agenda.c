@@ -83,3 +83,9 @@ bool xiw_conn_charge(struct xiw_conn *c, size_t n)
 	c->memory += n;
 	return true;
 }
+
+void xiw_conn_uncharge(struct xiw_conn *c, size_t n)
+{
+	c->memory -= n;
+	xiw_budget_give(&c->engine->budget, n);
+}

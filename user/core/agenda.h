@@ -28,8 +28,12 @@ void xiw_ends_forget(struct xiw_conn *c);
 /* Makes the engine look at its interfaces in this turn, because something is wrong. */
 void xiw_watch_soon(struct xiw_engine *e);
 
-/* Charges the budget for memory that the connection has until it is freed. False: that much is not left. */
+/*
+ * Charges the budget for memory that the connection has until it is freed, or until it gives that back. False: that
+ * much is not left.
+ */
 bool xiw_conn_charge(struct xiw_conn *c, size_t n);
+void xiw_conn_uncharge(struct xiw_conn *c, size_t n);
 
 /* Counts a segment of the direct path that was refused. */
 static inline void xiw_segment_dropped(struct xiw_conn *c)

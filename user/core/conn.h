@@ -179,7 +179,7 @@ struct xiw_registration {
 	uint32_t marker_origin;
 	uint32_t window;      /* octets to advertise on the direct path */
 	uint32_t index;	      /* of the slot in the flow table */
-	struct xiw_flow last; /* a copy of the slot from when the connection left it, for reports */
+	struct xiw_flow_report last; /* of the slot from when the connection left it */
 	bool zero_copy;
 	uint8_t ip_version;
 	uint8_t remote_ip[16], local_ip[16];
@@ -314,17 +314,24 @@ struct xiw_outlet {
 	uint64_t last_told; /* cq->told at the last completion of this connection */
 };
 
-/* conn/startup.c, dial.c, connect.c, frames.c, rtr.c: MPA startup. */
-struct xiw_startup {
+/* The startup frames, with room for at most one FPDU behind ours. */
+struct xiw_startup_frames {
 	uint8_t private_out[XIW_PRIVATE_DATA_MAX];
 	uint8_t in[XIW_MPA_FRAME_MAX]; /* what has come of the peer's startup frame */
+	uint8_t out[XIW_MPA_FRAME_MAX + XIW_STARTUP_FPDU_MAX];
+};
+
+/* conn/startup.c, dial.c, connect.c, frames.c, rtr.c: MPA startup. */
+struct xiw_startup {
+	struct xiw_startup_frames *frames; /* until startup is over */
 	uint32_t in_len, in_need;
-	struct xiw_mpa_frame peer; /* its pd points into `in` */
+	struct xiw_mpa_frame peer; /* its pd is the copy below */
+	uint8_t *private_in;	   /* of the peer's Private Data, until the connection is freed */
+	uint8_t peer_rev;	   /* the revision of the peer's frame, even of one that is not valid */
 	struct xiw_mpa_terms terms;
 	/* What is to be sent: the last streaming message, then our startup frame and at most one FPDU. */
 	uint8_t *streaming;
 	uint32_t streaming_len, out_len, out_off;
-	uint8_t out[XIW_MPA_FRAME_MAX + XIW_STARTUP_FPDU_MAX];
 	bool receiving;	 /* a receive, or the poll while deciding, is with io_uring */
 	bool upgraded;	 /* the application has supplied the connected socket */
 	bool surplus;	 /* octets came behind a startup frame where none may be */

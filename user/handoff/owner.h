@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <xiwarp/abi.h>
 
@@ -158,6 +159,20 @@ static inline bool xiw_flow_fall_back(struct xiw_flow *flow, uint32_t epoch, uin
 		return false;
 	xiw_flow_count_reason(flow, why);
 	return true;
+}
+
+/* What the report on a connection has of its slot. */
+struct xiw_flow_report {
+	uint64_t direct_segs, kernel_segs;
+	uint32_t path, reasons[XIW_REASON__COUNT];
+};
+
+static inline void xiw_flow_report(const struct xiw_flow *flow, struct xiw_flow_report *r)
+{
+	r->direct_segs = flow->direct_segs;
+	r->kernel_segs = flow->kernel_segs;
+	r->path = xiw_owner_path(xiw_flow_owner(flow));
+	memcpy(r->reasons, flow->reasons, sizeof(r->reasons));
 }
 
 #endif

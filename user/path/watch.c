@@ -84,7 +84,7 @@ static bool release(struct xiw_conn *c)
 {
 	if (c->stretch.state != XIW_STRETCH_OFF || xiw_flow_to_kernel(c->flow))
 		return false;
-	c->reg.last = *c->flow;
+	xiw_flow_report(c->flow, &c->reg.last);
 	c->netif->by_flow[c->reg.index] = NULL;
 	xiw_table_remove(&c->netif->table, c->reg.index);
 	setsockopt(c->fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
