@@ -154,9 +154,12 @@ enum xiw_operation {
 };
 
 /*
- * Why an operation or a posted buffer ended without success (XIW_EV_FLUSHED). One of them has the cause
- * that ended the stream, if that was one of them and it is not complete yet; all others have
- * XIW_CAUSE_FLUSHED. The comments name the ibv_wc_status that means the same.
+ * Why an operation or a posted buffer ended without success (XIW_EV_FLUSHED). The one that ended the
+ * stream has the cause: the operation that the peer's Terminate names (RFC 5040 section 4.8), the Read
+ * whose answer was wrong, the buffer whose message was wrong, or the oldest operation if the peer was
+ * silent. All others have XIW_CAUSE_FLUSHED. A Send or Write is complete as soon as TCP has it, so it is
+ * often not there any more when the peer refuses it; XIW_EV_TERMINATED has the cause in any case, and
+ * xiw_rdma_info() the header of the message. The comments name the ibv_wc_status that means the same.
  */
 enum xiw_cause {
 	XIW_CAUSE_NONE,		    /* success: IBV_WC_SUCCESS */
@@ -192,7 +195,7 @@ struct xiw_completion {
 	uint8_t rsvdulp[5]; /* RsvdULP as received: 1 octet tagged, 5 untagged */
 	uint8_t flags;	    /* enum xiw_completion_flags */
 	uint8_t op;	    /* enum xiw_operation */
-	uint8_t cause;	    /* enum xiw_cause; 0 for events of a connection, whatever the status */
+	uint8_t cause;	    /* enum xiw_cause; of events of a connection only XIW_EV_TERMINATED has one */
 	uint8_t reserved[4];
 };
 

@@ -234,6 +234,14 @@ static void op_sent(struct xiw_rdmap_stream *s, uint64_t seq, bool success)
 	}
 }
 
+void xiw_rdmap_numbered(struct xiw_rdmap_stream *s, uint64_t id, uint32_t qn, uint32_t msn)
+{
+	struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, id);
+
+	o->qn = qn;
+	o->msn = msn;
+}
+
 void xiw_rdmap_given(struct xiw_rdmap_stream *s, uint64_t id)
 {
 	s->answer_given = (id & ~XIW_RDMAP_ID_RESPONSE) + 1;

@@ -50,6 +50,8 @@ struct xiw_rdmap_op {
 	bool sent;			     /* DDP is done with it */
 	bool answered; /* the response is here, or will not come. Without a response: true from the start */
 	bool failed;
+	uint8_t cause;	  /* enum xiw_cause, if failed; 0: none of its own */
+	uint32_t qn, msn; /* of its message, if untagged, once DDP has it */
 };
 
 /* A Read Request or an Atomic Request of the peer's that is being answered. */
@@ -180,6 +182,9 @@ int xiw_rdmap_next(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out);
 /* May the octets from `off` on of this answer still be read? If not, the stream has failed. */
 bool xiw_rdmap_readable(struct xiw_rdmap_stream *s, uint64_t id, uint32_t off);
 
+/* DDP has given the message of an operation this MSN. */
+void xiw_rdmap_numbered(struct xiw_rdmap_stream *s, uint64_t id, uint32_t qn, uint32_t msn);
+
 /* TCP may have all of this answer, and so of those before it, although DDP has not reported it as sent. */
 void xiw_rdmap_given(struct xiw_rdmap_stream *s, uint64_t id);
 
@@ -243,6 +248,15 @@ void xiw_rdmap_fail(struct xiw_rdmap_stream *s, enum xiw_rdmap_error error, cons
 void xiw_rdmap_lower_failed(struct xiw_rdmap_stream *s, enum xiw_mpa_error mpa,
 			    enum xiw_ddp_error ddp, const uint8_t *header, uint32_t header_len,
 			    uint32_t segment_len);
+
+/*
+ * Marks the operation that the stream ended for, if it is not complete yet: the one that the peer's Terminate names, or
+ * the Read whose answer we refused. Called before xiw_rdmap_abandon().
+ */
+void xiw_rdmap_blame(struct xiw_rdmap_stream *s);
+
+/* What a Terminate means for the operation that it names. */
+enum xiw_cause xiw_rdmap_cause(const struct xiw_rdma_terminate_info *t);
 
 /* The peer will send nothing more: Reads without an answer fail. */
 void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s);

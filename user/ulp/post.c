@@ -5,6 +5,7 @@
 
 #include "base/opts.h"
 #include "conn/conn.h"
+#include "conn/fill.h"
 #include "conn/limits.h"
 #include "conn/send.h"
 #include "core/agenda.h"
@@ -37,6 +38,19 @@ static enum xiw_event event_of(const struct xiw_rdmap_op *o)
 	return o->op.kind == XIW_RDMA_READ ? XIW_EV_READ : XIW_EV_ATOMIC;
 }
 
+/* RFC 5040 section 6.2.1: what is not known to be done counts as failed. The oldest one timed out first. */
+static enum xiw_cause cause_of(struct xiw_rdma *r, const struct xiw_rdmap_op *o)
+{
+	if (!o->failed)
+		return XIW_CAUSE_NONE;
+	if (o->cause)
+		return (enum xiw_cause)o->cause;
+	if (r->s.state != XIW_RDMAP_OPEN || r->conn->end.error != ETIMEDOUT || r->timed_out)
+		return XIW_CAUSE_FLUSHED;
+	r->timed_out = true;
+	return XIW_CAUSE_TIMEOUT;
+}
+
 void xiw_rdma_report(struct xiw_rdma *r)
 {
 	struct xiw_rdmap_op o;
@@ -51,7 +65,7 @@ void xiw_rdma_report(struct xiw_rdma *r)
 			.to = o.op.to,
 			.stag = o.op.stag,
 			.op = operations[o.op.kind],
-			.cause = o.failed ? XIW_CAUSE_FLUSHED : XIW_CAUSE_NONE,
+			.cause = (uint8_t)cause_of(r, &o),
 		};
 
 		if (done.event == XIW_EV_ATOMIC)
@@ -85,6 +99,21 @@ static int give(struct xiw_conn *c, const struct xiw_rdmap_out *out)
 	return xiw_send_pieces(c, &m, out->npieces);
 }
 
+/* Passes a message to DDP. */
+static void pass(struct xiw_rdma *r, const struct xiw_rdmap_out *out)
+{
+	struct xiw_conn *c = r->conn;
+
+	if (give(c, out)) {
+		xiw_rdmap_sent(&r->s, out->id, false);
+		return;
+	}
+	r->with_ddp++;
+	if (!(out->id & XIW_RDMAP_ID_RESPONSE))
+		xiw_rdmap_numbered(&r->s, out->id, out->qn,
+				   xiw_queued_at(c, c->send.count - 1)->cut.hdr.msn);
+}
+
 void xiw_rdma_pump(struct xiw_rdma *r)
 {
 	struct xiw_conn *c = r->conn;
@@ -93,12 +122,8 @@ void xiw_rdma_pump(struct xiw_rdma *r)
 
 	xiw_regions_enter(c->engine);
 	while (r->connected && r->with_ddp + 1 < c->send.depth &&
-	       (got = xiw_rdmap_next(&r->s, &out)) > 0) {
-		if (give(c, &out))
-			xiw_rdmap_sent(&r->s, out.id, false);
-		else
-			r->with_ddp++;
-	}
+	       (got = xiw_rdmap_next(&r->s, &out)) > 0)
+		pass(r, &out);
 	xiw_regions_leave(c->engine);
 	if (got < 0)
 		xiw_conn_stream_error(c, 0, 0);

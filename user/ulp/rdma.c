@@ -34,6 +34,7 @@ static void end_stream(struct xiw_rdma *r)
 	};
 
 	r->ended = true;
+	xiw_rdmap_blame(&r->s);
 	xiw_rdmap_abandon(&r->s);
 	xiw_send_cancel(c);
 	xiw_rdma_report(r);
@@ -145,7 +146,7 @@ static void look_at_answers(struct xiw_rdma *r)
 }
 
 /* Gives the buffer of a Send back to the application, which learns by FLUSHED that it is not used any more. */
-static void give_back(struct xiw_conn *c, uint64_t user_data)
+static void give_back(struct xiw_conn *c, uint64_t user_data, enum xiw_cause cause)
 {
 	const struct xiw_completion done = {
 		.user_data = user_data,
@@ -153,10 +154,23 @@ static void give_back(struct xiw_conn *c, uint64_t user_data)
 		.event = XIW_EV_FLUSHED,
 		.status = -ECANCELED,
 		.op = XIW_OPERATION_RECV,
-		.cause = XIW_CAUSE_FLUSHED,
+		.cause = (uint8_t)cause,
 	};
 
 	xiw_complete(c->engine, &done);
+}
+
+static void tell_terminated(struct xiw_rdma *r)
+{
+	const struct xiw_completion done = {
+		.user_data = r->conn->opts.user_data,
+		.conn = r->conn,
+		.event = XIW_EV_TERMINATED,
+		.status = -ECONNABORTED,
+		.cause = (uint8_t)xiw_rdmap_cause(&r->s.info.received),
+	};
+
+	xiw_complete(r->conn->engine, &done);
 }
 
 static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m,
@@ -189,14 +203,15 @@ static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m,
 		pass_send(c, m, invalidated);
 		break;
 	case XIW_RDMAP_ENDED:
-		xiw_conn_tell(c, XIW_EV_TERMINATED, -ECONNABORTED);
+		xiw_rdmap_blame(&r->s);
+		tell_terminated(r);
 		xiw_conn_stream_error(c, 0, 0);
 		break;
 	case XIW_RDMAP_ERROR:
 		xiw_conn_quote(c, last);
 		/* DDP has taken the buffer of a refused Send off its queue. */
 		if (!m->tagged && m->qn == XIW_RDMAP_QN_SEND)
-			give_back(c, m->buf.user_data);
+			give_back(c, m->buf.user_data, XIW_CAUSE_LOCAL_ACCESS);
 		xiw_conn_stream_error(c, 0, 0);
 		break;
 	}
@@ -236,10 +251,26 @@ static void on_sent(struct xiw_conn *c, uint64_t id, bool sent)
 	xiw_rdma_pump(r);
 }
 
+/* Did the stream end because a Send was longer than its buffer? */
+static bool send_too_long(const struct xiw_conn *c)
+{
+	struct xiw_ddp_hdr h;
+
+	return c->end.ddp_error == XIW_DDP_UNTAGGED_TOO_LONG &&
+	       !xiw_ddp_hdr_decode(&h, c->end.header, c->end.header_len, c->end.header_len) &&
+	       h.qn == XIW_RDMAP_QN_SEND;
+}
+
+/* The first buffer that is returned is that of the message which was arriving. */
 static void on_returned(struct xiw_conn *c, uint32_t qn, uint64_t user_data)
 {
-	if (qn == XIW_RDMAP_QN_SEND)
-		give_back(c, user_data);
+	struct xiw_rdma *r = c->ulp_ctx;
+
+	if (qn != XIW_RDMAP_QN_SEND)
+		return;
+	give_back(c, user_data,
+		  !r->returned && send_too_long(c) ? XIW_CAUSE_LOCAL_LENGTH : XIW_CAUSE_FLUSHED);
+	r->returned = true;
 }
 
 static void on_event(struct xiw_conn *c, enum xiw_event event, int status)

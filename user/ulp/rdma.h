@@ -23,6 +23,8 @@ struct xiw_rdma {
 	struct xiw_rdmap_stream s;
 	uint32_t with_ddp; /* messages in DDP's queue; one place stays free for a Terminate */
 	bool connected, closing, ended;
+	bool timed_out;	   /* an operation has XIW_CAUSE_TIMEOUT */
+	bool returned;	   /* a buffer for Sends was returned */
 	uint16_t ird, ord; /* used if nothing is negotiated */
 	uint8_t term_out[XIW_RDMAP_TERM_MAX], term_in[XIW_RDMA_TERMINATE_ROOM];
 	uint8_t *requests; /* buffers of the Read Request queue, of request_len octets each */
