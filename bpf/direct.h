@@ -25,18 +25,31 @@
 
 #define XIW_TCP_PLAIN_HDR 32 /* a TCP header without options or with a timestamp */
 
-/* May a frame go to the ring of its queue? Returns XIW_REASON_NONE, or the reason why not. */
-static __always_inline __u32 xiw_ring_check(struct xdp_md *ctx)
+/* Notes that a segment came on a queue of another engine, or of none. */
+static __always_inline __u32 xiw_other_queue(struct xiw_flow *flow, __u32 q, __u32 reason)
+{
+	flow->other_segs++;
+	flow->other_queue = q;
+	return reason;
+}
+
+/*
+ * May a frame of the flow go to the ring of its queue? Returns XIW_REASON_NONE, or the reason why not. The queue's
+ * engine is read after the socket was looked up: an engine that claims a queue puts its socket there first.
+ */
+static __always_inline __u32 xiw_ring_check(struct xdp_md *ctx, struct xiw_flow *flow)
 {
 	__u32 q = ctx->rx_queue_index;
 	struct xiw_queue *queue;
 
 	/* This also sets the target of the redirect, which takes effect only if XDP_REDIRECT is returned. */
 	if (bpf_redirect_map(&xiw_xsks, q, XDP_DROP) != XDP_REDIRECT)
-		return XIW_REASON_NO_XSK;
+		return xiw_other_queue(flow, q, XIW_REASON_NO_XSK);
 	queue = bpf_map_lookup_elem(&xiw_queues, &q);
 	if (!queue)
-		return XIW_REASON_NO_XSK;
+		return xiw_other_queue(flow, q, XIW_REASON_NO_XSK);
+	if (XIW_READ_ONCE(queue->engine) != flow->served_by)
+		return xiw_other_queue(flow, q, XIW_REASON_STEERED);
 	return xiw_watchdog_feed(queue, xiw_watchdog_ns) ? XIW_REASON_NONE : XIW_REASON_WATCHDOG;
 }
 
@@ -106,6 +119,14 @@ static __always_inline __u32 xiw_run(const struct xiw_seg *s, const struct xiw_f
 	return run;
 }
 
+/* The driver will never leave room. The library reads this and arms no more. False: ownership moved. */
+static __always_inline bool xiw_no_headroom(struct xiw_seg *s)
+{
+	XIW_WRITE_ONCE(s->flow->barred, XIW_REASON_HEADROOM);
+	s->owner = xiw_disarm(s->flow, s->owner, XIW_REASON_HEADROOM);
+	return s->owner;
+}
+
 /*
  * Data in ARMED: this decides whether a segment goes direct. It does if it begins at S, the end of all that the
  * kernel was given, if enough aligned segments came in a row, and if nothing is wrong with interface, queue or engine.
@@ -116,25 +137,24 @@ static __always_inline __u32 xiw_run(const struct xiw_seg *s, const struct xiw_f
 static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 {
 	struct xiw_flow *flow = s->flow;
-	__u32 found, run;
+	__u32 found, run, why;
 
 	if (s->seq != XIW_READ_ONCE(flow->kernel_high) || s->fin || s->urg)
 		return xiw_kernel_data(s, end);
 	found = xiw_classify_seg(s);
 	run = xiw_run(s, flow, found);
-	if (run && run >= flow->run_needed && xiw_passes_here(flow) && !xiw_ring_check(s->ctx)) {
-		if (xiw_put_meta(s, found, xiw_owner_epoch(s->owner) + 1)) {
+	if (run && run >= flow->run_needed && xiw_passes_here(flow)) {
+		why = xiw_ring_check(s->ctx, flow);
+		if (!why && xiw_put_meta(s, found, xiw_owner_epoch(s->owner) + 1)) {
 			xiw_try_begin(flow, s->seq, bpf_ktime_get_coarse_ns());
 			if (!xiw_go_direct(flow, s->owner, s->kernel_nxt, s->seq))
 				return XIW_STAT_DROP_EPOCH;
 			flow->went_direct++;
 			return xiw_redirected(s);
 		}
-		/* The driver will never leave room. The library reads this and arms no more. */
-		XIW_WRITE_ONCE(flow->barred, XIW_REASON_HEADROOM);
-		s->owner = xiw_disarm(flow, s->owner, XIW_REASON_HEADROOM);
-		if (!s->owner)
+		if (!why && !xiw_no_headroom(s))
 			return XIW_STAT_DROP_EPOCH;
+		run = 0; /* counted anew, so that few segments ask for their queue in vain */
 	}
 	flow->run_end = end;
 	flow->run_len = run;
@@ -161,7 +181,7 @@ static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
 	__u32 found = XIW_V_CONTROL, why, stat;
 
 	xiw_refresh_kernel(s->flow, xiw_owner_value(s->owner));
-	why = xiw_ring_check(s->ctx);
+	why = xiw_ring_check(s->ctx, s->flow);
 	if (!why && xiw_dead_end(s))
 		why = XIW_REASON_UNSEEN;
 	if (!why) {

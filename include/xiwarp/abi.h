@@ -8,13 +8,17 @@
  *
  * The comment at each cache line, or at the field itself, names its writer; everybody may read everything. Only one
  * side writes a line often. If another side writes to it too, it does so seldom, or it reads that line anyway.
+ *
+ * Several engines may serve one interface, each a set of its receive queues. Per packet they share nothing that two of
+ * them write: of a flow and of a queue, user space writes only through the engine that has it, xiw_ingress counts in
+ * lines of the flow and of the queue, and xiw_stats is per CPU. Engines meet only where one claims a flow or a queue.
  */
 #ifndef XIWARP_ABI_H
 #define XIWARP_ABI_H
 
 #include <linux/types.h>
 
-#define XIW_ABI_VERSION 2
+#define XIW_ABI_VERSION 3
 #define XIW_MAX_FLOWS 65536 /* the most flows that a table can have */
 #define XIW_DEFAULT_FLOWS                                                                          \
 	4096 /* those that it has if nobody asks for another number when it is loaded */
@@ -156,6 +160,7 @@ enum xiw_reason {
 	XIW_REASON_INJECT,    /* the segments that the engine injects do not reach the socket */
 	XIW_REASON_HEADROOM,  /* the driver leaves no room in front of a packet */
 	XIW_REASON_ELSEWHERE, /* segments come by another interface */
+	XIW_REASON_STEERED,   /* a segment came on a queue of another engine */
 	XIW_REASON__COUNT,
 };
 #define XIW_REASON_MAX 32 /* a power of two */
@@ -179,7 +184,7 @@ struct xiw_flow {
 		__u8 mac[6]; /* of the interface. Frames to another address are dropped. 0: accept any address */
 		__u16 reserved0a;
 		__u32 barred; /* enum xiw_reason why the library arms no more, or XIW_REASON_NONE. XDP writes it too */
-		__u32 reserved0[1];
+		__u32 served_by; /* a copy of `engine`: frames go only to queues of this engine */
 	};
 
 	/* Line 1: written by xiw_ingress. The library raises kernel_high too. */
@@ -244,15 +249,17 @@ struct xiw_flow {
 	};
 
 	/*
-	 * Line 7: does the stream move on? Written by xiw_ingress each time rcv_nxt has moved, except `seen`, which
-	 * the engine changes only if rcv_nxt has not moved.
+	 * Line 7: does the stream move on? Written by xiw_ingress each time rcv_nxt has moved, and for a segment on a
+	 * wrong queue, except `seen`, which the engine changes only if rcv_nxt has not moved.
 	 */
 	__extension__ struct {
 		__u64 try_ns;	/* when a segment from try_nxt or before it was first redirected */
 		__u32 try_nxt;	/* rcv_nxt of the owner word at that time */
 		__u32 try_seen; /* `seen` at that time */
 		__u32 seen;	/* changes when the engine looked at frames and committed nothing */
-		__u32 reserved7[11];
+		__u32 other_segs; /* how often a segment was not direct for its queue is not one of the engine */
+		__u32 other_queue; /* which queue that was last */
+		__u32 reserved7[9];
 	};
 };
 
@@ -265,13 +272,23 @@ struct xiw_queue {
 	__u64 emptied_ns; /* the engine has taken all frames from before this time */
 	__u64 too_long;	  /* packets dropped because they have more frames than the engine takes */
 	__u64 tx_full;	  /* ACKs that found no room on the TX ring and were sent later */
-	__u64 reserved0[4];
+	/*
+	 * Number of the engine that serves the queue, or 0. Claimed by compare-and-swap, from 0 or from the number of
+	 * an engine that does not live. With XIW_QUEUE_OPENING, which no flow's number has, XDP redirects nothing
+	 * there.
+	 */
+	__u32 engine;
+	__u32 reserved0a;
+	__u64 reserved0[3];
 
 	/* Line 1: written by xiw_ingress. */
 	__u64 last_ns; /* when the last frame was put on the ring */
 	__u64 wait_ns; /* when the oldest frame that may still be waiting was put there */
 	__u64 reserved1[6];
 };
+
+/* The queue is claimed, but the engine's AF_XDP socket is not in xiw_xsks yet, or not any more. */
+#define XIW_QUEUE_OPENING 0x80000000u
 
 #define XIW_WATCHDOG_NS 200000000ull
 /*

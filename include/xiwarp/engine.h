@@ -78,6 +78,21 @@ struct xiw_engine_opts {
 	 * timeout_ms. At most 1 s.
 	 */
 	uint32_t spin_us;
+	/*
+	 * Bit q: this engine serves receive queue q of each interface that it uses. 0: every queue
+	 * that nobody else has. Engines of one process or of several share an interface by queues,
+	 * and only connections whose segments come on a queue of their own engine go direct; a
+	 * segment on any other queue takes the kernel path, and the connection with it until its
+	 * segments come on the engine's queues again (XIW_REASON_STEERED, or XIW_REASON_NO_XSK if
+	 * nobody serves that queue). A queue that another engine or other AF_XDP software has
+	 * costs only that queue, and the interface is refused only if there is none left.
+	 *
+	 * While it runs, the engine looks about once a second for queues that it should serve and
+	 * does not, and takes them: those of an engine that has ended, however it ended, and those
+	 * that the interface has got meanwhile ('ethtool -L', which cannot take away a queue that
+	 * is served). It cannot if the process has given up the privilege for it.
+	 */
+	uint64_t queues;
 };
 
 enum xiw_engine_flags {
@@ -216,16 +231,24 @@ XIW_API int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_eng
  * interfaces. The library itself never changes the privilege of the process.
  *
  * Returns 0 if an interface is ready. If one is not, `why` (if not NULL) gets one line with cause and
- * remedy; connections there take the kernel path.
+ * remedy; connections there take the kernel path. It also tells which queues the engine should serve
+ * and cannot, as others have them.
  *
  * -ENOENT: not loaded on any of them; -EUNATCH: one of the two programs is not attached; -EPERM: a
- * capability is missing; -EBUSY: another process serves the interface; -ENOBUFS: the memlock limit;
+ * capability is missing; -EBUSY: other engines or programs have all queues; -ENXIO: the interface has
+ * none of the queues that the engine is to serve; -ENOBUFS: the memlock limit;
  * -EUCLEAN: the pins may be somebody else's; -EPROTO: the pins are of another version; -ENODEV: no
  * interface has the address; -EOPNOTSUPP: the kernel path was asked for, or the interface has no
  * direct path.
  */
 XIW_API int xiw_engine_prepare(struct xiw_engine *engine, const struct sockaddr *addr, char *why,
 			       size_t why_len);
+
+/*
+ * The queues of the interface that the engine serves now, by bits; 0: it does not use the interface.
+ * To be called in the thread that runs the engine.
+ */
+XIW_API uint64_t xiw_engine_queues(const struct xiw_engine *engine, const char *ifname);
 
 /*
  * Resets the connections that are still open, gives every flow back to the kernel, ends all objects

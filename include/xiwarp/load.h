@@ -89,6 +89,7 @@ struct xiw_status {
 	uint64_t too_long, tx_full;	 /* of struct xiw_queue, sums over queues */
 	uint32_t max_flows;		 /* that the table has room for */
 	uint32_t reserved;
+	uint32_t engines[XIW_MAX_QUEUES]; /* which engine serves each queue; 0: none */
 };
 
 /*

@@ -107,10 +107,14 @@ static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit
 /* Why a frame cannot go to the queue's ring, or XIW_REASON_NONE. */
 static uint32_t ring(struct ref_case *c)
 {
+	struct xiw_flow *f = c->flow->state;
 	struct xiw_queue *q = c->queue;
 
-	if (!c->xsk || !q)
-		return XIW_REASON_NO_XSK;
+	if (!c->xsk || !q || q->engine != f->served_by) {
+		f->other_segs++;
+		f->other_queue = c->queue_index;
+		return c->xsk && q ? XIW_REASON_STEERED : XIW_REASON_NO_XSK;
+	}
 	if (q->last_ns > q->emptied_ns) {
 		if (c->now > q->wait_ns + c->limit && c->now > q->beat_ns + c->limit)
 			return XIW_REASON_WATCHDOG;
@@ -223,6 +227,8 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 		kernel_data(s, XIW_STAT_WATCHDOG, REF_UNSEEN);
 	else if (why == XIW_REASON_HEADROOM)
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_HEADROOM);
+	else if (why == XIW_REASON_STEERED)
+		kernel_data(s, XIW_STAT_PASS_DATA, REF_STEERED);
 	else
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_XSK);
 }
@@ -265,14 +271,23 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 		run = 0;
 	if (run && run >= f->run_needed && !passes(f)) {
 		exit = REF_ARMED_ASTRAY;
-	} else if (run && run >= f->run_needed && !ring(s->c)) {
-		if (s->c->headroom)
+	} else if (run && run >= f->run_needed) {
+		uint32_t why = ring(s->c);
+
+		if (!why && s->c->headroom)
 			return go_direct(s, p, verdict, fpdus);
-		/* The driver will never leave room: no stretch, and no further attempt. */
-		f->reasons[XIW_REASON_HEADROOM]++;
-		f->barred = XIW_REASON_HEADROOM;
-		set_owner(f, skew_of(f), XIW_PATH_KERNEL);
-		exit = REF_ARMED_NO_HEADROOM;
+		if (why == XIW_REASON_STEERED)
+			exit = REF_ARMED_STEERED;
+		if (!why) {
+			/* The driver will never leave room: no stretch, and no further attempt. */
+			f->reasons[XIW_REASON_HEADROOM]++;
+			f->barred = XIW_REASON_HEADROOM;
+			set_owner(f, skew_of(f), XIW_PATH_KERNEL);
+			exit = REF_ARMED_NO_HEADROOM;
+		}
+		f->run_end = s->end;
+		f->run_len = 0;
+		return exit;
 	}
 	f->run_end = s->end;
 	f->run_len = run;

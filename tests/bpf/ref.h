@@ -35,13 +35,15 @@ enum ref_exit {
 	REF_ARMED_BROKEN, /* not aligned */
 	REF_ARMED_SHORT,  /* aligned, but too few in a row */
 	REF_ARMED_NO_RING,
-	REF_ARMED_ASTRAY, /* not all packets of the flow pass here */
+	REF_ARMED_STEERED, /* the queue is another engine's */
+	REF_ARMED_ASTRAY,  /* not all packets of the flow pass here */
 	REF_ARMED_CLAIMED,
 	REF_WENT_DIRECT,
 	REF_DIRECT,
 	REF_WATCHDOG,
 	REF_UNSEEN, /* a segment that the stream waits for came again, and the engine saw no frame */
 	REF_NO_XSK,
+	REF_STEERED, /* a segment of a stretch came on another engine's queue */
 	/* The driver leaves no room in front of a packet. */
 	REF_NO_HEADROOM,
 	REF_ARMED_NO_HEADROOM,
@@ -57,7 +59,8 @@ struct ref_case {
 	int nflows;
 	bool xsk;		 /* an AF_XDP socket is on the queue */
 	struct xiw_queue *queue; /* of the packet, changed in place; NULL: no such queue */
-	bool headroom;		 /* the driver leaves room in front of a packet */
+	uint32_t queue_index;
+	bool headroom; /* the driver leaves room in front of a packet */
 	uint64_t now;
 	uint64_t limit; /* of the watchdog */
 	uint64_t stuck; /* limit for a stream that does not move */

@@ -59,13 +59,15 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 	f->try_nxt = chance(80) ? value : near(base);
 	f->try_ns = now - (chance(60) ? rnd(STUCK / 2) : STUCK + 50000000 + rnd(1000000000));
 	f->barred = 0;
-	f->reserved0[0] = base; /* for gen_seq() only */
+	f->served_by = chance(95) ? ENGINE : rnd(3);
+	f->reserved6[0] = base; /* for gen_seq() only */
 }
 
 void gen_queue(struct xiw_queue *q, uint64_t now)
 {
 	uint64_t recent = now - rnd(LIMIT / 4), old = now - 2 * LIMIT - rnd(1000000000);
 
+	q->engine = chance(90) ? ENGINE : chance(50) ? ENGINE | XIW_QUEUE_OPENING : rnd(3);
 	q->beat_ns = chance(70) ? recent : chance(50) ? old : now + rnd(4000000);
 	q->wait_ns = chance(60) ? recent : old;
 	q->emptied_ns = chance(60) ? now : old;
@@ -271,7 +273,7 @@ static uint32_t gen_options(uint8_t *o)
 
 static uint32_t gen_seq(const struct xiw_flow *f, uint32_t len)
 {
-	uint32_t base = f->reserved0[0];
+	uint32_t base = f->reserved6[0];
 
 	return chance(65) ? base : chance(30) ? base - len : near(base);
 }

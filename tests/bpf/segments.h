@@ -9,6 +9,7 @@
 #define MAX_PKT 12288
 #define LIMIT XIW_WATCHDOG_NS
 #define STUCK XIW_STUCK_NS
+#define ENGINE 0x3abcdef1 /* the engine that serves most flows and queues */
 #define NFLOWS 2
 
 extern struct ref_flow ref_flows[NFLOWS];

@@ -150,6 +150,7 @@ static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 		h.queues[queue] = ref_queue;
 		c.queue = &ref_queue;
 	}
+	c.queue_index = queue;
 	c.xsk = queue == 0;
 	c.len = g.len;
 	c.linear = g.len < max_linear ? g.len : max_linear;
@@ -218,7 +219,8 @@ static void set_up(void)
 static void many_segments(long count, uint32_t mtu)
 {
 	static const uint32_t reasons[] = { XIW_REASON_WATCHDOG, XIW_REASON_NO_XSK,
-					    XIW_REASON_FRAGMENT, XIW_REASON_UNSEEN };
+					    XIW_REASON_FRAGMENT, XIW_REASON_UNSEEN,
+					    XIW_REASON_STEERED };
 	uint32_t seen[XIW_STAT__COUNT] = { 0 }, i;
 	struct timespec t0, t1;
 	long n;

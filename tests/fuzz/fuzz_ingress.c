@@ -10,6 +10,7 @@
 #include "tests/fuzz/xdp.h"
 
 #define SEQ 0xffffff00u
+#define ENGINE 7u /* has the flow */
 
 static struct model_fpdu model;
 
@@ -172,6 +173,15 @@ static uint32_t make_packet(struct fuzz_in *in, uint8_t *p, const struct xiw_flo
 	return len;
 }
 
+static void make_queue(struct fuzz_in *in, uint32_t engine)
+{
+	xdp_queue.last_ns = xdp_now - fuzz_u8(in) * 5000000ull;
+	xdp_queue.emptied_ns = xdp_now - fuzz_u8(in) * 5000000ull;
+	xdp_queue.wait_ns = xdp_now - fuzz_u8(in) * 5000000ull;
+	xdp_queue.beat_ns = xdp_now - fuzz_u8(in) * 5000000ull;
+	xdp_queue.engine = engine;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t ours[XDP_PACKET_MAX], theirs[XDP_PACKET_MAX];
@@ -192,12 +202,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	xdp_reset();
 	make_flow(&in, f, &flow.key, how & 2);
 	xdp_index[1] = flow.key;
-	xdp_queue.last_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
-	xdp_queue.emptied_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
-	xdp_queue.wait_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
-	xdp_queue.beat_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
+	make_queue(&in, how & 64 ? ENGINE + 1 : ENGINE);
 	f->try_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
 	xdp_xsk = !(how & 4);
+	f->served_by = ENGINE;
 	memset(ours, 0, sizeof(ours));
 	p.len = make_packet(&in, ours, f, &flow.key, how & 2);
 	if (p.len > 12000)
@@ -213,6 +221,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	c.len = p.len;
 	c.linear = p.linear;
 	c.queue = ref_queue;
+	c.queue_index = p.queue;
 	c.now = xdp_now;
 	c.xsk = xdp_xsk && !p.queue;
 	c.headroom = !xdp_no_headroom;

@@ -14,6 +14,7 @@
 #include "address.h"
 #include "args.h"
 #include "base/caps.h"
+#include "base/ranges.h"
 #include "exit.h"
 #include "netif/bpffs.h"
 #include "netif/query.h"
@@ -69,6 +70,7 @@ static void flow_state(struct json_object *o, uint32_t index, const struct xiw_f
 	flow_addr(f->key.remote_addr, f->key.remote_port, addr);
 	xiw_json_str(o, "remote", addr);
 	xiw_json_u64(o, "pid", f->pid);
+	xiw_json_u64(o, "engine", f->engine);
 	xiw_json_u64(o, "claims", f->claim_seq);
 	flow_options(o, f->flags);
 	xiw_json_str(o, "path", path_name(owner));
@@ -90,6 +92,7 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 	xiw_json_u64(o, "segments_kernel", f->kernel_segs);
 	xiw_json_u64(o, "segments_control", f->control_segs);
 	xiw_json_u64(o, "segments_elsewhere", f->elsewhere_segs);
+	xiw_json_u64(o, "segments_other_queue", f->other_segs);
 	xiw_json_u64(o, "payload_direct", f->direct_octets);
 	xiw_json_u64(o, "payload_kernel", f->kernel_octets);
 	xiw_json_u64(o, "segments_sent", f->egress_segs);
@@ -120,7 +123,7 @@ static int flow_table(uint32_t index, const struct xiw_flow *f, struct report *r
 	(void)r;
 	flow_addr(f->key.local_addr, f->key.local_port, local);
 	flow_addr(f->key.remote_addr, f->key.remote_port, remote);
-	printf("  flow %u  %s <- %s  pid %u\n", index, local, remote, f->pid);
+	printf("  flow %u  %s <- %s  pid %u, engine %u\n", index, local, remote, f->pid, f->engine);
 	printf("    %-10s %s, epoch %u", "path", path_name(owner), xiw_owner_epoch(owner));
 	if (xiw_owner_path(owner) == XIW_PATH_DIRECT)
 		printf(", rcv_nxt %u", xiw_owner_value(owner));
@@ -163,11 +166,49 @@ static void print_attachment(const struct xiw_status *s)
 		       s->queues == 1 ? "" : "s", s->flows, s->max_flows);
 }
 
+/* The queues that an engine serves; with 0, those that none serves. */
+static uint64_t queues_of(const struct xiw_status *s, uint32_t engine)
+{
+	uint64_t mask = 0;
+
+	for (uint32_t q = 0; q < XIW_MAX_QUEUES && q < s->queues; q++)
+		if (s->engines[q] == engine)
+			mask |= 1ull << q;
+	return mask;
+}
+
+static void print_engines(const struct xiw_status *s)
+{
+	uint64_t none = queues_of(s, 0), told = none;
+	char queues[XIW_RANGES_MAX];
+
+	for (uint32_t q = 0; q < XIW_MAX_QUEUES && q < s->queues; q++) {
+		uint64_t mask = queues_of(s, s->engines[q]);
+
+		if (!(told >> q & 1))
+			printf("%s%s by engine %u", told == none ? "  queues: " : ", ",
+			       xiw_ranges(mask, queues), s->engines[q]);
+		told |= mask;
+	}
+	if (told != none)
+		printf("%s%s\n", none ? ", by none " : "", none ? xiw_ranges(none, queues) : "");
+}
+
+static void add_engines(struct json_object *o, const struct xiw_status *s)
+{
+	struct json_object *all = json_object_new_array();
+
+	for (uint32_t q = 0; q < XIW_MAX_QUEUES && q < s->queues; q++)
+		json_object_array_add(all, json_object_new_int64(s->engines[q]));
+	json_object_object_add(o, "engines", all);
+}
+
 static void print_interface(const struct xiw_status *s)
 {
 	int n = 0;
 
 	print_attachment(s);
+	print_engines(s);
 	for (unsigned int i = 0; i < XIW_STAT__COUNT; i++) {
 		if (!s->stats[i])
 			continue;
@@ -194,6 +235,7 @@ static void add_interface(const struct xiw_status *s, struct report *r)
 						  : "native");
 	xiw_json_u64(o, "mtu", s->mtu);
 	xiw_json_u64(o, "queues", s->queues);
+	add_engines(o, s); /* of each queue; 0: none */
 	xiw_json_u64(o, "max_flows", s->max_flows);
 	xiw_json_u64(o, "xdp_id", s->xdp_id);
 	xiw_json_u64(o, "tc_id", s->tc_id);

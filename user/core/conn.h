@@ -199,7 +199,8 @@ struct xiw_handoff {
 
 /* path/route.c: what was last seen of the way that the connection's packets take. */
 struct xiw_route {
-	bool too_many;	     /* no_direct says that the interface has too many queues */
+	bool steered;	     /* no_direct says that segments come on another queue */
+	uint32_t other_segs; /* how many did, when last asked */
 	uint64_t came, left; /* segments that XDP, and xiw_egress, have counted */
 	uint64_t elsewhere;  /* segments that came by another interface when XDP last counted one */
 	uint64_t came_then; /* XDP's count when the socket first sent what xiw_egress did not see */
@@ -243,6 +244,10 @@ struct xiw_progress {
 	uint64_t injected; /* segments that had been injected when one was last seen to arrive */
 	uint32_t arrived;  /* segments that had reached the socket then */
 	uint32_t resent;   /* the flow's count of segments that the socket sent again */
+
+	uint32_t steered;     /* stretches that had ended on a queue that is not the engine's */
+	uint32_t steered_run; /* aligned segments in a row that the next one therefore needs */
+	uint64_t steered_ms;  /* when the last one of them was noticed */
 };
 
 /* conn/send.c, fill.c, stage.c: what is sent. conn/startup.c and rtr.c set mpa and allowed. */

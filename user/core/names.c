@@ -30,6 +30,7 @@ const char *xiw_reason_name(unsigned int reason)
 		[XIW_REASON_INJECT] = "injections lost",
 		[XIW_REASON_HEADROOM] = "no headroom",
 		[XIW_REASON_ELSEWHERE] = "another interface",
+		[XIW_REASON_STEERED] = "queue of another engine",
 	};
 
 	return reason < N(names) ? names[reason] : NULL;

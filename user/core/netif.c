@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Interfaces in use by an engine: finding the one that has an address, checking that the programs are loaded there,
- * and opening the pinned maps and one AF_XDP socket for each receive queue.
+ * and opening the pinned maps and an AF_XDP socket for each receive queue that is to be served.
  */
 #include "core/netif.h"
 
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <ifaddrs.h>
@@ -18,9 +17,9 @@
 #include <unistd.h>
 
 #include "base/caps.h"
-#include "core/clock.h"
 #include "core/news.h"
 #include "core/queue.h"
+#include "core/serve.h"
 #include "core/timer.h"
 #include "netif/bpffs.h"
 #include "netif/fit.h"
@@ -104,7 +103,6 @@ static void query_interface(struct xiw_netif *p)
 	xiw_if_mtu(p->ifname, &p->mtu);
 	read_mac(p);
 	p->channels = xiw_if_queues(p->ifname);
-	p->nqueues = p->channels < XIW_MAX_QUEUES ? p->channels : XIW_MAX_QUEUES;
 	p->virtual_wire = xiw_if_driven_by(p->ifname, "veth");
 }
 
@@ -134,14 +132,8 @@ static int check_attached(struct xiw_netif *p, const char *dir, char *why, size_
 
 void xiw_netif_free(struct xiw_netif *p)
 {
-	for (uint32_t i = 0; p->queues && i < p->nqueues; i++) {
-		/* Otherwise the entry in the map may belong to another process. */
-		if (p->queues[i].mapped)
-			bpf_map_delete_elem(p->table.xsks_fd, &i);
-		xiw_xsk_destroy(&p->queues[i].xsk);
-	}
+	xiw_queues_close(p);
 	xiw_table_close(&p->table);
-	free(p->queues);
 	free(p->by_flow);
 	free(p);
 }
@@ -161,27 +153,9 @@ static bool was_refused(const struct xiw_engine *e, const char *ifname)
 	return e->unready.refused_err && !strcmp(e->unready.refused, ifname);
 }
 
-static const char *xsk_cause(int err, bool jumbo)
-{
-	switch (err) {
-	case -EBUSY:
-		return "busy: another engine has it, of this process or another";
-	case -ENOBUFS:
-		return "CAP_IPC_LOCK is missing, or raise the memlock limit";
-	case -EPERM:
-		return "CAP_NET_RAW is missing";
-	case -EINVAL:
-		/* The kernel does not know XDP_USE_SG. */
-		return jumbo ? "an MTU above 1500 needs Linux 6.6 for it" : strerror(-err);
-	default:
-		return strerror(-err);
-	}
-}
-
 static int open_queues(struct xiw_engine *e, struct xiw_netif *p, char *why, size_t len)
 {
-	/* A frame of 2 KiB holds a packet of 1500 octets. A larger packet takes several frames. */
-	bool jumbo = p->mtu > 1500, patient = !was_refused(e, p->ifname);
+	int err;
 
 	if (p->mtu > XIW_XSK_MTU_MAX) {
 		snprintf(why, len,
@@ -189,30 +163,8 @@ static int open_queues(struct xiw_engine *e, struct xiw_netif *p, char *why, siz
 			 p->ifname, p->mtu, XIW_XSK_MTU_MAX);
 		return -EMSGSIZE;
 	}
-	p->queues = aligned_alloc(64, p->nqueues * sizeof(*p->queues));
-	if (!p->queues)
-		return -ENOMEM;
-	memset(p->queues, 0, p->nqueues * sizeof(*p->queues));
-	e->clock_lead = xiw_clock_lead();
-	for (uint32_t i = 0; i < p->nqueues; i++) {
-		struct xiw_rxq *q = &p->queues[i];
-		struct xiw_xsk_opts opts = { p->ifname, i, e->opts.frames, jumbo, patient };
-		int err = xiw_xsk_create(&q->xsk, &opts);
-
-		if (!err && bpf_map_update_elem(p->table.xsks_fd, &i, &q->xsk.fd, BPF_ANY))
-			err = -errno;
-		if (err) {
-			snprintf(why, len, "AF_XDP on %s queue %u: %s", p->ifname, i,
-				 xsk_cause(err, jumbo));
-			return refuse(e, p, err, why);
-		}
-		q->mapped = true;
-		q->netif = p;
-		q->batch = jumbo ? XIW_BATCH / 4 : XIW_BATCH;
-		q->shared = &p->table.queues[i];
-		q->shared->beat_ns = q->shared->emptied_ns = xiw_bpf_clock(e);
-	}
-	return 0;
+	err = xiw_queues_open(e, p, !was_refused(e, p->ifname), why, len);
+	return err && err != -ENOMEM ? refuse(e, p, err, why) : err;
 }
 
 static int open_pins(struct xiw_netif *p, const struct xiw_pins *pins, char *why, size_t len)

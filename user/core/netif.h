@@ -22,7 +22,7 @@ struct xiw_rxq {
 	struct xiw_netif *netif;
 	struct xiw_queue *shared; /* what XDP's watchdog reads of this queue */
 	uint32_t batch; /* most packets at once: 100 KB, as the peer waits for an ACK meanwhile */
-	bool mapped;	/* the socket is in the map where XDP looks for it */
+	uint32_t index; /* the interface's number of the queue */
 	bool polled;	/* a poll is with io_uring */
 	bool kicking;	/* a TX kick is with io_uring */
 } __attribute__((aligned(64)));
@@ -41,9 +41,14 @@ struct xiw_netif {
 	uint64_t overflows;	/* frames that its rings had no room for */
 	uint64_t overflow_ms;	/* when that was last seen to grow */
 	struct xiw_table table;
-	struct xiw_rxq *queues;
-	uint32_t nqueues;
-	uint32_t channels; /* receive queues of the interface; at most XIW_MAX_QUEUES are served */
+	struct xiw_rxq *queues; /* that the engine serves (core/serve.c) */
+	uint32_t nqueues;	/* of these; there is room for XIW_MAX_QUEUES */
+	uint32_t channels;	/* receive queues that the interface has */
+	uint64_t served;	/* bit q: the engine serves queue q */
+	uint64_t foreign;	/* bit q: other AF_XDP software has queue q */
+	uint64_t foreign_ms;	/* when these are tried again, and after what time */
+	uint32_t foreign_wait_ms;
+	int refused;		   /* why no more queues are tried: a negative errno, or 0 */
 	struct xiw_conn **by_flow; /* table.nflows entries: connections by slot */
 };
 

@@ -49,6 +49,14 @@ void xiw_engine_info(const struct xiw_engine *e, struct xiw_engine_info *info, s
 	xiw_opts_give(info, size, &i, sizeof(i));
 }
 
+uint64_t xiw_engine_queues(const struct xiw_engine *e, const char *ifname)
+{
+	for (const struct xiw_netif *p = e->netifs; p; p = p->next)
+		if (!strcmp(p->ifname, ifname))
+			return p->served;
+	return 0;
+}
+
 /* ---- creation ------------------------------------------------------------------------------------ */
 
 static bool power_of_two(uint32_t n)
@@ -61,7 +69,7 @@ static bool power_of_two(uint32_t n)
 /* The size of the options in the first release. */
 #define ENGINE_OPTS_FIRST 48
 
-XIW_OPTS_WHOLE(struct xiw_engine_opts, spin_us);
+XIW_OPTS_WHOLE(struct xiw_engine_opts, queues);
 
 /* Zeroed options have descriptor 0, so a descriptor counts only if XIW_ENGINE_APP_RING is set. */
 static int take_app_ring(struct xiw_engine *e)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "core/engine.h"
+#include "core/serve.h"
 
 static bool wildcard(const struct sockaddr *addr)
 {
@@ -36,18 +37,21 @@ static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char w
 			 err == -ENODEV ? "no interface has the address" : strerror(-err));
 		return err;
 	}
-	return xiw_netif_by_name(e, e->unready.ifname, &netif, why, 96);
+	err = xiw_netif_by_name(e, e->unready.ifname, &netif, why, 96);
+	if (!err)
+		xiw_queues_say(e, netif, why, 96);
+	return err;
 }
 
 /*
  * Opens every interface that has the programs. One that works is enough. `why` tells of the first one that has the
- * programs and cannot be used.
+ * programs and cannot be used; else of one with queues that others have.
  */
 static int prepare_all(struct xiw_engine *e, char why[96])
 {
 	struct if_nameindex *all = if_nameindex();
 	struct xiw_netif *netif;
-	char line[96];
+	char line[96], queues[96] = "";
 	int err = -ENOENT;
 
 	if (!all) {
@@ -61,6 +65,8 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 
 		line[0] = '\0';
 		one = xiw_netif_by_name(e, i->if_name, &netif, line, sizeof(line));
+		if (!one && !*queues)
+			xiw_queues_say(e, netif, queues, sizeof(queues));
 		if (!one || one == -ENOENT || err != -ENOENT)
 			continue;
 		err = one;
@@ -71,7 +77,7 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 	if (!e->netifs)
 		return err;
 	if (err == -ENOENT)
-		why[0] = '\0';
+		snprintf(why, 96, "%s", queues);
 	return 0;
 }
 
@@ -93,7 +99,7 @@ int xiw_engine_prepare(struct xiw_engine *e, const struct sockaddr *addr, char *
 	if (why && len)
 		snprintf(why, len, "%s", line);
 	/* Connections try again an interface without programs, as they may have been loaded since. */
-	if (err == -ENOENT || !line[0])
+	if (err == -ENOENT || (!err && xiw_engine_queues(e, e->unready.ifname)) || !line[0])
 		e->unready.ifname[0] = '\0';
 	return err;
 }

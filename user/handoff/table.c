@@ -62,13 +62,17 @@ static struct flock lock_of(uint32_t engine, short type)
  * An engine lives as long as its lock on the directory of the pins, which every process sees alike, while a process's
  * number means nothing in another PID namespace, and is used again. Nobody without access to the pins can hold a lock.
  */
-bool xiw_engine_lives(const struct xiw_table *t, uint32_t engine)
+bool xiw_engine_lives_at(int dir_fd, uint32_t engine)
 {
 	struct flock lock = lock_of(engine, F_WRLCK);
 
-	if (engine >= XIW_ABANDONED)
-		return false;
-	return engine == t->me || fcntl(t->dir_fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK;
+	return engine < XIW_ABANDONED &&
+	       (fcntl(dir_fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK);
+}
+
+bool xiw_engine_lives(const struct xiw_table *t, uint32_t engine)
+{
+	return engine == t->me || xiw_engine_lives_at(t->dir_fd, engine);
 }
 
 static int become_engine(struct xiw_table *t, const char *dir)
@@ -282,6 +286,7 @@ int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_
 		xiw_slot_unlist(t, index);
 		adopt(f);
 		*skew = xiw_flow_to_kernel(f);
+		f->served_by = t->me;
 		return (int)index;
 	}
 	index = take_free(t, t->hint, t->nflows);
@@ -293,6 +298,7 @@ int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_
 	t->hint = index + 1;
 	xiw_slot_unlist(t, index);
 	clear(&t->flows[index], key);
+	t->flows[index].served_by = t->me;
 	*skew = 0;
 	return (int)index;
 }
@@ -346,7 +352,8 @@ void xiw_table_take_over(struct xiw_table *t)
 		struct xiw_flow *f = &t->flows[i];
 		uint32_t path = xiw_owner_path(xiw_flow_owner(f));
 
-		if (path == XIW_PATH_ARMED || path == XIW_PATH_DIRECT)
+		if ((path == XIW_PATH_ARMED || path == XIW_PATH_DIRECT) &&
+		    !xiw_engine_lives(t, xiw_slot_engine(t, i)))
 			xiw_flow_to_kernel(f);
 	}
 }

@@ -95,9 +95,12 @@ bool xiw_table_make_room(struct xiw_table *t, uint64_t now_ms);
 bool xiw_table_collect_some(struct xiw_table *t, unsigned int most);
 
 /*
- * Gives every stream to the kernel. For an engine that has just bound all queues of the interface: no other process can
- * take frames any more, whatever state a process that died, or is a zombie, has left its flows in.
+ * Gives the streams of engines that do not live to the kernel: nobody takes their frames any more, whatever state a
+ * process that died, or is a zombie, has left its flows in.
  */
 void xiw_table_take_over(struct xiw_table *t);
+
+/* Does another engine of the interface live? @dir_fd: the directory of the pins, opened by the one who asks. */
+bool xiw_engine_lives_at(int dir_fd, uint32_t engine);
 
 #endif

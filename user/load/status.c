@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/if_link.h>
 #include <net/if.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 
 #include "base/opts.h"
 #include "handoff/flows.h"
+#include "handoff/table.h"
 #include "netif/bpf_log.h"
 #include "netif/interface.h"
 #include "netif/pins.h"
@@ -81,18 +83,27 @@ static int read_stats(const struct xiw_pins *pins, uint64_t sums[XIW_STAT__COUNT
 static int read_queues(const struct xiw_pins *pins, struct xiw_status *s)
 {
 	int err = 0, fd = open_map(pins, "xiw_queues", sizeof(struct xiw_queue), XIW_MAX_QUEUES);
+	int dir_fd = open(pins->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct xiw_queue q;
 
-	if (fd < 0)
-		return fd;
+	if (fd < 0 || dir_fd < 0) {
+		err = fd < 0 ? fd : -errno;
+		goto out;
+	}
 	for (uint32_t i = 0; !err && i < XIW_MAX_QUEUES; i++) {
 		err = bpf_map_lookup_elem(fd, &i, &q);
 		if (err)
 			break;
 		s->too_long += q.too_long;
 		s->tx_full += q.tx_full;
+		if (q.engine && xiw_engine_lives_at(dir_fd, q.engine))
+			s->engines[i] = q.engine;
 	}
-	close(fd);
+out:
+	if (fd >= 0)
+		close(fd);
+	if (dir_fd >= 0)
+		close(dir_fd);
 	return err;
 }
 

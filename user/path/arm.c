@@ -29,7 +29,7 @@ void xiw_try_arm(struct xiw_conn *c, uint32_t run)
 		return;
 	if (xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_KERNEL || !xiw_progress_may_arm(c))
 		return;
-	if (xiw_flow_arm(c->flow, run)) {
+	if (xiw_flow_arm(c->flow, xiw_progress_run(c, run))) {
 		c->counts.armed++;
 		xiw_dirty(c);
 	}

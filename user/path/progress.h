@@ -72,4 +72,7 @@ void xiw_progress_say(struct xiw_conn *c);
  */
 bool xiw_progress_may_arm(struct xiw_conn *c);
 
+/* How many segments in a row the next stretch needs: `run`, or more because stretches ended on other queues. */
+uint32_t xiw_progress_run(struct xiw_conn *c, uint32_t run);
+
 #endif

@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <sys/socket.h>
 
+#include "handoff/queues.h"
 #include "path/progress.h"
 
 #define ASTRAY_MS 3000
@@ -29,7 +30,6 @@
  */
 #define UNSEEN_MS 10000
 #define UNSEEN_SEGS 3
-#define MANY_SEGS 64 /* so many segments without a stretch are suspicious */
 
 static uint64_t get(const __u64 *count)
 {
@@ -119,24 +119,39 @@ static uint64_t unseen(struct xiw_conn *c)
 	return !p->unseen_ms ? 0 : 1 + c->engine->now_ms - p->unseen_ms;
 }
 
-/*
- * A NIC puts all packets of a connection on one queue. If that queue has no AF_XDP socket, they are never
- * direct. Nothing tells which queue it is, so this guesses from the number of queues.
- */
+/* Who has the queue on which segments of the connection come, if not the engine? */
+static void say_queue(struct xiw_conn *c, uint32_t queue)
+{
+	const struct xiw_netif *p = c->netif;
+
+	if (p->channels > XIW_MAX_QUEUES && queue >= XIW_MAX_QUEUES)
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "%s has %u queues, and only %u are served: 'ethtool -L'", p->ifname,
+			 p->channels, XIW_MAX_QUEUES);
+	else
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "its segments come on queue %u of %s, which %s", queue, p->ifname,
+			 queue < XIW_MAX_QUEUES && xiw_queue_engine(&p->table, queue)
+				 ? "another engine serves"
+				 : "no engine serves");
+}
+
+/* A NIC puts all packets of a connection on one queue. They are not direct as long as it is not one of the engine's. */
 static void look_at_queues(struct xiw_conn *c)
 {
-	bool direct = __atomic_load_n(&c->flow->went_direct, __ATOMIC_RELAXED);
+	const struct xiw_flow *f = c->flow;
+	uint32_t other = xiw_flow_get(&f->other_segs);
+	bool direct = xiw_owner_path(xiw_flow_owner(f)) == XIW_PATH_DIRECT;
 
-	if (c->route.too_many && direct) {
-		c->route.too_many = false;
+	if (direct && c->route.steered) {
+		c->route.steered = false;
 		c->no_direct[0] = '\0';
-	} else if (c->netif->channels > XIW_MAX_QUEUES && !direct && !c->no_direct[0] &&
-		   get(&c->flow->kernel_segs) > MANY_SEGS) {
-		c->route.too_many = true;
-		snprintf(c->no_direct, sizeof(c->no_direct),
-			 "%s has %u queues, and only %u are served: 'ethtool -L'", c->netif->ifname,
-			 c->netif->channels, XIW_MAX_QUEUES);
+	} else if (!direct && other != c->route.other_segs &&
+		   (c->route.steered || !c->no_direct[0])) {
+		c->route.steered = true;
+		say_queue(c, xiw_flow_get(&f->other_queue));
 	}
+	c->route.other_segs = other;
 }
 
 bool xiw_route_check(struct xiw_conn *c)

@@ -24,11 +24,13 @@
 #include "core/news.h"
 #include "core/netif.h"
 #include "core/ring.h"
+#include "core/serve.h"
 #include "netif/query.h"
 #include "path/route.h"
 
 /* An address may be gone for so long, because DHCP and scripts remove addresses and add them again. */
 #define ADDRESS_MS 1000
+#define SOON_MS 50 /* time between two looks when another queue can be had */
 
 static bool in_use(const struct xiw_engine *e, const struct xiw_netif *p)
 {
@@ -145,6 +147,8 @@ static void look_at_addresses(struct xiw_engine *e)
 /* Checks all interfaces, their addresses and the connections' routes. */
 static void look(struct xiw_engine *e)
 {
+	uint64_t soon = XIW_NEVER;
+
 	e->watch.look_now = false;
 	for (struct xiw_netif *p = e->netifs, *next; p; p = next) {
 		next = p->next;
@@ -156,12 +160,16 @@ static void look(struct xiw_engine *e)
 			programs_gone(e, p, "xiw_egress");
 		else if (p->outgrown && !in_use(e, p))
 			retire(e, p);
+		else if (xiw_queues_look(e, p))
+			soon = e->now_ms + SOON_MS;
 	}
 	look_at_addresses(e);
 	check_routes(e);
 	e->watch.look_ms = e->netifs ? e->now_ms + XIW_LOOK_MS : XIW_NEVER;
 	if (e->netifs && e->watch.addresses_ms && e->watch.addresses_ms < e->watch.look_ms)
 		e->watch.look_ms = e->watch.addresses_ms;
+	if (soon < e->watch.look_ms)
+		e->watch.look_ms = soon;
 }
 
 static void address_gone(struct xiw_engine *e)

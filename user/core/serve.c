@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "core/serve.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/ranges.h"
+#include "core/clock.h"
+#include "core/engine.h"
+#include "core/queue.h"
+#include "handoff/queues.h"
+#include "netif/interface.h"
+
+#define GONE_TRIES 20 /* looks for queues of a process that has just ended */
+#define GONE_WAIT_US 10000
+#define FOREIGN_MS                                                                                 \
+	1000 /* the first wait for a queue that other software has; doubled up to the last */
+#define FOREIGN_LAST_MS 64000
+
+static uint64_t bit(uint32_t queue)
+{
+	return 1ull << queue;
+}
+
+static uint32_t first_of(uint64_t mask)
+{
+	return (uint32_t)__builtin_ctzll(mask);
+}
+
+/* The queues that the engine should serve, of those that the interface has now and XDP can serve. */
+static uint64_t wanted(const struct xiw_engine *e, const struct xiw_netif *p)
+{
+	uint64_t all = p->channels < XIW_MAX_QUEUES ? bit(p->channels) - 1 : ~0ull;
+
+	return e->opts.queues ? e->opts.queues & all : all;
+}
+
+static uint64_t missing(const struct xiw_engine *e, const struct xiw_netif *p)
+{
+	return wanted(e, p) & ~p->served;
+}
+
+static const char *xsk_cause(int err, bool jumbo, bool foreign)
+{
+	switch (err) {
+	case -EBUSY:
+		return foreign ? "busy: another program's AF_XDP socket has it"
+			       : "busy: another engine has it, of this process or another";
+	case -ENOBUFS:
+		return "CAP_IPC_LOCK is missing, or raise the memlock limit";
+	case -EPERM:
+		return "CAP_NET_RAW is missing";
+	case -EINVAL:
+		/* The kernel does not know XDP_USE_SG. */
+		return jumbo ? "an MTU above 1500 needs Linux 6.6 for it" : strerror(-err);
+	default:
+		return strerror(-err);
+	}
+}
+
+/* A frame of 2 KiB holds a packet of 1500 octets. A larger packet takes several frames. */
+static bool jumbo(const struct xiw_netif *p)
+{
+	return p->mtu > 1500;
+}
+
+/* Makes the socket of a queue that was claimed. */
+static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq *q, bool patient)
+{
+	struct xiw_xsk_opts opts = { p->ifname, q->index, e->opts.frames, jumbo(p), patient };
+	int err = xiw_xsk_create(&q->xsk, &opts);
+
+	if (err)
+		return err;
+	q->shared->beat_ns = q->shared->emptied_ns = xiw_bpf_clock(e);
+	err = xiw_queue_begin(&p->table, q->index, q->xsk.fd);
+	if (err)
+		xiw_xsk_destroy(&q->xsk);
+	return err;
+}
+
+static int open_queue(struct xiw_engine *e, struct xiw_netif *p, uint32_t index, bool patient)
+{
+	struct xiw_rxq *q = &p->queues[p->nqueues];
+	int err = xiw_queue_claim(&p->table, index);
+
+	p->foreign &= ~bit(index);
+	if (err)
+		return err;
+	memset(q, 0, sizeof(*q));
+	q->netif = p;
+	q->index = index;
+	q->batch = jumbo(p) ? XIW_BATCH / 4 : XIW_BATCH;
+	q->shared = &p->table.queues[index];
+	err = make_socket(e, p, q, patient);
+	if (err) {
+		xiw_queue_release(&p->table, index);
+		if (err == -EBUSY)
+			p->foreign |= bit(index);
+		return err;
+	}
+	p->served |= bit(index);
+	p->nqueues++;
+	return 0;
+}
+
+/*
+ * Opens what can be had now. Waits for a queue that is busy, but only until one of them turns out to stay busy. Returns
+ * the first failure.
+ */
+static int open_some(struct xiw_engine *e, struct xiw_netif *p, bool *patient, char *why,
+		     size_t len)
+{
+	int first = 0;
+
+	for (uint64_t left = missing(e, p); left; left &= left - 1) {
+		uint32_t index = first_of(left);
+		int err = open_queue(e, p, index, *patient);
+
+		if (!err)
+			continue;
+		if (p->foreign & bit(index))
+			*patient = false;
+		if (!first)
+			snprintf(why, len, "AF_XDP on %s queue %u: %s", p->ifname, index,
+				 xsk_cause(err, jumbo(p), p->foreign & bit(index)));
+		first = first ? first : err;
+		/* What is missing for one queue is missing for all. */
+		if (err != -EBUSY)
+			return err;
+	}
+	return first;
+}
+
+int xiw_queues_open(struct xiw_engine *e, struct xiw_netif *p, bool patient, char *why, size_t len)
+{
+	char asked[XIW_RANGES_MAX];
+	int err;
+
+	if (!wanted(e, p)) {
+		snprintf(why, len, "%s has %u queues, and the engine was to serve %s", p->ifname,
+			 p->channels, xiw_ranges(e->opts.queues, asked));
+		return -ENXIO;
+	}
+	p->queues = aligned_alloc(64, XIW_MAX_QUEUES * sizeof(*p->queues));
+	if (!p->queues)
+		return -ENOMEM;
+	e->clock_lead = xiw_clock_lead();
+	for (int tries = patient ? GONE_TRIES : 0;; tries--) {
+		err = open_some(e, p, &patient, why, len);
+		if (p->nqueues || err != -EBUSY || !patient || !tries)
+			break;
+		usleep(GONE_WAIT_US);
+	}
+	p->refused = err != -EBUSY ? err : 0;
+	return p->nqueues ? 0 : err;
+}
+
+/* Other software has the queue, and nobody tells when that ends. Each try costs milliseconds, so they become rare. */
+static void wait_for_foreign(const struct xiw_engine *e, struct xiw_netif *p)
+{
+	p->foreign_wait_ms = !p->foreign_wait_ms		    ? FOREIGN_MS
+			     : p->foreign_wait_ms < FOREIGN_LAST_MS ? 2 * p->foreign_wait_ms
+								    : FOREIGN_LAST_MS;
+	p->foreign_ms = e->now_ms + p->foreign_wait_ms;
+}
+
+bool xiw_queues_look(struct xiw_engine *e, struct xiw_netif *p)
+{
+	uint64_t left, skip;
+
+	p->channels = xiw_if_queues(p->ifname);
+	/* The process may have given up the privilege for more sockets, or lacks memory for them. */
+	if (p->refused || p->outgrown)
+		return false;
+	skip = e->now_ms < p->foreign_ms ? p->foreign : 0;
+	for (left = missing(e, p) & ~skip; left; left &= left - 1) {
+		int err = open_queue(e, p, first_of(left), false);
+
+		if (!err) {
+			xiw_queue_poll(e, &p->queues[p->nqueues - 1]);
+			return left & (left - 1);
+		}
+		if (err != -EBUSY) {
+			p->refused = err;
+			return false;
+		}
+	}
+	if (p->foreign && e->now_ms >= p->foreign_ms)
+		wait_for_foreign(e, p);
+	return false;
+}
+
+void xiw_queues_close(struct xiw_netif *p)
+{
+	for (uint32_t i = 0; i < p->nqueues; i++) {
+		struct xiw_rxq *q = &p->queues[i];
+
+		xiw_queue_end(&p->table, q->index);
+		xiw_xsk_destroy(&q->xsk);
+		xiw_queue_release(&p->table, q->index);
+	}
+	p->nqueues = 0;
+	p->served = 0;
+	free(p->queues);
+	p->queues = NULL;
+}
+
+void xiw_queues_say(const struct xiw_engine *e, const struct xiw_netif *p, char *why, size_t len)
+{
+	uint64_t without = missing(e, p);
+	char served[XIW_RANGES_MAX], others[XIW_RANGES_MAX];
+
+	why[0] = '\0';
+	if (without)
+		snprintf(why, len, "queues %s of %s (%s are served): %s",
+			 xiw_ranges(without, others), p->ifname, xiw_ranges(p->served, served),
+			 p->refused		 ? xsk_cause(p->refused, jumbo(p), false)
+			 : p->foreign == without ? "other programs have them"
+						 : "other engines have them");
+}
