@@ -4,19 +4,23 @@
  * compares every octet, and misbehaves when told to.
  *
  *   trouble [-P PORT] [-f FRAMES] [-w WINDOW-KiB] [-u MICROSECONDS] [-s SECONDS] [-a N] [-o FILE] [-F] [-k|-d]
+ *           [-E QUEUES,PORT,FILE]...
  *
  *   SIGUSR1  sits in its handler of a completion for -s seconds
  *   SIGUSR2  runs the engine but takes no completions for -s seconds
  *   SIGHUP   uses up all file descriptors, or frees them again
  *   SIGTERM  ends, and with it all connections
  *
- * -u: time for each message. -a: only the Nth allocation after the start fails; prints the number of allocations in
+ * -E: an engine in a thread of its own, which serves these queues (a mask; 0: those that nobody else has), instead of
+ * the one engine; each prints which ones it serves. -u: time for each message. -a: only the Nth allocation after the start fails; prints the number of allocations in
  * the end. -o: FILE always has one line of JSON per connection, the newest state of each ID. -F: makes a child that
  * does nothing after a MiB, and prints its pid. Prints a line for every event. Exit codes: 0; 1 a wrong octet or an
  * engine that failed.
  */
 #include <getopt.h>
 #include <malloc.h>
+#include <net/if.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -30,13 +34,22 @@
 #define STATE_EVERY 0.05
 #define MAX_FDS 128 /* enough for 64 queues */
 
+#define ENGINES 8
+
+/* An engine, and where the states of its connections are written. */
+struct end {
+	uint64_t queues;
+	unsigned int port;
+	const char *state;
+};
+
 static struct {
-	unsigned int port, frames, window, pause_us, stall_s;
+	unsigned int frames, window, pause_us, stall_s, engines;
 	long fail_at;
 	bool fork;
-	const char *state;
 	enum xiw_use_path path;
-} opt = { .port = 15046, .stall_s = 2, .path = XIW_USE_AUTO };
+	struct end end[ENGINES];
+} opt = { .end[0].port = 15046, .stall_s = 2, .path = XIW_USE_AUTO };
 
 struct stream {
 	unsigned int id;
@@ -49,8 +62,9 @@ struct stream {
 	bool used, eof;
 };
 
-static struct stream streams[TROUBLE_IDS];
-static struct xiw_engine *engine;
+static __thread struct stream streams[TROUBLE_IDS];
+static __thread struct xiw_engine *engine;
+static __thread const struct end *end;
 static volatile sig_atomic_t stall, ignore, few_fds, stop;
 static int spare[MAX_FDS]; /* descriptors that nobody else is to have */
 static unsigned int nspare;
@@ -139,15 +153,15 @@ static void print_stream(FILE *out, const struct stream *s)
 
 static void write_state(void)
 {
-	static double last;
+	static __thread double last;
 	char temp[512];
 	FILE *f;
 
-	if (!opt.state || now_s() - last < STATE_EVERY)
+	if (!end->state || now_s() - last < STATE_EVERY)
 		return;
 	last = now_s();
 	counting = false;
-	snprintf(temp, sizeof(temp), "%s.new", opt.state);
+	snprintf(temp, sizeof(temp), "%s.new", end->state);
 	if (nspare)
 		close(spare[nspare - 1]);
 	f = fopen(temp, "w");
@@ -155,7 +169,7 @@ static void write_state(void)
 		if (streams[n].used)
 			print_stream(f, &streams[n]);
 	if (f && !fclose(f))
-		rename(temp, opt.state);
+		rename(temp, end->state);
 	if (nspare)
 		spare[nspare - 1] = dup(0);
 	counting = true;
@@ -335,7 +349,21 @@ static void take_completions(void)
 	}
 }
 
-static int receive(void)
+/* Opens what the direct path needs at once, and says what the engine got. */
+static void say_queues(void)
+{
+	struct if_nameindex *all = if_nameindex();
+	uint64_t served = 0;
+	char why[256];
+
+	xiw_engine_prepare(engine, NULL, why, sizeof(why));
+	for (struct if_nameindex *i = all; i && i->if_index; i++)
+		served |= xiw_engine_queues(engine, i->if_name);
+	if_freenameindex(all);
+	printf("engine %u serves %#llx %s\n", end->port, (unsigned long long)served, why);
+}
+
+static void *receive(void *which)
 {
 	struct xiw_engine_opts eo = {
 		.size = sizeof(eo),
@@ -344,9 +372,10 @@ static int receive(void)
 		.cq_entries = 4096,
 		.frames = opt.frames,
 		.window = opt.window,
+		.queues = (end = which)->queues,
 	};
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6,
-				    .sin6_port = htons((uint16_t)opt.port) };
+				    .sin6_port = htons((uint16_t)end->port) };
 	struct xiw_conn_opts co = { .size = sizeof(co) };
 	struct xiw_listener *l;
 	int err;
@@ -354,6 +383,8 @@ static int receive(void)
 	if ((err = xiw_engine_create(&eo, &engine)) ||
 	    (err = xiw_listen(engine, (struct sockaddr *)&any, sizeof(any), &co, &l)))
 		fatal("cannot start: %s", strerror(-err));
+	if (opt.engines)
+		say_queues();
 	printf("ready%s\n", injects ? "" : ", without failing allocations");
 	counting = true;
 	while (!stop) {
@@ -378,7 +409,30 @@ static int receive(void)
 	}
 	xiw_engine_destroy(engine);
 	printf("end, %ld allocations\n", allocations);
-	return 0;
+	return NULL;
+}
+
+static void receive_by_all(void)
+{
+	pthread_t threads[ENGINES];
+
+	for (unsigned int i = 0; i < opt.engines; i++)
+		if (pthread_create(&threads[i], NULL, receive, &opt.end[i]))
+			fatal("no thread");
+	for (unsigned int i = 0; i < opt.engines; i++)
+		pthread_join(threads[i], NULL);
+}
+
+/* QUEUES,PORT,FILE */
+static void add_end(char *text)
+{
+	struct end *e = &opt.end[opt.engines];
+
+	if (opt.engines++ == ENGINES)
+		fatal("too many engines");
+	e->queues = strtoull(text, &text, 0);
+	e->port = *text ? (unsigned int)strtoul(text + 1, &text, 0) : 0;
+	e->state = *text ? text + 1 : NULL;
 }
 
 int main(int argc, char **argv)
@@ -387,12 +441,12 @@ int main(int argc, char **argv)
 	struct rlimit files = { MAX_FDS, MAX_FDS };
 	int o;
 
-	while ((o = getopt(argc, argv, "P:f:w:u:s:a:o:kdF")) != -1) {
+	while ((o = getopt(argc, argv, "P:f:w:u:s:a:o:kdFE:")) != -1) {
 		unsigned long v = optarg ? strtoul(optarg, NULL, 0) : 0;
 
 		switch (o) {
 		case 'P':
-			opt.port = (unsigned int)v;
+			opt.end[0].port = (unsigned int)v;
 			break;
 		case 'f':
 			opt.frames = (unsigned int)v;
@@ -410,10 +464,13 @@ int main(int argc, char **argv)
 			opt.fail_at = (long)v;
 			break;
 		case 'o':
-			opt.state = optarg;
+			opt.end[0].state = optarg;
 			break;
 		case 'k':
 			opt.path = XIW_USE_KERNEL;
+			break;
+		case 'E':
+			add_end(optarg);
 			break;
 		case 'F':
 			opt.fork = true;
@@ -431,5 +488,9 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR2, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
-	return receive();
+	if (opt.engines)
+		receive_by_all();
+	else
+		receive(&opt.end[0]);
+	return 0;
 }
