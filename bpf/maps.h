@@ -53,6 +53,13 @@ struct {
 } xiw_xsks SEC(".maps") __weak;
 
 struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, XIW_ARRIVALS);
+	__type(key, struct xiw_flow_key);
+	__type(value, __u32);
+} xiw_arrivals SEC(".maps") __weak;
+
+struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, XIW_STAT__COUNT);
 	__type(key, __u32);

@@ -53,6 +53,9 @@ static __always_inline void xiw_reach_headers(struct xdp_md *ctx)
 		bpf_xdp_pull_data(ctx, len < XIW_HEADERS_MAX ? len : XIW_HEADERS_MAX);
 }
 
+#define XIW_TCP_FLAGS_OFF 13
+#define XIW_TCP_SYN 0x02
+
 /* Read the ports, even if a driver cut the packet in front of them. */
 static __always_inline bool xiw_read_ports(struct xdp_md *ctx, __u32 l4_off, __be16 ports[2])
 {

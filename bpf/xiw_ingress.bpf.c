@@ -50,6 +50,25 @@ static __always_inline __u32 xiw_segment(struct xiw_seg *s, const struct xiw_pkt
 	}
 }
 
+/* Notes on which queue a SYN or SYN-ACK has come, if the queue is a group's: see XIW_ARRIVALS. */
+static __always_inline void xiw_note_arrival(struct xdp_md *ctx, const struct xiw_pkt *pkt)
+{
+	__u32 l4_off = pkt->l4_off, queue = ctx->rx_queue_index;
+	const struct xiw_queue *q;
+	__u8 flags;
+
+	xiw_opaque(l4_off);
+	if (l4_off > XIW_MAX_L4_OFF ||
+	    (void *)(long)ctx->data + l4_off + XIW_TCP_FLAGS_OFF + 1 > (void *)(long)ctx->data_end)
+		return;
+	flags = *(const __u8 *)((void *)(long)ctx->data + l4_off + XIW_TCP_FLAGS_OFF);
+	if (!(flags & XIW_TCP_SYN))
+		return;
+	q = bpf_map_lookup_elem(&xiw_queues, &queue);
+	if (q && XIW_READ_ONCE(q->grouped))
+		bpf_map_update_elem(&xiw_arrivals, &pkt->key, &queue, BPF_ANY);
+}
+
 static __always_inline __u32 xiw_packet(struct xdp_md *ctx)
 {
 	struct xiw_pkt pkt = {};
@@ -61,6 +80,7 @@ static __always_inline __u32 xiw_packet(struct xdp_md *ctx)
 	    !xiw_read_ports(ctx, pkt.l4_off, ports))
 		return XIW_STAT_OTHER;
 	xiw_set_ports(&pkt.key, ports, false);
+	xiw_note_arrival(ctx, &pkt);
 	seg.flow = xiw_flow_find(&pkt.key, &seg.index);
 	if (!seg.flow)
 		return XIW_STAT_OTHER;

@@ -97,6 +97,14 @@ static inline __u32 xiw_owner_skew(__u64 owner, __u64 kernel_nxt)
 	return xiw_owner_path(owner) == XIW_PATH_DIRECT ? value - (__u32)(kernel_nxt >> 32) : value;
 }
 
+/*
+ * The map xiw_arrivals has the receive queues that SYNs and SYN-ACKs have come on, by the connection's struct
+ * xiw_flow_key. xiw_ingress notes those that come on a queue of a group's engine. So the group can give a connection to
+ * the engine of its queue, whichever engine has opened or accepted it. So many of the newest are kept; a flood of SYNs
+ * makes a group lose them, and then connections stay where they are.
+ */
+#define XIW_ARRIVALS 16384
+
 /* ---- flows --------------------------------------------------------------------------------------- */
 
 /*
@@ -278,7 +286,7 @@ struct xiw_queue {
 	 * there.
 	 */
 	__u32 engine;
-	__u32 reserved0a;
+	__u32 grouped; /* the engine belongs to a group, which wants to know of SYNs: see XIW_ARRIVALS */
 	__u64 reserved0[3];
 
 	/* Line 1: written by xiw_ingress. */

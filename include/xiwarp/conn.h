@@ -191,7 +191,8 @@ XIW_API int xiw_conn_from_fd(struct xiw_engine *engine, int fd, bool initiator,
 			     struct xiw_conn **conn);
 
 /*
- * Answer XIW_EV_REQUEST, or XIW_EV_REPLY (then without Private Data). XIW_EV_CONNECTED follows; a
+ * Answer XIW_EV_REQUEST, or XIW_EV_REPLY (then without Private Data). xiw_conn_accept() also goes on after
+ * XIW_EV_ARRIVED (xiwarp/group.h). XIW_EV_CONNECTED follows; a
  * peer-to-peer Responder gets it when the Initiator is ready (RFC 6581 section 9.2).
  *
  * If the connection must go direct (XIW_USE_DIRECT) and cannot, XIW_EV_CLOSED with -ENOTSUP follows

@@ -138,6 +138,11 @@ enum xiw_event {
 	 */
 	XIW_EV_NOT_ACCEPTED,
 	XIW_EV_ATOMIC, /* RDMAP: an atomic operation is complete; value is what was there before */
+	/*
+	 * Initiator of a group (xiwarp/group.h): the TCP connection is open and belongs to this engine.
+	 * Answer with xiw_conn_accept(), which starts MPA.
+	 */
+	XIW_EV_ARRIVED,
 };
 
 enum xiw_completion_flags {

@@ -26,6 +26,7 @@ XIW_BEGIN_DECLS
 #define XIW_GROUP_ENGINES_MAX 64
 
 struct xiw_group;
+struct xiw_group_listener;
 struct xiw_group_region;
 
 struct xiw_group_opts {
@@ -42,6 +43,11 @@ struct xiw_group_opts {
 	 * that of each.
 	 */
 	const struct xiw_engine_opts *engine;
+	/*
+	 * Which receive queues each engine serves: bit q of queues[i] stands for queue q and engine i. There are as
+	 * many as `engines` says, which then is not 0. NULL: queue q belongs to engine q modulo `engines`.
+	 */
+	const uint64_t *queues;
 };
 
 /*
@@ -56,8 +62,8 @@ XIW_API unsigned int xiw_group_engines(const struct xiw_group *group);
 XIW_API struct xiw_engine *xiw_group_engine(const struct xiw_group *group, unsigned int i);
 
 /*
- * Calls xiw_engine_prepare() for every engine. To be called before they run. Returns 0 if all are ready; otherwise what
- * xiw_engine_prepare() has returned for the first one that is not, with its line in `why`.
+ * Calls xiw_engine_prepare() for every engine. To be called before they run. Returns 0 if one is ready; otherwise what
+ * xiw_engine_prepare() has returned for the first one. `why` gets the line of the first one that is not ready.
  */
 XIW_API int xiw_group_prepare(struct xiw_group *group, const struct sockaddr *addr, char *why,
 			      size_t why_len);
@@ -71,6 +77,49 @@ XIW_API int xiw_group_prepare(struct xiw_group *group, const struct sockaddr *ad
  * are served by the others, on the kernel path.
  */
 XIW_API int xiw_group_destroy(struct xiw_group *group);
+
+/*
+ * Listens with all engines on one address (Responder). A connection belongs to the engine that serves the receive
+ * queue of its SYN, from its first event to its last. Queues are known on the interfaces that xiw_group_prepare() has
+ * opened. Elsewhere, and while a flood of SYNs is under way, any engine may get it. Otherwise as xiw_listen();
+ * max_unstarted and max_unstarted_peer are divided among the engines, and rounded up. XIW_EV_NOT_ACCEPTED comes from
+ * each engine for itself.
+ *
+ * An engine that ends leaves the connections that it has not accepted yet to the others.
+ *
+ * -EINVAL, -ENOMEM, -EADDRINUSE and others as xiw_listen(); -ESHUTDOWN: all engines have been destroyed.
+ */
+XIW_API int xiw_group_listen(struct xiw_group *group, const struct sockaddr *addr, socklen_t len,
+			     const struct xiw_conn_opts *opts,
+			     struct xiw_group_listener **listener);
+
+/* The bound address, as getsockname(2). -EBADF: the group was destroyed. */
+XIW_API int xiw_group_listener_addr(const struct xiw_group_listener *l,
+				    struct sockaddr_storage *addr, socklen_t *len);
+
+/*
+ * Frees the listener. Nothing is accepted any more once this has returned, though the port is free only after the next
+ * turn of every engine; the connections that were accepted go on. Allowed after xiw_group_destroy(). NULL is fine.
+ */
+XIW_API void xiw_group_listener_free(struct xiw_group_listener *listener);
+
+/*
+ * Connects (Initiator) for whichever engine the peer's segments come to. When the TCP connection is open,
+ * XIW_EV_ARRIVED comes from the engine that serves the queue of the peer's SYN-ACK, with the connection, which is that
+ * engine's from then on. The application prepares it there (xiw_rdma_attach(), posted receives), and goes on with
+ * xiw_conn_accept(), which sends the MPA Request: with the Private Data that it is given, or with those of opts if it
+ * is given none. If the queue is not known, as for xiw_group_listen(), or nobody serves it, the engine that has
+ * connected keeps the connection. fall_back makes the second TCP connection with the same engine.
+ *
+ * If the connection fails, XIW_EV_REFUSED and XIW_EV_CLOSED come from one of the engines, with a connection that must
+ * be freed. If there is no memory for a connection, XIW_EV_REFUSED comes alone, and conn is NULL. All events carry
+ * opts->user_data until xiw_conn_set_user_data(). startup_timeout_ms limits the TCP connect, and again the startup that
+ * begins with xiw_conn_accept(); the time between is the application's.
+ *
+ * -EINVAL: opts; -ENOMEM; -ESHUTDOWN: all engines have been destroyed.
+ */
+XIW_API int xiw_group_connect(struct xiw_group *group, const struct sockaddr *addr, socklen_t len,
+			      const struct xiw_conn_opts *opts);
 
 /*
  * Registers memory with all engines, under one STag. opts->conn may name a connection of any of them; the region is

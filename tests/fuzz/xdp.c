@@ -68,6 +68,7 @@ static void step(void)
 #define __ksym
 
 static void *bpf_map_lookup_elem(void *map, const void *key);
+static long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags);
 static long bpf_redirect_map(void *map, __u64 key, __u64 flags);
 
 static long bpf_loop(__u32 n, long (*fn)(__u32, void *), void *arg, __u64 flags)
@@ -224,6 +225,12 @@ static void *bpf_map_lookup_elem(void *map, const void *key)
 		return k ? NULL : &xdp_queue;
 	CHECK(map == &xiw_stats && k < XIW_STAT__COUNT);
 	return &xdp_stats[this_cpu][k];
+}
+
+static long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags)
+{
+	CHECK(map == &xiw_arrivals && key && !*(const __u32 *)value && !flags);
+	return 0;
 }
 
 static long bpf_redirect_map(void *map, __u64 key, __u64 flags)

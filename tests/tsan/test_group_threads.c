@@ -19,6 +19,7 @@
 
 #define ENGINES 2u
 #define ROUNDS 20u
+#define PEERS 4u
 #define DEPTH 32u
 #define WAIT_MS 20
 #define STAG 0x1234u
@@ -146,25 +147,44 @@ static void *write_on(void *arg)
 	return NULL;
 }
 
+/* Peers that write until the region is gone. */
+static void begin(struct peer *peers, const struct sockaddr_in *addr)
+{
+	for (unsigned int i = 0; i < PEERS; i++) {
+		peers[i] = (struct peer){ .addr = *addr, .to = i * SIZE };
+		CHECK(!pthread_create(&peers[i].thread, NULL, write_on, &peers[i]));
+	}
+}
+
+static void await(const struct peer *peers)
+{
+	for (unsigned int i = 0; i < PEERS; i++)
+		pthread_join(peers[i].thread, NULL);
+}
+
 /* ---- the tests ---------------------------------------------------------------------------------------- */
 
-static void listen_on(struct xiw_engine *e, struct sockaddr_in *addr)
+static struct xiw_group_listener *listen_at(struct xiw_group *g, struct sockaddr_in *addr)
 {
+	struct xiw_group_listener *l;
 	struct sockaddr_storage bound;
-	struct xiw_listener *l;
 	socklen_t len;
 
 	*addr = (struct sockaddr_in){ .sin_family = AF_INET,
 				      .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	CHECK(!xiw_listen(e, (struct sockaddr *)addr, sizeof(*addr), &conn_opts, &l));
-	CHECK(!xiw_listener_addr(l, &bound, &len));
+	CHECK(!xiw_group_listen(g, (struct sockaddr *)addr, sizeof(*addr), &conn_opts, &l));
+	CHECK(!xiw_group_listener_addr(l, &bound, &len));
 	memcpy(addr, &bound, sizeof(*addr));
+	return l;
 }
 
-static void wait_for(const _Atomic unsigned int *n, unsigned int least)
+static unsigned int written(const struct worker *w)
 {
-	while (*n < least)
-		usleep(1000);
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < ENGINES; i++)
+		n += w[i].written;
+	return n;
 }
 
 /*
@@ -173,44 +193,41 @@ static void wait_for(const _Atomic unsigned int *n, unsigned int least)
  */
 static void region_freed(void)
 {
-	static uint8_t memory[ENGINES * SIZE];
+	static uint8_t memory[PEERS * SIZE];
 	const uint32_t stag = STAG;
 	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
 	struct worker w[ENGINES] = { 0 };
-	struct peer peers[ENGINES];
+	struct peer peers[PEERS];
 	struct xiw_group *g = make_group();
 	struct xiw_group_region *r;
 
-	for (unsigned int i = 0; i < ENGINES; i++) {
-		listen_on(xiw_group_engine(g, i), &peers[i].addr);
-		peers[i].to = i * SIZE;
-	}
+	struct sockaddr_in addr;
+	struct xiw_group_listener *l = listen_at(g, &addr);
+
 	start(w, g);
 	for (unsigned int round = 0; round < ROUNDS; round++) {
-		unsigned int before[ENGINES];
+		const unsigned int before = written(w);
 
 		CHECK(!xiw_group_region_register(g, memory, sizeof(memory), &ro, &r));
 		CHECK(xiw_group_region_stag(r) == STAG);
-		for (unsigned int i = 0; i < ENGINES; i++) {
-			before[i] = w[i].written;
-			CHECK(!pthread_create(&peers[i].thread, NULL, write_on, &peers[i]));
-		}
-		for (unsigned int i = 0; i < ENGINES; i++)
-			wait_for(&w[i].written, before[i] + 1 + round);
+		begin(peers, &addr);
+		while (written(w) < before + PEERS + round)
+			usleep(1000);
 		if (round % 2)
 			CHECK(!xiw_group_region_set_access(r, XIW_ACCESS_NONE));
 		else
 			xiw_group_region_free(r);
 		memset(memory, OWN, sizeof(memory));
-		for (unsigned int i = 0; i < ENGINES; i++)
-			pthread_join(peers[i].thread, NULL);
+		await(peers);
 		for (unsigned int i = 0; i < sizeof(memory); i++)
 			CHECK(memory[i] == OWN, "octet %u", i);
 		if (round % 2)
 			xiw_group_region_free(r);
 	}
-	for (unsigned int i = 0; i < ENGINES; i++)
-		wait_for(&w[i].closed, ROUNDS);
+	while (w[0].closed + w[1].closed < ROUNDS * PEERS)
+		usleep(1000);
+	CHECK(w[0].accepted && w[1].accepted); /* by their hash, as lo has no queues */
+	xiw_group_listener_free(l);
 	CHECK(xiw_group_destroy(g) == -EEXIST);
 	stop(w);
 	CHECK(!xiw_group_destroy(g));
@@ -244,10 +261,90 @@ static void engine_ended(void)
 	printf("PASS engine ended\n");
 }
 
+/* How many connections wait to be accepted, at all sockets of the listener's address. */
+static unsigned int backlog(const struct sockaddr_in *addr)
+{
+	char line[256], want[16];
+	unsigned int n = 0;
+	FILE *f = fopen("/proc/self/net/tcp", "r");
+
+	CHECK(f);
+	snprintf(want, sizeof(want), ":%04X ", ntohs(addr->sin_port));
+	while (fgets(line, sizeof(line), f)) {
+		char *local = strstr(line, want);
+
+		n += local && local < line + 20 && strstr(line, " 01 ") != NULL;
+	}
+	fclose(f);
+	return n;
+}
+
+/*
+ * Engine 0 ends twice: in one group before it has accepted what waits for it, in another one after it has run. Engine 1
+ * gets all that waits, and all that comes.
+ */
+static void listener_goes_on(bool ran)
+{
+	static uint8_t memory[PEERS * SIZE];
+	const uint32_t stag = STAG;
+	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
+	struct worker w[ENGINES] = { 0 };
+	struct peer peers[PEERS];
+	struct xiw_group *g = make_group(), *other = make_group();
+	struct xiw_group_listener *l, *l2;
+	struct xiw_group_region *r;
+	struct sockaddr_in addr;
+	struct xiw_listener *single;
+	unsigned int before;
+
+	l = listen_at(g, &addr);
+	CHECK(xiw_group_listen(other, (struct sockaddr *)&addr, sizeof(addr), &conn_opts, &l2) ==
+	      -EADDRINUSE);
+	CHECK(xiw_listen(xiw_group_engine(other, 0), (struct sockaddr *)&addr, sizeof(addr),
+			 &conn_opts, &single) == -EADDRINUSE);
+	CHECK(!xiw_group_region_register(g, memory, sizeof(memory), &ro, &r));
+	if (ran)
+		start(w, g);
+	begin(peers, &addr);
+	while (ran ? w[0].accepted + w[1].accepted < PEERS : backlog(&addr) < PEERS)
+		usleep(1000);
+	if (ran) {
+		w[0].leave = true;
+		pthread_join(w[0].thread, NULL);
+	}
+	CHECK(!xiw_engine_destroy(xiw_group_engine(g, 0)));
+	if (!ran) {
+		w[1].engine = xiw_group_engine(g, 1);
+		CHECK(!pthread_create(&w[1].thread, NULL, work, &w[1]));
+		while (w[1].accepted < PEERS)
+			usleep(1000);
+	}
+	xiw_group_region_free(r);
+	await(peers);
+	CHECK(!xiw_group_region_register(g, memory, sizeof(memory), &ro, &r));
+	before = w[1].accepted;
+	begin(peers, &addr);
+	while (w[1].accepted < before + PEERS)
+		usleep(1000);
+	xiw_group_region_free(r);
+	await(peers);
+	w[1].leave = true;
+	pthread_join(w[1].thread, NULL);
+	CHECK(!xiw_group_destroy(g));
+	xiw_group_listener_free(l);
+	/* The address is free. */
+	CHECK(!xiw_group_listen(other, (struct sockaddr *)&addr, sizeof(addr), &conn_opts, &l2));
+	xiw_group_listener_free(l2);
+	CHECK(!xiw_group_destroy(other));
+	printf("PASS listener goes on without an engine that %s\n", ran ? "ran" : "never ran");
+}
+
 int main(void)
 {
 	memset(octets, WRITTEN, SIZE);
 	region_freed();
 	engine_ended();
+	listener_goes_on(false);
+	listener_goes_on(true);
 	return 0;
 }

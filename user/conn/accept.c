@@ -54,7 +54,7 @@ static int take(struct xiw_listener *l, int fd)
 	return 0;
 }
 
-static void accepted(struct xiw_listener *l, int fd)
+void xiw_accepted(struct xiw_listener *l, int fd)
 {
 	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
 	int err = take(l, fd);
@@ -74,8 +74,8 @@ void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
 		l->armed = false;
 		l->engine->accepts--;
 	}
-	if (res >= 0)
-		accepted(l, res);
+	if (res >= 0 && !(l->engine->group && l->engine->group_ops->accepted(l, res)))
+		xiw_accepted(l, res);
 	if (l->armed)
 		return;
 	if (l->closing) {

@@ -10,4 +10,7 @@
  */
 void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags);
 
+/* Takes a connection that was accepted for this listener. */
+void xiw_accepted(struct xiw_listener *l, int fd);
+
 #endif

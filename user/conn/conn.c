@@ -105,9 +105,7 @@ static void release(struct xiw_conn *c)
 	xiw_ddp_tx_free(&c->send.ddp);
 	free(c->send.queue);
 	free(c->recv.held);
-	free(c->startup.streaming);
-	free(c->startup.frames);
-	free(c->startup.private_in);
+	xiw_startup_release(c);
 	free(c);
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/opts.h"
+#include "conn/arrive.h"
 #include "conn/conn.h"
 #include "conn/dial.h"
 #include "conn/sockopts.h"
@@ -49,6 +50,10 @@ void xiw_connect_done(struct xiw_conn *c, int res)
 		return;
 	if (res < 0) {
 		xiw_conn_ask_end(c, -res, true);
+		return;
+	}
+	if (c->startup.dial) {
+		xiw_arrival_hand_on(c);
 		return;
 	}
 	c->state = XIW_REQUESTED;

@@ -31,6 +31,14 @@ void xiw_startup_forget(struct xiw_conn *c)
 	xiw_conn_uncharge(c, sizeof(*c->startup.frames));
 }
 
+void xiw_startup_release(struct xiw_conn *c)
+{
+	free(c->startup.streaming);
+	free(c->startup.dial);
+	free(c->startup.frames);
+	free(c->startup.private_in);
+}
+
 int xiw_startup_keep(struct xiw_conn *c)
 {
 	struct xiw_mpa_frame *f = &c->startup.peer;

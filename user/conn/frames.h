@@ -10,6 +10,9 @@ int xiw_startup_prepare(struct xiw_conn *c);
 /* Frees that room if startup is over: both sides have the other's frame, and nothing else precedes the stream. */
 void xiw_startup_forget(struct xiw_conn *c);
 
+/* Frees all that startup has allocated, with the connection. */
+void xiw_startup_release(struct xiw_conn *c);
+
 /* Keeps the Private Data of the peer's frame, which is complete. Returns 0 or -ENOMEM. */
 int xiw_startup_keep(struct xiw_conn *c);
 

@@ -18,6 +18,8 @@
 #include "core/orphan.h"
 #include "core/ring.h"
 
+#define BACKLOG 1024
+
 void xiw_accept_post(struct xiw_listener *l)
 {
 	io_uring_prep_multishot_accept(xiw_sqe(l->engine, l, XIW_OP_ACCEPT), l->fd, NULL, NULL,
@@ -26,34 +28,47 @@ void xiw_accept_post(struct xiw_listener *l)
 	l->engine->accepts++;
 }
 
-int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
-	       const struct xiw_conn_opts *opts, struct xiw_listener **listener)
+int xiw_listener_socket(const struct xiw_engine *e, enum xiw_use_path path,
+			const struct sockaddr *addr, socklen_t len, bool shared,
+			struct xiw_sock_was *was)
 {
-	struct xiw_listener *l;
-	int one = 1, err;
+	const int one = 1;
+	int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP), err;
 
-	l = aligned_alloc(64, (sizeof(*l) + 63) & ~63ul);
+	if (fd < 0)
+		return -errno;
+	xiw_sock_prepare(fd, e, path, was);
+	if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
+	    (!shared || !setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one))) &&
+	    !bind(fd, addr, len) && !listen(fd, BACKLOG))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_conn_opts *opts)
+{
+	struct xiw_listener *l = aligned_alloc(64, (sizeof(*l) + 63) & ~63ul);
+
 	if (!l)
-		return -ENOMEM;
+		return NULL;
 	memset(l, 0, sizeof(*l));
 	l->engine = e;
+	l->fd = -1;
 	l->retry_ms = XIW_NEVER;
-	err = xiw_conn_opts_take(&l->opts, opts, false);
-	if (err) {
-		free(l);
-		return err;
-	}
+	l->opts = *opts;
 	if (!l->opts.max_unstarted)
 		l->opts.max_unstarted = e->opts.max_unstarted;
 	if (!l->opts.max_unstarted_peer)
 		l->opts.max_unstarted_peer = (l->opts.max_unstarted + 1) / 2;
-	l->fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
-	if (l->fd < 0)
-		goto fail;
-	xiw_sock_prepare(l->fd, e, l->opts.path, &l->sock_was);
-	if (setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
-	    bind(l->fd, addr, len) || listen(l->fd, 1024))
-		goto fail;
+	return l;
+}
+
+void xiw_listener_begin(struct xiw_listener *l)
+{
+	struct xiw_engine *e = l->engine;
+
 	l->next = e->listeners;
 	e->listeners = l;
 	/*
@@ -65,14 +80,29 @@ int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
 		l->retry_ms = 0;
 		xiw_wake_at(e, 0);
 	}
+}
+
+int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
+	       const struct xiw_conn_opts *opts, struct xiw_listener **listener)
+{
+	struct xiw_conn_opts own;
+	struct xiw_listener *l;
+	int err = xiw_conn_opts_take(&own, opts, false);
+
+	if (err)
+		return err;
+	l = xiw_listener_new(e, &own);
+	if (!l)
+		return -ENOMEM;
+	l->fd = xiw_listener_socket(e, own.path, addr, len, false, &l->sock_was);
+	if (l->fd < 0) {
+		err = l->fd;
+		free(l);
+		return err;
+	}
+	xiw_listener_begin(l);
 	*listener = l;
 	return 0;
-fail:
-	err = -errno;
-	if (l->fd >= 0)
-		close(l->fd);
-	free(l);
-	return err;
 }
 
 int xiw_listener_addr(const struct xiw_listener *l, struct sockaddr_storage *addr, socklen_t *len)

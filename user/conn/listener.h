@@ -7,6 +7,21 @@
 /* Posts the listener's multishot accept. */
 void xiw_accept_post(struct xiw_listener *l);
 
+/*
+ * Opens a socket that listens, with the options that the library needs, and notes in `was` what these were. `shared`:
+ * others with SO_REUSEPORT listen there already. Returns the descriptor or an error.
+ */
+int xiw_listener_socket(const struct xiw_engine *e, enum xiw_use_path path,
+			const struct sockaddr *addr, socklen_t len, bool shared,
+			struct xiw_sock_was *was);
+
+/*
+ * Makes a listener without a socket, with options that are complete but for the limits, for which the engine's are
+ * taken. xiw_listener_begin() begins to accept, once it has one. NULL: no memory.
+ */
+struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_conn_opts *opts);
+void xiw_listener_begin(struct xiw_listener *l);
+
 /* Closes all listeners of an engine. The application still has to free them. */
 void xiw_listeners_end(struct xiw_engine *e);
 

@@ -407,10 +407,32 @@ static int check_answer(const struct xiw_conn *c, const void *pd, size_t len)
 	return (c->initiator ? len : len > most) || (len && !pd) ? -EINVAL : 0;
 }
 
+/* A connection of a group has reached its engine, and the application has prepared it. */
+static int go_on(struct xiw_conn *c, const void *pd, size_t len)
+{
+	if (c->state != XIW_CONNECTING || c->end.asked)
+		return -ENOTCONN;
+	if ((len && !pd) ||
+	    len > XIW_PRIVATE_DATA_MAX - (c->opts.enhanced ? XIW_MPA_ENHANCED_SIZE : 0))
+		return -EINVAL;
+	c->startup.arrived = false;
+	if (len) {
+		memcpy(c->startup.frames->private_out, pd, len);
+		c->opts.private_data_len = len;
+	}
+	xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
+	c->state = XIW_REQUESTED;
+	xiw_startup_begin(c, NULL);
+	return 0;
+}
+
 int xiw_conn_accept(struct xiw_conn *c, const void *private_data, size_t len)
 {
-	int err = check_answer(c, private_data, len);
+	int err;
 
+	if (c->startup.arrived)
+		return go_on(c, private_data, len);
+	err = check_answer(c, private_data, len);
 	if (err)
 		return err;
 	if (has_surplus(c)) {

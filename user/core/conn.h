@@ -177,8 +177,8 @@ struct xiw_keeps {
 struct xiw_registration {
 	struct xiw_sock_state sock;
 	uint32_t marker_origin;
-	uint32_t window;      /* octets to advertise on the direct path */
-	uint32_t index;	      /* of the slot in the flow table */
+	uint32_t window;	     /* octets to advertise on the direct path */
+	uint32_t index;		     /* of the slot in the flow table */
 	struct xiw_flow_report last; /* of the slot from when the connection left it */
 	bool zero_copy;
 	uint8_t ip_version;
@@ -332,19 +332,21 @@ struct xiw_startup {
 	uint32_t in_len, in_need;
 	struct xiw_mpa_frame peer; /* its pd is the copy below */
 	uint8_t *private_in;	   /* of the peer's Private Data, until the connection is freed */
-	uint8_t peer_rev;	   /* the revision of the peer's frame, even of one that is not valid */
+	uint8_t peer_rev; /* the revision of the peer's frame, even of one that is not valid */
 	struct xiw_mpa_terms terms;
 	/* What is to be sent: the last streaming message, then our startup frame and at most one FPDU. */
 	uint8_t *streaming;
 	uint32_t streaming_len, out_len, out_off;
-	bool receiving;	 /* a receive, or the poll while deciding, is with io_uring */
-	bool upgraded;	 /* the application has supplied the connected socket */
-	bool surplus;	 /* octets came behind a startup frame where none may be */
-	bool rejected;	 /* MPA was rejected, and the TCP connection is left open */
-	bool rtr_wait;	 /* Responder: the RTR indication of RFC 6581 has not come yet */
-	bool depths_set; /* the application has set the depths of this connection */
-	int refusing;	 /* errno to end with when the Terminate message is sent */
-	int local_error; /* Responder: errno of the error that answers the first FPDU */
+	bool receiving; /* a receive, or the poll while deciding, is with io_uring */
+	bool upgraded;	/* the application has supplied the connected socket */
+	bool surplus;	/* octets came behind a startup frame where none may be */
+	bool rejected;	/* MPA was rejected, and the TCP connection is left open */
+	bool rtr_wait;	/* Responder: the RTR indication of RFC 6581 has not come yet */
+	bool arrived;	/* Initiator of a group: open, and the application has not gone on yet */
+	struct xiw_dial *dial; /* while an engine of a group opens it (conn/arrive.c) */
+	bool depths_set;       /* the application has set the depths of this connection */
+	int refusing;	       /* errno to end with when the Terminate message is sent */
+	int local_error;       /* Responder: errno of the error that answers the first FPDU */
 	/*
 	 * Set while rtr_wait: gets the first FPDU after its CRC was verified. Returns 1 if it consumed the FPDU, 0 if
 	 * DDP gets it, or a negative number after it has reported an error.
@@ -436,6 +438,7 @@ struct xiw_listener {
 	bool closing, armed;
 	bool freed; /* the application has freed it; until then it stays, even without its engine */
 	struct xiw_orphan orphan;
+	uint64_t serial;     /* of the group's listener that it is part of (group/listen.c) */
 	uint32_t unstarted;  /* connections in engine->unstarted */
 	uint64_t crowded_ms; /* when one of these was last reset to make room */
 	struct xiw_conn_opts opts;

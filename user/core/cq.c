@@ -167,6 +167,12 @@ void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
 		conn->end.first_told = q->told;
 }
 
+void xiw_complete_alone(struct xiw_engine *e, const struct xiw_completion *c)
+{
+	if (!e->destroying)
+		tell(&e->cq, c, e);
+}
+
 void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *c)
 {
 	if (!l->engine->destroying)

@@ -23,6 +23,9 @@ int xiw_cq_init(struct xiw_cq *q, struct xiw_engine *e, uint32_t entries);
 /* Frees the overflow and forgets what is in it. */
 void xiw_overflow_free(struct xiw_cq *q);
 
+/* Queues a completion that names neither a connection nor a listener. */
+void xiw_complete_alone(struct xiw_engine *e, const struct xiw_completion *c);
+
 /* Queues a completion of a connection, in the queue for its operation, or of a listener. */
 void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c);
 void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *c);

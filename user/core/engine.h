@@ -179,6 +179,16 @@ struct xiw_pools {
 	uint32_t nstages;
 };
 
+/* What a group does for an engine that it has. */
+struct xiw_group_ops {
+	/* The engine is about to be destroyed. */
+	void (*leave)(struct xiw_engine *e);
+	/* A socket was accepted. True: another engine is to have it, and gets it. */
+	bool (*accepted)(struct xiw_listener *l, int fd);
+	/* The engine is left behind in a child (engine/fork.c). */
+	void (*forked)(struct xiw_engine *e);
+};
+
 struct xiw_engine {
 	uint64_t now_ms, now_ns;
 	int64_t clock_lead; /* ns by which this process's clock leads that of the BPF programs */
@@ -208,7 +218,7 @@ struct xiw_engine {
 	struct xiw_netif *retired;	/* out of use, but io_uring still has requests for them */
 	struct xiw_region *own_regions; /* the application's objects; `regions` has their memory */
 	struct xiw_group *group;	/* NULL: none (group/group.c) */
-	void (*leave_group)(struct xiw_engine *e);
+	const struct xiw_group_ops *group_ops;
 	struct xiw_gate gate;		/* for the regions, if it belongs to a group */
 	struct xiw_engine *next_engine; /* the next one of this process (engine/fork.c) */
 	bool forked;	 /* this is a child's copy of its parent's engine, which must not be used */

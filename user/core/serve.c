@@ -76,6 +76,7 @@ static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq
 	if (err)
 		return err;
 	q->shared->beat_ns = q->shared->emptied_ns = xiw_bpf_clock(e);
+	q->shared->grouped = e->group && e->opts.queues;
 	err = xiw_queue_begin(&p->table, q->index, q->xsk.fd);
 	if (err)
 		xiw_xsk_destroy(&q->xsk);

@@ -233,7 +233,7 @@ int xiw_engine_destroy(struct xiw_engine *e)
 	if (owner == XIW_RUNNER_OTHER)
 		return -EEXIST;
 	if (e->group)
-		e->leave_group(e);
+		e->group_ops->leave(e);
 	if (owner == XIW_RUNNER_NONE && e->io.ready)
 		forget_requests(e);
 	xiw_fork_remove(e);

@@ -46,6 +46,8 @@ static void leave_behind(struct xiw_engine *e)
 		shut(&c->fd);
 	shut_listeners(e->listeners);
 	shut_listeners(e->closed_listeners);
+	if (e->group)
+		e->group_ops->forked(e);
 	shut(&e->watch.fd);
 	e->inbox.bell = -1;
 	shut(&e->inbox.fd);

@@ -5,20 +5,22 @@
 #include <errno.h>
 #include <net/if.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/opts.h"
 #include "conn/unstarted.h"
 #include "core/ring.h"
 #include "engine/create.h"
+#include "group/listen.h"
 #include "group/region.h"
 #include "netif/interface.h"
 #include "netif/query.h"
 
 /* The size of the options in the first release. */
-#define GROUP_OPTS_FIRST 24
+#define GROUP_OPTS_FIRST 32
 
-XIW_OPTS_WHOLE(struct xiw_group_opts, engine);
+XIW_OPTS_WHOLE(struct xiw_group_opts, queues);
 
 /* ---- how many -------------------------------------------------------------------------------------- */
 
@@ -57,6 +59,15 @@ static uint32_t how_many(const struct xiw_group_opts *o)
 	return n > XIW_GROUP_ENGINES_MAX ? XIW_GROUP_ENGINES_MAX : n ? n : 1;
 }
 
+/* By default queue q belongs to engine q modulo n. */
+static void share_queues(struct xiw_group *g, const uint64_t *queues)
+{
+	for (uint32_t q = 0; q < XIW_MAX_QUEUES; q++)
+		g->queues[q % g->n] |= 1ull << q;
+	for (uint32_t i = 0; queues && i < g->n; i++)
+		g->queues[i] = queues[i];
+}
+
 /* ---- engines leave ---------------------------------------------------------------------------------- */
 
 /* The engine is being destroyed. Its connections are still there, and no thread is in a turn of it. */
@@ -70,10 +81,22 @@ static void leave(struct xiw_engine *e)
 		i++;
 	xiw_group_regions_leave(g, i);
 	g->engines[i] = NULL;
+	xiw_group_listeners_leave(g, e);
 	e->group = NULL;
 	pthread_mutex_unlock(&g->lock);
 	xiw_gate_destroy(&e->gate);
 }
+
+static void forked(struct xiw_engine *e)
+{
+	xiw_group_listeners_forked(e->group);
+}
+
+static const struct xiw_group_ops group_ops = {
+	.leave = leave,
+	.accepted = xiw_group_accepted,
+	.forked = forked,
+};
 
 int xiw_group_destroy(struct xiw_group *g)
 {
@@ -85,6 +108,7 @@ int xiw_group_destroy(struct xiw_group *g)
 	g->ending = true;
 	for (uint32_t i = 0; i < g->n; i++)
 		xiw_engine_destroy(g->engines[i]);
+	xiw_group_listeners_detach(g);
 	xiw_group_regions_detach(g);
 	pthread_mutex_destroy(&g->lock);
 	free(g);
@@ -105,6 +129,8 @@ static int make_engine(struct xiw_group *g, uint32_t i, const struct xiw_engine_
 	if (!o.max_unstarted)
 		o.max_unstarted = xiw_unstarted_default();
 	o.max_unstarted = (o.max_unstarted + g->n - 1) / g->n;
+	if (g->n > 1)
+		o.queues = g->queues[i];
 	err = xiw_engine_create(&o, &e);
 	if (err)
 		return err;
@@ -114,7 +140,7 @@ static int make_engine(struct xiw_group *g, uint32_t i, const struct xiw_engine_
 		return err;
 	}
 	e->group = g;
-	e->leave_group = leave;
+	e->group_ops = &group_ops;
 	g->engines[i] = e;
 	return 0;
 }
@@ -127,7 +153,7 @@ int xiw_group_create(const struct xiw_group_opts *opts, struct xiw_group **group
 
 	if (err)
 		return err;
-	if (o.reserved || o.engines > XIW_GROUP_ENGINES_MAX)
+	if (o.reserved || o.engines > XIW_GROUP_ENGINES_MAX || (o.queues && !o.engines))
 		return -EINVAL;
 	g = calloc(1, sizeof(*g));
 	if (!g)
@@ -138,6 +164,7 @@ int xiw_group_create(const struct xiw_group_opts *opts, struct xiw_group **group
 		return err;
 	}
 	g->n = how_many(&o);
+	share_queues(g, o.queues);
 	for (uint32_t i = 0; i < g->n && !err; i++)
 		err = make_engine(g, i, o.engine);
 	if (err) {
@@ -160,10 +187,21 @@ struct xiw_engine *xiw_group_engine(const struct xiw_group *g, unsigned int i)
 
 int xiw_group_prepare(struct xiw_group *g, const struct sockaddr *addr, char *why, size_t why_len)
 {
-	int err = 0;
+	char line[256], first[256] = "";
+	int err = -ESHUTDOWN;
 
-	for (uint32_t i = 0; i < g->n && !err; i++)
-		if (g->engines[i])
-			err = xiw_engine_prepare(g->engines[i], addr, why, why_len);
+	for (uint32_t i = 0; i < g->n; i++) {
+		int one;
+
+		if (!g->engines[i])
+			continue;
+		one = xiw_engine_prepare(g->engines[i], addr, line, sizeof(line));
+		if (!first[0])
+			snprintf(first, sizeof(first), "%s", line);
+		if (err && (!one || err == -ESHUTDOWN))
+			err = one;
+	}
+	if (why && why_len)
+		snprintf(why, why_len, "%s", first);
 	return err;
 }

@@ -13,10 +13,32 @@
 struct xiw_group {
 	pthread_mutex_t lock;
 	uint32_t n;
-	bool ending; /* xiw_group_destroy() is under way */
+	uint32_t next_dial; /* which engine connects next (group/connect.c) */
+	bool ending;	    /* xiw_group_destroy() is under way */
 	struct xiw_group_region *regions;
+	struct xiw_group_listener *listeners;
+	uint64_t serial;				   /* of the last listener */
+	uint64_t queues[XIW_GROUP_ENGINES_MAX];		   /* that each engine serves */
 	struct xiw_engine *engines[XIW_GROUP_ENGINES_MAX]; /* NULL: destroyed */
 };
+
+/* Engine `first`, or if that has been destroyed the next one; NULL: there is none. The caller holds the lock. */
+static inline struct xiw_engine *xiw_group_any(const struct xiw_group *g, uint32_t first)
+{
+	for (uint32_t i = 0; i < g->n; i++)
+		if (g->engines[(first + i) % g->n])
+			return g->engines[(first + i) % g->n];
+	return NULL;
+}
+
+/* The engine that serves the queue; NULL: the queue is not known, or nobody does. The caller holds the lock. */
+static inline struct xiw_engine *xiw_group_serving(const struct xiw_group *g, uint32_t queue)
+{
+	for (uint32_t i = 0; i < g->n && queue < XIW_MAX_QUEUES; i++)
+		if (g->engines[i] && g->queues[i] >> queue & 1)
+			return g->engines[i];
+	return NULL;
+}
 
 /* group/region.c */
 struct xiw_group_region {

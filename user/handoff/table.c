@@ -20,6 +20,7 @@ static const struct xiw_table no_table = {
 	.queues_fd = -1,
 	.xsks_fd = -1,
 	.socket_fd = -1,
+	.arrivals_fd = -1,
 	.dir_fd = -1,
 };
 
@@ -126,6 +127,8 @@ int xiw_table_open(struct xiw_table *t, const char *dir)
 	if (err >= 0)
 		err = t->socket_fd = open_program(dir, "xiw_socket");
 	if (err >= 0)
+		err = t->arrivals_fd = open_map(dir, "xiw_arrivals", 4, XIW_ARRIVALS);
+	if (err >= 0)
 		err = become_engine(t, dir);
 	if (err == -ESTALE)
 		err = -EPROTO;
@@ -150,7 +153,7 @@ fail:
 void xiw_table_shut(struct xiw_table *t)
 {
 	int *const fds[] = { &t->flows_fd, &t->taken_fd,  &t->index_fd, &t->queues_fd,
-			     &t->xsks_fd,  &t->socket_fd, &t->dir_fd };
+			     &t->xsks_fd,  &t->socket_fd, &t->dir_fd,	&t->arrivals_fd };
 
 	for (unsigned int i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (*fds[i] >= 0)
@@ -356,4 +359,9 @@ void xiw_table_take_over(struct xiw_table *t)
 		    !xiw_engine_lives(t, xiw_slot_engine(t, i)))
 			xiw_flow_to_kernel(f);
 	}
+}
+
+bool xiw_table_arrival(const struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *queue)
+{
+	return !bpf_map_lookup_and_delete_elem(t->arrivals_fd, key, queue);
 }

@@ -15,7 +15,8 @@
 
 struct xiw_table {
 	int flows_fd, taken_fd, index_fd, queues_fd, xsks_fd;
-	int socket_fd;		/* the program xiw_socket */
+	int socket_fd; /* the program xiw_socket */
+	int arrivals_fd;
 	int dir_fd;		/* where the programs and maps are pinned; locked by this engine */
 	uint32_t me;		/* this engine's number */
 	struct xiw_flow *flows; /* `nflows`, shared with BPF */
@@ -93,6 +94,9 @@ bool xiw_table_make_room(struct xiw_table *t, uint64_t now_ms);
  * is gone. It makes at most @most requests to the kernel, and goes on where the last call ended. True if some are left.
  */
 bool xiw_table_collect_some(struct xiw_table *t, unsigned int most);
+
+/* Takes the note of the queue on which the connection's SYN has come. False: there is none. */
+bool xiw_table_arrival(const struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *queue);
 
 /*
  * Gives the streams of engines that do not live to the kernel: nobody takes their frames any more, whatever state a

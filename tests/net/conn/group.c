@@ -1,0 +1,347 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * group - a group of engines, a thread for each, and a peer with one engine on the kernel path.
+ *
+ *   group recv ENGINES CONNS OCTETS              listens, and takes what comes
+ *   group recv ENGINES CONNS OCTETS ADDR         the same as an Initiator
+ *   group send ADDR CONNS OCTETS                 connects, and sends
+ *   group send - CONNS OCTETS                    the same as a Responder
+ *
+ * Stream i writes OCTETS octets from TO i * OCTETS on, in messages of MSG octets; what it writes where is a function of
+ * both alone, so the receiver checks every octet. The receiver prints a line of JSON with what the engines got. With
+ * the environment's LEAVE an engine of the group is destroyed once so many streams are complete.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+
+#include <xiwarp/xiwarp.h>
+
+#include "tests/net/lib/common.h"
+#include "tests/net/lib/json.h"
+
+#define STAG 0x51000002u
+#define PORT 15077
+#define MSG (64u << 10)
+#define WAIT_MS 100
+#define DEPTH 8u
+
+static unsigned int nconns;
+static uint64_t octets; /* of a stream */
+static uint8_t *memory;
+
+static struct xiw_conn_opts conn_opts = { .size = sizeof(conn_opts),
+					  .send_depth = DEPTH,
+					  .startup_timeout_ms = 60000 };
+
+static socklen_t peer_address(const char *host, struct sockaddr_storage *addr)
+{
+	socklen_t len = address_of(host, PORT, addr);
+
+	if (!len)
+		die("%s is no address", host);
+	return len;
+}
+
+/* ---- the group ---------------------------------------------------------------------------------------- */
+
+static struct worker {
+	struct xiw_engine *engine;
+	pthread_t thread;
+	unsigned int arrived, connections,
+		astray; /* astray: not a direct stream of this engine's queue */
+	uint64_t direct, kernel;
+	bool leave;
+} workers[XIW_GROUP_ENGINES_MAX];
+
+static atomic_uint closed, broken, complete;
+static unsigned int leave_after; /* streams */
+
+static void written(const struct xiw_completion *c)
+{
+	const uint64_t i = c->to / octets, off = c->to % octets;
+	int64_t at;
+
+	if (c->stag != STAG || i >= nconns || c->length > MSG || off + c->length > octets)
+		die("a message with STag %#x, TO %llu, length %llu", c->stag,
+		    (unsigned long long)c->to, (unsigned long long)c->length);
+	at = stream_wrong(i, off, memory + c->to, c->length);
+	if (at >= 0)
+		die("wrong octet %lld of stream %llu", (long long)at, (unsigned long long)i);
+	if (off + c->length == octets)
+		complete++;
+}
+
+static void ended(struct worker *w, const struct xiw_completion *c)
+{
+	struct xiw_conn_info info;
+
+	xiw_conn_info(c->conn, &info, sizeof(info));
+	w->connections++;
+	w->direct += info.octets_direct;
+	w->kernel += info.octets_kernel;
+	if (info.octets_direct < info.octets_kernel || info.reasons[XIW_REASON_STEERED] ||
+	    info.reasons[XIW_REASON_NO_XSK]) {
+		w->astray++;
+		if (getenv("VERBOSE"))
+			fprintf(stderr, "engine %td: %s\n", w - workers, info.no_direct);
+	}
+	if (c->status)
+		broken++;
+	closed++;
+	xiw_conn_free(c->conn);
+}
+
+static void take(struct worker *w, const struct xiw_completion *c)
+{
+	switch (c->event) {
+	case XIW_EV_ARRIVED:
+	case XIW_EV_REQUEST:
+		w->arrived++;
+		if (xiw_conn_accept(c->conn, NULL, 0))
+			die("a connection cannot be accepted");
+		break;
+	case XIW_EV_WRITTEN:
+		written(c);
+		break;
+	case XIW_EV_ERROR:
+		xiw_conn_abort(c->conn);
+		break;
+	case XIW_EV_EOF:
+		xiw_conn_close(c->conn);
+		break;
+	case XIW_EV_CLOSED:
+		ended(w, c);
+		break;
+	default:
+		break;
+	}
+}
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct xiw_completion c;
+
+	while (closed < nconns) {
+		int err = xiw_engine_run(w->engine, WAIT_MS);
+
+		if (err < 0 && err != -EINTR)
+			die("run: %s", strerror(-err));
+		while (xiw_engine_next(w->engine, &c))
+			take(w, &c);
+		if (w->leave && complete >= leave_after) {
+			/* Connections that were lost with the engine do not come to their end here. */
+			closed += w->arrived - w->connections;
+			if (xiw_engine_destroy(w->engine))
+				die("the engine cannot be destroyed");
+			break;
+		}
+	}
+	return NULL;
+}
+
+static void report(unsigned int engines)
+{
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	uint64_t direct = 0, kernel = 0;
+	unsigned int astray = 0, idle = 0;
+
+	for (unsigned int i = 0; i < engines; i++) {
+		const struct worker *w = &workers[i];
+		struct json_object *one = json_object_new_object();
+
+		direct += w->direct;
+		kernel += w->kernel;
+		astray += w->astray;
+		idle += !w->arrived;
+		add(one, "arrived", w->arrived);
+		add(one, "direct", w->direct);
+		add(one, "kernel", w->kernel);
+		json_object_array_add(list, one);
+	}
+	add(o, "complete", complete);
+	add(o, "broken", broken);
+	add(o, "direct", direct);
+	add(o, "kernel", kernel);
+	add(o, "astray", astray);
+	add(o, "idle", idle);
+	json_object_object_add(o, "engines", list);
+	print_json(o);
+}
+
+static struct xiw_group *make_group(unsigned int engines)
+{
+	const uint32_t stag = STAG;
+	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
+	struct xiw_group_opts go = { .size = sizeof(go), .engines = engines };
+	struct xiw_group_region *region;
+	struct xiw_group *g;
+	char why[256] = "";
+	int err;
+
+	memory = mmap(NULL, nconns * octets, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED)
+		die_errno("mmap");
+	err = xiw_group_create(&go, &g);
+	if (!err)
+		err = xiw_group_prepare(g, NULL, why, sizeof(why));
+	if (!err)
+		err = xiw_group_region_register(g, memory, nconns * octets, &ro, &region);
+	if (err)
+		die("group: %s: %s", strerror(-err), why);
+	return g;
+}
+
+static void open_all(struct xiw_group *g, const char *to)
+{
+	struct sockaddr_storage addr = {};
+	struct xiw_group_listener *l;
+	socklen_t len = to ? peer_address(to, &addr) : peer_address("0.0.0.0", &addr);
+	int err = 0;
+
+	/* The Responder may send once it knows that the Initiator is ready. */
+	conn_opts.rtr = to ? XIW_RTR_WRITE : 0;
+	if (!to)
+		err = xiw_group_listen(g, (struct sockaddr *)&addr, len, &conn_opts, &l);
+	for (unsigned int i = 0; to && i < nconns && !err; i++)
+		err = xiw_group_connect(g, (struct sockaddr *)&addr, len, &conn_opts);
+	if (err)
+		die("%s: %s", to ? to : "listen", strerror(-err));
+}
+
+static void receive(unsigned int engines, const char *to)
+{
+	struct xiw_group *g = make_group(engines);
+	const char *leave = getenv("LEAVE");
+
+	engines = xiw_group_engines(g);
+	open_all(g, to);
+	leave_after = leave ? (unsigned int)atoi(leave) : 0;
+	workers[0].leave = leave_after;
+	for (unsigned int i = 0; i < engines; i++) {
+		workers[i].engine = xiw_group_engine(g, i);
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
+			die("no thread");
+	}
+	for (unsigned int i = 0; i < engines; i++)
+		pthread_join(workers[i].thread, NULL);
+	if (xiw_group_destroy(g))
+		die("the group cannot be destroyed");
+	report(engines);
+}
+
+/* ---- the peer ------------------------------------------------------------------------------------------ */
+
+struct stream {
+	struct xiw_conn *conn;
+	uint64_t i, sent;
+	bool closed;
+};
+
+static uint8_t *source; /* all streams, one after the other */
+static unsigned int begun, over;
+
+static void send_more(struct stream *s)
+{
+	while (s->sent < octets) {
+		struct xiw_message m = {
+			.buf = source + s->i * octets + s->sent,
+			.len = octets - s->sent < MSG ? octets - s->sent : MSG,
+			.tagged = true,
+			.stag = STAG,
+			.to = s->i * octets + s->sent,
+			.user_data = (uintptr_t)s,
+		};
+
+		if (xiw_conn_send(s->conn, &m))
+			return;
+		s->sent += m.len;
+	}
+	if (!s->closed)
+		xiw_conn_close(s->conn);
+	s->closed = true;
+}
+
+static void begin(const struct xiw_completion *c)
+{
+	struct stream *s = calloc(1, sizeof(*s));
+
+	if (!s || begun == nconns)
+		die("one stream too many");
+	s->conn = c->conn;
+	s->i = begun++;
+	stream_octets(s->i, 0, source + s->i * octets, octets);
+	xiw_conn_set_user_data(c->conn, (uintptr_t)s);
+	send_more(s);
+}
+
+static void peer_take(const struct xiw_completion *c)
+{
+	switch (c->event) {
+	case XIW_EV_REQUEST:
+		xiw_conn_accept(c->conn, NULL, 0);
+		break;
+	case XIW_EV_CONNECTED:
+		begin(c);
+		break;
+	case XIW_EV_SENT:
+		send_more((struct stream *)(uintptr_t)c->user_data);
+		break;
+	case XIW_EV_ERROR:
+		xiw_conn_abort(c->conn);
+		break;
+	case XIW_EV_CLOSED:
+		xiw_conn_free(c->conn);
+		over++;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Ends when so many connections have come to their end. */
+static void send_all(const char *to)
+{
+	struct xiw_engine_opts eo = { .size = sizeof(eo), .path = XIW_USE_KERNEL };
+	struct sockaddr_storage addr = {};
+	const bool responder = !strcmp(to, "-");
+	struct xiw_listener *l;
+	struct xiw_engine *e;
+	struct xiw_completion c;
+	struct xiw_conn *conn;
+	socklen_t len = peer_address(responder ? "0.0.0.0" : to, &addr);
+	int err = xiw_engine_create(&eo, &e);
+
+	source = malloc(nconns * octets);
+	if (!source)
+		die("no memory");
+	if (!err && responder)
+		err = xiw_listen(e, (struct sockaddr *)&addr, len, &conn_opts, &l);
+	for (unsigned int i = 0; !err && !responder && i < nconns; i++)
+		err = xiw_connect(e, (struct sockaddr *)&addr, len, &conn_opts, &conn);
+	while (over < nconns && err >= 0) {
+		err = xiw_engine_run(e, WAIT_MS);
+		while (xiw_engine_next(e, &c))
+			peer_take(&c);
+	}
+	if (err < 0)
+		die("%s", strerror(-err));
+	xiw_engine_destroy(e);
+}
+
+int main(int argc, char **argv)
+{
+	const bool recv = argc > 1 && !strcmp(argv[1], "recv");
+
+	if (argc < 5 || argc > 6)
+		die("usage: see the source");
+	nconns = (unsigned int)atoi(argv[3]);
+	octets = strtoull(argv[4], NULL, 0);
+	if (recv)
+		receive((unsigned int)atoi(argv[2]), argv[5]);
+	else
+		send_all(argv[2]);
+	return 0;
+}

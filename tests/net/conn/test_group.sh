@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# timeout: 600
+#
+# A group of four engines on an interface with four receive queues, a thread for each. Every stream is on the engine of
+# its queue from its first event on, in both roles, and goes direct; every octet is compared. When an engine ends, the
+# others take what comes later.
+
+. "${0%/*}/../lib/lib.sh"
+
+CONNS=64 OCTETS=$((512 << 10)) ENGINES=4
+
+# A sender that sends again may choose another queue (tcp(7): a new hash), and then the stream belongs elsewhere.
+wire_up plain 1500 $ENGINES || exit 1
+wire_clamp 16384
+set_sysctl snd net.core.txrehash 0
+in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || exit 1
+
+one_run() { # NAME ROLE ENGINES [VARIABLE]
+	local name=$1 role=$2 got=$TMP/got sent=$TMP/sent rc_recv rc_send
+	local group=$BUILD/tests/net/conn/group size=("$CONNS" "$OCTETS") env=${4:-NONE=1}
+	if [[ $role == responder ]]; then
+		spawn RECV rcv got env "$env" "$group" recv "$3" "${size[@]}"
+		wait_listen rcv 15077 20
+		spawn SEND snd sent "$group" send "$V4_RCV" "${size[@]}"
+	else
+		spawn SEND snd sent "$group" send - "${size[@]}"
+		wait_listen snd 15077 20
+		spawn RECV rcv got env "$env" "$group" recv "$3" "${size[@]}" "$V4_SND"
+	fi
+	reap "$SEND" 100
+	rc_send=$?
+	reap "$RECV" 60
+	rc_recv=$?
+	((rc_send == 124)) && stop "$SEND"
+	((rc_recv == 124)) && stop "$RECV"
+	report=$got
+	if ((rc_send || rc_recv)); then
+		fail "$name" "exit codes $rc_send, $rc_recv: $(cat "$sent" "$got" | tail -n 4)"
+		return 1
+	fi
+}
+
+in_place() { # NAME ROLE
+	local direct kernel
+	one_run "$@" $ENGINES || return
+	direct=$(field direct) kernel=$(field kernel)
+	if (($(field complete) != CONNS || $(field broken))); then
+		fail "$1" "not all came: $(cat "$report")"
+	elif (($(field astray) || $(field idle))); then
+		fail "$1" "not on the engines of their queues: $(cat "$report")"
+	elif ((direct < (direct + kernel) * 99 / 100)); then
+		fail "$1" "not direct: $(cat "$report")"
+	else
+		pass "$1"
+	fi
+}
+
+in_place "64 connections come to 4 engines" responder
+in_place "64 connections of 4 engines" initiator
+in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" --force >/dev/null
+finish

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "group/reuseport.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "conn/listener.h"
+
+#define NO_SOCKET 0xffffffffu /* no socket has this index: the kernel takes one by the hash */
+
+/* The engine that serves the queue, or n: none. */
+static uint32_t engine_of(const struct xiw_group *g, uint32_t queue)
+{
+	uint32_t i = 0;
+
+	while (i < g->n && !(g->queues[i] >> queue & 1))
+		i++;
+	return i;
+}
+
+/*
+ * The kernel numbers the sockets in the order in which they began to listen. skb->queue_mapping is one more than the
+ * number of the receive queue where the driver records it (skb_record_rx_queue()), 0 with lo, and on veth what the
+ * sender's side has left there. So the choice spreads the work well on a NIC, but is not relied on: who accepts a
+ * connection passes it on if XDP has seen its SYN on another engine's queue (xiw_group_accepted()).
+ */
+static int choose_by_queue(const struct xiw_group *g, int fd)
+{
+	struct sock_filter code[2 * XIW_MAX_QUEUES + 2] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (uint32_t)(SKF_AD_OFF + SKF_AD_QUEUE)),
+	};
+	struct sock_fprog prog = { .len = 1, .filter = code };
+
+	for (uint32_t q = 0; q < XIW_MAX_QUEUES; q++) {
+		const uint32_t i = engine_of(g, q);
+
+		if (i == g->n)
+			continue;
+		code[prog.len++] =
+			(struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, q + 1, 0, 1);
+		code[prog.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, i);
+	}
+	code[prog.len++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, NO_SOCKET);
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_REUSEPORT_CBPF, &prog, sizeof(prog)) ? -errno
+											 : 0;
+}
+
+/*
+ * The first socket listens alone at first, so that it is refused where somebody else listens already, be it another
+ * group. Then it shares its port with the others.
+ */
+static int open_first(const struct xiw_group *g, const struct xiw_engine *e, enum xiw_use_path path,
+		      const struct sockaddr *addr, socklen_t len, struct xiw_sock_was *was)
+{
+	const int one = 1;
+	int fd = xiw_listener_socket(e, path, addr, len, false, was), err;
+
+	if (fd < 0 || g->n == 1 || !setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+int xiw_reuseport_open(const struct xiw_group *g, const struct xiw_engine *e,
+		       enum xiw_use_path path, const struct sockaddr *addr, socklen_t len,
+		       int fds[XIW_GROUP_ENGINES_MAX], struct xiw_sock_was *was)
+{
+	struct sockaddr_storage bound;
+	socklen_t bound_len = sizeof(bound);
+	uint32_t n = 1;
+	int err;
+
+	fds[0] = open_first(g, e, path, addr, len, was);
+	if (fds[0] < 0)
+		return fds[0];
+	err = getsockname(fds[0], (struct sockaddr *)&bound, &bound_len) ? -errno : 0;
+	for (; n < g->n && !err; n++) {
+		fds[n] = xiw_listener_socket(e, path, (struct sockaddr *)&bound, bound_len, true,
+					     was);
+		if (fds[n] < 0) {
+			err = fds[n];
+			break;
+		}
+	}
+	if (!err && n > 1)
+		err = choose_by_queue(g, fds[0]);
+	if (err)
+		xiw_reuseport_close(fds, n);
+	return err;
+}
+
+void xiw_reuseport_close(int fds[XIW_GROUP_ENGINES_MAX], uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		shutdown(fds[i], SHUT_RDWR);
+	for (uint32_t i = 0; i < n; i++)
+		close(fds[i]);
+}

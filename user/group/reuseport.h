@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Several sockets that listen on one address, and the choice among them by receive queue. */
+#ifndef XIW_GROUP_REUSEPORT_H
+#define XIW_GROUP_REUSEPORT_H
+
+#include "group/group.h"
+
+/*
+ * Opens a socket for each engine on one address; with port 0, on the same free one. A SYN that came on queue q goes to
+ * the socket of the engine that serves q if the driver records queues; else to one by its hash. Returns 0 or an error.
+ */
+int xiw_reuseport_open(const struct xiw_group *g, const struct xiw_engine *e,
+		       enum xiw_use_path path, const struct sockaddr *addr, socklen_t len,
+		       int fds[XIW_GROUP_ENGINES_MAX], struct xiw_sock_was *was);
+
+/* Closes them: nothing is accepted any more, even if copies of the descriptors are still in use. */
+void xiw_reuseport_close(int fds[XIW_GROUP_ENGINES_MAX], uint32_t n);
+
+#endif
