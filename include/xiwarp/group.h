@@ -73,8 +73,10 @@ XIW_API int xiw_group_prepare(struct xiw_group *group, const struct sockaddr *ad
  * application has not freed stay its own, as those of an engine do. NULL is fine. Returns 0. -EEXIST: another thread
  * runs one of the engines; nothing was done.
  *
- * xiw_engine_destroy() takes a single engine out of its group. Its connections end; those that come on its queues later
- * are served by the others, on the kernel path.
+ * xiw_engine_destroy() takes a single engine out of its group. Its connections end. Another engine takes over its
+ * queues within about a second, if the process still has the privilege for it; else connections that come on them take
+ * the kernel path. If the thread of an engine ends instead, what the engine has stands still, until any thread calls
+ * xiw_engine_destroy() for it.
  */
 XIW_API int xiw_group_destroy(struct xiw_group *group);
 

@@ -10,6 +10,7 @@
 
 #include "base/opts.h"
 #include "conn/unstarted.h"
+#include "core/inbox.h"
 #include "core/ring.h"
 #include "engine/create.h"
 #include "group/listen.h"
@@ -70,6 +71,35 @@ static void share_queues(struct xiw_group *g, const uint64_t *queues)
 
 /* ---- engines leave ---------------------------------------------------------------------------------- */
 
+struct heritage {
+	struct xiw_note note;
+	uint64_t queues;
+};
+
+/* In the thread of the heir, which takes the queues when it looks for them (xiw_queues_look()). */
+static void inherit(struct xiw_engine *e, struct xiw_note *note)
+{
+	struct heritage *h = (void *)((char *)note - offsetof(struct heritage, note));
+
+	e->opts.queues |= h->queues;
+	free(h);
+}
+
+/* Leaves the queues of engine i to another one. What comes on them meanwhile takes the kernel path. */
+static void bequeath(struct xiw_group *g, uint32_t i)
+{
+	struct xiw_engine *heir = xiw_group_any(g, i);
+	struct heritage *h = heir && !g->ending ? malloc(sizeof(*h)) : NULL;
+
+	if (!h)
+		return;
+	*h = (struct heritage){ .note.run = inherit, .queues = g->queues[i] };
+	for (uint32_t k = 0; k < g->n; k++)
+		if (g->engines[k] == heir)
+			g->queues[k] |= g->queues[i];
+	xiw_inbox_put(heir, &h->note);
+}
+
 /* The engine is being destroyed. Its connections are still there, and no thread is in a turn of it. */
 static void leave(struct xiw_engine *e)
 {
@@ -81,6 +111,7 @@ static void leave(struct xiw_engine *e)
 		i++;
 	xiw_group_regions_leave(g, i);
 	g->engines[i] = NULL;
+	bequeath(g, i);
 	xiw_group_listeners_leave(g, e);
 	e->group = NULL;
 	pthread_mutex_unlock(&g->lock);

@@ -8,10 +8,12 @@
  *   group send - CONNS OCTETS                    the same as a Responder
  *
  * Stream i writes OCTETS octets from TO i * OCTETS on, in messages of MSG octets; what it writes where is a function of
- * both alone, so the receiver checks every octet. The receiver prints a line of JSON with what the engines got. With
- * the environment's LEAVE an engine of the group is destroyed once so many streams are complete.
+ * both alone, so the receiver checks every octet. The receiver ends when CONNS connections have ended, or by SIGTERM,
+ * and prints a line of JSON with what the engines got. With the environment's LEAVE an engine of the group is destroyed
+ * once so many streams are complete.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
 
@@ -56,6 +58,13 @@ static struct worker {
 
 static atomic_uint closed, broken, complete;
 static unsigned int leave_after; /* streams */
+static volatile sig_atomic_t stopped;
+
+static void stop(int signal)
+{
+	(void)signal;
+	stopped = 1;
+}
 
 static void written(const struct xiw_completion *c)
 {
@@ -123,7 +132,7 @@ static void *work(void *arg)
 	struct worker *w = arg;
 	struct xiw_completion c;
 
-	while (closed < nconns) {
+	while (closed < nconns && !stopped) {
 		int err = xiw_engine_run(w->engine, WAIT_MS);
 
 		if (err < 0 && err != -EINTR)
@@ -131,8 +140,6 @@ static void *work(void *arg)
 		while (xiw_engine_next(w->engine, &c))
 			take(w, &c);
 		if (w->leave && complete >= leave_after) {
-			/* Connections that were lost with the engine do not come to their end here. */
-			closed += w->arrived - w->connections;
 			if (xiw_engine_destroy(w->engine))
 				die("the engine cannot be destroyed");
 			break;
@@ -216,6 +223,7 @@ static void receive(unsigned int engines, const char *to)
 	struct xiw_group *g = make_group(engines);
 	const char *leave = getenv("LEAVE");
 
+	signal(SIGTERM, stop);
 	engines = xiw_group_engines(g);
 	open_all(g, to);
 	leave_after = leave ? (unsigned int)atoi(leave) : 0;
@@ -241,7 +249,7 @@ struct stream {
 };
 
 static uint8_t *source; /* all streams, one after the other */
-static unsigned int begun, over;
+static unsigned int begun, over, cut;
 
 static void send_more(struct stream *s)
 {
@@ -293,6 +301,7 @@ static void peer_take(const struct xiw_completion *c)
 		xiw_conn_abort(c->conn);
 		break;
 	case XIW_EV_CLOSED:
+		cut += c->status != 0;
 		xiw_conn_free(c->conn);
 		over++;
 		break;
@@ -310,6 +319,7 @@ static void send_all(const char *to)
 	struct xiw_listener *l;
 	struct xiw_engine *e;
 	struct xiw_completion c;
+	struct json_object *o;
 	struct xiw_conn *conn;
 	socklen_t len = peer_address(responder ? "0.0.0.0" : to, &addr);
 	int err = xiw_engine_create(&eo, &e);
@@ -329,6 +339,10 @@ static void send_all(const char *to)
 	if (err < 0)
 		die("%s", strerror(-err));
 	xiw_engine_destroy(e);
+	o = json_object_new_object();
+	add(o, "over", over);
+	add(o, "cut", cut);
+	print_json(o);
 }
 
 int main(int argc, char **argv)

@@ -58,5 +58,34 @@ in_place() { # NAME ROLE
 
 in_place "64 connections come to 4 engines" responder
 in_place "64 connections of 4 engines" initiator
+# An engine is destroyed while 64 streams come. Only its own connections end, and all that come later are served.
+an_engine_ends() {
+	local name="an engine ends" group=$BUILD/tests/net/conn/group got=$TMP/got sent=$TMP/sent
+	local rc first direct kernel
+	spawn RECV rcv got env LEAVE=4 "$group" recv $ENGINES $((10 * CONNS)) "$OCTETS"
+	wait_listen rcv 15077 20
+	in_ns snd timeout 100 "$group" send "$V4_RCV" $CONNS "$OCTETS" >"$sent" 2>&1
+	rc=$? first=$(field cut "$sent")
+	if ((rc || first == 0 || first > CONNS * 3 / 4)); then
+		fail "$name" "exit code $rc, $first connections ended: $(tail -n 3 "$sent" "$got")"
+		stop "$RECV"
+		return
+	fi
+	for i in 1 2 3; do
+		in_ns snd timeout 100 "$group" send "$V4_RCV" $CONNS "$OCTETS" >"$sent" 2>&1
+		rc=$?
+		((rc || $(field cut "$sent"))) && break
+	done
+	stop "$RECV"
+	report=$got direct=$(field direct) kernel=$(field kernel)
+	if ((rc || $(field cut "$sent"))); then
+		fail "$name" "later connections, exit code $rc: $(tail -n 3 "$sent" "$got")"
+	elif (($(field complete) < 4 * CONNS - first)); then
+		fail "$name" "$first cut, and not all others complete: $(cat "$got")"
+	else
+		pass "$name" "($first connections, $((direct * 100 / (direct + kernel))) % direct)"
+	fi
+}
+an_engine_ends
 in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" --force >/dev/null
 finish
