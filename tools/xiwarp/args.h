@@ -41,6 +41,7 @@ struct xiw_args {
 		enum xiw_use_path path;
 		bool once, trust_checksum;
 		uint32_t peer_timeout; /* seconds */
+		uint32_t threads;      /* 0: one for each receive queue */
 	} receiver;
 	/* sink, rping */
 	struct {

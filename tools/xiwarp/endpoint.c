@@ -36,17 +36,36 @@ static int engine_failed(int err)
 					 : "");
 }
 
-int xiw_endpoint_open(const struct xiw_args *args, enum xiw_use_path path,
-		      struct xiw_engine **engine)
+static struct xiw_engine_opts engine_opts(const struct xiw_args *args, enum xiw_use_path path)
 {
-	struct xiw_engine_opts opts = {
-		.size = sizeof(opts),
+	return (struct xiw_engine_opts){
+		.size = sizeof(struct xiw_engine_opts),
 		.app_ring_fd = -1,
 		.path = path,
 		.pin_dir = args->pin_dir,
 		.flags = args->receiver.trust_checksum ? XIW_ENGINE_TRUST_CHECKSUM : 0,
 	};
+}
+
+int xiw_endpoint_open(const struct xiw_args *args, enum xiw_use_path path,
+		      struct xiw_engine **engine)
+{
+	const struct xiw_engine_opts opts = engine_opts(args, path);
 	int err = xiw_engine_create(&opts, engine);
+
+	return err ? engine_failed(err) : 0;
+}
+
+int xiw_endpoint_open_group(const struct xiw_args *args, struct xiw_group **group)
+{
+	const enum xiw_use_path path = args->receiver.path;
+	const struct xiw_engine_opts engine = engine_opts(args, path);
+	const struct xiw_group_opts opts = {
+		.size = sizeof(opts),
+		.engines = args->receiver.threads ? args->receiver.threads : path == XIW_USE_KERNEL,
+		.engine = &engine,
+	};
+	int err = xiw_group_create(&opts, group);
 
 	return err ? engine_failed(err) : 0;
 }
@@ -64,20 +83,23 @@ static void report_crc_policy(const struct xiw_args *args)
 			    "in " XIW_CONF_FILE "; CRC32c stays on");
 }
 
-int xiw_endpoint_prepare(const struct xiw_args *args, struct xiw_engine *engine,
-			 const struct sockaddr *addr, const char *output_dir)
+/* Checked before anything is received: at the end it would be lost. */
+static int check_output(const char *dir)
+{
+	char shown[256];
+
+	if (!dir || !faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS))
+		return 0;
+	return xiw_fail(errno == EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE,
+			"cannot write to directory %s: %s",
+			xiw_printable(dir, shown, sizeof(shown)), strerror(errno));
+}
+
+/* `err` and `why` are what xiw_engine_prepare() has returned. */
+static int prepared(const struct xiw_args *args, int err, const char *why, const char *output_dir)
 {
 	const enum xiw_use_path path = args->receiver.path;
-	char why[256], shown[256];
-	int err;
 
-	/* Checked before anything is received: at the end it would be lost. */
-	if (output_dir && faccessat(AT_FDCWD, output_dir, W_OK | X_OK, AT_EACCESS))
-		return xiw_fail(errno == EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE,
-				"cannot write to directory %s: %s",
-				xiw_printable(output_dir, shown, sizeof(shown)), strerror(errno));
-	report_crc_policy(args);
-	err = xiw_engine_prepare(engine, addr, why, sizeof(why));
 	if (err && path == XIW_USE_DIRECT)
 		return xiw_fail(xiw_exit_code(err), "--path direct: %s%s", why,
 				xiw_exit_code(err) == XIW_EXIT_PRIVILEGE ? ": run as root" : "");
@@ -85,6 +107,32 @@ int xiw_endpoint_prepare(const struct xiw_args *args, struct xiw_engine *engine,
 		xiw_fail(0, "no direct path: %s", why);
 	return xiw_caps_drop(args->cmd->name, !err, output_dir ? XIW_CAPS_WRITE : XIW_CAPS_NO_FILES,
 			     output_dir);
+}
+
+int xiw_endpoint_prepare(const struct xiw_args *args, struct xiw_engine *engine,
+			 const struct sockaddr *addr, const char *output_dir)
+{
+	int code = check_output(output_dir), err;
+	char why[256];
+
+	if (code)
+		return code;
+	report_crc_policy(args);
+	err = xiw_engine_prepare(engine, addr, why, sizeof(why));
+	return prepared(args, err, why, output_dir);
+}
+
+int xiw_endpoint_prepare_group(const struct xiw_args *args, struct xiw_group *group,
+			       const struct sockaddr *addr, const char *output_dir)
+{
+	int code = check_output(output_dir), err;
+	char why[256];
+
+	if (code)
+		return code;
+	report_crc_policy(args);
+	err = xiw_group_prepare(group, addr, why, sizeof(why));
+	return prepared(args, err, why, output_dir);
 }
 
 void xiw_endpoint_limits(const struct xiw_args *args, struct xiw_conn_opts *opts)

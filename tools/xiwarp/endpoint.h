@@ -5,12 +5,15 @@
 
 #include <xiwarp/conn.h>
 #include <xiwarp/engine.h>
+#include <xiwarp/group.h>
 
 #include "args.h"
 
 /* Makes an engine as the options say, for this path; on failure prints a line and returns an exit code. */
 int xiw_endpoint_open(const struct xiw_args *args, enum xiw_use_path path,
 		      struct xiw_engine **engine);
+/* The same for a group of engines, as many as --threads says. */
+int xiw_endpoint_open_group(const struct xiw_args *args, struct xiw_group **group);
 /*
  * Does everything that takes privilege, for connections of the local address `addr` or (NULL) any, and gives up the
  * capabilities that the command does not keep. `output_dir` is where the command will make files; NULL: nowhere. Prints
@@ -18,6 +21,8 @@ int xiw_endpoint_open(const struct xiw_args *args, enum xiw_use_path path,
  */
 int xiw_endpoint_prepare(const struct xiw_args *args, struct xiw_engine *engine,
 			 const struct sockaddr *addr, const char *output_dir);
+int xiw_endpoint_prepare_group(const struct xiw_args *args, struct xiw_group *group,
+			       const struct sockaddr *addr, const char *output_dir);
 /* Sets the limits of a connection so that a peer that vanished is noticed within --peer-timeout. */
 void xiw_endpoint_limits(const struct xiw_args *args, struct xiw_conn_opts *opts);
 /* One turn of the engine, which waits up to `wait_ms`. On failure prints a line and returns an exit code. */

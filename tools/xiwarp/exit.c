@@ -9,11 +9,13 @@ int xiw_fail(int code, const char *fmt, ...)
 {
 	va_list args;
 
+	flockfile(stderr); /* several threads may print */
 	fputs("xiwarp: ", stderr);
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);
 	va_end(args);
 	fputc('\n', stderr);
+	funlockfile(stderr);
 	return code;
 }
 

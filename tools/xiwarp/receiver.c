@@ -2,6 +2,7 @@
 #include "receiver.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -10,6 +11,7 @@
 #include "ends.h"
 #include "exit.h"
 #include "receiver_opts.h"
+#include "report.h"
 #include "signals.h"
 #include "text.h"
 
@@ -41,14 +43,14 @@ static int listen_failed(const char *where, int err)
  * Tries again while the port is in use: the kernel ends the io_uring of a killed process some time after the process is
  * gone, and until then the accept request in it holds the port.
  */
-static int listen_patiently(struct xiw_engine *engine, const struct addrinfo *ai,
-			    const struct xiw_conn_opts *opts, struct xiw_listener **listener)
+static int listen_patiently(struct xiw_group *group, const struct addrinfo *ai,
+			    const struct xiw_conn_opts *opts, struct xiw_group_listener **listener)
 {
 	const struct timespec pause = { .tv_nsec = LISTEN_PAUSE_NS };
 	int err;
 
 	for (int i = 0; i < LISTEN_TRIES; i++) {
-		err = xiw_listen(engine, ai->ai_addr, ai->ai_addrlen, opts, listener);
+		err = xiw_group_listen(group, ai->ai_addr, ai->ai_addrlen, opts, listener);
 		if (err != -EADDRINUSE || !xiw_go_on())
 			break;
 		nanosleep(&pause, NULL);
@@ -56,25 +58,38 @@ static int listen_patiently(struct xiw_engine *engine, const struct addrinfo *ai
 	return err;
 }
 
+static int open_all(struct xiw_receiver *r, const struct xiw_conn_opts *opts,
+		    const struct addrinfo *list, const char *where)
+{
+	struct xiw_receivers *all = r->all;
+	int err, code = xiw_endpoint_open_group(r->args, &all->group);
+
+	if (code)
+		return code;
+	r->engine = xiw_group_engine(all->group, 0);
+	err = listen_patiently(all->group, list, opts, &all->listener);
+	if (err)
+		return listen_failed(*where ? where : "port " XIW_PORT, err);
+	return xiw_endpoint_prepare_group(r->args, all->group, list->ai_addr, r->output_dir);
+}
+
 int xiw_receiver_open(struct xiw_receiver *r, const struct xiw_conn_opts *given)
 {
 	struct xiw_conn_opts opts = *given;
 	const char *where = r->listen ? r->listen : "";
 	struct addrinfo *list;
-	int err, code = xiw_resolve(where, true, &list);
+	int code = xiw_resolve(where, true, &list);
 
 	if (code)
 		return code;
-	code = xiw_endpoint_open(r->args, r->args->receiver.path, &r->engine);
-	if (!code) {
-		xiw_endpoint_limits(r->args, &opts);
-		err = listen_patiently(r->engine, list, &opts, &r->listener);
-		if (err)
-			code = listen_failed(*where ? where : "port " XIW_PORT, err);
-		else
-			code = xiw_endpoint_prepare(r->args, r->engine, list->ai_addr,
-						    r->output_dir);
+	r->all = calloc(1, sizeof(*r->all));
+	if (!r->all) {
+		freeaddrinfo(list);
+		return xiw_fail(XIW_EXIT_FAILURE, "no memory");
 	}
+	pthread_mutex_init(&r->all->lock, NULL);
+	xiw_endpoint_limits(r->args, &opts);
+	code = open_all(r, &opts, list, where);
 	freeaddrinfo(list);
 	if (code)
 		xiw_receiver_close(r);
@@ -86,15 +101,27 @@ const char *xiw_receiver_addr(const struct xiw_receiver *r, char buf[80])
 	struct sockaddr_storage addr = {};
 	socklen_t len = sizeof(addr);
 
-	xiw_listener_addr(r->listener, &addr, &len);
+	xiw_group_listener_addr(r->all->listener, &addr, &len);
 	return xiw_addr_name(&addr, buf);
+}
+
+void xiw_receiver_accept_no_more(struct xiw_receiver *r)
+{
+	pthread_mutex_lock(&r->all->lock);
+	xiw_group_listener_free(r->all->listener);
+	r->all->listener = NULL;
+	pthread_mutex_unlock(&r->all->lock);
 }
 
 void xiw_receiver_close(struct xiw_receiver *r)
 {
-	xiw_listener_free(r->listener);
-	xiw_engine_destroy(r->engine);
-	r->listener = NULL;
+	if (!r->all)
+		return;
+	xiw_group_listener_free(r->all->listener);
+	xiw_group_destroy(r->all->group);
+	pthread_mutex_destroy(&r->all->lock);
+	free(r->all);
+	r->all = NULL;
 	r->engine = NULL;
 }
 
@@ -102,8 +129,10 @@ void xiw_receiver_close(struct xiw_receiver *r)
 
 void xiw_receiver_fail(struct xiw_receiver *r, int code)
 {
-	if (!r->code)
-		r->code = code;
+	int none = 0;
+
+	__atomic_compare_exchange_n(&r->all->code, &none, code, false, __ATOMIC_RELAXED,
+				    __ATOMIC_RELAXED);
 }
 
 static void refuse(struct xiw_receiver *r, struct xiw_conn *conn, struct xiw_peer *p, int err)
@@ -140,20 +169,38 @@ static void on_request(struct xiw_receiver *r, struct xiw_conn *conn)
 	}
 	p->next = r->peers;
 	r->peers = p;
+	pthread_mutex_lock(&r->all->lock);
+	r->all->open++;
+	pthread_mutex_unlock(&r->all->lock);
+}
+
+/* Its report is not mixed with those of other threads. */
+static void report_end(struct xiw_receiver *r, struct xiw_peer *p, bool stopped)
+{
+	struct xiw_conn_info info;
+
+	xiw_conn_info(p->conn, &info, sizeof(info));
+	r->connections++;
+	r->direct += info.octets_direct;
+	r->kernel += info.octets_kernel;
+	pthread_mutex_lock(&r->all->lock);
+	r->ops->ended(p, stopped);
+	r->all->open--;
+	r->all->ended++;
+	pthread_mutex_unlock(&r->all->lock);
 }
 
 static void end_peer(struct xiw_receiver *r, struct xiw_peer *p, bool stopped)
 {
 	struct xiw_peer **link = &r->peers;
 
-	r->ops->ended(p, stopped);
+	report_end(r, p, stopped);
 	while (*link != p)
 		link = &(*link)->next;
 	*link = p->next;
 	xiw_conn_free(p->conn);
 	r->ops->release(p);
 	free(p);
-	r->ended++;
 }
 
 static void on_completion(struct xiw_receiver *r, const struct xiw_completion *c)
@@ -171,24 +218,38 @@ static void on_completion(struct xiw_receiver *r, const struct xiw_completion *c
 		if (c->event == XIW_EV_CLOSED)
 			end_peer(r, p, false);
 	} else if (xiw_unaccepted_ended(c) && r->ops->count_failed_startups) {
-		r->ended++;
 		xiw_receiver_fail(r, XIW_EXIT_PEER);
+		pthread_mutex_lock(&r->all->lock);
+		r->all->ended++;
+		pthread_mutex_unlock(&r->all->lock);
 	}
 }
 
 /* ---- the loop ------------------------------------------------------------------------------------ */
 
-static bool done(const struct xiw_receiver *r)
+/* Is this thread to end? The one that finds the reason tells the others. */
+static bool done(struct xiw_receiver *r, int code)
 {
-	return r->once && r->ended && !r->peers;
+	struct xiw_receivers *all = r->all;
+	bool was, stop;
+
+	pthread_mutex_lock(&all->lock);
+	if (code && !all->failed)
+		all->failed = code;
+	was = all->stop;
+	stop = all->stop |= code || !xiw_go_on() || (r->once && all->ended && !all->open);
+	pthread_mutex_unlock(&all->lock);
+	for (unsigned int i = 0; stop && !was && i < xiw_group_engines(all->group); i++)
+		xiw_engine_wake(xiw_group_engine(all->group, i));
+	return stop;
 }
 
-int xiw_receiver_run(struct xiw_receiver *r)
+static void run_one(struct xiw_receiver *r)
 {
 	struct xiw_completion c;
 	int code = 0;
 
-	while (!code && xiw_go_on() && !done(r)) {
+	while (!done(r, code)) {
 		code = xiw_endpoint_turn(r->engine, r->busy ? 0 : TURN_MS);
 		for (struct xiw_peer *p = r->peers; p && r->ops->turned; p = p->next)
 			r->ops->turned(p);
@@ -199,5 +260,102 @@ int xiw_receiver_run(struct xiw_receiver *r)
 	}
 	while (r->peers)
 		end_peer(r, r->peers, true);
-	return code ? code : r->once ? r->code : XIW_EXIT_OK;
+}
+
+/* ---- several threads ----------------------------------------------------------------------------- */
+
+struct thread {
+	struct xiw_receiver *receiver;
+	pthread_t id;
+	bool runs;
+};
+
+/* Signals are for the first thread. */
+static void *run_thread(void *arg)
+{
+	struct thread *t = arg;
+
+	xiw_hold_signals();
+	run_one(t->receiver);
+	return NULL;
+}
+
+/* A copy of the command's structure, with another engine. */
+static bool start(struct thread *t, const struct xiw_receiver *first, unsigned int i)
+{
+	t->receiver = malloc(first->ops->receiver_size);
+	if (!t->receiver)
+		return false;
+	memcpy(t->receiver, first, first->ops->receiver_size);
+	t->receiver->engine = xiw_group_engine(first->all->group, i);
+	t->runs = !pthread_create(&t->id, NULL, run_thread, t);
+	return t->runs;
+}
+
+static void report_text(const struct xiw_receiver *r, unsigned int i)
+{
+	char direct[32], kernel[32];
+
+	printf("thread %u: %u connections, direct %s, kernel %s (%.2f %% direct)\n", i,
+	       r->connections, xiw_octets(r->direct, direct), xiw_octets(r->kernel, kernel),
+	       100 * xiw_share(r->direct, r->kernel));
+}
+
+static struct json_object *report_json(const struct xiw_receiver *r)
+{
+	struct json_object *o = json_object_new_object();
+
+	xiw_json_u64(o, "connections", r->connections);
+	xiw_json_octets(o, r->direct, r->kernel);
+	return o;
+}
+
+/* What each thread has received, and all of them together. */
+static void report_threads(const struct xiw_receiver *first, const struct thread *t, unsigned int n)
+{
+	struct json_object *o, *list = json_object_new_array();
+	struct xiw_receiver sum = {};
+
+	for (unsigned int i = 0; i < n; i++) {
+		const struct xiw_receiver *r = i ? t[i].receiver : first;
+
+		if (!r)
+			continue;
+		sum.connections += r->connections;
+		sum.direct += r->direct;
+		sum.kernel += r->kernel;
+		if (first->args->json)
+			json_object_array_add(list, report_json(r));
+		else
+			report_text(r, i);
+	}
+	o = report_json(&sum);
+	json_object_object_add(o, "threads", list);
+	if (first->args->json)
+		xiw_json_print(o);
+	else
+		json_object_put(o);
+	fflush(stdout);
+}
+
+int xiw_receiver_run(struct xiw_receiver *r)
+{
+	const unsigned int n = xiw_group_engines(r->all->group);
+	struct thread threads[XIW_GROUP_ENGINES_MAX] = {};
+	int code = 0;
+
+	for (unsigned int i = 1; i < n && !code; i++)
+		if (!start(&threads[i], r, i))
+			code = xiw_fail(XIW_EXIT_FAILURE, "cannot start thread %u", i);
+	if (code)
+		done(r, code);
+	run_one(r);
+	for (unsigned int i = 1; i < n; i++)
+		if (threads[i].runs)
+			pthread_join(threads[i].id, NULL);
+	if (n > 1)
+		report_threads(r, threads, n);
+	for (unsigned int i = 1; i < n; i++)
+		free(threads[i].receiver);
+	return r->all->failed ? r->all->failed : r->once ? r->all->code : XIW_EXIT_OK;
 }

@@ -3,6 +3,8 @@
 #ifndef XIW_TOOL_RECEIVER_OPTS_H
 #define XIW_TOOL_RECEIVER_OPTS_H
 
+#include <xiwarp/group.h>
+
 #include "address.h"
 #include "args.h"
 
@@ -50,6 +52,15 @@ extern const struct xiw_word xiw_path_words[], xiw_crc_words[];
 		       XIW_WORD(mpa.crc_off, xiw_crc_words)                                        \
 	}
 
+#define XIW_OPT_THREADS                                                                            \
+	{                                                                                          \
+		"threads", .arg = "N",                                                             \
+			   .help = "receive with N threads, which share the interface's receive "  \
+				   "queues; default: one for each queue, but no more than CPUs, "  \
+				   "and one with --path kernel",                                   \
+			   XIW_NUMBER(receiver.threads, 1, XIW_GROUP_ENGINES_MAX)                  \
+	}
+
 /* serve and sink. */
 #define XIW_RECEIVER_OPTS                                                                          \
 	{ "listen", .arg = "ADDR[:PORT]",                                                          \
@@ -58,6 +69,6 @@ extern const struct xiw_word xiw_path_words[], xiw_crc_words[];
 		XIW_OPT_PATH,                                                                      \
 		{ "once", .help = "end after the first connection, also if its startup fails",     \
 		  XIW_FLAG(receiver.once) },                                                       \
-		XIW_OPT_PEER_TIMEOUT, XIW_OPT_TRUST_CHECKSUM
+		XIW_OPT_PEER_TIMEOUT, XIW_OPT_THREADS, XIW_OPT_TRUST_CHECKSUM
 
 #endif

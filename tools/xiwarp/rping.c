@@ -69,14 +69,18 @@ static int on_request(struct xiw_peer *peer)
 {
 	struct xiw_receiver *r = peer->receiver;
 	struct xiw_rping *p = rping_of(peer);
+	bool chosen = false;
 	int err;
 
-	if (r->once && (r->peers || r->ended))
+	if (r->once && !__atomic_compare_exchange_n(&r->all->chosen, &chosen, true, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return -EBUSY;
 	p->server = true;
 	err = attach(p, r->args, r->engine);
-	if (err)
+	if (err) {
+		__atomic_store_n(&r->all->chosen, false, __ATOMIC_RELAXED);
 		return err;
+	}
 	/* If the connection has ended already, XIW_EV_CLOSED is on its way. */
 	xiw_conn_accept(peer->conn, NULL, 0);
 	return 0;
@@ -104,11 +108,11 @@ static void after_turn(struct xiw_receiver *r)
 {
 	if (!r->once || !r->peers)
 		return;
-	xiw_listener_free(r->listener);
-	r->listener = NULL;
+	xiw_receiver_accept_no_more(r);
 }
 
 static const struct xiw_receiver_ops ops = {
+	.receiver_size = sizeof(struct xiw_receiver),
 	.peer_size = sizeof(struct xiw_rping),
 	.request = on_request,
 	.completion = on_completion,
@@ -324,6 +328,7 @@ static const struct xiw_opt rping_opts[] = {
 	XIW_OPT_PATH,
 	XIW_OPT_TRUST_CHECKSUM,
 	XIW_OPT_PEER_TIMEOUT,
+	XIW_OPT_THREADS,
 	{},
 };
 

@@ -203,6 +203,7 @@ static void after_turn(struct xiw_receiver *r)
 }
 
 static const struct xiw_receiver_ops ops = {
+	.receiver_size = sizeof(struct xiw_serve),
 	.peer_size = sizeof(struct xiw_serve_peer),
 	.request = on_request,
 	.turned = note_first,

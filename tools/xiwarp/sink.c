@@ -22,9 +22,9 @@
 
 struct sink {
 	struct xiw_receiver receiver;
-	struct xiw_region *region;
+	struct xiw_group_region *region;
 	uint8_t *buf;
-	uint64_t high; /* end of the highest octet delivered */
+	uint64_t *high; /* of all threads: end of the highest octet delivered */
 };
 
 static struct sink *sink_of(const struct xiw_peer *peer)
@@ -89,6 +89,15 @@ static void note_first(struct xiw_peer *peer)
 		p->first_ns = p->last_ns = xiw_now_ns();
 }
 
+static void raise(uint64_t *high, uint64_t end)
+{
+	uint64_t was = __atomic_load_n(high, __ATOMIC_RELAXED);
+
+	while (was < end && !__atomic_compare_exchange_n(high, &was, end, true, __ATOMIC_RELAXED,
+							 __ATOMIC_RELAXED))
+		;
+}
+
 static void on_data(struct xiw_sink_peer *p, const struct xiw_completion *c)
 {
 	struct sink *s = sink_of(&p->peer);
@@ -100,8 +109,8 @@ static void on_data(struct xiw_sink_peer *p, const struct xiw_completion *c)
 	if (c->event == XIW_EV_WRITTEN) {
 		p->tagged++;
 		p->tagged_octets += c->length;
-		if (c->length && end > s->high && end <= s->receiver.args->sink.size)
-			s->high = end;
+		if (c->length && end <= s->receiver.args->sink.size)
+			raise(s->high, end);
 		return;
 	}
 	p->untagged++;
@@ -130,6 +139,7 @@ static int write_failed(const char *path, int err)
 /* Writes the buffer up to the highest octet delivered, under another name: --out appears complete or not at all. */
 static int write_out(const struct sink *s, const char *path)
 {
+	const uint64_t high = __atomic_load_n(s->high, __ATOMIC_RELAXED);
 	char temp[4096];
 	uint64_t done = 0;
 	int fd, err = 0;
@@ -139,8 +149,8 @@ static int write_out(const struct sink *s, const char *path)
 	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
 	if (fd < 0)
 		return write_failed(path, errno);
-	while (!err && done < s->high) {
-		ssize_t n = write(fd, s->buf + done, s->high - done);
+	while (!err && done < high) {
+		ssize_t n = write(fd, s->buf + done, high - done);
 
 		if (n > 0)
 			done += n;
@@ -177,6 +187,7 @@ static void release(struct xiw_peer *peer)
 }
 
 static const struct xiw_receiver_ops ops = {
+	.receiver_size = sizeof(struct sink),
 	.peer_size = sizeof(struct xiw_sink_peer),
 	.request = on_request,
 	.turned = note_first,
@@ -217,11 +228,11 @@ static int open_buffer(struct sink *s, const struct xiw_args *args)
 		s->buf = NULL;
 		return xiw_fail(XIW_EXIT_FAILURE, "no memory for --size %" PRIu64, size);
 	}
-	err = xiw_region_register(s->receiver.engine, s->buf, size, &opts, &s->region);
+	err = xiw_group_region_register(s->receiver.all->group, s->buf, size, &opts, &s->region);
 	if (err)
 		return xiw_fail(XIW_EXIT_FAILURE, "cannot register the buffer: %s", strerror(-err));
 	fprintf(stderr, "xiwarp: sink on %s, STag 0x%08x, TO 0 to %" PRIu64 "\n",
-		xiw_receiver_addr(&s->receiver, name), xiw_region_stag(s->region), size - 1);
+		xiw_receiver_addr(&s->receiver, name), xiw_group_region_stag(s->region), size - 1);
 	return 0;
 }
 
@@ -234,7 +245,9 @@ static int run_sink(const struct xiw_args *args)
 				      .queues = args->sink.queues,
 				      .recv_depth = RECVS };
 	char dir[4096];
-	struct sink s = { .receiver = { .args = args,
+	uint64_t high = 0;
+	struct sink s = { .high = &high,
+			  .receiver = { .args = args,
 					.ops = &ops,
 					.listen = args->receiver.listen,
 					.output_dir = output_dir(args, dir),
@@ -248,7 +261,7 @@ static int run_sink(const struct xiw_args *args)
 	code = open_buffer(&s, args);
 	if (!code)
 		code = xiw_receiver_run(&s.receiver);
-	xiw_region_free(s.region);
+	xiw_group_region_free(s.region);
 	xiw_receiver_close(&s.receiver);
 	if (s.buf)
 		munmap(s.buf, args->sink.size);

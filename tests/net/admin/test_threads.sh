@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# timeout: 300
+#
+# sink, serve and rping with several threads on an interface with four receive queues: connections spread over them, all
+# octets arrive, and the report at the end adds up.
+. "${0%/*}/../lib/lib.sh"
+
+xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net report=$TMP/json
+CONNS=12 OCTETS=$((2 << 20))
+
+wire_up plain 1500 4 || exit 1
+wire_clamp 65536
+set_sysctl snd net.core.txrehash 0
+in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || exit 1
+
+# receiver COMMAND...: the command in the background, its report in $report. It says where it listens when all is open.
+receiver() {
+	spawn RECV rcv log sh -c 'exec "$0" "$@" >"$REPORT"' "$xiwarp" "$@"
+	wait_until 20 grep -q "^xiwarp: .* on " "$TMP/log"
+}
+
+# clients COMMAND...: so many at once; {} is the number. All must succeed.
+clients() {
+	local pids=() pid i code=0
+	for ((i = 0; i < CONNS; i++)); do
+		spawn pid snd "client$i" "${@//\{\}/$i}"
+		pids+=("$pid")
+	done
+	for pid in "${pids[@]}"; do
+		reap "$pid" 60 || code=1
+	done
+	((code)) && cat "$TMP"/client*
+	return "$code"
+}
+
+# ended THREADS LEAST: the receiver ends; its last line has so many threads, which add up, and at least so many octets.
+ended() {
+	stop "$RECV"
+	python3 - "$report" "$1" "$2" "$CONNS" <<-'EOF'
+		import json, sys
+		lines = [json.loads(line) for line in open(sys.argv[1])]
+		threads, least, conns = map(int, sys.argv[2:5])
+		total = lines[-1]
+		parts = total["threads"]
+		assert len(parts) == threads, total
+		for key in "connections", "octets_direct", "octets_kernel":
+		    assert sum(part[key] for part in parts) == total[key], total
+		assert total["connections"] == conns, total
+		assert total["octets_direct"] + total["octets_kernel"] >= least, total
+		assert sum(part["connections"] > 0 for part in parts) > 1, total
+		assert total["direct_share"] > 0.9, total
+	EOF
+}
+
+export REPORT=$report
+sink() { # THREADS OPTION...
+	receiver sink --json --stag 0x1234 "${@:2}" &&
+		clients "$tests/lib/sendto" -t "$OCTETS" "$V4_RCV" 15044 &&
+		ended "$1" $((CONNS * OCTETS))
+}
+
+serve() {
+	mkdir "$TMP/in"
+	random_file "$TMP/file" 2
+	for ((i = 0; i < CONNS; i++)); do ln "$TMP/file" "$TMP/file$i"; done
+	receiver serve --json --threads 4 "$TMP/in" &&
+		clients "$xiwarp" put "$TMP/file{}" "$V4_RCV" &&
+		ended 4 $((CONNS * OCTETS)) || return
+	for ((i = 0; i < CONNS; i++)); do
+		cmp "$TMP/file" "$TMP/in/file$i" || return
+	done
+}
+
+rping() {
+	receiver rping -s -P --json --threads 4 -S 64K -V &&
+		clients "$xiwarp" rping -c -a "$V4_RCV" -C 20 -S 64K -V &&
+		ended 4 $((CONNS * 20 * 65536))
+}
+
+cpus=$(nproc)
+expect sink sink 4 --threads 4
+expect sink-default sink $((cpus < 4 ? cpus : 4))
+expect serve serve
+expect rping rping
+in_ns rcv "$xiwarp" unload "$IF_RCV" --force >/dev/null
+finish
