@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 300
 #
-# sink, serve and rping with several threads on an interface with four receive queues: connections spread over them, all
+# sink, serve, rping and the example with several threads on an interface with four receive queues: connections spread over them, all
 # octets arrive, and the report at the end adds up.
 . "${0%/*}/../lib/lib.sh"
 
@@ -78,10 +78,26 @@ rping() {
 		ended 4 $((CONNS * 20 * 65536))
 }
 
+# The example prints a line for each connection.
+example() {
+	spawn RECV rcv example "$BUILD/example_threads" 15044
+	wait_until 20 grep -q "^[1-9][0-9]* threads" "$TMP/example" &&
+		clients "$tests/lib/sendto" -t "$OCTETS" "$V4_RCV" 15044 &&
+		stop "$RECV" && awk -v n=$CONNS -v all=$((CONNS * OCTETS)) -v threads=$cpus '
+			/^closed/ { c++; direct += $2; kernel += $6 }
+			/threads/ { t = $1 }
+			END {
+				print c, direct, kernel, t
+				exit c != n || direct + kernel < all || direct < all * 0.9 ||
+					t != (threads < 4 ? threads : 4)
+			}' "$TMP/example"
+}
+
 cpus=$(nproc)
 expect sink sink 4 --threads 4
 expect sink-default sink $((cpus < 4 ? cpus : 4))
 expect serve serve
 expect rping rping
+expect example example
 in_ns rcv "$xiwarp" unload "$IF_RCV" --force >/dev/null
 finish
