@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A receiver with a thread for each receive queue of the interface: one buffer that peers may write into, and a line for
- * each connection.
+ * A receiver with a thread for each receive queue of the interface: one buffer that peers may write into, and a line
+ * for each connection.
  *
  *   xiwarp load eth0          (as root; without the programs there is one thread, on the kernel path)
  *   example_threads 15044

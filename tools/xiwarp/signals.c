@@ -6,7 +6,7 @@
 
 #include "exit.h"
 
-volatile int xiw_stop_signal;
+atomic_int xiw_stop_signal;
 
 static void on_signal(int number)
 {

@@ -3,10 +3,11 @@
 #ifndef XIW_TOOL_SIGNALS_H
 #define XIW_TOOL_SIGNALS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 
 /* The number of the signal (SIGINT, SIGTERM or SIGHUP) that asked the command to stop; 0: none. */
-extern volatile int xiw_stop_signal;
+extern atomic_int xiw_stop_signal;
 /* From now on these three signals set xiw_stop_signal, and SIGPIPE is ignored. */
 void xiw_catch_signals(void);
 /* Blocks the three signals, for a command that must not stop half way. */

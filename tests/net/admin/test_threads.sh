@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 300
 #
-# sink, serve, rping and the example with several threads on an interface with four receive queues: connections spread over them, all
-# octets arrive, and the report at the end adds up.
+# sink, serve, rping and the example with several threads on an interface with four receive queues: connections spread
+# over them, all octets arrive, and the report at the end adds up.
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net report=$TMP/json
@@ -16,15 +16,17 @@ in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || exit 1
 
 # receiver COMMAND...: the command in the background, its report in $report. It says where it listens when all is open.
 receiver() {
+	rm -f "$TMP/log"
 	spawn RECV rcv log sh -c 'exec "$0" "$@" >"$REPORT"' "$xiwarp" "$@"
-	wait_until 20 grep -q "^xiwarp: .* on " "$TMP/log"
+	wait_until 20 grep -qs "^xiwarp: .* on .*:[1-9]" "$TMP/log"
 }
 
-# clients COMMAND...: so many at once; {} is the number. All must succeed.
+# clients COMMAND...: so many at once; {} is the number, {@} a place for each. All must succeed.
 clients() {
-	local pids=() pid i code=0
+	local pids=() words pid i code=0
 	for ((i = 0; i < CONNS; i++)); do
-		spawn pid snd "client$i" "${@//\{\}/$i}"
+		words=("${@//\{@\}/$((i * OCTETS))}")
+		spawn pid snd "client$i" "${words[@]//\{\}/$i}"
 		pids+=("$pid")
 	done
 	for pid in "${pids[@]}"; do
@@ -37,6 +39,11 @@ clients() {
 # ended THREADS LEAST: the receiver ends; its last line has so many threads, which add up, and at least so many octets.
 ended() {
 	stop "$RECV"
+	local rc=$?
+	if ((rc != 143)); then
+		echo "exit code $rc: $(grep -m 1 -A 12 WARNING "$TMP/log")"
+		return 1
+	fi
 	python3 - "$report" "$1" "$2" "$CONNS" <<-'EOF'
 		import json, sys
 		lines = [json.loads(line) for line in open(sys.argv[1])]
@@ -56,7 +63,7 @@ ended() {
 export REPORT=$report
 sink() { # THREADS OPTION...
 	receiver sink --json --stag 0x1234 "${@:2}" &&
-		clients "$tests/lib/sendto" -t "$OCTETS" "$V4_RCV" 15044 &&
+		clients "$tests/lib/sendto" -b '{@}' -t "$OCTETS" "$V4_RCV" 15044 &&
 		ended "$1" $((CONNS * OCTETS))
 }
 
@@ -82,7 +89,7 @@ rping() {
 example() {
 	spawn RECV rcv example "$BUILD/example_threads" 15044
 	wait_until 20 grep -q "^[1-9][0-9]* threads" "$TMP/example" &&
-		clients "$tests/lib/sendto" -t "$OCTETS" "$V4_RCV" 15044 &&
+		clients "$tests/lib/sendto" -b '{@}' -t "$OCTETS" "$V4_RCV" 15044 &&
 		stop "$RECV" && awk -v n=$CONNS -v all=$((CONNS * OCTETS)) -v threads=$cpus '
 			/^closed/ { c++; direct += $2; kernel += $6 }
 			/threads/ { t = $1 }
