@@ -12,10 +12,10 @@
  *   SIGTERM  ends, and with it all connections
  *
  * -E: an engine in a thread of its own, which serves these queues (a mask; 0: those that nobody else has), instead of
- * the one engine; each prints which ones it serves. -u: time for each message. -a: only the Nth allocation after the start fails; prints the number of allocations in
- * the end. -o: FILE always has one line of JSON per connection, the newest state of each ID. -F: makes a child that
- * does nothing after a MiB, and prints its pid. Prints a line for every event. Exit codes: 0; 1 a wrong octet or an
- * engine that failed.
+ * the one engine; each prints which ones it serves. -u: time for each message. -a: only the Nth allocation after the
+ * start fails; prints the number of allocations in the end. -o: FILE always has one line of JSON per connection, the
+ * newest state of each ID. -F: makes a child that does nothing after a MiB, and prints its pid. Prints a line for
+ * every event. Exit codes: 0; 1 a wrong octet or an engine that failed.
  */
 #include <getopt.h>
 #include <malloc.h>

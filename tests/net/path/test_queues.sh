@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # Several engines on one interface with four queues, in one process and in several: which queues each one gets, what
-# comes on its own queues and on others', and what becomes of the queues of a process that dies. Every octet is compared.
-# timeout: 240
+# comes on its own queues and on others', and what becomes of the queues of a process that dies. Every octet is
+# compared. timeout: 240
 . "${0%/*}/../lib/lib.sh"
 # shellcheck source=tests/net/faults/trouble.sh
 . "${0%/*}/../faults/trouble.sh"
@@ -44,7 +44,8 @@ connect() {
 mostly_direct() { # NAME ID
 	local direct kernel
 	direct=$(state "$1" "$2" octets_direct) kernel=$(state "$1" "$2" octets_kernel)
-	((direct * 100 >= (direct + kernel) * 99)) || grep -q "\"id\":$2,.*\"watchdog\"" "$TMP/$1.state" ||
+	((direct * 100 >= (direct + kernel) * 99)) ||
+		grep -q "\"id\":$2,.*\"watchdog\"" "$TMP/$1.state" ||
 		{ cat "$TMP/$1.state"; return 1; }
 }
 
@@ -64,7 +65,9 @@ was_steered() { (($(steered "$1" "$2") + $(unserved "$1" "$2") > 0)); }
 never_steered() { ! was_steered "$1" "$2"; }
 again_direct() { _on_path "$1" "$2" direct; }
 # Of how many queues does status say that an engine serves them?
-_served() { (($(json | sed 's/.*"engines":\[\([^]]*\)\].*/\1/' | tr , '\n' | grep -cv '^ *0$') == $1)); }
+_served() {
+	(($(json | sed 's/.*"engines":\[\([^]]*\)\].*/\1/' | tr , '\n' | grep -cv '^ *0$') == $1))
+}
 served() { wait_until "$LONG" _served "$1" || { json; return 1; }; }
 
 wire_up plain 1500 4
