@@ -206,6 +206,8 @@ static void step(struct fuzz_in *in)
 	default:
 		if (what == 0xff)
 			xdp_xsk = !xdp_xsk;
+		else if (what == 0xdf) /* segments come on another engine's queue, or on ours again */
+			__atomic_fetch_xor(&xdp_queue.engine, 1, __ATOMIC_RELAXED);
 		else if (what == 0xef)
 			broken = fuzz_u8(in) & 15;
 		else

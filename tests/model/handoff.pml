@@ -10,6 +10,7 @@
  *     segment        xiw_read_owner()            go_direct    xiw_armed_data(), xiw_go_direct()
  *     to_kernel      xiw_to_kernel()             kernel_data  xiw_kernel_data(), xiw_raise_high()
  *     STUCK          xiw_dead_end(), xiw_stuck() try_begin    xiw_try_begin()
+ *     STEERS         xiw_ring_check(): the segment came on a queue of another engine (queues.pml has the queues)
  *     redirect()     xiw_direct_data(), and the frame on its way to the ring
  *   engine (engine.pml, receiver.pml): user/engine and user/path; a pass through the process is one turn()
  *     turn           xiw_recv_done(), look_at_owner(), feed()
@@ -37,6 +38,9 @@
  *   - a load and a swap between which nobody can come: only the engine leaves KERNEL, and K is fixed in DIRECT;
  *   - the loads of xiw_read_owner(), except with SPLIT_READ: a packet is dropped if the word changes between them, and
  *     that is like losing it.
+ *
+ * With STEERS any segment may come on a queue of another engine, at any time, also after the environment has calmed
+ * down. In KERNEL and ARMED such a segment goes to the socket, as any other one may.
  *
  * The stream has OCTETS octets; an "octet" stands for the smallest piece at which something is cut. FPDUs lie between
  * BOUNDARIES. The peer cuts the stream anywhere, and differently when it resends. A segment that begins within an FPDU
@@ -72,8 +76,8 @@
  * Not modelled
  *   - windows (the whole stream is offered), PAWS and timestamps (an injected segment that the kernel refuses counts as
  *     lost), segments without data, RST, SYN, IP fragments, SACK, urgent data (handled like FIN);
- *   - run_needed (XDP goes direct whenever it could), wrap-around of numbers and epochs, several queues (the order of
- *     frames of two CPUs is arbitrary already), single CRC errors (like a lost frame; lasting ones are like REFUSES);
+ *   - run_needed (XDP goes direct whenever it could), wrap-around of numbers and epochs, several queues of one engine (the
+ *     order of frames of two CPUs is arbitrary already), single CRC errors (like a lost frame; lasting ones are like REFUSES);
  *   - registration and end of a connection; memory models weaker than sequential consistency (swaps are full barriers,
  *     and x86 keeps the other orders);
  *   - of the checks that the stream moves on: times; that silence after two refusals ends a stretch too (CLOSE ends it

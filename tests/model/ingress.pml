@@ -143,6 +143,14 @@ end_segment:
 #ifdef WATCHDOG
 	:: o_path == DIRECT && !calm -> goto to_kernel
 #endif
+#ifdef STEERS
+#ifdef NO_STEERED
+	/* to the ring of another engine, which has no connection for it */
+	:: d_step { o_path == DIRECT -> done() }; goto end_segment
+#else
+	:: o_path == DIRECT -> goto to_kernel
+#endif
+#endif
 #ifndef NO_WATCHDOG
 	:: o_path == DIRECT && !ALIVE -> goto to_kernel
 #else

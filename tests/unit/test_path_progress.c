@@ -383,3 +383,32 @@ Test(path_progress, stretches_that_end_by_the_watchdog)
 		cr_assert(arms(), "after %d", i);
 	}
 }
+
+/*
+ * Steering to and fro ends each stretch. It bars nothing, but the next stretch needs more segments in a row each time,
+ * until the steering has stayed as it is for a while.
+ */
+Test(path_progress, stretches_that_end_on_other_queues)
+{
+	uint32_t before = 0, run = 0;
+
+	is_the_kernels();
+	cr_expect_eq(xiw_progress_run(c, 1), 1, "nothing has ended yet");
+	for (int i = 0; i < 30; i++, e->now_ms += 1000) {
+		flow->reasons[i % 3 ? XIW_REASON_STEERED : XIW_REASON_NO_XSK]++;
+		cr_assert(arms(), "after %d", i);
+		run = xiw_progress_run(c, 8);
+		cr_expect(run == before * 2 || (!before && run == 8) || run == 65536, "%u after %u",
+			  run, before);
+		cr_expect_eq(xiw_progress_run(c, 1), run, "counted once");
+		before = run;
+	}
+	cr_expect_eq(run, 65536);
+	flow->run_needed = run;
+	xiw_progress_steady(c);
+	cr_expect_eq(flow->run_needed, 65536);
+	e->now_ms += 60000;
+	xiw_progress_steady(c);
+	cr_expect_eq(flow->run_needed, 8);
+	cr_expect_eq(xiw_progress_run(c, 1), 8);
+}

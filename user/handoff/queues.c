@@ -25,7 +25,7 @@ uint32_t xiw_queue_engine(const struct xiw_table *t, uint32_t queue)
 	return living(t, __atomic_load_n(&t->queues[queue].engine, __ATOMIC_ACQUIRE));
 }
 
-/* A dead engine's socket may still be in the map. It leaves the map before the queue gets another engine. */
+/* The kernel takes a dead engine's socket out of the map before it lets another one have the queue. */
 int xiw_queue_claim(struct xiw_table *t, uint32_t queue)
 {
 	__u32 *engine = &t->queues[queue].engine, seen = __atomic_load_n(engine, __ATOMIC_ACQUIRE);
@@ -34,7 +34,6 @@ int xiw_queue_claim(struct xiw_table *t, uint32_t queue)
 	    !__atomic_compare_exchange_n(engine, &seen, t->me | XIW_QUEUE_OPENING, false,
 					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
 		return -EBUSY;
-	bpf_map_delete_elem(t->xsks_fd, &queue);
 	return 0;
 }
 

@@ -381,6 +381,16 @@ uint32_t xiw_progress_run(struct xiw_conn *c, uint32_t run)
 	return run < s->steered_run ? s->steered_run : run;
 }
 
+void xiw_progress_steady(struct xiw_conn *c)
+{
+	struct xiw_progress *s = &c->progress;
+
+	if (s->steered_run <= STEERED_RUN || c->engine->now_ms - s->steered_ms < LASTING_MS)
+		return;
+	s->steered_run = STEERED_RUN;
+	__atomic_store_n(&c->flow->run_needed, STEERED_RUN, __ATOMIC_RELAXED);
+}
+
 void xiw_progress_say(struct xiw_conn *c)
 {
 	if (xiw_conn_barred(c) && !c->no_direct[0])

@@ -75,4 +75,7 @@ bool xiw_progress_may_arm(struct xiw_conn *c);
 /* How many segments in a row the next stretch needs: `run`, or more because stretches ended on other queues. */
 uint32_t xiw_progress_run(struct xiw_conn *c, uint32_t run);
 
+/* Called now and then: few segments are enough again if the steering has stayed as it is for a while. */
+void xiw_progress_steady(struct xiw_conn *c);
+
 #endif

@@ -143,6 +143,7 @@ static void look_at_queues(struct xiw_conn *c)
 	uint32_t other = xiw_flow_get(&f->other_segs);
 	bool direct = xiw_owner_path(xiw_flow_owner(f)) == XIW_PATH_DIRECT;
 
+	xiw_progress_steady(c);
 	if (direct && c->route.steered) {
 		c->route.steered = false;
 		c->no_direct[0] = '\0';

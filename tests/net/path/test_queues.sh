@@ -165,7 +165,7 @@ finishes third-complete-6 E 6
 engines S F,0x5,15051 G,0x100,15052
 expect none-left serves S 15051 0 "AF_XDP on $IF_RCV queue 0: busy: another engine has it"
 expect no-such-queue serves S 15052 0 "$IF_RCV has 4 queues, and the engine was to serve 8"
-connect 7 0 15051 -b 4
+connect 7 0 15051 -r 10
 under_way F 7 kernel
 finishes none-left-complete F 7
 quit none-left-ends S
