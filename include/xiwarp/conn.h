@@ -259,7 +259,8 @@ struct xiw_message {
  * -EAGAIN: send_depth messages are queued; -ENOTCONN: not established (a Responder that has not
  * received an FPDU yet, RFC 5044 section 7.1.2 rule 4, queues the message); -EMSGSIZE: too long;
  * -EINVAL: no such queue, no buf, TO + length wraps, or the connection is an RDMAP Stream
- * (xiwarp/rdmap.h), which makes its messages itself; -EPIPE: closing.
+ * (xiwarp/rdmap.h), which makes its messages itself; -EPIPE: closing; -ENOMEM: the engine's budget has
+ * no memory for a longer queue, which grows up to send_depth as it is needed, and so do those of buffers.
  */
 XIW_API int xiw_conn_send(struct xiw_conn *conn, const struct xiw_message *message);
 
@@ -269,7 +270,7 @@ XIW_API int xiw_conn_send(struct xiw_conn *conn, const struct xiw_message *messa
  *
  * -EAGAIN: recv_depth buffers are posted; -EINVAL: qn, no buf, or the connection is an RDMAP Stream
  * (xiw_rdma_post_recv()); -ESHUTDOWN: the incoming stream is in error or has ended, and XIW_EV_EOF
- * or XIW_EV_CLOSED has come.
+ * or XIW_EV_CLOSED has come; -ENOMEM as above.
  */
 XIW_API int xiw_conn_post_recv(struct xiw_conn *conn, uint32_t qn, void *buf, uint32_t len,
 			       uint64_t user_data);

@@ -348,3 +348,32 @@ Test(ddp_recv, queue_added)
 	}
 	cr_expect_eq(receive(untagged(n + 1, 1, 0, true), 1, &p, &m), XIW_DDP_UNTAGGED_QN);
 }
+
+/* A queue has memory for what was posted, not for its depth, and a refused post takes none. */
+Test(ddp_recv, queues_grow_up_to_their_depth)
+{
+	const struct xiw_ddp_rx_opts o = { .table = &ddp_table, .stream = STREAM, .depth = 1000 };
+	struct xiw_ddp_buf buf;
+	size_t all = 0, growth;
+	struct xiw_ddp_rx *r;
+	uint32_t qn;
+
+	cr_assert_eq(xiw_ddp_rx_create(&r, &o), 0);
+	cr_expect_lt(xiw_ddp_rx_size(&o), 512);
+	for (uint64_t i = 0; i < 1000; i++) {
+		growth = xiw_ddp_rx_growth(r, 1);
+		all += growth;
+		cr_assert_leq(growth, (i + 4) * sizeof(buf));
+		cr_assert_eq(xiw_ddp_rx_post(r, 1, NULL, 0, i), 0);
+	}
+	cr_expect_eq(all, 1024 * sizeof(buf));
+	cr_expect_eq(xiw_ddp_rx_growth(r, 1), 0);
+	cr_expect_eq(xiw_ddp_rx_post(r, 1, NULL, 0, 0), -EAGAIN);
+	cr_expect_gt(xiw_ddp_rx_growth(r, 2), 0);
+	for (uint64_t i = 0; i < 1000; i++) {
+		cr_assert(xiw_ddp_rx_flush(r, &qn, &buf));
+		cr_assert(qn == 1 && buf.user_data == i);
+	}
+	cr_expect_not(xiw_ddp_rx_flush(r, &qn, &buf));
+	xiw_ddp_rx_free(r);
+}

@@ -79,6 +79,8 @@ static void leave_engine(struct xiw_conn *c)
 		c->engine->conns = c->next;
 	if (c->next)
 		c->next->prev = c->prev;
+	if (c->engine->watch.next_route == c)
+		c->engine->watch.next_route = c->next;
 	c->engine->nconns--;
 	if (c->dirty) {
 		not_dirty(c, &c->engine->agenda.dirty);
@@ -128,17 +130,16 @@ int xiw_conn_equip(struct xiw_conn *c)
 		.depth = c->opts.recv_depth,
 		.first_msn = xiw_conn_first_msn,
 	};
-	size_t sendq = (size_t)c->opts.send_depth * sizeof(*c->send.queue);
 	size_t tx = c->opts.queues * sizeof(uint32_t);
 	int err;
 
 	if (c->ddp)
 		return 0;
-	if (!xiw_conn_charge(c, xiw_ddp_rx_size(&ddp) + tx + sendq))
+	if (!xiw_conn_charge(c, xiw_ddp_rx_size(&ddp) + tx))
 		return -ENOMEM;
 	err = xiw_ddp_tx_init(&c->send.ddp, c->opts.queues, xiw_conn_first_msn);
 	c->send.depth = c->opts.send_depth;
-	if (!err && !(c->send.queue = calloc(1, sendq)))
+	if (!err && !xiw_send_reserve(c, 1))
 		err = -ENOMEM;
 	return err ? err : xiw_ddp_rx_create(&c->ddp, &ddp);
 }
@@ -147,7 +148,7 @@ int xiw_conn_add_queue(struct xiw_conn *c)
 {
 	int err;
 
-	if (!xiw_conn_charge(c, xiw_ddp_rx_queue_size(c->ddp) + sizeof(uint32_t)))
+	if (!xiw_conn_charge(c, sizeof(*c->ddp->queues) + sizeof(uint32_t)))
 		return -ENOMEM;
 	err = xiw_ddp_rx_add_queue(c->ddp, xiw_conn_first_msn);
 	if (!err)
@@ -218,32 +219,6 @@ const void *xiw_conn_private_data(const struct xiw_conn *c, size_t *len)
 	if (len)
 		*len = c->startup.peer.pd_len;
 	return c->startup.peer.pd;
-}
-
-/* No message can come any more once the end was told. Held octets are still delivered before that. */
-static bool takes_no_more(const struct xiw_conn *c)
-{
-	return c->end.eof_told || c->state == XIW_DEAD;
-}
-
-int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
-{
-	if (takes_no_more(c))
-		return -ESHUTDOWN;
-	return xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data);
-}
-
-int xiw_post_recv_pieces(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_piece *pieces,
-			 uint32_t npieces, uint64_t user_data)
-{
-	if (takes_no_more(c))
-		return -ESHUTDOWN;
-	return xiw_ddp_rx_post_pieces(c->ddp, qn, pieces, npieces, user_data);
-}
-
-int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
-{
-	return c->ulp ? -EINVAL : xiw_post_recv(c, qn, buf, len, user_data);
 }
 
 /* ---- the end ------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 /* Returns the i-th queued message. */
 static inline struct xiw_queued *xiw_queued_at(struct xiw_conn *c, uint32_t i)
 {
-	return &c->send.queue[(c->send.head + i) % c->send.depth];
+	return &c->send.queue[(c->send.head + i) & (c->send.room - 1)];
 }
 
 /* Fills the empty stage with FPDUs of queued messages. The stage ends where a TCP segment ends. */

@@ -41,15 +41,18 @@ void xiw_startup_release(struct xiw_conn *c)
 
 int xiw_startup_keep(struct xiw_conn *c)
 {
+	static const uint8_t nothing[1];
 	struct xiw_mpa_frame *f = &c->startup.peer;
 
-	if (!f->pd_len)
+	if (!f->pd_len) {
+		f->pd = nothing;
 		return 0;
+	}
 	if (xiw_conn_charge(c, f->pd_len))
 		c->startup.private_in = malloc(f->pd_len);
 	if (!c->startup.private_in) {
 		f->pd_len = 0;
-		f->pd = NULL;
+		f->pd = nothing;
 		return -ENOMEM;
 	}
 	f->pd = memcpy(c->startup.private_in, f->pd, f->pd_len);

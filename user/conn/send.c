@@ -31,6 +31,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+#include "base/grow.h"
 #include "conn/fill.h"
 #include "conn/stage.h"
 #include "core/agenda.h"
@@ -156,7 +157,7 @@ static void report_sent(struct xiw_conn *c, uint32_t n, enum xiw_event event)
 	while (n--) {
 		struct xiw_queued q = *xiw_queued_at(c, 0);
 
-		c->send.head = (c->send.head + 1) % c->send.depth;
+		c->send.head++;
 		c->send.count--;
 		report(c, &q, event);
 	}
@@ -283,6 +284,27 @@ void xiw_send_cancel(struct xiw_conn *c)
 		report(c, xiw_queued_at(c, i), XIW_EV_FLUSHED);
 }
 
+bool xiw_send_reserve(struct xiw_conn *c, uint32_t n)
+{
+	uint32_t more = xiw_ring_room(c->send.room, c->send.count + n);
+	size_t growth = (size_t)(more - c->send.room) * sizeof(*c->send.queue);
+	struct xiw_queued *queue;
+
+	if (!growth)
+		return true;
+	if (!xiw_conn_charge(c, growth))
+		return false;
+	queue = xiw_ring_grow(c->send.queue, sizeof(*queue), c->send.room, more, c->send.head,
+			      c->send.count);
+	if (!queue) {
+		xiw_conn_uncharge(c, growth);
+		return false;
+	}
+	c->send.queue = queue;
+	c->send.room = more;
+	return true;
+}
+
 int xiw_conn_send(struct xiw_conn *c, const struct xiw_message *m)
 {
 	return c->ulp ? -EINVAL : xiw_send(c, m);
@@ -301,6 +323,8 @@ int xiw_send(struct xiw_conn *c, const struct xiw_message *m)
 		return -EINVAL;
 	if (c->send.count == c->send.depth)
 		return -EAGAIN;
+	if (!xiw_send_reserve(c, 1))
+		return -ENOMEM;
 	q = xiw_queued_at(c, c->send.count);
 	err = m->tagged ? xiw_ddp_tx_tagged(&q->cut, m->stag, m->to, m->len, m->rsvdulp[0])
 			: xiw_ddp_tx_untagged(&c->send.ddp, &q->cut, m->qn, m->len, m->rsvdulp);

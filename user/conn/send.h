@@ -19,6 +19,9 @@ void xiw_send_flush(struct xiw_conn *c);
 /* Gives back every message that has not been cut into FPDUs completely. */
 void xiw_send_cancel(struct xiw_conn *c);
 
+/* Makes room in the queue for @n messages more, whatever its depth. False: there is no memory for it. */
+bool xiw_send_reserve(struct xiw_conn *c, uint32_t n);
+
 /* Does what xiw_conn_send() does, for a ULP. */
 int xiw_send(struct xiw_conn *c, const struct xiw_message *m);
 

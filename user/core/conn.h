@@ -254,8 +254,8 @@ struct xiw_progress {
 struct xiw_send {
 	struct xiw_mpa_tx mpa;
 	struct xiw_ddp_tx ddp;
-	struct xiw_queued *queue;
-	uint32_t depth, head, count;
+	struct xiw_queued *queue; /* a ring of `room` places, which become more as they are needed */
+	uint32_t depth, room, head, count;
 	uint32_t staged; /* messages in the stage that are not reported yet */
 	struct xiw_stage *stage;
 	uint32_t stage_len, stage_off;

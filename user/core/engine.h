@@ -31,8 +31,9 @@
  */
 #define XIW_CQ_RESERVE 1024u
 
-#define XIW_LOOK_MS 1000   /* time between two looks at interfaces */
-#define XIW_COLLECT_MS 100 /* time between two looks for abandoned slots */
+#define XIW_LOOK_MS 1000     /* time between two looks at interfaces */
+#define XIW_LOOK_ROUTES 256u /* connections whose routes are checked in one look */
+#define XIW_COLLECT_MS 100   /* time between two looks for abandoned slots */
 
 /* conn/unstarted.c: unstarted connections, oldest first, and in chains by peer, newest first. */
 #define XIW_UNSTARTED_CHAINS 256u
@@ -158,6 +159,8 @@ struct xiw_watch {
 	bool polled;	       /* a poll on it is with io_uring */
 	uint64_t look_ms;      /* when to look at interfaces without a message, or XIW_NEVER */
 	uint64_t addresses_ms; /* when to look at local addresses; 0: not at all */
+	struct xiw_conn *next_route; /* whose route is checked next; NULL: the first one's */
+	uint64_t routes;	     /* routes checked */
 };
 
 /* core/netif.c, engine/prepare.c: interfaces that could not be opened. */

@@ -5,14 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t ring_size_of(const struct xiw_ddp_rx_opts *o)
-{
-	uint32_t size = 1;
-
-	while (size < o->depth)
-		size *= 2;
-	return size;
-}
+#include "base/grow.h"
 
 static uint32_t nqueues_of(const struct xiw_ddp_rx_opts *o)
 {
@@ -21,29 +14,22 @@ static uint32_t nqueues_of(const struct xiw_ddp_rx_opts *o)
 
 size_t xiw_ddp_rx_size(const struct xiw_ddp_rx_opts *o)
 {
-	size_t queue = sizeof(struct xiw_ddp_queue) + ring_size_of(o) * sizeof(struct xiw_ddp_buf);
-
-	return sizeof(struct xiw_ddp_rx) + nqueues_of(o) * queue;
+	return sizeof(struct xiw_ddp_rx) + nqueues_of(o) * sizeof(struct xiw_ddp_queue);
 }
 
 int xiw_ddp_rx_create(struct xiw_ddp_rx **out, const struct xiw_ddp_rx_opts *o)
 {
-	uint32_t nqueues = nqueues_of(o), ring_size;
-	struct xiw_ddp_buf *rings;
+	uint32_t nqueues = nqueues_of(o);
 	struct xiw_ddp_rx *rx;
 
 	if (!o->table || o->stream == XIW_DDP_ANY_STREAM || nqueues > XIW_DDP_MAX_QUEUES ||
 	    !o->depth || o->depth > XIW_DDP_MAX_DEPTH)
 		return -EINVAL;
-	ring_size = ring_size_of(o);
 	rx = calloc(1, sizeof(*rx));
 	if (!rx)
 		return -ENOMEM;
 	rx->queues = calloc(nqueues, sizeof(*rx->queues));
-	rings = calloc((size_t)nqueues * ring_size, sizeof(*rings));
-	if (!rx->queues || !rings) {
-		free(rings);
-		free(rx->queues);
+	if (!rx->queues) {
 		free(rx);
 		return -ENOMEM;
 	}
@@ -52,38 +38,21 @@ int xiw_ddp_rx_create(struct xiw_ddp_rx **out, const struct xiw_ddp_rx_opts *o)
 	rx->stream = o->stream;
 	rx->nqueues = nqueues;
 	rx->depth = o->depth;
-	rx->mask = ring_size - 1;
-	for (uint32_t i = 0; i < nqueues; i++) {
-		rx->queues[i].ring = rings + (size_t)i * ring_size;
+	for (uint32_t i = 0; i < nqueues; i++)
 		rx->queues[i].next_msn = o->first_msn ? o->first_msn : 1; /* section 4.3 */
-	}
 	*out = rx;
 	return 0;
 }
 
-size_t xiw_ddp_rx_queue_size(const struct xiw_ddp_rx *rx)
-{
-	return sizeof(*rx->queues) + ((size_t)rx->mask + 1) * sizeof(*rx->queues->ring);
-}
-
 int xiw_ddp_rx_add_queue(struct xiw_ddp_rx *rx, uint32_t first_msn)
 {
-	const size_t ring_size = (size_t)rx->mask + 1;
 	const uint32_t n = rx->nqueues;
-	struct xiw_ddp_queue *queues;
-	struct xiw_ddp_buf *rings;
+	struct xiw_ddp_queue *queues = reallocarray(rx->queues, n + 1, sizeof(*queues));
 
-	queues = reallocarray(rx->queues, n + 1, sizeof(*queues));
 	if (!queues)
 		return -ENOMEM;
-	rx->queues = queues;
-	rings = reallocarray(queues[0].ring, (n + 1) * ring_size, sizeof(*rings));
-	if (!rings)
-		return -ENOMEM;
-	memset(rings + n * ring_size, 0, ring_size * sizeof(*rings));
 	queues[n] = (struct xiw_ddp_queue){ .next_msn = first_msn ? first_msn : 1 };
-	for (uint32_t i = 0; i <= n; i++)
-		queues[i].ring = rings + i * ring_size;
+	rx->queues = queues;
 	rx->nqueues = n + 1;
 	return 0;
 }
@@ -92,9 +61,39 @@ void xiw_ddp_rx_free(struct xiw_ddp_rx *rx)
 {
 	if (!rx)
 		return;
-	free(rx->queues[0].ring); /* one allocation for all */
+	for (uint32_t i = 0; i < rx->nqueues; i++)
+		free(rx->queues[i].ring);
 	free(rx->queues);
 	free(rx);
+}
+
+static uint32_t room_for_one(const struct xiw_ddp_rx *rx, uint32_t qn)
+{
+	const struct xiw_ddp_queue *q = &rx->queues[qn];
+
+	return q->count < q->room ? q->room : xiw_ring_room(q->room, q->count + 1);
+}
+
+size_t xiw_ddp_rx_growth(const struct xiw_ddp_rx *rx, uint32_t qn)
+{
+	if (qn >= rx->nqueues || rx->error || rx->queues[qn].count == rx->depth)
+		return 0;
+	return (room_for_one(rx, qn) - rx->queues[qn].room) * sizeof(*rx->queues[qn].ring);
+}
+
+/* Makes room in the ring of a queue that is full. */
+static int grow(struct xiw_ddp_rx *rx, uint32_t qn)
+{
+	struct xiw_ddp_queue *q = &rx->queues[qn];
+	uint32_t more = room_for_one(rx, qn);
+	struct xiw_ddp_buf *ring =
+		xiw_ring_grow(q->ring, sizeof(*ring), q->room, more, q->head, q->count);
+
+	if (!ring)
+		return -ENOMEM;
+	q->ring = ring;
+	q->room = more;
+	return 0;
 }
 
 static int post(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_buf *b)
@@ -108,7 +107,9 @@ static int post(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_buf *b)
 	q = &rx->queues[qn];
 	if (q->count == rx->depth)
 		return -EAGAIN;
-	q->ring[(q->head + q->count) & rx->mask] = *b;
+	if (q->count == q->room && grow(rx, qn))
+		return -ENOMEM;
+	q->ring[(q->head + q->count) & (q->room - 1)] = *b;
 	q->count++;
 	return 0;
 }
@@ -154,7 +155,7 @@ bool xiw_ddp_rx_flush(struct xiw_ddp_rx *rx, uint32_t *qn, struct xiw_ddp_buf *b
 		if (!q->count)
 			continue;
 		*qn = i;
-		*buf = q->ring[q->head & rx->mask];
+		*buf = q->ring[q->head & (q->room - 1)];
 		q->head++;
 		q->count--;
 		return true;
@@ -262,7 +263,7 @@ static enum xiw_ddp_error find_buffer(const struct xiw_ddp_rx *rx, const struct 
 	*ahead = h->msn - q->next_msn;
 	if (*ahead >= q->count)
 		return *ahead < rx->depth ? XIW_DDP_UNTAGGED_NO_BUFFER : XIW_DDP_UNTAGGED_MSN_RANGE;
-	*buf = &q->ring[(q->head + *ahead) & rx->mask];
+	*buf = &q->ring[(q->head + *ahead) & (q->room - 1)];
 	return XIW_DDP_OK;
 }
 

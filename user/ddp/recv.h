@@ -3,7 +3,7 @@
  * ddp/recv.h - the Data Sink of one DDP Stream: where a segment's payload goes (Placement), and
  * when a message is complete (Delivery), RFC 5041 sections 5 and 7.1
  *
- * Nothing here touches payload or allocates after creation. The caller copies.
+ * Nothing here touches payload; the caller copies. After creation, only posting a buffer allocates.
  */
 #ifndef XIW_DDP_RECV_H
 #define XIW_DDP_RECV_H
@@ -28,10 +28,10 @@ struct xiw_ddp_buf {
 };
 
 struct xiw_ddp_queue {
-	struct xiw_ddp_buf *ring;
+	struct xiw_ddp_buf *ring; /* of `room` places, which become more as they are needed (base/grow.h) */
 	uint32_t next_msn; /* the message that is delivered next; its buffer is ring[head] */
 	uint32_t head;
-	uint32_t count;
+	uint32_t count, room;
 	uint32_t extent; /* octets of that message: highest MO + length delivered so far */
 };
 
@@ -78,7 +78,6 @@ struct xiw_ddp_rx {
 	uint32_t stream;
 	uint32_t nqueues;
 	uint32_t depth;
-	uint32_t mask; /* of a ring index */
 	struct xiw_ddp_queue *queues;
 };
 
@@ -140,12 +139,12 @@ void xiw_ddp_rx_free(struct xiw_ddp_rx *rx);
  * Adds a queue behind the others, before the first segment comes; first_msn as in the options. Returns 0 or -ENOMEM.
  */
 int xiw_ddp_rx_add_queue(struct xiw_ddp_rx *rx, uint32_t first_msn);
-/* The number of octets that this allocates. */
-size_t xiw_ddp_rx_queue_size(const struct xiw_ddp_rx *rx);
+/* The number of octets that the next post to queue qn allocates until the stream is freed. */
+size_t xiw_ddp_rx_growth(const struct xiw_ddp_rx *rx, uint32_t qn);
 
 /*
  * Posts the next buffer of queue qn. buf may be NULL if len is 0. Returns 0, -EINVAL, -EAGAIN
- * (depth buffers are posted) or -ESHUTDOWN (the stream has failed or is being flushed).
+ * (depth buffers are posted), -ENOMEM or -ESHUTDOWN (the stream has failed or is being flushed).
  */
 int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len,
 		    uint64_t user_data);

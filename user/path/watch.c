@@ -110,14 +110,21 @@ static void programs_gone(struct xiw_engine *e, struct xiw_netif *p, const char 
 	retire(e, p);
 }
 
-/* Ends the connections whose packets have gone around the programs for too long. */
+/*
+ * Ends connections whose packets have gone around the programs for too long. So many are looked at each time, in turn,
+ * because idle ones are to cost nothing.
+ */
 static void check_routes(struct xiw_engine *e)
 {
-	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
-		next = c->next;
+	struct xiw_conn *c = e->watch.next_route ? e->watch.next_route : e->conns;
+
+	for (uint32_t n = 0; c && n < XIW_LOOK_ROUTES && n < e->nconns; n++) {
 		if (c->flow && !xiw_route_check(c))
 			xiw_conn_ask_end(c, EUNATCH, true);
+		c = c->next ? c->next : e->conns;
+		e->watch.routes++;
 	}
+	e->watch.next_route = c;
 }
 
 /*

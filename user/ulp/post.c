@@ -121,7 +121,8 @@ void xiw_rdma_pump(struct xiw_rdma *r)
 	int got = 0;
 
 	xiw_regions_enter(c->engine);
-	while (r->connected && r->with_ddp + 1 < c->send.depth &&
+	/* One place stays free for a Terminate. Without memory for more, what has been sent makes room. */
+	while (r->connected && r->with_ddp + 1 < c->send.depth && xiw_send_reserve(c, 2) &&
 	       (got = xiw_rdmap_next(&r->s, &out)) > 0)
 		pass(r, &out);
 	xiw_regions_leave(c->engine);

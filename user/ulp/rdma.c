@@ -136,7 +136,7 @@ static void look_at_answers(struct xiw_rdma *r)
 	const struct xiw_conn *c = r->conn;
 
 	for (uint32_t i = c->send.staged; i--;) {
-		uint64_t id = c->send.queue[(c->send.head + i) % c->send.depth].user_data;
+		uint64_t id = c->send.queue[(c->send.head + i) & (c->send.room - 1)].user_data;
 
 		if (id == ID_TERMINATE || !(id & XIW_RDMAP_ID_RESPONSE))
 			continue;

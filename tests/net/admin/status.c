@@ -100,6 +100,21 @@ static void update(const char *pins, const char *map, uint32_t key, const void *
 	close(fd);
 }
 
+/* status shows the slots that the index has. */
+static void put_index(const char *pins, const struct xiw_flow_key *key, bool in)
+{
+	const uint32_t slot = SLOT;
+	char path[512];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/xiw_flow_index", pins);
+	fd = bpf_obj_get(path);
+	if (fd < 0 ||
+	    (in ? bpf_map_update_elem(fd, key, &slot, BPF_ANY) : bpf_map_delete_elem(fd, key)))
+		die_errno(path);
+	close(fd);
+}
+
 /* The slot needs a connection that exists, as others are not shown. It stays until this program ends. */
 static void real_connection(struct xiw_flow_key *key)
 {
@@ -125,6 +140,7 @@ static int fill(const char *object, const char *pins, const char *xiwarp, const 
 	struct btf *btf = btf__parse_elf(object, NULL);
 	struct xiw_flow flow = {};
 	struct xiw_queue queue = {};
+	struct xiw_flow_key key;
 
 	if (!btf)
 		die_errno(object);
@@ -133,7 +149,9 @@ static int fill(const char *object, const char *pins, const char *xiwarp, const 
 	flow.owner = xiw_owner_pack(0, 1, XIW_PATH_KERNEL);
 	flow.pid = (uint32_t)getpid();
 	real_connection(&flow.key);
+	key = flow.key;
 	update(pins, "xiw_flows", SLOT, &flow);
+	put_index(pins, &key, true);
 	update(pins, "xiw_queues", QUEUE, &queue);
 	btf__free(btf);
 	fflush(stdout);
@@ -141,6 +159,7 @@ static int fill(const char *object, const char *pins, const char *xiwarp, const 
 	rc = system(cmd);
 	memset(&flow, 0, sizeof(flow));
 	memset(&queue, 0, sizeof(queue));
+	put_index(pins, &key, false);
 	update(pins, "xiw_flows", SLOT, &flow);
 	update(pins, "xiw_queues", QUEUE, &queue);
 	return rc ? 1 : 0;
