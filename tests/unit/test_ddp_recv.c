@@ -361,15 +361,19 @@ Test(ddp_recv, queues_grow_up_to_their_depth)
 	cr_assert_eq(xiw_ddp_rx_create(&r, &o), 0);
 	cr_expect_lt(xiw_ddp_rx_size(&o), 512);
 	for (uint64_t i = 0; i < 1000; i++) {
-		growth = xiw_ddp_rx_growth(r, 1);
+		growth = xiw_ddp_rx_growth(r, 1, 1);
 		all += growth;
 		cr_assert_leq(growth, (i + 4) * sizeof(buf));
 		cr_assert_eq(xiw_ddp_rx_post(r, 1, NULL, 0, i), 0);
 	}
 	cr_expect_eq(all, 1024 * sizeof(buf));
-	cr_expect_eq(xiw_ddp_rx_growth(r, 1), 0);
+	cr_expect_eq(xiw_ddp_rx_growth(r, 1, 1), 0);
 	cr_expect_eq(xiw_ddp_rx_post(r, 1, NULL, 0, 0), -EAGAIN);
-	cr_expect_gt(xiw_ddp_rx_growth(r, 2), 0);
+	cr_expect_eq(xiw_ddp_rx_growth(r, 2, 20), 32 * sizeof(buf));
+	cr_expect_eq(xiw_ddp_rx_reserve(r, 2, 20), 0);
+	cr_expect_eq(xiw_ddp_rx_growth(r, 2, 32), 0);
+	cr_expect_eq(xiw_ddp_rx_growth(r, 2, 5000), (1024 - 32) * sizeof(buf));
+	cr_expect_eq(xiw_ddp_rx_growth(r, 3, 1), 0);
 	for (uint64_t i = 0; i < 1000; i++) {
 		cr_assert(xiw_ddp_rx_flush(r, &qn, &buf));
 		cr_assert(qn == 1 && buf.user_data == i);

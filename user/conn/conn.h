@@ -27,6 +27,9 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 int xiw_conn_new_equipped(struct xiw_engine *e, bool initiator, const struct xiw_conn_opts *opts,
 			  struct xiw_conn **conn);
 
+/* Takes the memory that the next `n` posts to a queue need, up to its depth. Returns 0 or -ENOMEM. */
+int xiw_post_reserve(struct xiw_conn *c, uint32_t qn, uint32_t n);
+
 /* Does what xiw_conn_post_recv() does, for a ULP. */
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data);
 /* The same for a buffer in pieces: see xiw_ddp_rx_post_pieces(). */

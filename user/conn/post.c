@@ -5,46 +5,40 @@
 #include "conn/conn.h"
 #include "core/agenda.h"
 
-/*
- * No message can come any more once the end was told. Held octets are still delivered before that. Charges what the
- * post allocates, and says how much that is.
- */
-static int before_post(struct xiw_conn *c, uint32_t qn, size_t *growth)
+/* The memory stays if the post fails for another reason. */
+int xiw_post_reserve(struct xiw_conn *c, uint32_t qn, uint32_t n)
 {
-	if (c->end.eof_told || c->state == XIW_DEAD)
-		return -ESHUTDOWN;
-	*growth = xiw_ddp_rx_growth(c->ddp, qn);
-	return *growth && !xiw_conn_charge(c, *growth) ? -ENOMEM : 0;
+	const size_t growth = xiw_ddp_rx_growth(c->ddp, qn, n);
+
+	if (!growth)
+		return 0;
+	if (!xiw_conn_charge(c, growth))
+		return -ENOMEM;
+	if (!xiw_ddp_rx_reserve(c->ddp, qn, n))
+		return 0;
+	xiw_conn_uncharge(c, growth);
+	return -ENOMEM;
 }
 
-/* A post that failed has allocated nothing. */
-static int after_post(struct xiw_conn *c, int err, size_t growth)
+/* No message can come any more once the end was told. Held octets are still delivered before that. */
+static int before_post(struct xiw_conn *c, uint32_t qn)
 {
-	if (err && growth)
-		xiw_conn_uncharge(c, growth);
-	return err;
+	return c->end.eof_told || c->state == XIW_DEAD ? -ESHUTDOWN : xiw_post_reserve(c, qn, 1);
 }
 
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
 {
-	size_t growth;
-	int err = before_post(c, qn, &growth);
+	int err = before_post(c, qn);
 
-	if (err)
-		return err;
-	return after_post(c, xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data), growth);
+	return err ? err : xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data);
 }
 
 int xiw_post_recv_pieces(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_piece *pieces,
 			 uint32_t npieces, uint64_t user_data)
 {
-	size_t growth;
-	int err = before_post(c, qn, &growth);
+	int err = before_post(c, qn);
 
-	if (err)
-		return err;
-	return after_post(c, xiw_ddp_rx_post_pieces(c->ddp, qn, pieces, npieces, user_data),
-			  growth);
+	return err ? err : xiw_ddp_rx_post_pieces(c->ddp, qn, pieces, npieces, user_data);
 }
 
 int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)

@@ -67,28 +67,32 @@ void xiw_ddp_rx_free(struct xiw_ddp_rx *rx)
 	free(rx);
 }
 
-static uint32_t room_for_one(const struct xiw_ddp_rx *rx, uint32_t qn)
+/* The room of a queue that is to take `n` more buffers, as far as its depth lets it. */
+static uint32_t room_for(const struct xiw_ddp_rx *rx, uint32_t qn, uint32_t n)
 {
 	const struct xiw_ddp_queue *q = &rx->queues[qn];
 
-	return q->count < q->room ? q->room : xiw_ring_room(q->room, q->count + 1);
+	if (n > rx->depth - q->count)
+		n = rx->depth - q->count;
+	return n ? xiw_ring_room(q->room, q->count + n) : q->room;
 }
 
-size_t xiw_ddp_rx_growth(const struct xiw_ddp_rx *rx, uint32_t qn)
+size_t xiw_ddp_rx_growth(const struct xiw_ddp_rx *rx, uint32_t qn, uint32_t n)
 {
-	if (qn >= rx->nqueues || rx->error || rx->queues[qn].count == rx->depth)
+	if (qn >= rx->nqueues || rx->error)
 		return 0;
-	return (room_for_one(rx, qn) - rx->queues[qn].room) * sizeof(*rx->queues[qn].ring);
+	return (room_for(rx, qn, n) - rx->queues[qn].room) * sizeof(*rx->queues[qn].ring);
 }
 
-/* Makes room in the ring of a queue that is full. */
-static int grow(struct xiw_ddp_rx *rx, uint32_t qn)
+int xiw_ddp_rx_reserve(struct xiw_ddp_rx *rx, uint32_t qn, uint32_t n)
 {
 	struct xiw_ddp_queue *q = &rx->queues[qn];
-	uint32_t more = room_for_one(rx, qn);
-	struct xiw_ddp_buf *ring =
-		xiw_ring_grow(q->ring, sizeof(*ring), q->room, more, q->head, q->count);
+	uint32_t more = room_for(rx, qn, n);
+	struct xiw_ddp_buf *ring;
 
+	if (more == q->room)
+		return 0;
+	ring = xiw_ring_grow(q->ring, sizeof(*ring), q->room, more, q->head, q->count);
 	if (!ring)
 		return -ENOMEM;
 	q->ring = ring;
@@ -107,7 +111,7 @@ static int post(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_buf *b)
 	q = &rx->queues[qn];
 	if (q->count == rx->depth)
 		return -EAGAIN;
-	if (q->count == q->room && grow(rx, qn))
+	if (q->count == q->room && xiw_ddp_rx_reserve(rx, qn, 1))
 		return -ENOMEM;
 	q->ring[(q->head + q->count) & (q->room - 1)] = *b;
 	q->count++;

@@ -139,8 +139,12 @@ void xiw_ddp_rx_free(struct xiw_ddp_rx *rx);
  * Adds a queue behind the others, before the first segment comes; first_msn as in the options. Returns 0 or -ENOMEM.
  */
 int xiw_ddp_rx_add_queue(struct xiw_ddp_rx *rx, uint32_t first_msn);
-/* The number of octets that the next post to queue qn allocates until the stream is freed. */
-size_t xiw_ddp_rx_growth(const struct xiw_ddp_rx *rx, uint32_t qn);
+/*
+ * The number of octets that the next `n` posts to queue qn allocate, until the stream is freed; and does so at once.
+ * Returns 0 or -ENOMEM.
+ */
+size_t xiw_ddp_rx_growth(const struct xiw_ddp_rx *rx, uint32_t qn, uint32_t n);
+int xiw_ddp_rx_reserve(struct xiw_ddp_rx *rx, uint32_t qn, uint32_t n);
 
 /*
  * Posts the next buffer of queue qn. buf may be NULL if len is 0. Returns 0, -EINVAL, -EAGAIN

@@ -53,6 +53,10 @@ static int post_buffers(struct xiw_rdma *r, uint32_t reads)
 {
 	if (reads > r->conn->opts.recv_depth)
 		reads = r->conn->opts.recv_depth;
+	/* Nothing fails after the first post, so that no buffer is posted which is freed. */
+	if (xiw_post_reserve(r->conn, XIW_RDMAP_QN_READ, reads) ||
+	    xiw_post_reserve(r->conn, XIW_RDMAP_QN_TERMINATE, 1))
+		return -ENOMEM;
 	r->requests = calloc(reads, r->request_len);
 	if (!r->requests)
 		return -ENOMEM;

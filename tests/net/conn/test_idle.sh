@@ -1,0 +1,31 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Ten thousand idle connections, all of them with a slot of the flow table: idle.c. timeout: 180
+. "${0%/*}/../lib/lib.sh"
+
+idle=$BUILD/tests/net/conn/idle
+
+none() {
+	in_ns rcv "$BUILD/xiwarp" status --json "$IF_RCV" | grep -q '"flows":\[\]'
+}
+
+# run NAME N [RDMA SILENT]
+run() {
+	local name=$1 n=$2 recv= send=
+	spawn recv rcv "$name" "$idle" recv 15044 "$n" ${3:+"$3"}
+	wait_listen rcv 15044
+	spawn send snd peers "$idle" send $V4_RCV 15044 "$n" ${4:+"$4"}
+	wait_until 90 grep -q '^rested' "$TMP/$name" && kill -USR1 "$send"
+	[[ ${4:-} ]] || { wait_until 60 grep -q '^done' "$TMP/$name"; kill -USR1 "$send"; }
+	reap "$send" 30 || fail "$name-peers" "exit code $?: $(cat "$TMP/peers")"
+	reap "$recv" 60 || ((_failures++))
+	sed "s/^\(PASS\|FAIL\) /&$name-/" "$TMP/$name"
+	expect "$name-slots-free" wait_until 20 none
+}
+
+wire_up plain 1500
+in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" --flows 16384 >/dev/null || fail load "exit code $?"
+run plain 10000
+run rdma 500 rdma silent
+finish
