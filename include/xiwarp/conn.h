@@ -126,6 +126,20 @@ struct xiw_conn_opts {
 	 * with -EUSERS; XIW_EV_NOT_ACCEPTED, once). If there is none, the new one is reset.
 	 */
 	unsigned int max_unstarted, max_unstarted_peer;
+
+	/*
+	 * Called with each socket that the library opens, before it is bound and listens, or connects, so
+	 * that the application can set its options: TOS or traffic class, TTL or hop limit, priority, mark,
+	 * flow label, congestion control ... Accepted connections inherit what TCP lets them inherit. For a
+	 * connection it may bind(2) the socket, too. It is called by the thread of xiw_listen(),
+	 * xiw_connect() or xiw_engine_run(), and calls no function of the engine. If it does not return 0,
+	 * but negative errno, nothing is opened. What the library needs (TCP_NODELAY, SO_OOBINLINE, a large
+	 * receive buffer) it sets afterwards. NULL: nothing is to be set.
+	 */
+	int (*prepare)(int fd, void *ctx);
+	void *prepare_ctx;
+	int backlog;	    /* Listener: as for listen(2); 0: 1024 */
+	uint32_t reserved2; /* 0 */
 };
 
 #define XIW_NO_LIMIT UINT32_MAX
@@ -146,6 +160,27 @@ XIW_API int xiw_listen(struct xiw_engine *engine, const struct sockaddr *addr, s
 XIW_API int xiw_listener_addr(const struct xiw_listener *l, struct sockaddr_storage *addr,
 			      socklen_t *len);
 /*
+ * The steps of xiw_listen(): binds the address, so that xiw_listener_addr() tells the port, and starts to
+ * listen. Nobody can connect before. xiw_listener_free() after either of them.
+ *
+ * xiw_listener_bind(): as xiw_listen(). xiw_listener_start(): backlog 0: that of the options. Negative
+ * errno of listen(2); -EALREADY: started; -ESHUTDOWN: the engine was destroyed.
+ */
+XIW_API int xiw_listener_bind(struct xiw_engine *engine, const struct sockaddr *addr, socklen_t len,
+			      const struct xiw_conn_opts *opts, struct xiw_listener **listener);
+XIW_API int xiw_listener_start(struct xiw_listener *listener, int backlog);
+
+/*
+ * Makes a listener of the application's socket, which is bound and may listen already, as one from a
+ * service manager. xiw_listener_start() follows; with backlog 0, the socket's own stays if it listens. On
+ * success the socket belongs to the listener, and O_NONBLOCK is cleared; on failure it stays the caller's.
+ *
+ * -EINVAL: opts, or not a TCP socket, or a connected one; -ENOMEM; -EBADF, -ENOTSOCK.
+ */
+XIW_API int xiw_listener_from_fd(struct xiw_engine *engine, int fd,
+				 const struct xiw_conn_opts *opts, struct xiw_listener **listener);
+
+/*
  * Frees the listener; the connections that it accepted go on. Allowed before and after
  * xiw_engine_destroy(). NULL is fine.
  */
@@ -153,8 +188,8 @@ XIW_API void xiw_listener_free(struct xiw_listener *listener);
 
 /*
  * Starts to connect (Initiator). The result comes as XIW_EV_CONNECTED, or as XIW_EV_REFUSED and then
- * XIW_EV_CLOSED.
- * -EINVAL: opts; -ENOMEM; negative errno of socket(2).
+ * XIW_EV_CLOSED. xiw_conn_info() tells the local address at once.
+ * -EINVAL: opts; -ENOMEM; negative errno of socket(2), or of opts->prepare.
  */
 XIW_API int xiw_connect(struct xiw_engine *engine, const struct sockaddr *addr, socklen_t len,
 			const struct xiw_conn_opts *opts, struct xiw_conn **conn);
@@ -229,6 +264,18 @@ XIW_API int xiw_conn_set_depths(struct xiw_conn *conn, uint16_t ird, uint16_t or
 XIW_API int xiw_conn_take_fd(struct xiw_conn *conn);
 
 XIW_API void xiw_conn_set_user_data(struct xiw_conn *conn, uint64_t user_data);
+
+/*
+ * Sets an option of the connection's socket, at any time: IP_TOS and IP_TTL (level IPPROTO_IP), IPV6_TCLASS
+ * and IPV6_UNICAST_HOPS (IPPROTO_IPV6), SO_PRIORITY (SOL_SOCKET). Class, hop limit and flow label of the
+ * ACKs that the engine sends on the direct path are those of the socket's packets. Their priority is not:
+ * they go to the driver through AF_XDP, past queueing disciplines, and in a VLAN they have the priority of
+ * the peer's frames.
+ *
+ * -EINVAL: another option, or a value that the kernel refuses; -ENOTCONN: there is no socket yet, or no
+ * more; negative errno of setsockopt(2).
+ */
+XIW_API int xiw_conn_setsockopt(struct xiw_conn *conn, int level, int option, int value);
 
 /*
  * The peer's Private Data, valid from XIW_EV_REQUEST, _REPLY, _CONNECTED or _REFUSED until the

@@ -50,6 +50,7 @@ static int take(struct xiw_listener *l, int fd)
 	xiw_unstarted_add(c, l);
 	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL, &c->sock_was);
 	c->sock_was = l->sock_was; /* the socket has inherited the listener's options */
+	c->sock_was.nonblock = false;
 	xiw_startup_begin(c, NULL);
 	return 0;
 }

@@ -48,8 +48,9 @@ void xiw_connect_done(struct xiw_conn *c, int res)
 {
 	if (c->state == XIW_DEAD)
 		return;
-	if (res < 0) {
-		xiw_conn_ask_end(c, -res, true);
+	res = res < 0 ? -res : xiw_connect_result(c);
+	if (res) {
+		xiw_conn_ask_end(c, res, true);
 		return;
 	}
 	if (c->startup.dial) {

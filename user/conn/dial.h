@@ -7,6 +7,9 @@
 /* Makes a socket and starts to connect it. Returns 0 or -errno. */
 int xiw_connect_start(struct xiw_conn *c);
 
+/* The socket can be written to: how the connect has ended. Returns 0 or errno. */
+int xiw_connect_result(struct xiw_conn *c);
+
 /*
  * Connects once more, without Rev 2, if the options allow it and the peer has closed without an answer (RFC
  * 6581 section 10). Returns whether a new attempt has begun.

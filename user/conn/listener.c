@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -28,22 +29,45 @@ void xiw_accept_post(struct xiw_listener *l)
 	l->engine->accepts++;
 }
 
-int xiw_listener_socket(const struct xiw_engine *e, enum xiw_use_path path,
-			const struct sockaddr *addr, socklen_t len, bool shared,
-			struct xiw_sock_was *was)
+/* Opens and binds the socket. */
+static int open_bound(const struct xiw_engine *e, const struct xiw_conn_opts *opts,
+		      const struct sockaddr *addr, socklen_t len, bool shared,
+		      struct xiw_sock_was *was)
 {
 	const int one = 1;
 	int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP), err;
 
 	if (fd < 0)
 		return -errno;
-	xiw_sock_prepare(fd, e, path, was);
-	if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
-	    (!shared || !setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one))) &&
-	    !bind(fd, addr, len) && !listen(fd, BACKLOG))
-		return fd;
-	err = -errno;
+	err = opts->prepare ? opts->prepare(fd, opts->prepare_ctx) : 0;
+	if (!err) {
+		xiw_sock_prepare(fd, e, opts->path, was);
+		if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
+		    (!shared || !setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one))) &&
+		    !bind(fd, addr, len))
+			return fd;
+		err = -errno;
+	}
 	close(fd);
+	return err;
+}
+
+static int start(int fd, int backlog)
+{
+	return listen(fd, backlog ? backlog : BACKLOG) ? -errno : 0;
+}
+
+int xiw_listener_socket(const struct xiw_engine *e, const struct xiw_conn_opts *opts,
+			const struct sockaddr *addr, socklen_t len, bool shared,
+			struct xiw_sock_was *was)
+{
+	int fd = open_bound(e, opts, addr, len, shared, was);
+	int err = fd < 0 ? fd : start(fd, opts->backlog);
+
+	if (!err)
+		return fd;
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 
@@ -65,25 +89,32 @@ struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_con
 	return l;
 }
 
-void xiw_listener_begin(struct xiw_listener *l)
+static void enlist(struct xiw_listener *l)
 {
-	struct xiw_engine *e = l->engine;
+	l->next = l->engine->listeners;
+	l->engine->listeners = l;
+}
 
-	l->next = e->listeners;
-	e->listeners = l;
-	/*
-	 * The accept is posted only when the engine runs. A listener that is freed before that closes at once.
-	 */
-	if (e->io.enabled) {
+/* The accept is posted only when the engine runs. A listener that is freed before that closes at once. */
+static void accept_soon(struct xiw_listener *l)
+{
+	l->started = true;
+	if (l->engine->io.enabled) {
 		xiw_accept_post(l);
 	} else {
 		l->retry_ms = 0;
-		xiw_wake_at(e, 0);
+		xiw_wake_at(l->engine, 0);
 	}
 }
 
-int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
-	       const struct xiw_conn_opts *opts, struct xiw_listener **listener)
+void xiw_listener_begin(struct xiw_listener *l)
+{
+	enlist(l);
+	accept_soon(l);
+}
+
+int xiw_listener_bind(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
+		      const struct xiw_conn_opts *opts, struct xiw_listener **listener)
 {
 	struct xiw_conn_opts own;
 	struct xiw_listener *l;
@@ -94,15 +125,84 @@ int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
 	l = xiw_listener_new(e, &own);
 	if (!l)
 		return -ENOMEM;
-	l->fd = xiw_listener_socket(e, own.path, addr, len, false, &l->sock_was);
+	l->fd = open_bound(e, &own, addr, len, false, &l->sock_was);
 	if (l->fd < 0) {
 		err = l->fd;
 		free(l);
 		return err;
 	}
-	xiw_listener_begin(l);
+	enlist(l);
 	*listener = l;
 	return 0;
+}
+
+/* Does a socket of the application's listen? Returns 1 or 0, or an error. */
+static int check_given(int fd)
+{
+	struct tcp_info info = {};
+	int protocol = 0;
+	socklen_t len = sizeof(protocol);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len))
+		return -errno;
+	len = sizeof(info);
+	if (protocol != IPPROTO_TCP || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) ||
+	    (info.tcpi_state != TCP_LISTEN && info.tcpi_state != TCP_CLOSE))
+		return -EINVAL;
+	return info.tcpi_state == TCP_LISTEN;
+}
+
+int xiw_listener_from_fd(struct xiw_engine *e, int fd, const struct xiw_conn_opts *opts,
+			 struct xiw_listener **listener)
+{
+	struct xiw_conn_opts own;
+	struct xiw_listener *l;
+	int err = xiw_conn_opts_take(&own, opts, false), listens = check_given(fd);
+
+	if (err || listens < 0)
+		return err ? err : listens;
+	l = xiw_listener_new(e, &own);
+	if (!l)
+		return -ENOMEM;
+	l->fd = fd;
+	l->listens = listens;
+	xiw_sock_prepare(fd, e, own.path, &l->sock_was);
+	enlist(l);
+	*listener = l;
+	return 0;
+}
+
+int xiw_listener_start(struct xiw_listener *l, int backlog)
+{
+	int err = 0;
+
+	if (!l->engine || l->closing)
+		return -ESHUTDOWN;
+	if (l->started)
+		return -EALREADY;
+	if (!backlog)
+		backlog = l->opts.backlog;
+	if (!l->listens || backlog)
+		err = start(l->fd, backlog);
+	if (!err)
+		accept_soon(l);
+	return err;
+}
+
+int xiw_listen(struct xiw_engine *e, const struct sockaddr *addr, socklen_t len,
+	       const struct xiw_conn_opts *opts, struct xiw_listener **listener)
+{
+	struct xiw_listener *l;
+	int err = xiw_listener_bind(e, addr, len, opts, &l);
+
+	if (err)
+		return err;
+	err = xiw_listener_start(l, 0);
+	if (err)
+		xiw_listener_free(l);
+	else
+		*listener = l;
+	return err;
 }
 
 int xiw_listener_addr(const struct xiw_listener *l, struct sockaddr_storage *addr, socklen_t *len)

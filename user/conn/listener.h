@@ -11,7 +11,7 @@ void xiw_accept_post(struct xiw_listener *l);
  * Opens a socket that listens, with the options that the library needs, and notes in `was` what these were. `shared`:
  * others with SO_REUSEPORT listen there already. Returns the descriptor or an error.
  */
-int xiw_listener_socket(const struct xiw_engine *e, enum xiw_use_path path,
+int xiw_listener_socket(const struct xiw_engine *e, const struct xiw_conn_opts *opts,
 			const struct sockaddr *addr, socklen_t len, bool shared,
 			struct xiw_sock_was *was);
 

@@ -13,7 +13,7 @@
 /* The size of struct xiw_conn_opts in the first release. */
 #define CONN_OPTS_FIRST 80
 
-XIW_OPTS_WHOLE(struct xiw_conn_opts, max_unstarted_peer);
+XIW_OPTS_WHOLE(struct xiw_conn_opts, reserved2);
 
 static bool sizes_valid(const struct xiw_conn_opts *o)
 {
@@ -29,7 +29,8 @@ static int check(const struct xiw_conn_opts *o, bool initiator)
 
 	if (o->path > XIW_USE_DIRECT || o->revision > 2 || o->ird > XIW_DEPTH_ULP ||
 	    o->ord > XIW_DEPTH_ULP || o->rtr & ~(XIW_RTR_SEND | XIW_RTR_WRITE | XIW_RTR_READ) ||
-	    o->reserved0 || !xiw_all_zero(o->reserved, sizeof(o->reserved)) || !sizes_valid(o))
+	    o->reserved0 || o->reserved2 || o->backlog < 0 ||
+	    !xiw_all_zero(o->reserved, sizeof(o->reserved)) || !sizes_valid(o))
 		return -EINVAL;
 	if (!initiator)
 		return 0;

@@ -2,6 +2,8 @@
 /* Sets the options of a connection's socket as the library needs them, and restores them. */
 #include "conn/sockopts.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -43,13 +45,24 @@ static void enlarge(int fd, const struct xiw_engine *e, struct xiw_sock_was *was
 	was->locks = locks;
 }
 
+void xiw_sock_blocks(int fd, bool blocks)
+{
+	int flags = fcntl(fd, F_GETFL), wanted = blocks ? flags & ~O_NONBLOCK : flags | O_NONBLOCK;
+
+	if (flags >= 0 && flags != wanted)
+		fcntl(fd, F_SETFL, wanted);
+}
+
 void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path,
 		      struct xiw_sock_was *was)
 {
 	*was = (struct xiw_sock_was){
 		.nodelay = get(fd, IPPROTO_TCP, TCP_NODELAY),
 		.oobinline = get(fd, SOL_SOCKET, SO_OOBINLINE),
+		.nonblock = fcntl(fd, F_GETFL) & O_NONBLOCK,
 	};
+	/* io_uring would not wait for such a socket. */
+	xiw_sock_blocks(fd, true);
 	set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	/*
 	 * Urgent data is only a pointer: the octet belongs to the stream (RFC 9293 section 3.8.5). Without this
@@ -103,6 +116,7 @@ void xiw_sock_restore(int fd, const struct xiw_sock_was *was)
 {
 	set(fd, IPPROTO_TCP, TCP_NODELAY, was->nodelay);
 	set(fd, SOL_SOCKET, SO_OOBINLINE, was->oobinline);
+	xiw_sock_blocks(fd, !was->nonblock);
 	for (unsigned int i = 0; was->limited && i < LIMITS; i++)
 		set(fd, limits[i].level, limits[i].option, was->limits[i]);
 	if (!was->rcvbuf)
@@ -112,4 +126,53 @@ void xiw_sock_restore(int fd, const struct xiw_sock_was *was)
 		set(fd, SOL_SOCKET, SO_RCVBUF, was->rcvbuf / 2);
 	/* If the application had not set the buffer size, the kernel tunes it again. */
 	set(fd, SOL_SOCKET, SO_BUF_LOCK, was->locks);
+}
+
+/* ---- the application's -------------------------------------------------------------------------------- */
+
+static const struct {
+	int level, option;
+	uint8_t ip_version; /* whose packets it is about; 0: neither */
+	bool class;	    /* the traffic class, or else the hop limit */
+} settable[] = {
+	{ IPPROTO_IP, IP_TOS, 4, true },	{ IPPROTO_IP, IP_TTL, 4, false },
+	{ IPPROTO_IPV6, IPV6_TCLASS, 6, true }, { IPPROTO_IPV6, IPV6_UNICAST_HOPS, 6, false },
+	{ SOL_SOCKET, SO_PRIORITY, 0, false },
+};
+
+#define ECN_BITS 3u
+#define CLASS_SHIFT 20 /* as in the first word of an IPv6 header */
+
+/*
+ * The socket may send nothing for long while the engine acknowledges, so that xiw_egress would not see the change.
+ * Negative values choose the system's default, which the socket's next packet shows.
+ */
+static void tell_flow(struct xiw_flow *f, bool class, int value)
+{
+	const uint32_t label = xiw_flow_get(&f->out_class) & ((1u << CLASS_SHIFT) - 1);
+
+	if (value < 0 || !xiw_flow_get(&f->out_hops))
+		return;
+	if (class)
+		__atomic_store_n(&f->out_class,
+				 ((uint32_t)value & ~ECN_BITS) << CLASS_SHIFT | label,
+				 __ATOMIC_RELAXED);
+	else
+		__atomic_store_n(&f->out_hops, (uint32_t)value, __ATOMIC_RELAXED);
+}
+
+int xiw_conn_setsockopt(struct xiw_conn *c, int level, int option, int value)
+{
+	for (unsigned int i = 0; i < sizeof(settable) / sizeof(settable[0]); i++) {
+		if (settable[i].level != level || settable[i].option != option)
+			continue;
+		if (c->fd < 0 || c->state == XIW_DEAD)
+			return -ENOTCONN;
+		if (set(c->fd, level, option, value))
+			return -errno;
+		if (c->flow && settable[i].ip_version == c->reg.ip_version)
+			tell_flow(c->flow, settable[i].class, value);
+		return 0;
+	}
+	return -EINVAL;
 }

@@ -4,6 +4,9 @@
 
 #include "core/engine.h"
 
+/* Clears or sets O_NONBLOCK. */
+void xiw_sock_blocks(int fd, bool blocks);
+
 /* Sets the options that the library needs on a socket, and notes in `was` what they were. */
 void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path,
 		      struct xiw_sock_was *was);

@@ -36,6 +36,7 @@ struct xiw_sock_was {
 	int rcvbuf, locks; /* rcvbuf 0: not changed */
 	int limits[5];	   /* keepalive and the user timeout */
 	bool limited;	   /* the limits were changed */
+	bool nonblock;
 };
 
 #define XIW_RUNS 64 /* writes in one stage */
@@ -435,7 +436,8 @@ struct xiw_listener {
 	struct xiw_sock_was sock_was;
 	int told; /* the error that the application was told of, until an accept succeeds */
 	uint64_t retry_ms; /* when to accept again after a failure, or XIW_NEVER */
-	bool closing, armed;
+	bool listens; /* the application's socket did when it was given */
+	bool started, closing, armed;
 	bool freed; /* the application has freed it; until then it stays, even without its engine */
 	struct xiw_orphan orphan;
 	uint64_t serial;     /* of the group's listener that it is part of (group/listen.c) */

@@ -246,7 +246,7 @@ static int open_all(struct xiw_group *g, struct xiw_group_listener *gl, const st
 	int err = -ESHUTDOWN;
 
 	if (e)
-		err = xiw_reuseport_open(g, e, gl->opts.path, addr, len, gl->fds, &gl->sock_was);
+		err = xiw_reuseport_open(g, e, &gl->opts, addr, len, gl->fds, &gl->sock_was);
 	if (err)
 		return err;
 	gl->group = g;

@@ -51,11 +51,12 @@ static int choose_by_queue(const struct xiw_group *g, int fd)
  * The first socket listens alone at first, so that it is refused where somebody else listens already, be it another
  * group. Then it shares its port with the others.
  */
-static int open_first(const struct xiw_group *g, const struct xiw_engine *e, enum xiw_use_path path,
-		      const struct sockaddr *addr, socklen_t len, struct xiw_sock_was *was)
+static int open_first(const struct xiw_group *g, const struct xiw_engine *e,
+		      const struct xiw_conn_opts *opts, const struct sockaddr *addr, socklen_t len,
+		      struct xiw_sock_was *was)
 {
 	const int one = 1;
-	int fd = xiw_listener_socket(e, path, addr, len, false, was), err;
+	int fd = xiw_listener_socket(e, opts, addr, len, false, was), err;
 
 	if (fd < 0 || g->n == 1 || !setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)))
 		return fd;
@@ -65,7 +66,7 @@ static int open_first(const struct xiw_group *g, const struct xiw_engine *e, enu
 }
 
 int xiw_reuseport_open(const struct xiw_group *g, const struct xiw_engine *e,
-		       enum xiw_use_path path, const struct sockaddr *addr, socklen_t len,
+		       const struct xiw_conn_opts *opts, const struct sockaddr *addr, socklen_t len,
 		       int fds[XIW_GROUP_ENGINES_MAX], struct xiw_sock_was *was)
 {
 	struct sockaddr_storage bound;
@@ -73,12 +74,12 @@ int xiw_reuseport_open(const struct xiw_group *g, const struct xiw_engine *e,
 	uint32_t n = 1;
 	int err;
 
-	fds[0] = open_first(g, e, path, addr, len, was);
+	fds[0] = open_first(g, e, opts, addr, len, was);
 	if (fds[0] < 0)
 		return fds[0];
 	err = getsockname(fds[0], (struct sockaddr *)&bound, &bound_len) ? -errno : 0;
 	for (; n < g->n && !err; n++) {
-		fds[n] = xiw_listener_socket(e, path, (struct sockaddr *)&bound, bound_len, true,
+		fds[n] = xiw_listener_socket(e, opts, (struct sockaddr *)&bound, bound_len, true,
 					     was);
 		if (fds[n] < 0) {
 			err = fds[n];

@@ -10,7 +10,7 @@
  * the socket of the engine that serves q if the driver records queues; else to one by its hash. Returns 0 or an error.
  */
 int xiw_reuseport_open(const struct xiw_group *g, const struct xiw_engine *e,
-		       enum xiw_use_path path, const struct sockaddr *addr, socklen_t len,
+		       const struct xiw_conn_opts *opts, const struct sockaddr *addr, socklen_t len,
 		       int fds[XIW_GROUP_ENGINES_MAX], struct xiw_sock_was *was);
 
 /* Closes them: nothing is accepted any more, even if copies of the descriptors are still in use. */
