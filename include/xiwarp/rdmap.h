@@ -141,13 +141,19 @@ struct xiw_rdma_op {
 	enum xiw_rdma_kind kind;
 	unsigned int flags; /* enum xiw_rdma_flags */
 	union {
-		const void *buf;		      /* Send, Write */
+		/*
+		 * Send, Write: what is sent. Read: where it goes, instead of a region. The library makes an STag
+		 * of it, with which the peer can do nothing but answer this Read, and which is gone when the Read
+		 * completes. sink_stag and sink_to are then 0.
+		 */
+		const void *buf;
 		const struct xiw_rdma_atomic *atomic; /* not used after xiw_rdma_post() */
 	};
 	uint64_t len;  /* Send, Write, Read: at most 2^32 - 1; others: 0 */
 	uint32_t stag; /* Write: the peer's sink; Read: the peer's source; atomic: of the word */
 	uint64_t to;   /* likewise */
-	uint32_t sink_stag; /* Read: where it goes, one of our regions that the peer may write to */
+	/* Read, without buf: where it goes, one of our regions with XIW_ACCESS_SINK or XIW_ACCESS_WRITE */
+	uint32_t sink_stag;
 	union {
 		uint64_t sink_to;   /* likewise */
 		uint64_t immediate; /* Immediate Data: 8 octets, the highest first on the wire */
@@ -163,7 +169,8 @@ struct xiw_rdma_op {
  * -EAGAIN: send_depth operations are posted; -ENOTCONN: XIW_EV_CONNECTED has not come; -EPIPE: the
  * stream is closing or has ended; -EINVAL: kind, flags, no buf, a len that is to be 0, or TO + len wraps;
  * -EMSGSIZE: len, or more than XIW_RDMA_INLINE_MAX octets inline; -ENOMEM as for xiw_rdma_post_many();
- * -EACCES: the sink is not a region that this connection's peer may write to; -EOPNOTSUPP: a Read or
+ * -EACCES: the sink is not a region where the answer may go; -ENOSPC, -ENOMEM: there is no STag for a
+ * Read's memory; -EOPNOTSUPP: a Read or
  * atomic operation, and the peer accepts none, or one of RFC 7306, and the stream is not extended.
  */
 XIW_API int xiw_rdma_post(struct xiw_rdma *rdma, const struct xiw_rdma_op *op);
@@ -179,18 +186,19 @@ struct xiw_rdma_work {
 	enum xiw_rdma_kind kind;
 	unsigned int flags; /* enum xiw_rdma_flags */
 	union {
-		const struct iovec *iov;	      /* Send, Write: what is sent */
+		/* Send, Write: what is sent. Read: where it goes, as buf of struct xiw_rdma_op */
+		const struct iovec *iov;
 		const struct xiw_rdma_atomic *atomic; /* as in struct xiw_rdma_op */
 	};
 	unsigned int iov_count;
 	uint32_t stag; /* Write: the peer's sink; Read: the peer's source; atomic: of the word */
 	uint64_t to;   /* likewise */
-	uint64_t len;  /* Read: octets. Otherwise 0: the pieces have the length */
+	uint64_t len;  /* Read without pieces: octets. Otherwise 0: the pieces have the length */
 	union {
 		uint64_t sink_to;
 		uint64_t immediate; /* as in struct xiw_rdma_op */
 	};
-	uint32_t sink_stag;  /* Read, with sink_to: as in struct xiw_rdma_op */
+	uint32_t sink_stag;  /* Read without pieces: as in struct xiw_rdma_op, as sink_to */
 	uint32_t invalidate; /* Send with XIW_RDMA_INVALIDATE */
 };
 

@@ -36,6 +36,11 @@ enum xiw_access {
 	XIW_ACCESS_WRITE = 1 << 1,  /* tagged messages may be placed here */
 	XIW_ACCESS_READ = 1 << 2,   /* RDMA Reads may read from here */
 	XIW_ACCESS_ATOMIC = 1 << 3, /* atomic operations (RFC 7306) may change it */
+	/*
+	 * The answers to RDMA Reads of ours may be placed here, and nothing that the peer sends of its own
+	 * accord. XIW_ACCESS_WRITE includes it.
+	 */
+	XIW_ACCESS_SINK = 1 << 4,
 };
 
 /*

@@ -20,15 +20,17 @@ enum {
 	STREAM = 3
 };
 
+/* Memory in pieces lies from its end to its start, with an octet between two pieces. */
 struct region {
 	bool valid;
 	uint64_t serial;
 	uint32_t stag, pd, stream, access;
 	uint64_t base, len;
-	uint8_t memory[REGION_MAX];
+	struct xiw_ddp_piece pieces[PIECES];
+	uint32_t npieces;
+	uint8_t memory[REGION_MAX + PIECES];
 };
 
-/* In pieces, it lies in its memory from the end to the start, with an octet between two pieces. */
 struct posted {
 	uint8_t memory[BUF_MAX + PIECES];
 	struct xiw_ddp_piece pieces[PIECES];
@@ -75,6 +77,24 @@ static struct region *by_stag(uint32_t stag)
 	return NULL;
 }
 
+/* Cuts memory into pieces. Returns their number, or 0: it is in one. */
+static uint32_t cut(struct fuzz_in *in, uint8_t *memory, uint32_t len,
+		    struct xiw_ddp_piece pieces[PIECES])
+{
+	uint32_t npieces = fuzz_below(in, PIECES + 1), left = len;
+
+	for (uint32_t i = 0; i < npieces; i++) {
+		uint32_t n = i == npieces - 1 ? left : fuzz_below(in, left + 1);
+
+		n += !n;
+		if (n > left)
+			return i;
+		left -= n;
+		pieces[i] = (struct xiw_ddp_piece){ memory + left + npieces - i, n };
+	}
+	return npieces;
+}
+
 static void reg(struct fuzz_in *in)
 {
 	static const uint64_t bases[] = { 0, 4096, UINT64_MAX - REGION_MAX, 1ull << 32 };
@@ -85,17 +105,25 @@ static void reg(struct fuzz_in *in)
 		.base = bases[fuzz_below(in, 4)],
 		.pd = PD + !fuzz_below(in, 8),
 		.stream = (uint32_t[]){ 0, STREAM, STREAM, STREAM + 1 }[fuzz_below(in, 4)],
-		.access = fuzz_below(in, 8) ? XIW_DDP_REMOTE_WRITE : fuzz_below(in, 5),
+		.access = fuzz_below(in, 4) ? XIW_DDP_REMOTE_WRITE
+			  : fuzz_u8(in) & 1 ? XIW_DDP_SINK
+					    : fuzz_below(in, 17),
 		.fixed = fuzz_u8(in) & 1,
 		.stag = fuzz_below(in, 4),
 	};
-	uint32_t stag = 0;
+	struct xiw_ddp_piece pieces[PIECES];
+	uint32_t stag = 0, n;
 	int err;
 
 	if (r->valid)
 		return;
+	n = o.access == XIW_DDP_SINK ? cut(in, r->memory, (uint32_t)o.len, pieces) : 0;
+	if (n) {
+		o.ptr = r->pieces;
+		o.npieces = n;
+	}
 	err = xiw_ddp_region_register(&table, &o, &stag);
-	if (!o.len || o.access > 3)
+	if (!o.len || o.access > 15)
 		CHECK(err == -EINVAL);
 	else if (o.fixed && by_stag(o.stag))
 		CHECK(err == -EEXIST);
@@ -110,20 +138,22 @@ static void reg(struct fuzz_in *in)
 			      .pd = o.pd,
 			      .stream = o.stream,
 			      .access = o.access,
+			      .npieces = n,
 			      .base = o.base,
 			      .len = o.len };
+	memcpy(r->pieces, pieces, n * sizeof(*pieces));
 }
 
 static void unreg(struct fuzz_in *in)
 {
 	struct region *r = &regions[fuzz_below(in, REGIONS)];
-	uint32_t access = fuzz_below(in, 5);
+	uint32_t access = fuzz_below(in, 17);
 
 	if (fuzz_u8(in) & 1) {
 		int err = xiw_ddp_region_set_access(&table, r->stag, access);
 		struct region *named = by_stag(r->stag);
 
-		CHECK(err == (access > 3 ? -EINVAL : named ? 0 : -ENOENT));
+		CHECK(err == (access > 15 ? -EINVAL : named ? 0 : -ENOENT));
 		if (!err)
 			named->access = access;
 		return;
@@ -142,20 +172,9 @@ static void post(struct fuzz_in *in)
 	struct queue *q = &queues[qn % QUEUES];
 	struct posted *p = &q->ring[(q->head + q->count) % DEPTH];
 	struct xiw_ddp_piece pieces[PIECES];
-	uint32_t npieces = fuzz_below(in, PIECES + 1), left = len;
+	uint32_t npieces = cut(in, p->memory, len, pieces);
 	int err;
 
-	for (uint32_t i = 0; i < npieces; i++) {
-		uint32_t n = i == npieces - 1 ? left : fuzz_below(in, left + 1);
-
-		n += !n;
-		if (n > left) {
-			npieces = i;
-			break;
-		}
-		left -= n;
-		pieces[i] = (struct xiw_ddp_piece){ p->memory + left + npieces - i, n };
-	}
 	if (q->count < DEPTH)
 		memcpy(p->pieces, pieces, npieces * sizeof(*pieces));
 	err = npieces ? xiw_ddp_rx_post_pieces(rx, qn, p->pieces, npieces, next_id)
@@ -213,16 +232,32 @@ static struct segment make(struct fuzz_in *in)
 	return s;
 }
 
-/* Returns the address of an octet of a posted buffer. */
-static uint8_t *octet(const struct posted *p, uint32_t at)
+/* Returns the address of an octet of a buffer or region. */
+static uint8_t *octet(const uint8_t *memory, const struct xiw_ddp_piece *piece, uint32_t npieces,
+		      uint64_t at)
 {
-	const struct xiw_ddp_piece *piece = p->pieces;
-
-	if (!p->npieces)
-		return (uint8_t *)p->memory + at;
+	if (!npieces)
+		return (uint8_t *)memory + at;
 	for (; at >= piece->len; piece++)
-		at -= (uint32_t)piece->len;
+		at -= piece->len;
 	return piece->base + at;
+}
+
+/* The address of an octet of the payload: of the region, or of the posted buffer. */
+static uint8_t *place_of(const struct segment *s, uint32_t off)
+{
+	const struct region *r = by_stag(s->h.stag);
+	const struct queue *q = &queues[s->h.qn % QUEUES];
+	const struct posted *b = &q->ring[(q->head + s->h.msn - q->next_msn) % DEPTH];
+
+	return s->h.tagged ? octet(r->memory, r->pieces, r->npieces, s->h.to - r->base + off)
+			   : octet(b->memory, b->pieces, b->npieces, s->h.mo + off);
+}
+
+/* Does it carry what the ULP has asked for? */
+static bool sunk(const struct segment *s)
+{
+	return (s->h.rsvdulp[0] & 3) == 2;
 }
 
 /* Section 7.1. Sets *at to where the segment begins in memory. */
@@ -248,13 +283,13 @@ static enum xiw_ddp_error reference(const struct segment *s, uint8_t **at)
 			return XIW_DDP_TAGGED_STAG;
 		if (r->pd != PD || (r->stream && r->stream != STREAM))
 			return XIW_DDP_TAGGED_NOT_STREAM;
-		if (!(r->access & XIW_DDP_REMOTE_WRITE))
+		if (!(r->access & (XIW_DDP_REMOTE_WRITE | (sunk(s) ? XIW_DDP_SINK : 0))))
 			return XIW_DDP_TAGGED_STAG;
 		if (end >> 64)
 			return XIW_DDP_TAGGED_TO_WRAP;
 		if (s->h.to < r->base || end > (unsigned __int128)r->base + r->len)
 			return XIW_DDP_TAGGED_BOUNDS;
-		*at = r->memory + (s->h.to - r->base);
+		*at = place_of(s, 0);
 		return XIW_DDP_OK;
 	}
 	if (s->h.qn >= QUEUES)
@@ -271,7 +306,7 @@ static enum xiw_ddp_error reference(const struct segment *s, uint8_t **at)
 	if ((uint64_t)s->h.mo + s->len > p->len)
 		return XIW_DDP_UNTAGGED_TOO_LONG;
 	if (s->len)
-		*at = octet(p, s->h.mo);
+		*at = place_of(s, 0);
 	return XIW_DDP_OK;
 }
 
@@ -286,11 +321,9 @@ static bool continues(const struct segment *s)
 	       s->h.mo == before.h.mo + before.len;
 }
 
-/* Every octet goes to its place in the posted buffer, whatever the borders of its pieces are. */
+/* Every octet goes to its place, whatever the borders of pieces are. */
 static void check_octets(const struct segment *s, const struct xiw_ddp_place *p)
 {
-	const struct queue *q = &queues[s->h.qn];
-	const struct posted *b = &q->ring[(q->head + s->h.msn - q->next_msn) % DEPTH];
 	const struct xiw_ddp_piece *piece = p->pieces;
 	uint8_t *to = p->dst;
 
@@ -300,7 +333,7 @@ static void check_octets(const struct segment *s, const struct xiw_ddp_place *p)
 			CHECK(++piece < p->pieces + p->npieces);
 			to = piece->base;
 		}
-		CHECK(to == octet(b, s->h.mo + i));
+		CHECK(to == place_of(s, i));
 	}
 }
 
@@ -313,7 +346,7 @@ static enum xiw_ddp_error place(const struct segment *s)
 	want = reference(s, &at);
 	CHECK(err == want, "%x, not %x", err, want);
 	CHECK(p.dst == at);
-	if (!s->h.tagged && p.dst)
+	if (p.dst)
 		check_octets(s, &p);
 	CHECK(!p.npieces || !p.predicted);
 	/* A segment without payload does not change the prediction. */
@@ -446,6 +479,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	stags = fuzz_u16(&in);
 	xiw_ddp_table_init(&table, number, NULL);
 	CHECK(!xiw_ddp_rx_create(&rx, &o));
+	xiw_ddp_rx_sinks(rx, 3, 2);
 	for (int i = 0; i < QUEUES; i++) /* so that the MSN wraps too (section 4.3) */
 		queues[i].next_msn = rx->queues[i].next_msn = 1 - fuzz_below(&in, 4);
 	while (in.left) {

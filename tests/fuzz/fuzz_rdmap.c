@@ -21,7 +21,7 @@ struct message {
 struct side {
 	struct xiw_rdmap_stream s;
 	struct xiw_ddp_table table;
-	uint8_t memory[REGION];
+	uint8_t memory[REGION], landing[2 * REGION];
 	struct message fifo[FIFO]; /* messages on their way from here */
 	uint32_t n, told;	   /* of these, how many their sender was told of */
 	uint64_t posted, completed;
@@ -31,6 +31,16 @@ struct side {
 
 static struct side sides[2];
 static uint8_t source[REGION];
+
+/* STags of plain memory, never STAG. */
+static int number(void *ctx, uint32_t *n)
+{
+	static uint32_t last;
+
+	(void)ctx;
+	*n = STAG + 1 + last++ % 64;
+	return 0;
+}
 
 static void open_side(struct side *a, struct fuzz_in *in)
 {
@@ -47,9 +57,9 @@ static void open_side(struct side *a, struct fuzz_in *in)
 	uint32_t stag;
 
 	memset(a, 0, sizeof(*a));
-	xiw_ddp_table_init(&a->table, NULL, NULL);
+	xiw_ddp_table_init(&a->table, number, NULL);
 	CHECK(!xiw_ddp_region_register(&a->table, &r, &stag));
-	CHECK(!xiw_rdmap_init(&a->s, &o));
+	CHECK(!xiw_rdmap_init(&a->s, &o) && !xiw_rdmap_make_rooms(&a->s));
 	a->ird = 1 + fuzz_below(in, 4);
 }
 
@@ -57,6 +67,21 @@ static void close_side(struct side *a)
 {
 	xiw_rdmap_free(&a->s);
 	xiw_ddp_table_free(&a->table);
+}
+
+/* A Read into two pieces of memory of its own, or one if the other is empty. */
+static int post_plain(struct side *a, struct fuzz_in *in, const struct xiw_rdma_op *op)
+{
+	const uint32_t cut = fuzz_below(in, (uint32_t)op->len + 1);
+	const struct iovec iov[2] = { { a->landing, cut }, { a->landing + REGION, op->len - cut } };
+	const struct xiw_rdma_work w = { .kind = XIW_RDMA_READ,
+					 .iov = iov,
+					 .iov_count = 2,
+					 .stag = op->stag,
+					 .to = op->to,
+					 .user_data = op->user_data };
+
+	return xiw_rdmap_post_work(&a->s, &w);
 }
 
 static void post(struct side *a, struct fuzz_in *in)
@@ -78,7 +103,8 @@ static void post(struct side *a, struct fuzz_in *in)
 		op.buf = source + (op.kind == XIW_RDMA_WRITE ? op.to : 0);
 	if (op.kind == XIW_RDMA_WRITE)
 		op.len = op.len < REGION - op.to ? op.len : REGION - op.to;
-	err = xiw_rdmap_post(&a->s, &op);
+	err = op.kind == XIW_RDMA_READ && fuzz_u8(in) & 1 ? post_plain(a, in, &op)
+							  : xiw_rdmap_post(&a->s, &op);
 	/* A hostile peer's Send with Invalidate may have closed the sink. */
 	if (!xiw_ddp_region_lookup(&a->table, STAG) && err == -EACCES)
 		return;
@@ -127,9 +153,9 @@ static void tell_sent(struct side *a)
 	complete(a);
 }
 
-static uint64_t serial(const struct side *a)
+static uint64_t serial(const struct side *a, uint32_t stag)
 {
-	const struct xiw_ddp_region *r = xiw_ddp_region_lookup(&a->table, STAG);
+	const struct xiw_ddp_region *r = xiw_ddp_region_lookup(&a->table, stag);
 
 	return r ? r->serial : 0;
 }
@@ -145,12 +171,35 @@ static enum xiw_rdmap_error check(struct side *b, const struct message *m, uint3
 		.stag = m->out.stag,
 		.to = m->out.to + off,
 		.len = len,
-		.serial = serial(b),
+		.serial = serial(b, m->out.stag),
 		.in_turn = true,
 		.before = off,
 	};
 
 	return xiw_rdmap_check_segment(&b->s, &g);
+}
+
+/* As DDP does: in the region, or in the plain memory of a Read of two pieces. */
+static void place(struct side *b, const struct message *m)
+{
+	const struct xiw_ddp_region *r = xiw_ddp_region_lookup(&b->table, m->out.stag);
+	const struct xiw_ddp_piece *piece;
+
+	CHECK(r && m->out.to <= r->len && m->out.len <= r->len - m->out.to);
+	if (m->out.stag == STAG) {
+		memcpy(b->memory + m->out.to, m->octets, m->out.len);
+		return;
+	}
+	CHECK(r->access == XIW_DDP_SINK && r->stream == 1 && !m->out.to && m->out.len == r->len);
+	CHECK(xiw_rdmap_opcode(m->out.rsvdulp[0]) == XIW_RDMAP_OP_READ_RESPONSE);
+	if (!r->npieces) {
+		memcpy(r->ptr, m->octets, m->out.len);
+		return;
+	}
+	piece = (const struct xiw_ddp_piece *)(const void *)r->ptr;
+	CHECK(r->npieces == 2 && piece[0].len + piece[1].len == m->out.len);
+	memcpy(piece[0].base, m->octets, piece[0].len);
+	memcpy(piece[1].base, m->octets + piece[0].len, piece[1].len);
 }
 
 static void deliver(struct side *a, struct side *b)
@@ -162,7 +211,7 @@ static void deliver(struct side *a, struct side *b)
 				   .to = m->out.to,
 				   .len = m->out.len,
 				   .contiguous = m->out.len,
-				   .serial = serial(b),
+				   .serial = serial(b, m->out.stag),
 				   .rsvdulp = m->out.rsvdulp,
 				   .buf = m->octets,
 				   .header = source,
@@ -176,11 +225,8 @@ static void deliver(struct side *a, struct side *b)
 		tell_sent(a);
 	for (uint32_t off = 0; off <= m->out.len; off += m->out.len / 2 + 1)
 		CHECK(!check(b, m, off, m->out.len - off));
-	if (m->out.tagged && m->out.len) {
-		CHECK(m->out.stag == STAG && m->out.to <= REGION &&
-		      m->out.len <= REGION - m->out.to);
-		memcpy(b->memory + m->out.to, m->octets, m->out.len);
-	}
+	if (m->out.tagged && m->out.len)
+		place(b, m);
 	if (xiw_rdmap_opcode(m->out.rsvdulp[0]) == XIW_RDMAP_OP_READ_RESPONSE)
 		b->reads_open--;
 	verdict = xiw_rdmap_received(&b->s, &in, &invalidated);
@@ -192,6 +238,13 @@ static void deliver(struct side *a, struct side *b)
 	a->told--;
 	memmove(&a->fifo[0], &a->fifo[1], a->n * sizeof(a->fifo[0]));
 	complete(b);
+}
+
+/* No STag is left that was made for a Read. */
+static void only_stag(const struct side *a)
+{
+	for (uint32_t stag = STAG + 1; stag <= STAG + 64; stag++)
+		CHECK(!xiw_ddp_region_lookup(&a->table, stag));
 }
 
 static void both_honest(struct fuzz_in *in)
@@ -227,6 +280,7 @@ static void both_honest(struct fuzz_in *in)
 	}
 	for (int i = 0; i < 2; i++) {
 		CHECK(sides[i].completed == sides[i].posted && xiw_rdmap_idle(&sides[i].s));
+		only_stag(&sides[i]);
 		CHECK(sides[i].sends == sides[!i].got_sends);
 	}
 }
@@ -253,7 +307,7 @@ static void check_terminate(struct xiw_rdma_terminate_info *t)
 static void hostile_message(struct side *a, struct fuzz_in *in, uint8_t how, uint32_t len)
 {
 	uint8_t rsvdulp[5], header[18] = { 0 };
-	uint32_t invalidated;
+	uint32_t invalidated, stag;
 	struct xiw_rdmap_in message;
 	enum xiw_rdmap_result verdict;
 	uint8_t *buf;
@@ -271,12 +325,13 @@ static void hostile_message(struct side *a, struct fuzz_in *in, uint8_t how, uin
 		buf[19] = STAG;
 		buf[27] = fuzz_u8(in);
 	}
+	stag = STAG + (how & 8 ? fuzz_below(in, 65) : 0);
 	message = (struct xiw_rdmap_in){ .tagged = header[0],
 					 .qn = fuzz_below(in, 4),
 					 .contiguous = how & 8,
-					 .stag = STAG,
+					 .stag = stag,
 					 .len = len,
-					 .serial = serial(a),
+					 .serial = serial(a, stag),
 					 .rsvdulp = rsvdulp,
 					 .buf = buf,
 					 .header = header,
@@ -321,6 +376,7 @@ static void hostile(struct fuzz_in *in)
 	if (a->s.state != XIW_RDMAP_OPEN)
 		CHECK(xiw_rdmap_next(&a->s, &out) == 0);
 	xiw_rdmap_abandon(&a->s);
+	only_stag(a);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

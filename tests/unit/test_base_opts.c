@@ -232,7 +232,7 @@ Test(api_opts, unknown_flags_and_values)
 	EXPECT_REFUSED(connects, xiw_conn_opts, .rtr = 8);
 	EXPECT_REFUSED(connects, xiw_conn_opts, .revision = 3);
 	EXPECT_REFUSED(connects, xiw_conn_opts, .reserved = { 0, 0, 1 });
-	EXPECT_REFUSED(registers, xiw_region_opts, .access = 16);
+	EXPECT_REFUSED(registers, xiw_region_opts, .access = 32);
 	EXPECT_REFUSED(load, xiw_load_opts, .mode = 3);
 	EXPECT_REFUSED(load, xiw_load_opts, .reserved = { 1 });
 	EXPECT_REFUSED(load, xiw_load_opts, .reserved2 = 1);

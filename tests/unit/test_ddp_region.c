@@ -90,7 +90,7 @@ Test(ddp_region, arguments)
 	o.ptr = NULL;
 	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), -EINVAL);
 	o = opts_fixed(7);
-	o.access = 8;
+	o.access = 16;
 	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), -EINVAL);
 	o = opts_fixed(7);
 	o.base = UINT64_MAX - o.len + 1;
@@ -99,7 +99,7 @@ Test(ddp_region, arguments)
 	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), 0);
 	cr_expect_eq(xiw_ddp_region_invalidate(&t, 8), -ENOENT);
 	cr_expect_eq(xiw_ddp_region_set_access(&t, 8, RW), -ENOENT);
-	cr_expect_eq(xiw_ddp_region_set_access(&t, 7, 8), -EINVAL);
+	cr_expect_eq(xiw_ddp_region_set_access(&t, 7, 16), -EINVAL);
 	xiw_ddp_table_free(&t);
 }
 

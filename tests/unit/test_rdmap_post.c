@@ -128,3 +128,175 @@ Test(rdmap_post, refuses)
 	cr_expect_eq(xiw_rdmap_post_work(&s, &w), -EINVAL);
 	cr_expect_eq(s.tail, 1);
 }
+
+/* ---- Reads into plain memory ------------------------------------------------------------------- */
+
+static const struct xiw_ddp_region *sink_of(const struct xiw_rdmap_out *out,
+					    struct xiw_rdmap_read *request)
+{
+	xiw_rdmap_read_decode(request, out->buf);
+	return xiw_ddp_region_lookup(&table, request->sink_stag);
+}
+
+/* May the peer write there, read it, or use it from another stream? */
+static bool may_anything(uint32_t stag)
+{
+	const struct xiw_ddp_region *r;
+
+	return !xiw_ddp_region_check(&table, stag, PD, STREAM, XIW_DDP_REMOTE_WRITE, 0, 1, &r) ||
+	       !xiw_ddp_region_check(&table, stag, PD, STREAM, XIW_DDP_REMOTE_READ, 0, 1, &r) ||
+	       !xiw_ddp_region_check(&table, stag, PD, STREAM, XIW_DDP_REMOTE_ATOMIC, 0, 1, &r) ||
+	       !xiw_ddp_region_check(&table, stag, PD, STREAM + 1, XIW_DDP_SINK, 0, 1, &r) ||
+	       !xiw_ddp_region_check(&table, stag, PD + 1, STREAM, XIW_DDP_SINK, 0, 1, &r);
+}
+
+Test(rdmap_post, reads_into_plain_memory)
+{
+	const struct iovec one[] = { { octets + 64, 40 } };
+	const struct iovec several[] = { { octets, 0 }, { octets + 9, 3 }, { octets + 99, 37 } };
+	const struct xiw_ddp_region *r;
+	struct xiw_rdmap_read request;
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+	struct xiw_rdma_work w;
+
+	cr_assert_eq(xiw_rdmap_make_rooms(&s), 0);
+	for (int i = 0; i < 2 * DEPTH; i++) {
+		const uint64_t generation = table.generation;
+
+		w = work(XIW_RDMA_READ, i & 1 ? several : one, i & 1 ? 3 : 1);
+		cr_assert_eq(xiw_rdmap_post_work(&s, &w), 0);
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+		r = sink_of(&out, &request);
+		cr_assert(r && request.size == 40 && request.sink_to == 0 && r->len == 40);
+		cr_expect(r->access == XIW_DDP_SINK && r->stream == STREAM && r->pd == PD);
+		cr_expect(!may_anything(request.sink_stag));
+		if (i & 1) {
+			const struct xiw_ddp_piece *piece = (void *)r->ptr;
+
+			cr_assert(r->npieces == 2 && piece[0].len == 3 && piece[1].len == 37);
+			cr_expect(piece[0].base == octets + 9 && piece[1].base == octets + 99);
+		} else {
+			cr_expect(!r->npieces && r->ptr == octets + 64);
+		}
+		xiw_rdmap_sent(&s, out.id, true);
+		cr_assert_eq(in_tagged(0x42, request.sink_stag, 0, 40), XIW_RDMAP_HANDLED);
+		cr_expect_null(xiw_ddp_region_lookup(&table, request.sink_stag));
+		cr_expect_neq(table.generation,
+			      generation); /* no stream may use what it has cached */
+		cr_expect(xiw_rdmap_completed(&s, &op) && !op.failed && op.op.len == 40);
+	}
+}
+
+/* The STag goes with its Read, however that ends, and a Write to it is a mistake of the peer. */
+Test(rdmap_post, plain_memory_is_given_back)
+{
+	const struct iovec iov = { octets, 8 };
+	struct xiw_rdma_work w = work(XIW_RDMA_READ, &iov, 1);
+	const struct xiw_ddp_region *r;
+	struct xiw_rdmap_read request;
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+	uint32_t invalidated;
+
+	for (int how = 0; how < 4; how++) {
+		cr_assert_eq(xiw_rdmap_post_work(&s, &w), 0); /* with DDP */
+		cr_assert_eq(xiw_rdmap_post_work(&s, &w), 0); /* not yet */
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+		cr_assert_not_null(sink_of(&out, &request));
+		if (how == 0)
+			xiw_rdmap_peer_gone(&s);
+		else if (how == 1)
+			xiw_rdmap_abandon(&s);
+		else if (how == 2)
+			xiw_rdmap_drop_sinks(&s);
+		else
+			cr_assert_eq(
+				in_untagged(0x44, 0, NULL, 0, request.sink_stag, &invalidated),
+				XIW_RDMAP_DELIVER); /* section 5.3 lets it invalidate the STag */
+		if (how == 3) {
+			/* Somebody else has the STag by now. */
+			struct xiw_ddp_region_opts o = { .ptr = octets,
+							 .len = 8,
+							 .access = XIW_DDP_SINK,
+							 .fixed = true,
+							 .stag = request.sink_stag };
+			uint32_t stag;
+
+			cr_assert_eq(xiw_ddp_region_register(&table, &o, &stag), 0);
+			cr_expect_eq(in_tagged(0x42, stag, 0, 8), XIW_RDMAP_ERROR);
+			xiw_rdmap_abandon(&s);
+			cr_expect_not_null(xiw_ddp_region_lookup(&table, stag));
+			cr_expect_eq(xiw_ddp_region_check(&table, stag, 0, STREAM, XIW_DDP_SINK, 0,
+							  8, &r),
+				     XIW_DDP_OK);
+			continue;
+		}
+		cr_expect_null(xiw_ddp_region_lookup(&table, request.sink_stag));
+		for (uint32_t stag = 1; stag < 64; stag++) {
+			r = xiw_ddp_region_lookup(&table, stag);
+			cr_expect(!r || r->ptr != octets, "case %d: %u is left", how, stag);
+		}
+		if (how < 2) {
+			xiw_rdmap_sent(&s, out.id, true);
+			cr_expect(xiw_rdmap_completed(&s, &op) && op.failed);
+		}
+		rdmap_anew();
+	}
+}
+
+/* What comes early goes nowhere but to the sink of the oldest Read, as others may not be the peer's to write to. */
+Test(rdmap_post, early_answers)
+{
+	const struct iovec iov[] = { { octets, 100 }, { octets + 200, 100 } };
+	struct xiw_rdma_work w = work(XIW_RDMA_READ, iov, 1);
+	struct xiw_rdmap_seg g = { .tagged = true, .control = 0x42, .len = 10 };
+	struct xiw_rdmap_out out[2];
+	struct xiw_rdmap_read request[2];
+
+	for (int i = 0; i < 2; i++, w.iov = &iov[1]) {
+		cr_assert_eq(xiw_rdmap_post_work(&s, &w), 0);
+		cr_assert_eq(xiw_rdmap_next(&s, &out[i]), 1);
+		cr_assert_not_null(sink_of(&out[i], &request[i]));
+	}
+	for (int i = 0; i < 2; i++) {
+		g.stag = request[i].sink_stag;
+		g.serial = xiw_ddp_region_lookup(&table, g.stag)->serial;
+		for (g.to = 0; g.to <= 100; g.to += 10)
+			cr_expect_eq(xiw_rdmap_check_segment(&s, &g),
+				     i == 0 && g.to < 100 ? XIW_RDMAP_OK : XIW_RDMAP_STREAM);
+		g.to = 0;
+		g.serial++;
+		cr_expect_eq(xiw_rdmap_check_segment(&s, &g), XIW_RDMAP_STREAM);
+	}
+}
+
+Test(rdmap_post, refuses_plain_memory)
+{
+	const struct iovec iov[2] = { { octets, 8 }, { NULL, 8 } };
+	struct xiw_rdma_work w = work(XIW_RDMA_READ, iov, 1);
+	struct xiw_rdma_op op = { .kind = XIW_RDMA_READ, .buf = octets, .len = 8 };
+	const uint64_t serial = table.serial;
+
+	w.len = 8;
+	cr_expect_eq(xiw_rdmap_post_work(&s, &w), -EINVAL);
+	w.len = 0;
+	w.sink_stag = wr;
+	cr_expect_eq(xiw_rdmap_post_work(&s, &w), -EINVAL);
+	w.sink_stag = 0;
+	w.iov_count = 2;
+	cr_expect_eq(xiw_rdmap_post_work(&s, &w), -EINVAL);
+	w.iov = (const struct iovec[]){ iov[0], iov[0] };
+	cr_expect_eq(xiw_rdmap_post_work(&s, &w), -ENOMEM); /* no room for the pieces */
+	w.iov_count = 1;
+	w.flags = XIW_RDMA_INLINE;
+	cr_expect_eq(xiw_rdmap_post_work(&s, &w), -EINVAL);
+	op.sink_stag = wr;
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EINVAL);
+	op.sink_stag = 0;
+	cr_expect_eq(table.serial, serial); /* no STag was made */
+	for (int i = 0; i < DEPTH; i++)
+		cr_expect_eq(xiw_rdmap_post(&s, &op), 0);
+	cr_expect_eq(xiw_rdmap_post(&s, &op), -EAGAIN);
+	cr_expect_eq(table.serial, serial + DEPTH);
+}

@@ -265,6 +265,8 @@ static void flush(struct xiw_conn *c)
 	}
 	xiw_stage_forget(c);
 	xiw_stream_forget(c);
+	if (c->ulp)
+		c->ulp->ended(c);
 }
 
 /* Closes the socket, except that of a rejected connection, which the application may take. */

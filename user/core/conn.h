@@ -72,6 +72,11 @@ struct xiw_header {
 struct xiw_ulp {
 	/* TCP has taken all of a message, or it will not be sent. `user_data` is that of the message. */
 	void (*sent)(struct xiw_conn *c, uint64_t user_data, bool sent);
+	/*
+	 * The connection has ended, and everything that was queued is returned. Called even if the application has
+	 * freed the connection and hears nothing any more.
+	 */
+	void (*ended)(struct xiw_conn *c);
 	/* A posted buffer is returned, as no message came for it. */
 	void (*returned)(struct xiw_conn *c, uint32_t qn, uint64_t user_data);
 	/*

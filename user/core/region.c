@@ -31,12 +31,13 @@ int xiw_random(void *ctx, uint32_t *number)
 
 static int ddp_access(unsigned int access, uint32_t *rights)
 {
-	if (!access ||
-	    access & ~(XIW_ACCESS_NONE | XIW_ACCESS_WRITE | XIW_ACCESS_READ | XIW_ACCESS_ATOMIC))
+	if (!access || access & ~(XIW_ACCESS_NONE | XIW_ACCESS_WRITE | XIW_ACCESS_READ |
+				  XIW_ACCESS_ATOMIC | XIW_ACCESS_SINK))
 		return -EINVAL;
 	*rights = (access & XIW_ACCESS_WRITE ? XIW_DDP_REMOTE_WRITE : 0) |
 		  (access & XIW_ACCESS_READ ? XIW_DDP_REMOTE_READ : 0) |
-		  (access & XIW_ACCESS_ATOMIC ? XIW_DDP_REMOTE_ATOMIC : 0);
+		  (access & XIW_ACCESS_ATOMIC ? XIW_DDP_REMOTE_ATOMIC : 0) |
+		  (access & XIW_ACCESS_SINK ? XIW_DDP_SINK : 0);
 	return 0;
 }
 

@@ -38,6 +38,7 @@ int xiw_ddp_rx_create(struct xiw_ddp_rx **out, const struct xiw_ddp_rx_opts *o)
 	rx->stream = o->stream;
 	rx->nqueues = nqueues;
 	rx->depth = o->depth;
+	xiw_ddp_rx_sinks(rx, 0, 1);
 	for (uint32_t i = 0; i < nqueues; i++)
 		rx->queues[i].next_msn = o->first_msn ? o->first_msn : 1; /* section 4.3 */
 	*out = rx;
@@ -139,6 +140,12 @@ int xiw_ddp_rx_post_pieces(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_
 	return post(rx, qn, &b);
 }
 
+void xiw_ddp_rx_sinks(struct xiw_ddp_rx *rx, uint8_t mask, uint8_t sink)
+{
+	rx->sink_mask = mask;
+	rx->sink = sink;
+}
+
 void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn)
 {
 	rx->queues[qn].next_msn++;
@@ -202,13 +209,12 @@ static inline uint8_t *address(void *base, uint32_t npieces, uint64_t off)
 }
 
 static enum xiw_ddp_error view_load(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
-				    uint32_t len)
+				    uint32_t access, uint32_t len)
 {
 	const struct xiw_ddp_region *r;
 	enum xiw_ddp_error err;
 
-	err = xiw_ddp_region_check(rx->table, h->stag, rx->pd, rx->stream, XIW_DDP_REMOTE_WRITE,
-				   h->to, len, &r);
+	err = xiw_ddp_region_check(rx->table, h->stag, rx->pd, rx->stream, access, h->to, len, &r);
 	if (err)
 		return err;
 	rx->view = (struct xiw_ddp_view){
@@ -218,6 +224,8 @@ static enum xiw_ddp_error view_load(struct xiw_ddp_rx *rx, const struct xiw_ddp_
 		.base = r->base,
 		.len = r->len,
 		.ptr = r->ptr,
+		.npieces = r->npieces,
+		.access = r->access,
 	};
 	return XIW_DDP_OK;
 }
@@ -230,6 +238,8 @@ static bool view_holds(const struct xiw_ddp_rx *rx, uint32_t stag)
 static enum xiw_ddp_error place_tagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
 				       uint32_t len, struct xiw_ddp_place *p)
 {
+	const uint32_t access = (h->rsvdulp[0] & rx->sink_mask) == rx->sink ? XIW_DDP_SINK
+									    : XIW_DDP_REMOTE_WRITE;
 	const struct xiw_ddp_next *next = &rx->next;
 	uint64_t off = h->to - rx->view.base;
 	enum xiw_ddp_error err;
@@ -238,16 +248,17 @@ static enum xiw_ddp_error place_tagged(struct xiw_ddp_rx *rx, const struct xiw_d
 	if (!len)
 		return XIW_DDP_OK;
 	/* A TO below the base gives an offset beyond any length, because base + len does not wrap. */
-	if (!view_holds(rx, h->stag) || off > rx->view.len || len > rx->view.len - off) {
-		err = view_load(rx, h, len);
+	if (!view_holds(rx, h->stag) || !(rx->view.access & access) || off > rx->view.len ||
+	    len > rx->view.len - off) {
+		err = view_load(rx, h, access, len);
 		if (err)
 			return err;
 		off = h->to - rx->view.base;
 	}
-	p->dst = rx->view.ptr + off;
+	locate(p, rx->view.ptr, rx->view.npieces, off, len);
 	p->serial = rx->view.serial;
 	/* The address is compared as well, because the STag may name another buffer by now. */
-	p->predicted = next->dst == p->dst && next->tagged && next->to == h->to &&
+	p->predicted = next->dst == p->dst && !p->npieces && next->tagged && next->to == h->to &&
 		       next->stag == h->stag;
 	return XIW_DDP_OK;
 }
@@ -323,7 +334,9 @@ static void expect_after_tagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr 
 	uint64_t off = h->to + len - rx->view.base;
 
 	/* If segments of others were placed since, the table may have changed: nothing is predicted. */
-	next->dst = view_holds(rx, h->stag) && off < rx->view.len ? rx->view.ptr + off : NULL;
+	next->dst = view_holds(rx, h->stag) && off < rx->view.len
+			    ? address(rx->view.ptr, rx->view.npieces, off)
+			    : NULL;
 	next->tagged = true;
 	next->stag = h->stag;
 	next->to = h->to + len;

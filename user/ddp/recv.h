@@ -28,7 +28,8 @@ struct xiw_ddp_buf {
 };
 
 struct xiw_ddp_queue {
-	struct xiw_ddp_buf *ring; /* of `room` places, which become more as they are needed (base/grow.h) */
+	struct xiw_ddp_buf
+		*ring; /* of `room` places, which become more as they are needed (base/grow.h) */
 	uint32_t next_msn; /* the message that is delivered next; its buffer is ring[head] */
 	uint32_t head;
 	uint32_t count, room;
@@ -53,7 +54,8 @@ struct xiw_ddp_view {
 	uint32_t stag;
 	uint64_t base;
 	uint64_t len;
-	uint8_t *ptr;
+	uint8_t *ptr; /* the octets, or struct xiw_ddp_piece if npieces */
+	uint32_t npieces, access;
 };
 
 /* The Tagged message that is being delivered. */
@@ -78,6 +80,7 @@ struct xiw_ddp_rx {
 	uint32_t stream;
 	uint32_t nqueues;
 	uint32_t depth;
+	uint8_t sink_mask, sink; /* xiw_ddp_rx_sinks() */
 	struct xiw_ddp_queue *queues;
 };
 
@@ -162,6 +165,12 @@ void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn);
 
 /* Ends the stream and returns a posted buffer, in order within a queue; false: none is left. */
 bool xiw_ddp_rx_flush(struct xiw_ddp_rx *rx, uint32_t *qn, struct xiw_ddp_buf *buf);
+
+/*
+ * From now on a Tagged segment whose RsvdULP, masked, is `sink` needs XIW_DDP_SINK where it goes, as it carries what
+ * the ULP has asked for. All others need XIW_DDP_REMOTE_WRITE, as all do at first.
+ */
+void xiw_ddp_rx_sinks(struct xiw_ddp_rx *rx, uint8_t mask, uint8_t sink);
 
 /*
  * Placement: checks the header (section 7.1) and says where the payload goes. May be called for

@@ -7,7 +7,8 @@
 
 #define NO_SLOT UINT32_MAX
 #define FIRST_SLOTS 16u
-#define ACCESS_ALL (XIW_DDP_REMOTE_WRITE | XIW_DDP_REMOTE_READ | XIW_DDP_REMOTE_ATOMIC)
+#define ACCESS_ALL                                                                                 \
+	(XIW_DDP_REMOTE_WRITE | XIW_DDP_REMOTE_READ | XIW_DDP_REMOTE_ATOMIC | XIW_DDP_SINK)
 
 void xiw_ddp_table_init(struct xiw_ddp_table *t, xiw_ddp_random random, void *random_ctx)
 {
@@ -130,7 +131,14 @@ static bool opts_valid(const struct xiw_ddp_region_opts *o)
 
 	return o->ptr && o->len && o->len <= PTRDIFF_MAX && !(o->access & ~ACCESS_ALL) &&
 	       !__builtin_add_overflow(o->base, o->len, &sum) &&
-	       !__builtin_add_overflow((uintptr_t)o->ptr, o->len, &sum);
+	       (o->npieces ? o->access == XIW_DDP_SINK
+			   : !__builtin_add_overflow((uintptr_t)o->ptr, o->len, &sum));
+}
+
+/* Where the peer may write anything, what it was asked for may go as well. */
+static uint32_t with_sink(uint32_t access)
+{
+	return access & XIW_DDP_REMOTE_WRITE ? access | XIW_DDP_SINK : access;
 }
 
 int xiw_ddp_region_register(struct xiw_ddp_table *t, const struct xiw_ddp_region_opts *o,
@@ -162,10 +170,11 @@ int xiw_ddp_region_register(struct xiw_ddp_table *t, const struct xiw_ddp_region
 		.stag = chosen,
 		.pd = o->pd,
 		.stream = o->stream,
-		.access = o->access,
+		.access = with_sink(o->access),
 		.base = o->base,
 		.len = o->len,
 		.ptr = o->ptr,
+		.npieces = o->npieces,
 		.serial = ++t->serial,
 	};
 	t->cells[cell_find(t, chosen)] = (struct xiw_ddp_cell){ chosen, slot + 1 };
@@ -193,7 +202,7 @@ int xiw_ddp_region_set_access(struct xiw_ddp_table *t, uint32_t stag, uint32_t a
 		return -EINVAL;
 	if (!xiw_ddp_region_lookup(t, stag))
 		return -ENOENT;
-	t->slots[t->cells[cell_find(t, stag)].slot - 1].region.access = access;
+	t->slots[t->cells[cell_find(t, stag)].slot - 1].region.access = with_sink(access);
 	t->generation++;
 	return 0;
 }

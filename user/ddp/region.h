@@ -18,6 +18,11 @@ enum xiw_ddp_access {
 	XIW_DDP_REMOTE_WRITE = 1 << 0,
 	XIW_DDP_REMOTE_READ = 1 << 1,
 	XIW_DDP_REMOTE_ATOMIC = 1 << 2, /* RFC 7306 */
+	/*
+	 * What the ULP has asked the peer for may be placed (see xiw_ddp_rx_sinks()), but not what the peer sends of
+	 * its own accord. XIW_DDP_REMOTE_WRITE includes it.
+	 */
+	XIW_DDP_SINK = 1 << 3,
 };
 
 /* A part of a buffer whose memory is not in one piece. It has at least one octet. */
@@ -38,7 +43,8 @@ struct xiw_ddp_region {
 	uint32_t access; /* enum xiw_ddp_access */
 	uint64_t base;	 /* TO of the first octet */
 	uint64_t len;	 /* base + len does not wrap */
-	uint8_t *ptr;	 /* of the first octet */
+	uint8_t *ptr;	 /* of the first octet, or struct xiw_ddp_piece if npieces */
+	uint32_t npieces;
 	uint64_t serial; /* number of the registration, as an STag may be used again */
 };
 
@@ -74,9 +80,10 @@ struct xiw_ddp_table {
 };
 
 struct xiw_ddp_region_opts {
-	void *ptr;
-	uint64_t len;  /* not 0 */
-	uint64_t base; /* TO of the first octet; base + len must not wrap */
+	void *ptr; /* the octets, or struct xiw_ddp_piece if npieces: the array is not copied */
+	uint32_t npieces; /* with XIW_DDP_SINK alone, and `len` is that of all */
+	uint64_t len;	  /* not 0 */
+	uint64_t base;	  /* TO of the first octet; base + len must not wrap */
 	uint32_t pd;
 	uint32_t stream; /* or XIW_DDP_ANY_STREAM */
 	uint32_t access; /* enum xiw_ddp_access */

@@ -220,6 +220,18 @@ static bool answers(const struct xiw_rdmap_op *o, const struct xiw_rdmap_seg *g)
 			   g->len <= o->op.len - g->before);
 }
 
+/*
+ * What is in front of an early segment is not known. It may only go into the sink of the oldest Read, because others
+ * may be places that the peer may not write to (RFC 5042 section 6.2.1). In its turn it may go where it belongs.
+ */
+static bool may_answer(const struct xiw_rdmap_op *o, const struct xiw_rdmap_seg *g)
+{
+	const uint64_t off = g->to - o->op.sink_to;
+
+	return o->op.kind == XIW_RDMA_READ && g->stag == o->op.sink_stag &&
+	       g->serial == o->sink_serial && off <= o->op.len && g->len <= o->op.len - off;
+}
+
 enum xiw_rdmap_error xiw_rdmap_check_segment(struct xiw_rdmap_stream *s,
 					     const struct xiw_rdmap_seg *g)
 {
@@ -237,7 +249,7 @@ enum xiw_rdmap_error xiw_rdmap_check_segment(struct xiw_rdmap_stream *s,
 	o = xiw_rdmap_oldest_read(s);
 	if (!o || (g->in_turn && o->op.kind != XIW_RDMA_READ))
 		return XIW_RDMAP_OPCODE;
-	return !g->in_turn || answers(o, g) ? XIW_RDMAP_OK : XIW_RDMAP_STREAM;
+	return (g->in_turn ? answers(o, g) : may_answer(o, g)) ? XIW_RDMAP_OK : XIW_RDMAP_STREAM;
 }
 
 enum xiw_rdmap_result xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,

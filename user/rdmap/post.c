@@ -76,6 +76,18 @@ static int check_asking(const struct xiw_rdmap_stream *s)
 	return s->no_answers ? -EPIPE : 0;
 }
 
+/* A sink of plain memory: it gets an STag when the operation is appended. */
+static int check_plain_sink(const struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
+			    struct xiw_rdmap_op *o)
+{
+	int err = w->len || w->sink_stag || w->sink_to ? -EINVAL : check_pieces(w, &o->op.len);
+
+	if (err)
+		return err;
+	o->own_sink = o->op.len;
+	return w->iov_count > 1 && !s->rooms ? -ENOMEM : check_asking(s);
+}
+
 static int check_read(const struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
 		      struct xiw_rdmap_op *o)
 {
@@ -83,17 +95,17 @@ static int check_read(const struct xiw_rdmap_stream *s, const struct xiw_rdma_wo
 	int err;
 
 	if (w->iov_count)
-		return -EINVAL;
+		return check_plain_sink(s, w, o);
 	if (w->len > UINT32_MAX)
 		return -EMSGSIZE;
 	err = check_asking(s);
 	if (err)
 		return err;
-	/* The sink that the peer is told to write to must be a place where DDP lets it write. */
+	/* The sink that the peer is told to write to must be a place where DDP places the answer to a Read. */
 	if (!w->len)
 		return 0;
-	if (xiw_ddp_region_check(s->table, w->sink_stag, s->pd, s->stream, XIW_DDP_REMOTE_WRITE,
-				 w->sink_to, w->len, &r))
+	if (xiw_ddp_region_check(s->table, w->sink_stag, s->pd, s->stream, XIW_DDP_SINK, w->sink_to,
+				 w->len, &r))
 		return -EACCES;
 	o->sink_serial = r->serial;
 	return 0;
@@ -186,6 +198,40 @@ static void keep(struct xiw_rdmap_op *o, const struct xiw_rdma_work *w, union xi
 		room->pieces[i] = (struct xiw_vec){ w->iov[i].iov_base, w->iov[i].iov_len };
 }
 
+/*
+ * Makes the STag of a sink of plain memory. It is bound to this stream, for answers to Reads alone, and goes when the
+ * Read completes: RFC 5042 section 6.2.2 has the right revoked before the ULP looks at the octets.
+ */
+static int make_sink(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
+		     struct xiw_rdmap_op *o)
+{
+	struct xiw_ddp_region_opts region = {
+		.len = o->op.len,
+		.pd = s->pd,
+		.stream = s->stream,
+		.access = XIW_DDP_SINK,
+	};
+	struct xiw_ddp_piece *pieces = s->rooms ? s->rooms[s->tail % s->depth].sink : NULL;
+	uint32_t n = 0;
+	int err;
+
+	for (unsigned int i = 0; i < w->iov_count; i++) {
+		if (!w->iov[i].iov_len)
+			continue;
+		region.ptr = w->iov[i].iov_base;
+		if (w->iov_count > 1)
+			pieces[n++] = (struct xiw_ddp_piece){ region.ptr, w->iov[i].iov_len };
+	}
+	if (n > 1) {
+		region.ptr = pieces;
+		region.npieces = n;
+	}
+	err = xiw_ddp_region_register(s->table, &region, &o->op.sink_stag);
+	if (!err)
+		o->sink_serial = xiw_ddp_region_lookup(s->table, o->op.sink_stag)->serial;
+	return err;
+}
+
 static void make_request(struct xiw_rdmap_op *o)
 {
 	const struct xiw_rdmap_read read = {
@@ -270,6 +316,10 @@ int xiw_rdmap_post_work(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *
 		return err;
 	if (s->tail - s->head + two >= s->depth)
 		return -EAGAIN;
+	if (new.own_sink)
+		err = make_sink(s, w, &new);
+	if (err)
+		return err;
 	if (two)
 		append_write_immediate(s, w, &new);
 	else
@@ -282,6 +332,7 @@ int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op)
 	const bool sends = op->kind == XIW_RDMA_SEND || op->kind == XIW_RDMA_WRITE ||
 			   op->kind == XIW_RDMA_WRITE_IMMEDIATE;
 	const bool atomic = op->kind == XIW_RDMA_FETCH_ADD || op->kind == XIW_RDMA_CMP_SWAP;
+	const bool plain = op->kind == XIW_RDMA_READ && op->buf;
 	const struct iovec piece = { (void *)(uintptr_t)op->buf, op->len };
 	struct xiw_rdma_work w = {
 		.size = sizeof(w),
@@ -292,7 +343,7 @@ int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op)
 		.iov_count = sends ? op->len != 0 : !atomic && op->buf,
 		.stag = op->stag,
 		.to = op->to,
-		.len = sends ? 0 : op->len,
+		.len = sends || plain ? 0 : op->len,
 		.sink_to = op->sink_to,
 		.sink_stag = op->sink_stag,
 		.invalidate = op->invalidate,

@@ -24,11 +24,31 @@ enum xiw_rdmap_error xiw_rdmap_check_region(const struct xiw_rdmap_stream *s, ui
 	return r ? XIW_RDMAP_ACCESS : XIW_RDMAP_STAG;
 }
 
+/* The peer may have invalidated the STag itself (section 5.3), and somebody else may have got it since. */
+void xiw_rdmap_drop_sink(struct xiw_rdmap_stream *s, struct xiw_rdmap_op *o)
+{
+	const struct xiw_ddp_region *r;
+
+	if (!o->own_sink)
+		return;
+	o->own_sink = false;
+	r = xiw_ddp_region_lookup(s->table, o->op.sink_stag);
+	if (r && r->serial == o->sink_serial)
+		xiw_ddp_region_invalidate(s->table, o->op.sink_stag);
+}
+
+void xiw_rdmap_drop_sinks(struct xiw_rdmap_stream *s)
+{
+	for (uint64_t i = s->head; i != s->tail; i++)
+		xiw_rdmap_drop_sink(s, xiw_rdmap_op_at(s, i));
+}
+
 /* Ends the oldest Read, and finds the one that is the oldest now. */
 void xiw_rdmap_read_done(struct xiw_rdmap_stream *s, bool success)
 {
 	struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, s->read_at);
 
+	xiw_rdmap_drop_sink(s, o);
 	o->answered = true;
 	o->failed |= !success;
 	if (--s->reads_out == 0)

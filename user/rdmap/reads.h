@@ -13,6 +13,9 @@ struct xiw_rdmap_op *xiw_rdmap_oldest_read(struct xiw_rdmap_stream *s);
 /* Ends it: its answer has arrived, or will not (@success false). */
 void xiw_rdmap_read_done(struct xiw_rdmap_stream *s, bool success);
 
+/* The STag that was made for the operation, if any, is not valid any more. */
+void xiw_rdmap_drop_sink(struct xiw_rdmap_stream *s, struct xiw_rdmap_op *o);
+
 /*
  * The checks of section 7.2 for what a Read Request or an Atomic Request names. XIW_RDMAP_OK: the peer has the right
  * @access, one of enum xiw_ddp_access, and @region is set.

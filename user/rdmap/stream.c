@@ -129,8 +129,10 @@ void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s)
 	for (uint64_t i = s->next; i != s->tail; i++) {
 		struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, i);
 
-		if (xiw_rdmap_is_asking(o->op.kind))
-			o->sent = o->answered = o->failed = true;
+		if (!xiw_rdmap_is_asking(o->op.kind))
+			continue;
+		xiw_rdmap_drop_sink(s, o);
+		o->sent = o->answered = o->failed = true;
 	}
 }
 
@@ -142,6 +144,7 @@ void xiw_rdmap_abandon(struct xiw_rdmap_stream *s)
 		/* Section 6.2.1: the outcome is unknown, so it counts as an error. */
 		o->failed |= !o->sent || !o->answered;
 		o->answered = true;
+		xiw_rdmap_drop_sink(s, o);
 		if (i >= s->next)
 			o->sent = true;
 	}

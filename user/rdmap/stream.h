@@ -27,6 +27,7 @@
 /* What an operation keeps until it is complete, if its memory is more than one piece, or was copied. */
 union xiw_rdmap_room {
 	struct xiw_vec pieces[XIW_RDMA_PIECES_MAX];
+	struct xiw_ddp_piece sink[XIW_RDMA_PIECES_MAX];
 	uint8_t octets[XIW_RDMA_INLINE_MAX];
 };
 
@@ -52,6 +53,7 @@ struct xiw_rdmap_op {
 	bool failed;
 	uint8_t cause;	  /* enum xiw_cause, if failed; 0: none of its own */
 	uint32_t qn, msn; /* of its message, if untagged, once DDP has it */
+	bool own_sink;	  /* Read: sink_stag was made for it, of the application's plain memory */
 };
 
 /* A Read Request or an Atomic Request of the peer's that is being answered. */
@@ -263,6 +265,9 @@ void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s);
 
 /* The stream ends: every incomplete operation fails, as soon as DDP has reported it, and nothing is passed on. */
 void xiw_rdmap_abandon(struct xiw_rdmap_stream *s);
+
+/* No STag that was made for a Read is valid any more. */
+void xiw_rdmap_drop_sinks(struct xiw_rdmap_stream *s);
 
 /* Takes the oldest operation if it is complete; op->failed tells how. */
 bool xiw_rdmap_completed(struct xiw_rdmap_stream *s, struct xiw_rdmap_op *op);

@@ -114,6 +114,8 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 		free(r);
 		return err;
 	}
+	/* The answers to our Reads may go where the peer may not write. */
+	xiw_ddp_rx_sinks(c->ddp, XIW_RDMAP_OPCODE_MASK, XIW_RDMAP_OP_READ_RESPONSE);
 	c->ulp = &xiw_rdma_ulp;
 	c->ulp_ctx = r;
 	raise_depths(r);

@@ -308,6 +308,14 @@ static bool readable(struct xiw_conn *c, uint64_t id, uint32_t off)
 	xiw_conn_stream_error(c, 0, 0);
 	return false;
 }
+/* The STags that were made for Reads do not outlive the connection. */
+static void on_ended(struct xiw_conn *c)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+
+	xiw_rdmap_drop_sinks(&r->s);
+}
+
 static void free_stream(struct xiw_conn *c)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
@@ -334,6 +342,7 @@ const struct xiw_ulp xiw_rdma_ulp = {
 	.sent = on_sent,
 	.returned = on_returned,
 	.event = on_event,
+	.ended = on_ended,
 	.check = check,
 	.refuse = refuse,
 	.message = on_message,
