@@ -143,6 +143,7 @@ enum xiw_event {
 	 * Answer with xiw_conn_accept(), which starts MPA.
 	 */
 	XIW_EV_ARRIVED,
+	XIW_EV_CHANGED, /* RDMAP: the rights of a region have changed as was posted */
 };
 
 enum xiw_completion_flags {
@@ -170,6 +171,8 @@ enum xiw_operation {
 	XIW_OPERATION_IMMEDIATE,
 	XIW_OPERATION_FETCH_ADD,
 	XIW_OPERATION_CMP_SWAP,
+	XIW_OPERATION_REGISTER, /* IBV_WC_BIND_MW, _LOCAL_INV */
+	XIW_OPERATION_LOCAL_INVALIDATE,
 	XIW_OPERATION_MAX,
 };
 
@@ -215,7 +218,7 @@ struct xiw_completion {
 	uint8_t rsvdulp[5]; /* RsvdULP as received: 1 octet tagged, 5 untagged */
 	uint8_t flags;	    /* enum xiw_completion_flags */
 	uint8_t op;	    /* enum xiw_operation */
-	uint8_t cause;	    /* enum xiw_cause; of events of a connection only XIW_EV_TERMINATED has one */
+	uint8_t cause; /* enum xiw_cause; of events of a connection only XIW_EV_TERMINATED has one */
 	uint8_t reserved[4];
 };
 

@@ -12,6 +12,7 @@
  *   XIW_EV_SENT        TCP has a Send, RDMA Write or Immediate Data: its buffer may be used again
  *   XIW_EV_READ        an RDMA Read is complete: its octets are in the sink
  *   XIW_EV_ATOMIC      an atomic operation is complete: value is what it found
+ *   XIW_EV_CHANGED     the rights of a region have changed (XIW_RDMA_REGISTER, XIW_RDMA_LOCAL_INVALIDATE)
  *   XIW_EV_FLUSHED     an operation or a posted buffer ended without success
  *   XIW_EV_ERROR       the stream is in error, and a Terminate was sent (xiw_rdma_info());
  *                      XIW_EV_CLOSED follows without the application's help
@@ -103,6 +104,13 @@ enum xiw_rdma_kind {
 	XIW_RDMA_WRITE_IMMEDIATE,
 	XIW_RDMA_FETCH_ADD,
 	XIW_RDMA_CMP_SWAP,
+	/*
+	 * Without a message: rights of a region of ours change, in order with the operations around it. What
+	 * is posted behind it leaves after the change, and what is posted before has been passed on, not
+	 * answered: for that see XIW_RDMA_FENCE. Only with xiw_rdma_post_many().
+	 */
+	XIW_RDMA_REGISTER,	   /* gives the region the rights `access` */
+	XIW_RDMA_LOCAL_INVALIDATE, /* takes all rights; no error if a peer has invalidated the STag */
 };
 
 enum xiw_rdma_flags {
@@ -170,8 +178,8 @@ struct xiw_rdma_op {
  * stream is closing or has ended; -EINVAL: kind, flags, no buf, a len that is to be 0, or TO + len wraps;
  * -EMSGSIZE: len, or more than XIW_RDMA_INLINE_MAX octets inline; -ENOMEM as for xiw_rdma_post_many();
  * -EACCES: the sink is not a region where the answer may go; -ENOSPC, -ENOMEM: there is no STag for a
- * Read's memory; -EOPNOTSUPP: a Read or
- * atomic operation, and the peer accepts none, or one of RFC 7306, and the stream is not extended.
+ * Read's memory; -EOPNOTSUPP: a Read or atomic operation, and the peer accepts none, or one of RFC
+ * 7306, and the stream is not extended.
  */
 XIW_API int xiw_rdma_post(struct xiw_rdma *rdma, const struct xiw_rdma_op *op);
 
@@ -189,6 +197,12 @@ struct xiw_rdma_work {
 		/* Send, Write: what is sent. Read: where it goes, as buf of struct xiw_rdma_op */
 		const struct iovec *iov;
 		const struct xiw_rdma_atomic *atomic; /* as in struct xiw_rdma_op */
+		/*
+		 * XIW_RDMA_REGISTER, XIW_RDMA_LOCAL_INVALIDATE: of the connection's engine, and one that its peer
+		 * can use. A Register of a region that has been freed, or whose STag a peer has invalidated, by the
+		 * time that its turn comes ends the stream, as a peer would use what is not there.
+		 */
+		struct xiw_region *region;
 	};
 	unsigned int iov_count;
 	uint32_t stag; /* Write: the peer's sink; Read: the peer's source; atomic: of the word */
@@ -198,8 +212,11 @@ struct xiw_rdma_work {
 		uint64_t sink_to;
 		uint64_t immediate; /* as in struct xiw_rdma_op */
 	};
-	uint32_t sink_stag;  /* Read without pieces: as in struct xiw_rdma_op, as sink_to */
-	uint32_t invalidate; /* Send with XIW_RDMA_INVALIDATE */
+	uint32_t sink_stag; /* Read without pieces: as in struct xiw_rdma_op, as sink_to */
+	union {
+		uint32_t invalidate; /* Send with XIW_RDMA_INVALIDATE */
+		unsigned int access; /* XIW_RDMA_REGISTER: enum xiw_access */
+	};
 };
 
 /*
@@ -207,9 +224,10 @@ struct xiw_rdma_work {
  * that cannot be posted. Returns 0 or the error of that one; *posted, if not NULL, is how many were
  * posted before it. They leave together, as far as a segment has room for several.
  *
- * Errors are those of xiw_rdma_post(), and -EINVAL: the size of an element, or more pieces than
- * XIW_RDMA_PIECES_MAX; -ENOMEM: the engine's budget has no memory for pieces and inline octets, which a
- * stream takes for its whole send_depth when it first needs it.
+ * Errors are those of xiw_rdma_post(), and -EINVAL: the size of an element, more pieces than
+ * XIW_RDMA_PIECES_MAX, or a region of another engine; -EACCES: a region that the connection's peer cannot
+ * use; -ENOENT: a peer has invalidated its STag; -ENOMEM: the engine's budget has no memory for pieces
+ * and inline octets, which a stream takes for its whole send_depth when it first needs it.
  */
 XIW_API int xiw_rdma_post_many(struct xiw_rdma *rdma, const struct xiw_rdma_work *work,
 			       unsigned int count, unsigned int *posted);
@@ -343,6 +361,11 @@ struct xiw_rdma_info {
 	struct xiw_rdma_terminate_info sent, received;
 	uint64_t immediates_in, immediates_out;
 	uint64_t atomics_in, atomics_out; /* in: carried out for the peer; out: answered */
+	/* Limits: pieces of an operation or a posted buffer, octets inline, and how much may be posted. */
+	uint32_t pieces_max, inline_max, send_depth, recv_depth;
+	/* Posted and not complete: operations; of these, those that wait for an answer; buffers for Sends. */
+	uint32_t posted, unanswered, recvs_posted;
+	uint32_t reserved;
 };
 
 /* `size` is sizeof(struct xiw_rdma_info). Allowed until xiw_conn_free(). */

@@ -157,17 +157,6 @@ static void copy(const struct xiw_ddp_place *p, const uint8_t *from, uint32_t le
 	cr_assert(piece < p->pieces + p->npieces || !p->npieces);
 }
 
-/* Puts the octets of a posted buffer in order. */
-static void gather(const struct xiw_ddp_buf *b, uint8_t *to)
-{
-	const struct xiw_ddp_piece *piece = (void *)b->base;
-
-	if (!b->npieces)
-		memcpy(to, b->base, b->len);
-	for (uint32_t i = 0; i < b->npieces; to += piece++->len, i++)
-		memcpy(to, piece->base, piece->len);
-}
-
 /* in_turn: all earlier segments were placed, and each moved the prediction on. */
 static bool place(int i, bool in_turn)
 {
@@ -213,7 +202,7 @@ static void check_message(const struct xiw_ddp_msg *m, const struct segment *g)
 	cr_assert(m->qn == g->h.qn && m->msn == g->h.msn);
 	cr_assert_eq(m->buf.npieces, m->buf.user_data & 1 ? PIECES : 0);
 	cr_assert_eq(m->buf.len, MAX_LEN);
-	gather(&m->buf, got);
+	xiw_ddp_buf_read(&m->buf, got, MAX_LEN);
 	cr_assert_eq(memcmp(got, want->data, want->len), 0);
 	for (uint32_t k = want->len; k < MAX_LEN; k++)
 		cr_assert_eq(got[k], 0xee, "stray octet at %u", k);

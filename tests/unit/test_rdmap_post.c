@@ -300,3 +300,97 @@ Test(rdmap_post, refuses_plain_memory)
 	cr_expect_eq(xiw_rdmap_post(&s, &op), -EAGAIN);
 	cr_expect_eq(table.serial, serial + DEPTH);
 }
+
+/* ---- rights that change in order --------------------------------------------------------------- */
+
+static int post_change(enum xiw_rdma_kind kind, unsigned int flags, uint32_t stag, uint32_t rights)
+{
+	struct xiw_rdma_work w = { .size = sizeof(w), .kind = kind, .flags = flags };
+
+	return xiw_rdmap_post_change(&s, &w, xiw_ddp_region_lookup(&table, stag), rights);
+}
+
+static uint32_t rights_of(uint32_t stag)
+{
+	return xiw_ddp_region_lookup(&table, stag)->access;
+}
+
+Test(rdmap_post, changes_rights_in_order)
+{
+	const uint32_t stag = region(PD, STREAM, 0), both = XIW_DDP_REMOTE_WRITE | XIW_DDP_SINK;
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+
+	cr_assert_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+	cr_assert_eq(post_change(XIW_RDMA_REGISTER, 0, stag, XIW_DDP_REMOTE_WRITE), 0);
+	cr_assert_eq(post(XIW_RDMA_READ, 0, 8), 0);
+	cr_assert_eq(post_change(XIW_RDMA_LOCAL_INVALIDATE, XIW_RDMA_FENCE, stag, 0), 0);
+	cr_assert_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1); /* the first Send */
+	cr_expect_eq(rights_of(stag), 0);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1); /* the Read, behind the change */
+	cr_expect(out.qn == 1 && rights_of(stag) == both);
+	cr_expect(xiw_rdmap_completed(&s, &op) && op.op.kind == XIW_RDMA_SEND);
+	cr_expect(xiw_rdmap_completed(&s, &op) && op.op.kind == XIW_RDMA_REGISTER && !op.failed);
+	xiw_rdmap_sent(&s, out.id, true);
+	cr_expect_eq(xiw_rdmap_next(&s, &out), 0); /* the fence */
+	cr_expect_eq(rights_of(stag), both);
+	cr_expect_eq(in_tagged(0x42, wr, BASE, 8), XIW_RDMAP_HANDLED);
+	cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+	cr_expect(out.qn == 0 && rights_of(stag) == 0);
+	xiw_rdmap_sent(&s, out.id, true);
+	for (int i = 0; i < 3; i++)
+		cr_expect(xiw_rdmap_completed(&s, &op) && !op.failed);
+	cr_expect(xiw_rdmap_idle(&s));
+}
+
+/* The region is not there any more when its turn comes. */
+Test(rdmap_post, changes_what_is_gone)
+{
+	struct xiw_rdmap_out out;
+	struct xiw_rdmap_op op;
+
+	for (int i = 0; i < 2; i++) {
+		const enum xiw_rdma_kind kind = i ? XIW_RDMA_REGISTER : XIW_RDMA_LOCAL_INVALIDATE;
+		const uint32_t stag = region(PD, 0, 0);
+		struct xiw_ddp_region_opts again = {
+			.ptr = memory,
+			.len = 8,
+			.pd = PD,
+			.access = XIW_DDP_SINK,
+			.fixed = true,
+		};
+
+		cr_assert_eq(post(XIW_RDMA_READ, 0, 8), 0);
+		cr_assert_eq(post_change(kind, XIW_RDMA_FENCE, stag, i ? XIW_DDP_REMOTE_READ : 0),
+			     0);
+		cr_assert_eq(post(XIW_RDMA_SEND, 0, 1), 0);
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+		xiw_rdmap_sent(&s, out.id, true);
+		xiw_ddp_region_invalidate(&table, stag);
+		again.stag = stag;
+		cr_assert_eq(xiw_ddp_region_register(&table, &again, &again.stag), 0);
+		cr_expect_eq(in_tagged(0x42, wr, BASE, 8), XIW_RDMAP_HANDLED);
+		cr_expect_eq(xiw_rdmap_next(&s, &out), i ? -EPROTO : 1);
+		cr_expect_eq(rights_of(stag), XIW_DDP_SINK); /* another region's */
+		cr_expect(xiw_rdmap_completed(&s, &op) && op.op.kind == XIW_RDMA_READ);
+		cr_expect(xiw_rdmap_completed(&s, &op) && op.op.kind == kind && op.failed == i);
+		cr_expect_eq(s.state, i ? XIW_RDMAP_FAILED : XIW_RDMAP_OPEN);
+		cr_expect_eq(op.cause, i ? XIW_CAUSE_LOCAL_PROTECTION : XIW_CAUSE_NONE);
+		rdmap_anew();
+	}
+}
+
+Test(rdmap_post, refuses_changes)
+{
+	struct xiw_rdma_work w = work(XIW_RDMA_REGISTER, NULL, 0);
+
+	cr_expect_eq(xiw_rdmap_post_work(&s, &w), -EINVAL);
+	cr_expect_eq(post_change(XIW_RDMA_REGISTER, XIW_RDMA_INLINE, wr, 0), -EINVAL);
+	cr_expect_eq(post_change(XIW_RDMA_REGISTER, 0, other_pd, 0), -EACCES);
+	cr_expect_eq(post_change(XIW_RDMA_LOCAL_INVALIDATE, 0, other_stream, 0), -EACCES);
+	for (int i = 0; i < DEPTH; i++)
+		cr_expect_eq(post_change(XIW_RDMA_LOCAL_INVALIDATE, 0, wr, 0), 0);
+	cr_expect_eq(post_change(XIW_RDMA_LOCAL_INVALIDATE, 0, wr, 0), -EAGAIN);
+}

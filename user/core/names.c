@@ -52,6 +52,8 @@ const char *xiw_operation_name(enum xiw_operation operation)
 		[XIW_OPERATION_IMMEDIATE] = "Immediate Data",
 		[XIW_OPERATION_FETCH_ADD] = "FetchAdd",
 		[XIW_OPERATION_CMP_SWAP] = "CmpSwap",
+		[XIW_OPERATION_REGISTER] = "Register",
+		[XIW_OPERATION_LOCAL_INVALIDATE] = "Local Invalidate",
 	};
 
 	return operation < N(names) ? names[operation] : "unknown operation";

@@ -29,7 +29,7 @@ int xiw_random(void *ctx, uint32_t *number)
 	return n < 0 ? -errno : n == sizeof(*number) ? 0 : -EIO;
 }
 
-static int ddp_access(unsigned int access, uint32_t *rights)
+int xiw_region_rights(unsigned int access, uint32_t *rights)
 {
 	if (!access || access & ~(XIW_ACCESS_NONE | XIW_ACCESS_WRITE | XIW_ACCESS_READ |
 				  XIW_ACCESS_ATOMIC | XIW_ACCESS_SINK))
@@ -63,7 +63,7 @@ int xiw_region_add(struct xiw_engine *engine, void *addr, size_t len,
 		return err;
 	o.base = ro.base_to;
 	o.pd = ro.pd;
-	if (ro.access && ddp_access(ro.access, &o.access))
+	if (ro.access && xiw_region_rights(ro.access, &o.access))
 		return -EINVAL;
 	/* An engine numbers its own connections, so in another engine the number means another one. */
 	if (ro.conn && ro.conn->engine != engine)
@@ -105,12 +105,12 @@ int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 }
 
 /* A peer may have invalidated the STag (RFC 5040 section 5.3), and another region may have got the same one. */
-static bool is_there(const struct xiw_region *r)
+const struct xiw_ddp_region *xiw_region_now(const struct xiw_region *r)
 {
 	const struct xiw_ddp_region *now =
 		r->engine ? xiw_ddp_region_lookup(&r->engine->regions, r->stag) : NULL;
 
-	return now && now->serial == r->serial;
+	return now && now->serial == r->serial ? now : NULL;
 }
 
 uint32_t xiw_region_stag(const struct xiw_region *region)
@@ -122,9 +122,9 @@ int xiw_region_change(struct xiw_region *region, unsigned int access)
 {
 	uint32_t rights;
 
-	if (ddp_access(access, &rights))
+	if (xiw_region_rights(access, &rights))
 		return -EINVAL;
-	if (!is_there(region))
+	if (!xiw_region_now(region))
 		return -ENOENT;
 	return xiw_ddp_region_set_access(&region->engine->regions, region->stag, rights);
 }
@@ -149,7 +149,7 @@ static void leave(struct xiw_region *r)
 
 void xiw_region_drop(struct xiw_region *region)
 {
-	if (is_there(region))
+	if (xiw_region_now(region))
 		xiw_ddp_region_invalidate(&region->engine->regions, region->stag);
 	if (region->engine)
 		leave(region);

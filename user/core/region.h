@@ -20,6 +20,11 @@ int xiw_region_add(struct xiw_engine *engine, void *addr, size_t len,
 int xiw_region_change(struct xiw_region *region, unsigned int access);
 void xiw_region_drop(struct xiw_region *region);
 
+/* The rights of DDP for enum xiw_access. Returns 0 or -EINVAL. */
+int xiw_region_rights(unsigned int access, uint32_t *rights);
+/* The region as DDP knows it; NULL: a peer has invalidated the STag, or the engine has been destroyed. */
+const struct xiw_ddp_region *xiw_region_now(const struct xiw_region *region);
+
 /* Detaches all regions from an engine that is destroyed. Peers cannot use them any more; the application frees them. */
 void xiw_regions_detach(struct xiw_engine *e);
 

@@ -140,6 +140,18 @@ int xiw_ddp_rx_post_pieces(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_
 	return post(rx, qn, &b);
 }
 
+void xiw_ddp_buf_read(const struct xiw_ddp_buf *b, void *to, uint32_t len)
+{
+	const struct xiw_ddp_piece one = { b->base, b->len };
+	const struct xiw_ddp_piece *piece = b->npieces ? (const void *)b->base : &one;
+	uint8_t *out = to;
+
+	for (size_t n; len; len -= (uint32_t)n, out += n, piece++) {
+		n = piece->len < len ? piece->len : len;
+		memcpy(out, piece->base, n);
+	}
+}
+
 void xiw_ddp_rx_sinks(struct xiw_ddp_rx *rx, uint8_t mask, uint8_t sink)
 {
 	rx->sink_mask = mask;

@@ -160,6 +160,9 @@ int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len,
 int xiw_ddp_rx_post_pieces(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_piece *pieces,
 			   uint32_t npieces, uint64_t user_data);
 
+/* Copies the first octets of a buffer, which has as many. */
+void xiw_ddp_buf_read(const struct xiw_ddp_buf *b, void *to, uint32_t len);
+
 /* The next message to queue qn, which has no payload, was not for the ULP: its MSN is used up, and no buffer is. */
 void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn);
 

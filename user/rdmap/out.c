@@ -28,6 +28,32 @@ static bool op_waits(struct xiw_rdmap_stream *s)
 	return xiw_rdmap_is_asking(o->op.kind) && !o->internal && s->reads_out >= s->ord;
 }
 
+/* Carries out a change of rights. False: the region is not there, and the stream has failed. */
+static bool change(struct xiw_rdmap_stream *s, struct xiw_rdmap_op *o)
+{
+	const struct xiw_ddp_region *r = xiw_ddp_region_lookup(s->table, o->op.stag);
+	const bool there = r && r->serial == o->serial;
+
+	o->sent = true;
+	s->next++;
+	if (there)
+		xiw_ddp_region_set_access(s->table, o->op.stag, o->op.access);
+	if (there || o->op.kind == XIW_RDMA_LOCAL_INVALIDATE)
+		return true;
+	o->failed = true;
+	o->cause = XIW_CAUSE_LOCAL_PROTECTION;
+	xiw_rdmap_lower_failed(s, 0, 0, NULL, 0, 0);
+	return false;
+}
+
+static bool change_all(struct xiw_rdmap_stream *s)
+{
+	while (!op_waits(s) && xiw_rdmap_is_change(xiw_rdmap_op_at(s, s->next)->op.kind))
+		if (!change(s, xiw_rdmap_op_at(s, s->next)))
+			return false;
+	return true;
+}
+
 static void put_send(const struct xiw_rdma_work *op, struct xiw_rdmap_out *out)
 {
 	static const uint8_t opcodes[] = {
@@ -106,6 +132,9 @@ static void put_op(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
 	case XIW_RDMA_CMP_SWAP:
 		put_request(s, o, out);
 		break;
+	case XIW_RDMA_REGISTER: /* without a message */
+	case XIW_RDMA_LOCAL_INVALIDATE:
+		break;
 	}
 	s->next++;
 }
@@ -175,9 +204,15 @@ static int put_answer(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
 
 int xiw_rdmap_next(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out)
 {
-	bool answers = s->answer_next != s->answer_tail, ops = !op_waits(s);
+	bool answers, ops;
 
-	if (s->state != XIW_RDMAP_OPEN || (!answers && !ops))
+	if (s->state != XIW_RDMAP_OPEN)
+		return 0;
+	if (!change_all(s))
+		return -EPROTO;
+	answers = s->answer_next != s->answer_tail;
+	ops = !op_waits(s);
+	if (!answers && !ops)
 		return 0;
 	if (answers && !(ops && s->op_turn)) {
 		s->op_turn = true;

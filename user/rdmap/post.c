@@ -171,6 +171,9 @@ static int check_work(const struct xiw_rdmap_stream *s, const struct xiw_rdma_wo
 	case XIW_RDMA_CMP_SWAP:
 		err = check_atomic(s, w, o);
 		break;
+	case XIW_RDMA_REGISTER: /* xiw_rdmap_post_change() */
+	case XIW_RDMA_LOCAL_INVALIDATE:
+		break;
 	}
 	if (!err && names_place(w->kind) && __builtin_add_overflow(w->to, o->op.len, &end))
 		err = -EINVAL;
@@ -285,6 +288,9 @@ static void append(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
 	case XIW_RDMA_CMP_SWAP:
 		make_atomic_request(s, w);
 		break;
+	case XIW_RDMA_REGISTER: /* all of it is in the operation */
+	case XIW_RDMA_LOCAL_INVALIDATE:
+		break;
 	}
 	s->tail++;
 }
@@ -324,6 +330,27 @@ int xiw_rdmap_post_work(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *
 		append_write_immediate(s, w, &new);
 	else
 		append(s, w, &new);
+	return 0;
+}
+
+int xiw_rdmap_post_change(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
+			  const struct xiw_ddp_region *region, uint32_t rights)
+{
+	struct xiw_rdmap_op new = { .op = *w };
+
+	if (s->state != XIW_RDMAP_OPEN)
+		return -EPIPE;
+	if (w->flags & ~flags_of(w->kind) || w->iov_count || w->len)
+		return -EINVAL;
+	if (region->pd != s->pd ||
+	    (region->stream != XIW_DDP_ANY_STREAM && region->stream != s->stream))
+		return -EACCES;
+	if (s->tail - s->head == s->depth)
+		return -EAGAIN;
+	new.op.stag = region->stag;
+	new.op.access = rights;
+	new.serial = region->serial;
+	append(s, w, &new);
 	return 0;
 }
 

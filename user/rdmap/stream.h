@@ -45,6 +45,8 @@ struct xiw_rdmap_op {
 	union {
 		uint64_t sink_serial; /* Read: of the sink's registration at the time of posting */
 		uint64_t original; /* an atomic operation that is complete: what was there before */
+		uint64_t
+			serial; /* a change of rights: of the region's registration; op has STag and rights */
 	};
 	uint8_t request[XIW_RDMAP_READ_LEN]; /* of a Read; or Immediate Data */
 	bool internal;			     /* the application is not told */
@@ -120,6 +122,12 @@ static inline struct xiw_rdmap_answer *xiw_rdmap_answer_at(struct xiw_rdmap_stre
 	return &s->answers[seq % s->answer_depth];
 }
 
+/* Is it a change of rights, without a message? */
+static inline bool xiw_rdmap_is_change(enum xiw_rdma_kind kind)
+{
+	return kind == XIW_RDMA_REGISTER || kind == XIW_RDMA_LOCAL_INVALIDATE;
+}
+
 /* Does it get an answer? */
 static inline bool xiw_rdmap_is_asking(enum xiw_rdma_kind kind)
 {
@@ -151,6 +159,12 @@ int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op);
 /* The same for an operation on pieces, whose size was checked. */
 int xiw_rdmap_post_work(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *work);
 /*
+ * Posts a change of a region's rights: the region with this STag and serial gets these of enum xiw_ddp_access. `work`
+ * has its kind, flags and user_data.
+ */
+int xiw_rdmap_post_change(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *work,
+			  const struct xiw_ddp_region *region, uint32_t rights);
+/*
  * Makes room for pieces and copied octets, xiw_rdmap_rooms_size() octets. Called before the first operation that needs
  * it, which is refused otherwise. 0 or -ENOMEM.
  */
@@ -178,7 +192,10 @@ struct xiw_rdmap_out {
 	uint8_t *answer;
 };
 
-/* 1: there is one; 0: none now; -EPROTO: an answer may not be read, and the stream has just failed. */
+/*
+ * 1: there is one; 0: none now; -EPROTO: an answer may not be read, or a region to be registered is not there, and the
+ * stream has just failed. Changes of rights whose turn has come are carried out.
+ */
 int xiw_rdmap_next(struct xiw_rdmap_stream *s, struct xiw_rdmap_out *out);
 
 /* May the octets from `off` on of this answer still be read? If not, the stream has failed. */

@@ -10,6 +10,7 @@
 #include "conn/send.h"
 #include "core/agenda.h"
 #include "core/cq.h"
+#include "core/region.h"
 #include "ulp/rdma.h"
 
 /* The size of an operation in the first release that had it. */
@@ -27,12 +28,16 @@ static const uint8_t operations[] = {
 	[XIW_RDMA_WRITE_IMMEDIATE] = XIW_OPERATION_WRITE,
 	[XIW_RDMA_FETCH_ADD] = XIW_OPERATION_FETCH_ADD,
 	[XIW_RDMA_CMP_SWAP] = XIW_OPERATION_CMP_SWAP,
+	[XIW_RDMA_REGISTER] = XIW_OPERATION_REGISTER,
+	[XIW_RDMA_LOCAL_INVALIDATE] = XIW_OPERATION_LOCAL_INVALIDATE,
 };
 
 static enum xiw_event event_of(const struct xiw_rdmap_op *o)
 {
 	if (o->failed)
 		return XIW_EV_FLUSHED;
+	if (xiw_rdmap_is_change(o->op.kind))
+		return XIW_EV_CHANGED;
 	if (!xiw_rdmap_is_asking(o->op.kind))
 		return XIW_EV_SENT;
 	return o->op.kind == XIW_RDMA_READ ? XIW_EV_READ : XIW_EV_ATOMIC;
@@ -176,6 +181,20 @@ int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
 	return err;
 }
 
+static int post_change(struct xiw_rdma *r, const struct xiw_rdma_work *w)
+{
+	const struct xiw_ddp_region *region;
+	uint32_t rights = 0;
+
+	if (!w->region || w->region->engine != r->conn->engine)
+		return -EINVAL;
+	if (w->kind == XIW_RDMA_REGISTER ? xiw_region_rights(w->access, &rights) || !rights
+					 : w->access)
+		return -EINVAL;
+	region = xiw_region_now(w->region);
+	return region ? xiw_rdmap_post_change(&r->s, w, region, rights) : -ENOENT;
+}
+
 static int post_one(struct xiw_rdma *r, const void *theirs, size_t size)
 {
 	struct xiw_rdma_work w;
@@ -184,6 +203,8 @@ static int post_one(struct xiw_rdma *r, const void *theirs, size_t size)
 	/* The elements of an array have one size, by which the next one is found. */
 	if (!err && *(const size_t *)theirs != size)
 		err = -EINVAL;
+	if (!err && xiw_rdmap_is_change(w.kind))
+		return post_change(r, &w);
 	if (!err)
 		err = make_rooms(r, w.flags, w.iov_count);
 	return err ? err : xiw_rdmap_post_work(&r->s, &w);
@@ -233,5 +254,15 @@ void xiw_rdma_terminate(struct xiw_rdma *r)
 
 void xiw_rdma_info(const struct xiw_rdma *r, struct xiw_rdma_info *info, size_t size)
 {
-	xiw_opts_give(info, size, &r->s.info, sizeof(r->s.info));
+	const struct xiw_conn *c = r->conn;
+	struct xiw_rdma_info now = r->s.info;
+
+	now.pieces_max = XIW_RDMA_PIECES_MAX;
+	now.inline_max = XIW_RDMA_INLINE_MAX;
+	now.send_depth = r->s.depth;
+	now.recv_depth = c->opts.recv_depth;
+	now.posted = (uint32_t)(r->s.tail - r->s.head);
+	now.unanswered = r->s.reads_out;
+	now.recvs_posted = c->ddp->queues[XIW_RDMAP_QN_SEND].count;
+	xiw_opts_give(info, size, &now, sizeof(now));
 }

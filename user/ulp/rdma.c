@@ -82,6 +82,16 @@ static void on_closed(struct xiw_rdma *r, int status)
 }
 
 /* ---- from DDP ----------------------------------------------------------------------------------- */
+
+/* Immediate Data, which the buffer has as well, maybe in pieces. */
+static uint64_t immediate_of(const struct xiw_ddp_buf *b)
+{
+	uint8_t octets[XIW_RDMAP_WORD_LEN];
+
+	xiw_ddp_buf_read(b, octets, sizeof(octets));
+	return xiw_get_be64(octets);
+}
+
 /* Tells the application of a Send or Immediate Data that has arrived. */
 static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t invalidated)
 {
@@ -90,7 +100,7 @@ static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t 
 
 	send.stag = invalidated;
 	if (xiw_rdmap_is_immediate(m->rsvdulp[0]))
-		send.to = xiw_get_be64(m->buf.base);
+		send.to = immediate_of(&m->buf);
 	xiw_deliver(c, &send,
 		    opcode == XIW_RDMAP_OP_SEND_SE || opcode == XIW_RDMAP_OP_SEND_SE_INV ||
 				    opcode == XIW_RDMAP_OP_IMMEDIATE_SE
@@ -313,7 +323,9 @@ static void on_ended(struct xiw_conn *c)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
 
+	xiw_regions_enter(c->engine);
 	xiw_rdmap_drop_sinks(&r->s);
+	xiw_regions_leave(c->engine);
 }
 
 static void free_stream(struct xiw_conn *c)
