@@ -483,7 +483,8 @@ int main(int argc, char **argv)
 		}
 	}
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	setrlimit(RLIMIT_NOFILE, &files);
+	if (!opt.engines)
+		setrlimit(RLIMIT_NOFILE, &files);
 	sigaction(SIGUSR1, &sa, NULL);
 	sigaction(SIGUSR2, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);

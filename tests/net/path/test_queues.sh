@@ -70,6 +70,24 @@ _served() {
 }
 served() { wait_until "$LONG" _served "$1" || { json; return 1; }; }
 
+# crowd TEST: 64 connections at once, 16 for each of the engines A to D, on the queues 0 to 3.
+crowd() {
+	local id name engine wrong=0
+	for ((id = 0; id < 64; id++)); do
+		connect "$id" $((id % 4)) $((15046 + id % 4)) -b 4 -r 1
+	done
+	for ((id = 0; id < 64; id++)); do
+		engine=ABCD name=SEND_$id
+		engine=${engine:id % 4:1}
+		reap "${!name}" "$LONG" && wait_until "$LONG" _closed "$engine" "$id" &&
+			(($(octets "$engine" "$id") == 4 << 20)) && mostly_direct "$engine" "$id" &&
+			never_steered "$engine" "$id" && continue
+		cat "$TMP/send-$id" "$TMP/$engine.state"
+		wrong=1
+	done
+	return $wrong
+}
+
 wire_up plain 1500 4
 wire_clamp 196608
 bpftool prog loadall "$BUILD/tests/net/path/queues.bpf.o" "$progs" pinmaps "$progs" || exit 1
@@ -84,6 +102,9 @@ engines P A,0x1,15046 B,0x2,15047 C,0x4,15048 D,0x8,15049
 expect one-process-queues eval 'serves P 15046 0x1 && serves P 15047 0x2 && serves P 15048 0x4 &&
 	serves P 15049 0x8'
 expect status-says-who served 4
+expect status-text eval "in_ns rcv '$xiwarp' status '$IF_RCV' |
+	grep -Eq '^  queues: 0 by engine [0-9]+, 1 by engine [0-9]+, 2 by engine [0-9]+, 3 by'"
+expect one-process-crowd crowd
 i=0
 for name in A B C D; do
 	connect $((i + 1)) $i $((15046 + i)) -r 10
@@ -123,6 +144,7 @@ no_trace one-process-no-trace
 # Promised: connections of the other stay direct throughout, and nothing of it changes. Its queues are free.
 engines P A,0x1,15046 B,0x2,15047
 engines Q C,0x4,15048 D,0x8,15049
+expect two-processes-crowd crowd
 connect 1 0 15046 -r 10
 connect 2 1 15047 -r 10
 connect 3 2 15048 -r 10
