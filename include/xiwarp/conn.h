@@ -47,7 +47,14 @@ struct xiw_conn_opts {
 	bool no_pack; /* one FPDU in each TCP segment, for receivers that cannot take more */
 	enum xiw_use_path path; /* AUTO: that of the engine */
 	unsigned int queues;	/* untagged queues, QN 0..queues-1; 0: XIW_QUEUES_DEFAULT */
-	uint32_t reserved0;	/* 0 */
+	/*
+	 * How long a message to queue 0 (with RDMAP: a Send) may wait for a buffer to be posted. The
+	 * stream stops in front of it meanwhile, and the window closes; the time begins anew with each
+	 * such message. When it is over, or with 0, the message is an error: "invalid MSN - no buffer
+	 * available" (RFC 5041 section 7.1). A direct connection takes the kernel path for it. A
+	 * connection that ends or is lost does not wait. -EINVAL: XIW_NO_LIMIT
+	 */
+	unsigned int hold_ms;
 	uint32_t pd; /* Protection Domain of the STags it may use (RFC 5041 section 8.2) */
 	unsigned int recv_depth; /* posted buffers per queue; 0: 64 */
 	unsigned int send_depth; /* queued messages; 0: 64 */
@@ -393,6 +400,8 @@ struct xiw_conn_info {
 	/* Frames refused on the direct path: those in `drops`, and damaged, misdirected and late ones. */
 	uint64_t segments_dropped;
 	uint64_t challenges_withheld; /* challenge ACKs over the limit of RFC 5961 section 7 */
+	/* How often a message waited for a buffer (hold_ms), and how often in vain. */
+	uint64_t holds, holds_expired;
 };
 
 /* `size` is sizeof(struct xiw_conn_info). */

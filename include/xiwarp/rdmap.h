@@ -234,8 +234,9 @@ XIW_API int xiw_rdma_post_many(struct xiw_rdma *rdma, const struct xiw_rdma_work
 
 /*
  * Posts a buffer for the next incoming Send or Immediate Data, one for each. Post from before
- * XIW_EV_CONNECTED on: a Send that finds no buffer ends the stream, and so does Immediate Data that finds
- * one of less than 8 octets. Errors are those of xiw_conn_post_recv() for queue 0.
+ * XIW_EV_CONNECTED on: a Send that finds no buffer ends the stream, or waits for one
+ * (xiw_conn_opts.hold_ms); Immediate Data that finds one of less than 8 octets ends the stream. Errors
+ * are those of xiw_conn_post_recv() for queue 0.
  */
 XIW_API int xiw_rdma_post_recv(struct xiw_rdma *rdma, void *buf, uint32_t len, uint64_t user_data);
 

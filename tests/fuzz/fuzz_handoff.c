@@ -4,9 +4,10 @@
  * yields before every access to shared memory. The peer and the kernel's socket are models (handoff_world.h).
  *
  * Whatever the schedule and the wire do, every message is delivered once, in order, with the octets that were sent; no
- * octet is acknowledged that nobody holds; the window's right edge does not move back; every checksum is right. When
- * the wire works again, the stream reaches its end. An octet that was acknowledged and lost would stop it for ever,
- * because the peer does not resend it. A broken direct path may stay broken: the kernel path remains.
+ * octet is acknowledged that nobody holds; a Send waits for its buffer; the window's right edge does not move back;
+ * every checksum is right. When the wire works again and buffers are posted, the stream reaches its end. An octet that
+ * was acknowledged and lost would stop it for ever, because the peer does not resend it. A broken direct path may stay
+ * broken: the kernel path remains.
  */
 #include "tests/fuzz/handoff_engine.h"
 
@@ -210,6 +211,8 @@ static void step(struct fuzz_in *in)
 			__atomic_fetch_xor(&xdp_queue.engine, 1, __ATOMIC_RELAXED);
 		else if (what == 0xef)
 			broken = fuzz_u8(in) & 15;
+		else if (what >= 0xaf)
+			post_buffers((what >> 4) - 9);
 		else
 			xdp_now += (what & 0x80 ? 250 : what & 0x40 ? 41 : 1) * 1000000ull;
 		break;
@@ -260,8 +263,10 @@ static void drain(void)
 		CHECK(++rounds < DRAIN_ROUNDS, "stalls at %u of %u; held %u, edge %u", peer_una,
 		      goal, held_upto, edge);
 		all_through();
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 3; i++) {
+			post_buffers(rounds & 1);
 			engine_moves(1000000, 4096);
+		}
 		CHECK(!engine_fiber.busy);
 		all_through();
 		/* The socket's next ACK would repair what the engine's did not. */
@@ -284,8 +289,10 @@ static void drain(void)
 		xdp_now += 50000000;
 	}
 	all_through();
+	post_buffers(nfpdus);
 	for (int i = 0; i < 3; i++)
 		engine_moves(1000000, 4096);
+	CHECK(!conn->hold.on && !conn->hold.octets);
 	CHECK(next_fpdu == nfpdus || fpdus[next_fpdu].start >= goal, "%u messages", next_fpdu);
 	CHECK(!fin_sent || conn->end.eof);
 }

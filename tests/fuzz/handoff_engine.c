@@ -36,6 +36,7 @@ static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_
 #include "core/ring.h"
 #include "core/timer.h"
 #include "path/arm.h"
+#include "path/hold.h"
 #include "path/kernel.h"
 
 #define BIDS 4
@@ -49,15 +50,15 @@ static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_
 #include "user/path/commit.c"
 
 struct xiw_conn *conn;
-uint32_t next_fpdu, read_most;
+uint32_t read_most;
 
-static struct xiw_engine *engine;
+struct xiw_engine *engine;
 static struct xiw_netif port;
 static struct xiw_rxq rxq;
 static uint8_t frames[FRAMES][FRAME_SIZE + 256] __attribute__((aligned(64)));
 static uint64_t frame_stack[FRAMES];
 static uint8_t tx_frame[256];
-static uint8_t *memory;
+uint8_t *memory;
 static uint32_t tx_edge;    /* that the peer knew when the ACK was begun */
 static uint32_t inject_pos; /* of the segment that xiw_inject() is at */
 static struct {
@@ -182,10 +183,10 @@ uint32_t xiw_sock_tsval(const struct xiw_sock_state *state, uint64_t now_ns)
 	return world_ms();
 }
 
+static struct io_uring_sqe sqe;
+
 struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op)
 {
-	static struct io_uring_sqe sqe;
-
 	(void)e;
 	(void)object;
 	(void)op;
@@ -197,28 +198,6 @@ void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
 	CHECK(bid < BIDS && bid_out[bid]);
 	bid_out[bid] = false;
 	e->io.bufs_out--;
-}
-
-/* ---- the application ----------------------------------------------------------------------------- */
-
-void take_completions(void)
-{
-	struct xiw_completion done;
-
-	while (xiw_engine_next(engine, &done)) {
-		const struct fpdu *f = &fpdus[next_fpdu];
-
-		CHECK(done.event == XIW_EV_WRITTEN && next_fpdu < nfpdus);
-		CHECK(done.length == f->payload && (!f->payload || done.to == f->to) &&
-			      done.rsvdulp[0] == (uint8_t)next_fpdu,
-		      "message %u", next_fpdu);
-		for (uint32_t i = 0; i < f->payload; i++)
-			CHECK(memory[f->to + i] == fuzz_pattern(f->to + i), "octet %u of %u", i,
-			      next_fpdu);
-		for (uint32_t i = 0; i < f->len; i++)
-			hold(f->start + i);
-		next_fpdu++;
-	}
 }
 
 /* ---- one turn, as engine.c has it ---------------------------------------------------------------- */
@@ -260,7 +239,7 @@ static void turn_reap(void)
 {
 	for (unsigned int i = 0; i < ncqes; i++)
 		xiw_recv_done(conn, cqes[i].res,
-			      cqes[i].res ? IORING_CQE_F_MORE | IORING_CQE_F_BUFFER |
+			      cqes[i].res > 0 ? IORING_CQE_F_MORE | IORING_CQE_F_BUFFER |
 						    (uint32_t)cqes[i].bid << IORING_CQE_BUFFER_SHIFT
 					  : 0);
 	ncqes = 0;
@@ -275,6 +254,12 @@ static void submit(void)
 
 		for (bid = 0; bid < BIDS && bid_out[bid]; bid++)
 			;
+		/* The receive is cancelled, now or after some more octets. */
+		if (sqe.opcode == IORING_OP_ASYNC_CANCEL && (!n || fuzz_pattern(sock.read) & 3)) {
+			sqe.opcode = IORING_OP_NOP;
+			cqes[ncqes++].res = -ECANCELED;
+			return;
+		}
 		if (!n && sock.fin && !eof_told) {
 			eof_told = true;
 			cqes[ncqes++].res = 0;
@@ -311,6 +296,8 @@ static void turn_timers(void)
 			xiw_commit(c);
 			xiw_dirty(c);
 		}
+		if (c->timer.hold_ms <= engine->now_ms)
+			xiw_hold_watch(c); /* the socket lives, and the time is not up */
 		xiw_timer(c);
 	}
 }
@@ -320,10 +307,13 @@ void engine_turn(void *arg)
 	(void)arg;
 	engine->now_ns = xdp_clock();
 	engine->now_ms = engine->now_ns / 1000000;
+	post_those_due();
 	xiw_cqs_refill(engine);
 	turn_poll();
 	turn_reap();
 	turn_timers();
+	if (engine->agenda.holders)
+		xiw_stream_resume(conn);
 	turn_settle();
 	for (int i = 0; engine->agenda.falling_back && i < 8; i++)
 		if (!turn_poll())
@@ -360,7 +350,7 @@ static void open_engine(void)
 
 static void open_region(void)
 {
-	struct xiw_ddp_rx_opts ddp = { .pd = 0, .stream = 1, .nqueues = 1, .depth = 1 };
+	struct xiw_ddp_rx_opts ddp = { .pd = 0, .stream = 1, .nqueues = 1, .depth = fpdus_max };
 	struct xiw_ddp_region_opts r = { .ptr = memory,
 					 .len = stream_max,
 					 .access = XIW_DDP_REMOTE_WRITE,
@@ -401,9 +391,11 @@ static void open_conn(void)
 	conn->reg.index = FLOW;
 	conn->fd = -1;
 	conn->state = XIW_OPEN;
+	conn->opts.hold_ms = UINT32_MAX - 1;
 	conn->send.allowed = conn->crc = true;
 	conn->reg.window = WINDOW;
-	conn->timer.deadline_ms = conn->timer.ack_ms = conn->progress.due_ms = XIW_NEVER;
+	conn->timer.deadline_ms = conn->timer.ack_ms = conn->timer.hold_ms = XIW_NEVER;
+	conn->progress.due_ms = XIW_NEVER;
 	conn->progress.inject_works = true; /* not counted here */
 	conn->reg.ip_version = 4;
 	conn->reg.remote_ip[0] = 1;
@@ -434,7 +426,8 @@ void engine_open(void)
 	open_region();
 	open_port();
 	open_conn();
-	next_fpdu = 0;
+	application_begins();
+	sqe.opcode = IORING_OP_NOP;
 	ncqes = 0;
 	eof_told = false;
 	memset(bid_out, 0, sizeof(bid_out));
@@ -445,6 +438,7 @@ void engine_open(void)
 
 void engine_close(void)
 {
+	xiw_hold_forget(conn);
 	xiw_mpa_stream_free(&conn->mpa);
 	xiw_ddp_rx_free(conn->ddp);
 	xiw_ddp_table_free(&engine->regions);

@@ -10,6 +10,13 @@ extern struct xiw_conn *conn;
 extern uint32_t next_fpdu; /* the next one to be delivered */
 extern uint32_t read_most; /* octets per receive */
 
+extern struct xiw_engine *engine;
+extern uint8_t *memory; /* the application's, a region */
+
+/* The application posts buffers for the next `n` Sends, when its engine's turn begins. */
+void application_begins(void);
+void post_buffers(uint32_t n);
+void post_those_due(void);
 void engine_open(void);
 void engine_close(void);
 void engine_turn(void *arg);

@@ -9,27 +9,32 @@
 static void make_stream(struct fuzz_in *in)
 {
 	struct xiw_mpa_tx tx = { .markers = with_markers, .crc = true };
-	uint32_t kind = fuzz_u8(in), to = 0, seed = fuzz_u8(in);
+	uint32_t kind = fuzz_u8(in), to = 0, seed = fuzz_u8(in), msn = 1;
 
 	nfpdus = stream_end = 0;
 	while (nfpdus < fpdus_max && stream_end < stream_max - 1500) {
 		uint8_t header[XIW_DDP_HDR_MAX], payload[1024], roll = fuzz_pattern(seed++);
 		struct xiw_ddp_hdr h = { .tagged = true, .last = true, .dv = 1, .stag = 7 };
 		struct fpdu *f = &fpdus[nfpdus];
-		uint32_t len = xiw_mpa_ulpdu_fit(MSS, with_markers, tx.phase) - XIW_DDP_TAGGED_LEN;
+		uint32_t len = xiw_mpa_ulpdu_fit(MSS, with_markers, tx.phase), hlen;
 
+		f->send = with_sends && !(roll & 0x1c);
+		if (f->send)
+			h = (struct xiw_ddp_hdr){ .last = true, .dv = 1, .msn = msn++ };
+		hlen = f->send ? XIW_DDP_UNTAGGED_LEN : XIW_DDP_TAGGED_LEN;
+		len -= hlen;
 		if (roll < (kind & 0x7f))
 			len = roll & 3 ? roll : roll & 4 ? 0 : 500 + roll;
 		f->start = stream_end;
 		f->payload = len;
 		f->to = to;
-		h.to = to;
+		if (!f->send)
+			h.to = to;
 		h.rsvdulp[0] = (uint8_t)nfpdus;
 		for (uint32_t i = 0; i < len; i++)
 			payload[i] = fuzz_pattern(to + i);
 		xiw_ddp_hdr_encode(&h, header);
-		f->len = xiw_mpa_build(&tx, stream + stream_end, header, XIW_DDP_TAGGED_LEN,
-				       payload, len);
+		f->len = xiw_mpa_build(&tx, stream + stream_end, header, hlen, payload, len);
 		stream_end += f->len;
 		to += len;
 		nfpdus++;
@@ -45,6 +50,7 @@ void world_begin(struct fuzz_in *in)
 	isn = bases[fuzz_below(in, 5)];
 	timestamps = how & 1;
 	with_markers = how & 2;
+	with_sends = how & 4;
 	fin_sent = false;
 	broken = 0;
 	peer_una = peer_nxt = held_upto = 0;
@@ -65,6 +71,7 @@ void world_begin(struct fuzz_in *in)
 	xdp_index[FLOW] = the_flow->key;
 	make_stream(in);
 	engine_open();
+	post_buffers(how >> 4);
 }
 
 void world_end(void)

@@ -11,7 +11,7 @@ uint32_t stream_max = 24000, fpdus_max = 600;
 uint8_t *stream;
 struct fpdu *fpdus;
 uint32_t nfpdus, stream_end, isn;
-bool timestamps, with_markers;
+bool timestamps, with_markers, with_sends;
 unsigned int broken;
 uint32_t peer_una, peer_nxt, edge;
 bool fin_sent;

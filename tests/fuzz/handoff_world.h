@@ -29,6 +29,7 @@
 struct fpdu {
 	uint32_t start, len; /* raw, in the stream */
 	uint32_t payload, to;
+	bool send; /* an untagged message, whose buffer is posted late or early */
 };
 
 /* A segment in flight. */
@@ -62,7 +63,7 @@ extern uint8_t *stream;
 extern struct fpdu *fpdus;
 extern uint32_t nfpdus, stream_end;
 extern uint32_t isn; /* wire seq of the stream's first octet */
-extern bool timestamps, with_markers;
+extern bool timestamps, with_markers, with_sends;
 
 /* What is broken, and stays so when the wire works again. */
 #define BROKEN_FRAMES 1u    /* frames do not reach the ring */

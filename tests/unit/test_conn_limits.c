@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The limits of a close and of the last message, on a TCP connection over loopback. */
+/* The limits of a close, of the last message and of a hold, on a TCP connection over loopback. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -11,6 +11,7 @@
 
 #include "conn/limits.h"
 #include "core/timer.h"
+#include "path/hold.h"
 
 #define QUARTERS 4
 #define CQ_ENTRIES 4096u
@@ -46,7 +47,8 @@ static void setup(void)
 	e->cq.mask = CQ_ENTRIES - 1;
 	c->engine = e;
 	c->state = XIW_OPEN;
-	c->timer.deadline_ms = c->timer.ack_ms = c->progress.due_ms = XIW_NEVER;
+	c->timer.deadline_ms = c->timer.ack_ms = c->timer.hold_ms = XIW_NEVER;
+	c->progress.due_ms = XIW_NEVER;
 	c->opts.close_timeout_ms = 4000;
 	c->opts.terminate_timeout_ms = 3000;
 	make_connection();
@@ -156,4 +158,99 @@ Test(conn_limits, without_a_limit_a_socket_that_nobody_reads_is_looked_at)
 	xiw_conn_limit(c, XIW_LIMIT_POLL);
 	cr_expect(c->end.asked);
 	cr_expect_eq(c->end.asked_error, ECONNRESET);
+}
+
+/* ---- a hold ---------------------------------------------------------------------------------------- */
+
+static void hold(unsigned int ms)
+{
+	c->opts.hold_ms = ms;
+	xiw_hold_begin(c);
+	cr_assert(c->hold.on && c->hold.waits);
+}
+
+/* The turn in which the time to look at the hold comes. */
+static void look_at_hold(void)
+{
+	cr_assert_neq(c->timer.hold_ms, XIW_NEVER);
+	e->now_ms = c->timer.hold_ms;
+	xiw_conn_limit_hold(c);
+}
+
+Test(conn_limits, a_hold_is_over_at_its_time)
+{
+	const uint64_t begin = e->now_ms;
+
+	hold(2500);
+	look_at_hold();
+	look_at_hold();
+	cr_expect(c->hold.waits);
+	look_at_hold();
+	cr_expect_eq(e->now_ms, begin + 2500);
+	cr_expect(c->hold.over && !c->hold.waits && !c->end.asked);
+	cr_expect_eq(e->agenda.holders, c, "the turn goes on with it");
+	cr_expect_eq(c->timer.hold_ms, XIW_NEVER);
+	cr_expect_eq(c->counts.holds, 1);
+	cr_expect_eq(c->counts.holds_expired, 1);
+}
+
+Test(conn_limits, a_hold_whose_buffer_another_one_got_does_not_begin_anew)
+{
+	hold(2500);
+	look_at_hold();
+	xiw_hold_posted(c);
+	cr_expect(!c->hold.waits && !c->hold.over);
+	hold(2500);
+	look_at_hold();
+	look_at_hold();
+	cr_expect(c->hold.over);
+	cr_expect_eq(c->counts.holds, 1);
+	xiw_hold_forget(c);
+	c->counts.fpdus++;
+	hold(2500);
+	look_at_hold();
+	cr_expect(c->hold.waits);
+	cr_expect_eq(c->counts.holds, 2);
+}
+
+Test(conn_limits, a_hold_ends_with_the_peer)
+{
+	struct linger reset = { 1, 0 };
+
+	hold(60000);
+	look_at_hold();
+	cr_expect(!c->end.asked);
+	setsockopt(peer, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(peer);
+	peer = -1;
+	look_at_hold();
+	cr_expect(c->end.asked);
+	cr_expect_eq(c->end.asked_error, ECONNRESET);
+}
+
+Test(conn_limits, a_close_during_a_hold_goes_on)
+{
+	hold(60000);
+	xiw_conn_ask_close(c);
+	for (int i = 0; i < 2 * QUARTERS; i++)
+		quarter();
+	cr_expect(!c->end.asked && c->hold.waits);
+}
+
+Test(conn_limits, a_hold_keeps_octets_within_the_budget)
+{
+	static const uint8_t octets[3000];
+
+	hold(60000);
+	cr_expect(xiw_hold_keep(c, octets, 1000));
+	e->budget.limit = 2500;
+	cr_expect(!xiw_hold_keep(c, octets, 2000));
+	cr_expect(xiw_hold_keep(c, octets, 1500));
+	cr_expect_eq(e->budget.used, 2500);
+	xiw_hold_posted(c);
+	cr_expect(!xiw_hold_taken(c, 2499));
+	cr_expect(c->hold.on);
+	cr_expect(xiw_hold_taken(c, 1));
+	cr_expect(!c->hold.on);
+	cr_expect_eq(e->budget.used, 0);
 }

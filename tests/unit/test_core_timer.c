@@ -31,8 +31,8 @@ static void setup(void)
 		memset(conns[i], 0, sizeof(**conns));
 		conns[i]->engine = e;
 		conns[i]->state = XIW_DEAD;
-		conns[i]->timer.deadline_ms = conns[i]->timer.ack_ms = conns[i]->progress.due_ms =
-			XIW_NEVER;
+		conns[i]->timer.deadline_ms = conns[i]->timer.ack_ms = XIW_NEVER;
+		conns[i]->timer.hold_ms = conns[i]->progress.due_ms = XIW_NEVER;
 	}
 }
 

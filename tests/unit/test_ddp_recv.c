@@ -211,6 +211,34 @@ Test(ddp_recv, untagged_message)
 }
 
 /* Section 4.3: 0 follows 0xFFFFFFFF. */
+/* Only the next message of a queue can wait for a buffer; all others without one are errors for good. */
+Test(ddp_recv, lacks_buffer)
+{
+	struct xiw_ddp_hdr h = untagged(0, 1, 0, true), t = tagged(STAG, BASE, true);
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	cr_assert(xiw_ddp_rx_lacks_buffer(rx, &h));
+	cr_assert_eq(xiw_ddp_rx_place(rx, &h, 1, &p), XIW_DDP_UNTAGGED_NO_BUFFER);
+	cr_assert(!xiw_ddp_rx_lacks_buffer(rx, &t));
+	h.msn = 2;
+	cr_assert(!xiw_ddp_rx_lacks_buffer(rx, &h));
+	h.msn = 0;
+	cr_assert(!xiw_ddp_rx_lacks_buffer(rx, &h));
+	h.msn = 1;
+	h.qn = rx->nqueues;
+	cr_assert(!xiw_ddp_rx_lacks_buffer(rx, &h));
+	h.qn = 0;
+	post_buf(0, 0);
+	cr_assert(!xiw_ddp_rx_lacks_buffer(rx, &h));
+	cr_assert_eq(receive(h, 1, &p, &m), XIW_DDP_OK);
+	cr_assert(!xiw_ddp_rx_lacks_buffer(rx, &h));
+	h.msn = 2;
+	cr_assert(xiw_ddp_rx_lacks_buffer(rx, &h));
+	xiw_ddp_rx_fail(rx, XIW_DDP_UNTAGGED_MO);
+	cr_assert(!xiw_ddp_rx_lacks_buffer(rx, &h));
+}
+
 Test(ddp_recv, msn_wrap)
 {
 	static const uint32_t msn[] = { 0xfffffffe, 0xffffffff, 0, 1 };

@@ -19,6 +19,8 @@ struct expected {
 	uint32_t seen;
 	uint32_t pause_at; /* the callback returns @pause_with for the FPDU of this number */
 	int pause_with;
+	uint32_t refuse_at; /* the callback asks to be given the FPDU of this number later, `refusals` times */
+	uint32_t refusals;
 };
 
 static uint8_t wire[70000];
@@ -32,6 +34,7 @@ static void make(bool markers, uint32_t phase, uint32_t fpdus, uint32_t max_len)
 		.s = { wire, 0, phase, markers },
 		.rx = { phase, markers, true },
 		.pause_at = UINT32_MAX,
+		.refuse_at = UINT32_MAX,
 	};
 	for (uint32_t i = 0; i < fpdus; i++) {
 		e.len[i] = ref_random(&rng) % max_len;
@@ -48,6 +51,10 @@ static int take(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, un
 
 	cr_assert_lt(x->seen, FPDUS);
 	cr_assert_eq(f->ulpdu_len, x->len[x->seen]);
+	if (x->seen == x->refuse_at && x->refusals) {
+		x->refusals--;
+		return XIW_MPA_LATER;
+	}
 	if (!xiw_mpa_place_verify(f, v, n, 0, out))
 		return -XIW_MPA_ERR_CRC;
 	cr_assert_eq(memcmp(out, x->ulpdu[x->seen], x->len[x->seen]), 0);
@@ -161,6 +168,35 @@ Test(mpa_stream, pause_and_go_on)
 			cr_assert_eq(e.seen, at + 1);
 			cr_assert_eq(xiw_mpa_stream_pending(&s), 0);
 			feed_all(&s, e.end[at], e.s.len);
+			cr_assert_eq(e.seen, FPDUS);
+			xiw_mpa_stream_free(&s);
+		}
+	}
+}
+
+/* An FPDU that the callback does not take yet is presented again, also with more octets than before. */
+Test(mpa_stream, later)
+{
+	make(true, 0, FPDUS, 300);
+	for (uint32_t at = 0; at < FPDUS; at++) {
+		const uint32_t start = at ? e.end[at - 1] : 0;
+
+		for (uint32_t cut = 0; cut < e.s.len; cut += 7) {
+			struct xiw_mpa_stream s;
+			uint32_t from = cut < e.end[at] ? cut : 0, kept;
+
+			e.seen = 0;
+			e.refuse_at = at;
+			e.refusals = 2;
+			xiw_mpa_stream_init(&s, &e.rx);
+			feed_all(&s, 0, from);
+			kept = from > start ? from : start;
+			cr_assert_eq(feed(&s, from, e.end[at]), XIW_MPA_LATER);
+			cr_assert_eq(from + s.used, kept);
+			cr_assert_eq(e.seen, at);
+			cr_assert_eq(feed(&s, kept, e.s.len), XIW_MPA_LATER);
+			cr_assert_eq(s.used, 0);
+			feed_all(&s, kept, e.s.len);
 			cr_assert_eq(e.seen, FPDUS);
 			xiw_mpa_stream_free(&s);
 		}

@@ -24,6 +24,7 @@
 #include "core/ring.h"
 #include "core/timer.h"
 #include "path/fallback.h"
+#include "path/hold.h"
 #include "path/kernel.h"
 
 /* Chooses the MPA revision: Rev 2 only where it is needed (RFC 6581 section 10). */
@@ -177,7 +178,8 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 	c->initiator = c->end.known = initiator;
 	c->fd = -1;
 	c->reg.window = e->opts.window;
-	c->timer.deadline_ms = c->timer.ack_ms = c->timer.alive_ms = c->progress.due_ms = XIW_NEVER;
+	c->timer.deadline_ms = c->timer.ack_ms = c->timer.alive_ms = c->timer.hold_ms =
+		c->progress.due_ms = XIW_NEVER;
 	do {
 		c->id = ++e->next_id;
 	} while (c->id == XIW_DDP_ANY_STREAM);
@@ -231,6 +233,10 @@ void xiw_conn_failed(struct xiw_conn *c)
 	c->end.failing = false;
 	if (c->state == XIW_DEAD)
 		return; /* a reset came in the same turn, and the closing event reports the stream error */
+	if (c->hold.on) {
+		xiw_hold_forget(c);
+		xiw_recv_post(c);
+	}
 	xiw_fall_back(c, XIW_REASON_ERROR, NULL);
 	/* The flow must not stay armed: XDP would redirect frames that nobody takes any more. */
 	if (c->flow && c->stretch.state == XIW_STRETCH_OFF)
@@ -381,7 +387,7 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 	 * A Responder may not send before it has received an FPDU (RFC 5044 section 7.1.2 rule 4), and now none
 	 * will come.
 	 */
-	if (c->end.eof && !c->send.allowed && !c->recv.held_n && c->state == XIW_OPEN &&
+	if (c->end.eof && !c->send.allowed && !xiw_octets_wait(c) && c->state == XIW_OPEN &&
 	    c->stretch.state == XIW_STRETCH_OFF)
 		xiw_send_flush(c);
 	if (c->end.closing && !c->end.shut && !c->send.count && !c->send.busy &&
@@ -395,7 +401,7 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 		if (c->rx_dead && c->timer.limit != XIW_LIMIT_LAST)
 			xiw_conn_limit_last(c);
 	}
-	if (!c->end.eof || c->recv.held_n || c->end.failing)
+	if (!c->end.eof || xiw_octets_wait(c) || c->end.failing)
 		return;
 	if (c->rx_dead) {
 		if (c->end.shut)

@@ -63,6 +63,8 @@ void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t 
 		.armed = c->counts.armed,
 		.segments_dropped = c->counts.segs_dropped,
 		.challenges_withheld = c->counts.challenges_withheld + c->tcp.challenges_withheld,
+		.holds = c->counts.holds,
+		.holds_expired = c->counts.holds_expired,
 	};
 
 	memcpy(i.no_direct, c->no_direct, sizeof(i.no_direct));

@@ -7,6 +7,7 @@
  *   open, octets under way   user_timeout_ms, by TCP_USER_TIMEOUT; also for a peer that does not read
  *   closing                  close_timeout_ms without an octet either way
  *   after an error           terminate_timeout_ms for the last message and the peer's FIN, whatever moves
+ *   a hold                   hold_ms until a buffer is posted; no limit of the peer (path/hold.h)
  *
  * The kernel's timers end the socket, and io_uring reports that. An end that the peer or a lack of memory
  * causes is asked for, and the turn carries it out: see xiw_conn_ask_end().
@@ -21,6 +22,7 @@
 #include "conn/sockopts.h"
 #include "core/agenda.h"
 #include "core/timer.h"
+#include "path/hold.h"
 
 #define LOOK_MS 1000
 #define QUARTERS 4    /* checks for movement within close_timeout_ms */
@@ -104,7 +106,7 @@ void xiw_conn_poll_socket(struct xiw_conn *c)
 /* Says whether what has arrived waits for the application, so that the peer is not to blame. */
 static bool application_waits(const struct xiw_conn *c)
 {
-	return c->recv.held_n || xiw_cq_room(c->engine) <= XIW_CQ_RESERVE;
+	return xiw_octets_wait(c) || xiw_cq_room(c->engine) <= XIW_CQ_RESERVE;
 }
 
 /* Checks a close that is under way: asks for the end if nothing has moved for close_timeout_ms. */
@@ -147,6 +149,21 @@ void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit)
 			lost(c);
 		break;
 	}
+}
+
+void xiw_conn_limit_hold(struct xiw_conn *c)
+{
+	uint64_t octets;
+
+	c->timer.hold_ms = XIW_NEVER;
+	if (!c->hold.waits || c->state == XIW_DEAD || c->end.asked)
+		return;
+	if (c->hold.until_ms <= c->engine->now_ms)
+		xiw_hold_expire(c);
+	else if (look(c, &octets))
+		xiw_hold_watch(c);
+	else
+		lost(c);
 }
 
 /* ---- a close that is asked for ------------------------------------------------------------------- */

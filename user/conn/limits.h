@@ -22,6 +22,9 @@ void xiw_conn_poll_socket(struct xiw_conn *c);
 /* Called when the deadline of a connection has come; `limit` says which. */
 void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit);
 
+/* Called when the time to look at a hold has come: it is over, or the socket may have ended (path/hold.h). */
+void xiw_conn_limit_hold(struct xiw_conn *c);
+
 /*
  * Notes an orderly close; the turn carries it out. What is queued is sent, and the peer's messages are delivered
  * until the peer closes. May be called from within a delivery.

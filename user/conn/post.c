@@ -4,6 +4,7 @@
 
 #include "conn/conn.h"
 #include "core/agenda.h"
+#include "path/hold.h"
 
 /* The memory stays if the post fails for another reason. */
 int xiw_post_reserve(struct xiw_conn *c, uint32_t qn, uint32_t n)
@@ -26,11 +27,20 @@ static int before_post(struct xiw_conn *c, uint32_t qn)
 	return c->end.eof_told || c->state == XIW_DEAD ? -ESHUTDOWN : xiw_post_reserve(c, qn, 1);
 }
 
+/* A message that waits may be placed now. */
+static int after_post(struct xiw_conn *c, uint32_t qn, int err)
+{
+	if (!err && !qn)
+		xiw_hold_posted(c);
+	return err;
+}
+
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
 {
 	int err = before_post(c, qn);
 
-	return err ? err : xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data);
+	return err ? err
+		   : after_post(c, qn, xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data));
 }
 
 int xiw_post_recv_pieces(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_piece *pieces,
@@ -38,7 +48,9 @@ int xiw_post_recv_pieces(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_p
 {
 	int err = before_post(c, qn);
 
-	return err ? err : xiw_ddp_rx_post_pieces(c->ddp, qn, pieces, npieces, user_data);
+	return err ? err
+		   : after_post(c, qn,
+				xiw_ddp_rx_post_pieces(c->ddp, qn, pieces, npieces, user_data));
 }
 
 int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)

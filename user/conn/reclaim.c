@@ -24,6 +24,8 @@ static uint64_t stuck_since(const struct xiw_conn *c)
 		return since;
 	if (c->mpa.room)
 		since = c->recv.fpdu_ms;
+	if (c->hold.room && c->hold.since_ms < since)
+		since = c->hold.since_ms;
 	if (c->send.stage && c->send.stage_ms < since)
 		since = c->send.stage_ms;
 	return since;

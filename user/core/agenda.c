@@ -53,6 +53,27 @@ void xiw_conn_ask_end(struct xiw_conn *c, int error, bool at_once)
 		shutdown(c->fd, SHUT_RD);
 }
 
+void xiw_retry(struct xiw_conn *c)
+{
+	if (c->recv.holder_at)
+		return;
+	c->recv.holder_at = &c->engine->agenda.holders;
+	c->recv.next_holder = c->engine->agenda.holders;
+	if (c->recv.next_holder)
+		c->recv.next_holder->recv.holder_at = &c->recv.next_holder;
+	c->engine->agenda.holders = c;
+}
+
+void xiw_retry_no_more(struct xiw_conn *c)
+{
+	if (!c->recv.holder_at)
+		return;
+	*c->recv.holder_at = c->recv.next_holder;
+	if (c->recv.next_holder)
+		c->recv.next_holder->recv.holder_at = c->recv.holder_at;
+	c->recv.holder_at = NULL;
+}
+
 void xiw_conn_broken(struct xiw_conn *c, int error)
 {
 	if (!c->end.mpa_error && !c->end.ddp_error)

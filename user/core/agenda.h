@@ -22,6 +22,13 @@ void xiw_conn_ask_end(struct xiw_conn *c, int error, bool at_once);
 /* The same for a connection that was reset or has timed out, which is an error of MPA too (RFC 5044 section 8). */
 void xiw_conn_broken(struct xiw_conn *c, int error);
 
+/*
+ * Makes each turn go on with octets of the socket that wait (xiw_stream_resume()), until that is not wanted any more.
+ * They wait for room in the completion queue, or a buffer was posted for them.
+ */
+void xiw_retry(struct xiw_conn *c);
+void xiw_retry_no_more(struct xiw_conn *c);
+
 /* Takes the connection off the list of those that asked to end. */
 void xiw_ends_forget(struct xiw_conn *c);
 

@@ -151,6 +151,7 @@ struct xiw_counts {
 	uint64_t segs_dropped;		  /* refused on the direct path, for whatever reason */
 	uint64_t drops[XIW_TCP_DROP_MAX]; /* in the stretches before this one */
 	uint64_t challenges_withheld;	  /* likewise */
+	uint64_t holds, holds_expired;	  /* path/hold.c */
 };
 
 /* Octets in a provided buffer that wait for room in the completion queue. */
@@ -171,6 +172,17 @@ struct xiw_recv {
 	struct xiw_conn *next_holder, **holder_at; /* in engine->holders while held_n */
 	struct xiw_conn *next_starved, **starved_at;
 	uint64_t fpdu_ms; /* when octets of the unfinished FPDU last came */
+};
+
+/* path/hold.c: the stream stands in front of a Send for which no buffer is posted. */
+struct xiw_hold {
+	bool on;    /* nothing is read from the socket, until the octets below are taken */
+	bool waits; /* for a buffer; else a buffer was posted or the time is up, and the stream goes on in this turn */
+	bool over;  /* the time is up */
+	uint32_t at, len, room; /* of `octets`: what is not taken yet is from `at` to `len` */
+	uint8_t *octets;	/* were read behind the place where the stream stands; charged to the budget */
+	uint64_t fpdus;		/* that had been accepted when it began */
+	uint64_t since_ms, until_ms;
 };
 
 /* path/packet.c, direct.c, fallback.c: packets that wait or are kept. */
@@ -300,7 +312,7 @@ struct xiw_end {
 	struct xiw_conn *next_ending;
 };
 
-/* core/timer.c; conn/limits.c writes stalls and moved, path/commit.c alive_ms and ack_ms. */
+/* core/timer.c; conn/limits.c writes stalls and moved, path/commit.c alive_ms and ack_ms, path/hold.c hold_ms. */
 struct xiw_timer {
 	uint64_t deadline_ms; /* of `limit`, or XIW_NEVER; only xiw_conn_deadline() sets it */
 	enum xiw_limit limit;
@@ -308,6 +320,7 @@ struct xiw_timer {
 	uint64_t moved;	   /* octets that had moved then, in both directions */
 	uint64_t alive_ms; /* when the socket is told that the peer is alive, or XIW_NEVER */
 	uint64_t ack_ms;   /* when the delayed ACK is due, or XIW_NEVER */
+	uint64_t hold_ms;  /* when the hold is looked at, or XIW_NEVER */
 	uint64_t at_ms;	   /* the place on the wheel; `at` is NULL if it has none */
 	struct xiw_conn *next, **at;
 };
@@ -400,6 +413,7 @@ struct xiw_conn {
 	uint32_t ops; /* requests that are with io_uring */
 	uint32_t id;
 	struct xiw_recv recv;
+	struct xiw_hold hold;
 	struct xiw_keeps keeps;
 	struct xiw_timer timer;
 	struct xiw_send send;

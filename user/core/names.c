@@ -31,6 +31,7 @@ const char *xiw_reason_name(unsigned int reason)
 		[XIW_REASON_HEADROOM] = "no headroom",
 		[XIW_REASON_ELSEWHERE] = "another interface",
 		[XIW_REASON_STEERED] = "queue of another engine",
+		[XIW_REASON_NO_BUFFER] = "no buffer posted",
 	};
 
 	return reason < N(names) ? names[reason] : NULL;

@@ -169,6 +169,16 @@ void xiw_ddp_rx_fail(struct xiw_ddp_rx *rx, enum xiw_ddp_error error)
 		rx->error = error;
 }
 
+bool xiw_ddp_rx_lacks_buffer(const struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h)
+{
+	const struct xiw_ddp_queue *q;
+
+	if (rx->error || h->tagged || h->qn >= rx->nqueues)
+		return false;
+	q = &rx->queues[h->qn];
+	return !q->count && h->msn == q->next_msn;
+}
+
 bool xiw_ddp_rx_flush(struct xiw_ddp_rx *rx, uint32_t *qn, struct xiw_ddp_buf *buf)
 {
 	xiw_ddp_rx_fail(rx, XIW_DDP_LOCAL_CATASTROPHIC);

@@ -166,6 +166,9 @@ void xiw_ddp_buf_read(const struct xiw_ddp_buf *b, void *to, uint32_t len);
 /* The next message to queue qn, which has no payload, was not for the ULP: its MSN is used up, and no buffer is. */
 void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn);
 
+/* True if the untagged segment is of the next message to its queue, and no buffer is posted for that. */
+bool xiw_ddp_rx_lacks_buffer(const struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h);
+
 /* Ends the stream and returns a posted buffer, in order within a queue; false: none is left. */
 bool xiw_ddp_rx_flush(struct xiw_ddp_rx *rx, uint32_t *qn, struct xiw_ddp_buf *buf);
 

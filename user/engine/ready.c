@@ -34,8 +34,8 @@ uint64_t xiw_ready_next(const struct xiw_engine *e)
 	 * Something waits for room in the completion queue, which another thread makes without notice, or for memory.
 	 * The engine then looks again every millisecond.
 	 */
-	if (e->io.bufs_out || e->agenda.starved || e->cqs.overflowing || e->io.line_n ||
-	    e->agenda.stageless)
+	if (e->io.bufs_out || e->agenda.holders || e->agenda.starved || e->cqs.overflowing ||
+	    e->io.line_n || e->agenda.stageless)
 		next = e->now_ms + 1 < next ? e->now_ms + 1 : next;
 	return next;
 }

@@ -30,6 +30,7 @@
 #include "path/commit.h"
 #include "path/direct.h"
 #include "path/fallback.h"
+#include "path/hold.h"
 #include "path/progress.h"
 #include "path/kernel.h"
 #include "path/watch.h"
@@ -264,6 +265,8 @@ static void due(struct xiw_conn *c)
 		deadline(c);
 	if (c->progress.due_ms <= c->engine->now_ms)
 		xiw_progress_due(c);
+	if (c->timer.hold_ms <= c->engine->now_ms)
+		xiw_conn_limit_hold(c);
 	if (c->timer.ack_ms <= c->engine->now_ms) {
 		xiw_commit(c);
 		xiw_dirty(c); /* for what follows an ACK */
@@ -315,7 +318,9 @@ static bool frames_taken(struct xiw_conn *c)
 
 static bool delivered(struct xiw_conn *c)
 {
-	return c->end.at_once || c->rx_dead || (c->end.eof && !c->recv.held_n && frames_taken(c));
+	/* A hold ends with the connection. */
+	return c->end.at_once || c->rx_dead || c->hold.waits ||
+	       (c->end.eof && !xiw_octets_wait(c) && frames_taken(c));
 }
 
 static void carry_out_ends(struct xiw_engine *e)

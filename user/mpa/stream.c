@@ -60,7 +60,10 @@ static int framing_error(const struct xiw_mpa_stream *s, enum xiw_mpa_status st,
 	return -XIW_MPA_ERR_MARKER;
 }
 
-/* Presents the FPDU at @off. *@len is the number of octets that it took from the pieces, 0 if it is unfinished. */
+/*
+ * Presents the FPDU at @off. *@len is the number of octets that it took from the pieces, 0 if it is unfinished or not
+ * taken.
+ */
 static int present(struct xiw_mpa_stream *s, const struct xiw_vec *v, unsigned int n, uint32_t off,
 		   xiw_mpa_fpdu_fn cb, void *ctx, uint32_t *len)
 {
@@ -78,6 +81,8 @@ static int present(struct xiw_mpa_stream *s, const struct xiw_vec *v, unsigned i
 		return s->error;
 	}
 	ret = cb(ctx, &f, v, n);
+	if (ret == XIW_MPA_LATER)
+		return ret;
 	xiw_mpa_rx_advance(&s->rx, f.wire_len);
 	*len = f.wire_len;
 	if (ret < 0)

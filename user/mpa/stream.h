@@ -27,8 +27,10 @@ struct xiw_mpa_stream {
 /*
  * Takes one FPDU, which is whole and whose Markers are right, in pieces that stay valid until it returns. It checks the
  * CRC itself (xiw_mpa_verify() or xiw_mpa_place_verify()), and returns -XIW_MPA_ERR_CRC for a wrong one. 0 goes on, a
- * negative value ends the stream, a positive value pauses it.
+ * negative value ends the stream, a positive value pauses it. XIW_MPA_LATER pauses it in front of the FPDU, which is
+ * presented again when the same octets, and perhaps more, are fed again.
  */
+#define XIW_MPA_LATER 2
 typedef int (*xiw_mpa_fpdu_fn)(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v,
 			       unsigned int n);
 
@@ -40,7 +42,8 @@ void xiw_mpa_stream_free(struct xiw_mpa_stream *s);
  *
  * 0: all of the piece is used.
  * > 0: the callback paused the stream. s->used octets of the piece are used, up to the end of
- *	the FPDU that the callback was given; the caller feeds the remainder when it goes on.
+ *	the FPDU that the callback was given, or up to its beginning with XIW_MPA_LATER; the caller feeds the
+ *	remainder when it goes on.
  * < 0: -XIW_MPA_ERR_CRC or -XIW_MPA_ERR_MARKER, or what the callback returned: the stream is
  *	at its end, and every later feed returns the same.
  *	-ENOMEM: the rest of the piece could not be kept. As with > 0, s->used says what was

@@ -378,6 +378,11 @@ void xiw_stretch_resume(struct xiw_conn *c)
 		xiw_ownership_lost(c);
 		return;
 	}
+	/* XDP began the stretch while the stream was held in the socket. */
+	if (c->hold.on) {
+		xiw_fall_back(c, XIW_REASON_NO_BUFFER, NULL);
+		return;
+	}
 	if (c->recv.nxt != c->stretch.committed)
 		return;
 	/* A fall-back within the loop empties the list, and so does the one that follows an error. */

@@ -10,6 +10,7 @@
 
 #include "core/agenda.h"
 #include "core/cq.h"
+#include "path/hold.h"
 
 void xiw_conn_quote(struct xiw_conn *c, const struct xiw_header *h)
 {
@@ -186,6 +187,8 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 			return took > 0 ? 0 : took;
 	}
 	err = xiw_ddp_rx_place(c->ddp, &h, payload, &p);
+	if (err == XIW_DDP_UNTAGGED_NO_BUFFER && xiw_hold_allowed(c, &h))
+		return c->crc && !xiw_mpa_verify(f, v, n) ? -EBADMSG : -ENOBUFS;
 	if (!err)
 		refused = ask_ulp(c, &h, payload, &p, true);
 	if (err || refused)

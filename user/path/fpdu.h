@@ -28,7 +28,8 @@ void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint8_t flags)
 
 /*
  * Places an FPDU and delivers its message if that is complete; both paths call it. Returns 0, -EBADMSG for a
- * wrong CRC, or -EPROTO if the stream has failed, which has been reported by then.
+ * wrong CRC, -ENOBUFS if it is to be presented again when a buffer is posted (path/hold.h), or -EPROTO if the stream
+ * has failed, which has been reported by then.
  */
 int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		    unsigned int n, unsigned int how);

@@ -14,6 +14,7 @@
 #include "core/ring.h"
 #include "path/fpdu.h"
 #include "path/fallback.h"
+#include "path/hold.h"
 #include "path/watch.h"
 
 /* ---- lists of connections that wait ---------------------------------------------------------------- */
@@ -44,32 +45,11 @@ static void feed_again(struct xiw_conn *c)
 	c->recv.starved_at = NULL;
 }
 
-/* The connection waits for room in the completion queue. */
-static void join_holders(struct xiw_conn *c)
-{
-	if (c->recv.holder_at)
-		return;
-	c->recv.holder_at = &c->engine->agenda.holders;
-	c->recv.next_holder = c->engine->agenda.holders;
-	if (c->recv.next_holder)
-		c->recv.next_holder->recv.holder_at = &c->recv.next_holder;
-	c->engine->agenda.holders = c;
-}
-
-static void leave_holders(struct xiw_conn *c)
-{
-	if (!c->recv.holder_at)
-		return;
-	*c->recv.holder_at = c->recv.next_holder;
-	if (c->recv.next_holder)
-		c->recv.next_holder->recv.holder_at = c->recv.holder_at;
-	c->recv.holder_at = NULL;
-}
-
 void xiw_stream_forget(struct xiw_conn *c)
 {
 	feed_again(c);
-	leave_holders(c);
+	xiw_retry_no_more(c);
+	xiw_hold_forget(c);
 }
 
 /* ---- receiving ----------------------------------------------------------------------------------- */
@@ -79,7 +59,7 @@ void xiw_recv_post(struct xiw_conn *c)
 	struct io_uring_sqe *sqe;
 
 	feed_again(c);
-	if (c->recv.posted || c->end.eof || c->state != XIW_OPEN)
+	if (c->recv.posted || c->end.eof || c->state != XIW_OPEN || c->hold.on)
 		return;
 	sqe = xiw_sqe(c->engine, c, XIW_OP_RECV);
 	io_uring_prep_recv_multishot(sqe, c->fd, NULL, 0, 0);
@@ -101,7 +81,7 @@ void *xiw_stream_resize(void *ctx, void *p, size_t from, size_t to)
 
 /*
  * Accepts one FPDU for xiw_mpa_stream_feed(). Returns 1 if the framing must pause because the completion queue
- * is full.
+ * is full, XIW_MPA_LATER if it must pause in front of the FPDU.
  */
 static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n)
 {
@@ -116,6 +96,10 @@ static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec
 		c->counts.crc_errors++;
 		return -XIW_MPA_ERR_CRC;
 	}
+	if (err == -ENOBUFS) {
+		xiw_hold_begin(c);
+		return XIW_MPA_LATER;
+	}
 	if (err)
 		return err;
 	return xiw_cq_room(c->engine) <= XIW_CQ_RESERVE;
@@ -123,7 +107,7 @@ static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec
 
 /*
  * Feeds octets to the MPA framing. Returns how many were used: fewer than `len` if the completion queue is
- * full.
+ * full or the stream is held.
  */
 static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 {
@@ -134,6 +118,8 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 
 	if (c->rx_dead || c->end.at_once || c->startup.refusing)
 		return len;
+	if (c->hold.waits)
+		return 0;
 	if (c->recv.skip) {
 		used = c->recv.skip < len ? c->recv.skip : len;
 		c->recv.skip -= used;
@@ -160,28 +146,48 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	return c->rx_dead || c->end.at_once || c->startup.refusing ? len : used;
 }
 
-/* Holds octets in their buffer until the completion queue has room. */
-static void hold(struct xiw_conn *c, uint16_t bid, uint32_t off, uint32_t len)
+static const uint8_t *buffer(const struct xiw_engine *e, uint16_t bid)
+{
+	return e->io.buf_area + (size_t)bid * XIW_BUF_SIZE;
+}
+
+/* Holds octets in their buffer until the completion queue has room. False: there is no memory. */
+static bool hold(struct xiw_conn *c, const struct xiw_held *h)
 {
 	if (!c->recv.held && xiw_conn_charge(c, XIW_BUFS * sizeof(*c->recv.held)))
 		c->recv.held = calloc(XIW_BUFS, sizeof(*c->recv.held));
-	if (!c->recv.held) {
-		xiw_buf_return(c->engine, bid);
-		xiw_conn_ask_end(c, ENOMEM, true);
-		return;
-	}
-	join_holders(c);
+	if (!c->recv.held)
+		return false;
+	xiw_retry(c);
 	/* The array has as many entries as there are buffers, so it cannot overflow. */
-	c->recv.held[(c->recv.held_head + c->recv.held_n++) % XIW_BUFS] =
-		(struct xiw_held){ bid, off, len };
+	c->recv.held[(c->recv.held_head + c->recv.held_n++) % XIW_BUFS] = *h;
+	return true;
+}
+
+/* Octets wait, in their buffer or, if they may have to wait for long, in memory of the connection. */
+static void wait_for(struct xiw_conn *c, const struct xiw_held *h)
+{
+	bool kept;
+
+	if (!c->hold.on) {
+		kept = hold(c, h);
+		if (kept)
+			return;
+	} else {
+		kept = xiw_hold_keep(c, buffer(c->engine, h->bid) + h->off, h->len);
+	}
+	xiw_buf_return(c->engine, h->bid);
+	if (!kept)
+		xiw_conn_ask_end(c, ENOMEM, true);
 }
 
 static void input(struct xiw_conn *c, uint16_t bid, uint32_t len)
 {
-	uint32_t took = feed(c, c->engine->io.buf_area + (size_t)bid * XIW_BUF_SIZE, len);
+	/* What came before and waits goes first. */
+	uint32_t took = xiw_octets_wait(c) ? 0 : feed(c, buffer(c->engine, bid), len);
 
 	if (took < len && c->state != XIW_DEAD) {
-		hold(c, bid, took, len - took);
+		wait_for(c, &(struct xiw_held){ bid, took, len - took });
 		return;
 	}
 	xiw_buf_return(c->engine, bid);
@@ -189,33 +195,49 @@ static void input(struct xiw_conn *c, uint16_t bid, uint32_t len)
 		xiw_dirty(c);
 }
 
-void xiw_stream_resume(struct xiw_conn *c)
+/*
+ * Goes on with octets in buffers until there is no room. If the stream is held, what is left goes where the octets of a
+ * hold are, so that they stay in order.
+ */
+static void resume_buffers(struct xiw_conn *c)
 {
-	while (c->recv.held_n && c->state == XIW_OPEN && xiw_cq_room(c->engine) > XIW_CQ_RESERVE) {
-		struct xiw_held h = c->recv.held[c->recv.held_head];
+	while (c->recv.held_n && c->state == XIW_OPEN &&
+	       (c->hold.on || xiw_cq_room(c->engine) > XIW_CQ_RESERVE)) {
+		struct xiw_held *h = &c->recv.held[c->recv.held_head];
+		uint32_t took = feed(c, buffer(c->engine, h->bid) + h->off, h->len);
 
+		h->off += took;
+		h->len -= took;
+		if (h->len && !c->hold.on)
+			return;
 		c->recv.held_head = (uint16_t)((c->recv.held_head + 1) % XIW_BUFS);
 		c->recv.held_n--;
-
-		uint32_t took = feed(
-			c, c->engine->io.buf_area + (size_t)h.bid * XIW_BUF_SIZE + h.off, h.len);
-
-		if (took < h.len && c->state != XIW_DEAD) {
-			c->recv.held_head =
-				(uint16_t)((c->recv.held_head + XIW_BUFS - 1) % XIW_BUFS);
-			c->recv.held[c->recv.held_head] =
-				(struct xiw_held){ h.bid, h.off + took, h.len - took };
-			c->recv.held_n++;
-			return;
-		}
-		xiw_buf_return(c->engine, h.bid);
+		if (h->len)
+			wait_for(c, h);
+		else
+			xiw_buf_return(c->engine, h->bid);
 	}
-	if (!c->recv.held_n) {
-		leave_holders(c);
-		c->handoff.want_arm = true;
+}
+
+void xiw_stream_resume(struct xiw_conn *c)
+{
+	struct xiw_hold *h = &c->hold;
+	const bool was_held = h->on;
+
+	if (!h->on || xiw_hold_taken(c, feed(c, h->octets + h->at, h->len - h->at)))
+		resume_buffers(c);
+	if (h->waits)
+		xiw_retry_no_more(c); /* until a buffer is posted */
+	if (xiw_octets_wait(c)) {
+		if (c->stretch.state == XIW_STRETCH_WAITS)
+			xiw_dirty(c);
+		return;
 	}
-	if (!c->recv.held_n || c->stretch.state == XIW_STRETCH_WAITS)
-		xiw_dirty(c);
+	xiw_retry_no_more(c);
+	if (was_held)
+		xiw_recv_post(c);
+	c->handoff.want_arm = true;
+	xiw_dirty(c);
 }
 
 /*
@@ -256,8 +278,6 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 		c->engine->io.bufs_out++;
 		if (c->state == XIW_DEAD)
 			xiw_buf_return(c->engine, bid);
-		else if (c->recv.held_n)
-			hold(c, bid, 0, (uint32_t)res);
 		else
 			input(c, bid, (uint32_t)res);
 	} else if (c->state != XIW_DEAD) {

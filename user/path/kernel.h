@@ -13,7 +13,7 @@ void xiw_recv_post(struct xiw_conn *c);
 /* The MPA framing's allocator (struct xiw_mpa_stream): its memory counts against the engine's budget. */
 void *xiw_stream_resize(void *ctx, void *p, size_t from, size_t to);
 
-/* Goes on with the octets that are held, when the completion queue has room again. */
+/* Goes on with the octets that are held, when the completion queue has room again or a buffer was posted. */
 void xiw_stream_resume(struct xiw_conn *c);
 
 /* Handles a completion of the receive: octets, the end of the stream, or an error. */

@@ -86,6 +86,8 @@ void xiw_take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_
 	}
 	if (w.err == -EBADMSG)
 		bad_crc(c);
+	else if (w.err == -ENOBUFS) /* the socket's window can close */
+		xiw_fall_back(c, XIW_REASON_NO_BUFFER, s);
 	else if (w.status == XIW_MPA_BAD_MARKER || w.status == XIW_MPA_BAD_LENGTH)
 		xiw_conn_stream_error(c, XIW_MPA_ERR_MARKER, 0);
 	else if (w.status == XIW_MPA_MORE && !c->rx_dead)
