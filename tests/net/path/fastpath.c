@@ -2,11 +2,12 @@
 /*
  * A receiver that counts its own allocations and system calls while segments stream in.
  *
- *   fastpath FASTPATH.BPF.O ADDRESS PORT STAG SIZE WARM MEASURED
+ *   fastpath FASTPATH.BPF.O ADDRESS PORT STAG SIZE WARM MEASURED [epoll]
  *
  * Offers SIZE octets behind STAG, accepts one connection, and lets WARM octets pass. Then it counts until MEASURED
  * more octets are delivered, and prints one line of JSON. First it checks that both counters count:
- * "control_allocations" and "control_syscalls" must be 3 and 100.
+ * "control_allocations" and "control_syscalls" must be 3 and 100. With `epoll` it waits for the engine's descriptor,
+ * otherwise in xiw_engine_run().
  */
 #include <bpf/libbpf.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -205,13 +207,34 @@ static void control(unsigned int *allocated, unsigned int *called)
 	free(p[2]);
 }
 
+static int epoll = -1;
+
+static int wait_by_epoll(struct xiw_engine *engine)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int fd = xiw_engine_fd(engine);
+
+	epoll = epoll_create1(EPOLL_CLOEXEC);
+	return fd < 0 ? fd : epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+static int run(struct xiw_engine *engine)
+{
+	struct epoll_event event;
+	int n = xiw_engine_run(engine, epoll < 0 ? -1 : 0);
+
+	if (!n && epoll >= 0 && epoll_wait(epoll, &event, 1, -1) < 0 && errno != EINTR)
+		return -errno;
+	return n;
+}
+
 static int converse(struct xiw_engine *engine, uint64_t warm, uint64_t measured)
 {
 	struct xiw_completion c;
 	uint64_t delivered = 0;
 	int stage = 0, n;
 
-	while ((n = xiw_engine_run(engine, -1)) >= 0) {
+	while ((n = run(engine)) >= 0) {
 		while (xiw_engine_next(engine, &c) > 0) {
 			if (c.event == XIW_EV_REQUEST)
 				xiw_conn_accept(c.conn, NULL, 0);
@@ -273,9 +296,9 @@ int main(int argc, char **argv)
 	void *buf;
 	int err;
 
-	if (argc != 8) {
-		fprintf(stderr,
-			"usage: fastpath FASTPATH.BPF.O ADDRESS PORT STAG SIZE WARM MEASURED\n");
+	if (argc != 8 && argc != 9) {
+		fprintf(stderr, "usage: fastpath FASTPATH.BPF.O ADDRESS PORT STAG SIZE WARM "
+				"MEASURED [epoll]\n");
 		return 2;
 	}
 	watch_heap();
@@ -293,6 +316,8 @@ int main(int argc, char **argv)
 		err = xiw_region_register(engine, buf, size, &region_opts, &region);
 	if (!err)
 		err = xiw_listen(engine, addr->ai_addr, addr->ai_addrlen, &opts, &listener);
+	if (!err && argc == 9)
+		err = wait_by_epoll(engine);
 	freeaddrinfo(addr);
 	if (err)
 		return failed("start", err);

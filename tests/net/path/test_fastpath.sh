@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # The direct path allocates nothing, and makes system calls per batch, not per segment. The receiver (fastpath.c) counts
-# during 256 MiB at MTU 1500, after a warm-up of 32 MiB. The sender is TCP with its congestion control, which decides
-# how full batches are. timeout: 400
+# during 256 MiB at MTU 1500, after a warm-up of 32 MiB; it waits in the engine, or for its descriptor. The sender is TCP
+# with its congestion control, which decides how full batches are. timeout: 400
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net
@@ -11,13 +11,13 @@ mib=1048576
 warm=$((32 * mib)) measured=$((256 * mib))
 most=250 # system calls per 1000 segments
 
-# stream ADDRESS: sets the fields of the receiver's report.
+# stream ADDRESS NAME [epoll]: sets the fields of the receiver's report.
 stream() {
 	local receiver sender rc key
 
 	spawn receiver rcv receiver sh -c "exec taskset -c $RCV_CORE '$tests/path/fastpath' \
 		'$tests/path/fastpath.bpf.o' \
-		$1 15044 0x77 $((16 * mib)) $warm $measured >'$TMP/json'"
+		$1 15044 0x77 $((16 * mib)) $warm $measured ${3-} >'$TMP/json'"
 	if ! wait_listen rcv 15044; then
 		fail "$2" "nobody listens: $(cat "$TMP/receiver")"
 		return 1
@@ -43,12 +43,13 @@ wire_clamp 262144
 in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
 pin_napi rcv "$RCV_CORE"
 
-for address in $V4_RCV $V6_RCV; do
-	v=v4
-	[[ $address == *:* ]] && v=v6
+for v in v4 v6 epoll; do
+	address=$V4_RCV wait=
+	[[ $v == v6 ]] && address=$V6_RCV
+	[[ $v == epoll ]] && wait=epoll
 	# After a stall of this machine, XDP may have used the kernel path, and that was counted.
 	for ((try = 1; try <= 5; try++)); do
-		stream "$address" "$v" || continue 2
+		stream "$address" "$v" $wait || continue 2
 		((octets_kernel)) || break
 		echo "$v: $octets_kernel octets by the kernel path, $allocations allocations:" \
 			"again"
