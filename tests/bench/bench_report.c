@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * bench_report RUNS PLACE OUT - reads the results of single runs, prints a table, and writes a report to OUT.
+ * bench_report RUNS ROWS... OUT - reads the results of single runs, prints a table, and writes a report to OUT.
  *
- * RUNS has a line for each run, in order: MTU IN_FLIGHT CASE LOST {result of wire_bench}. PLACE is the output of
- * place_bench --json.
+ * RUNS has a line for each run, in order: MTU IN_FLIGHT CASE LOST {result of wire_bench}. ROWS are files of rows, as
+ * post_bench --json and draft_bench print them.
  */
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -229,7 +229,7 @@ static void add_wire_rows(json_object *rows)
 					add_row(rows, &mtus[m], pairs[p].ours, pairs[p].other, k);
 }
 
-static void add_place_rows(json_object *rows, const char *path)
+static void add_other_rows(json_object *rows, const char *path)
 {
 	json_object *place = json_object_from_file(path);
 
@@ -298,19 +298,20 @@ int main(int argc, char **argv)
 {
 	json_object *rows = json_object_new_array();
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: bench_report RUNS PLACE OUT\n");
+	if (argc < 4) {
+		fprintf(stderr, "usage: bench_report RUNS ROWS... OUT\n");
 		return 2;
 	}
 	read_runs(argv[1]);
 	add_wire_rows(rows);
-	add_place_rows(rows, argv[2]);
+	for (int i = 2; i < argc - 1; i++)
+		add_other_rows(rows, argv[i]);
 	for (int m = 0; m < nmtus; m++)
 		print_series(&mtus[m]);
 	print_rows(rows);
-	if (json_object_to_file_ext(argv[3], rows,
+	if (json_object_to_file_ext(argv[argc - 1], rows,
 				    JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE))
-		die(argv[3], "cannot be written");
+		die(argv[argc - 1], "cannot be written");
 	json_object_put(rows);
 	return 0;
 }
