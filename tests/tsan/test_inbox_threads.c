@@ -4,13 +4,13 @@
  * nobody waits who was woken. An engine that ends runs the calls that are left.
  */
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <string.h>
 
 #include <xiwarp/xiwarp.h>
 
@@ -82,18 +82,33 @@ static void *hand_over_many(void *arg)
 	return NULL;
 }
 
+static void run(struct xiw_engine *e, bool by_descriptor)
+{
+	struct pollfd p = { .events = POLLIN };
+
+	if (!by_descriptor) {
+		CHECK(xiw_engine_run(e, -1) == 0);
+		return;
+	}
+	p.fd = xiw_engine_fd(e);
+	CHECK(poll(&p, 1, -1) == 1 || errno == EINTR);
+	CHECK(xiw_engine_run(e, 0) == 0);
+}
+
 /* Every wait is without limit: a call that does not end the engine's sleep makes this hang. */
-static void calls(void)
+static void calls(bool by_descriptor)
 {
 	struct caller callers[CALLERS];
 	struct xiw_engine *e = make();
 
+	done = cancelled = 0;
+	memset(next_number, 0, sizeof(next_number));
 	for (unsigned int i = 0; i < CALLERS; i++) {
 		callers[i] = (struct caller){ .engine = e, .number = i };
 		CHECK(!pthread_create(&callers[i].thread, NULL, hand_over_many, &callers[i]));
 	}
 	while (done < CALLERS * CALLS)
-		CHECK(xiw_engine_run(e, -1) == 0);
+		run(e, by_descriptor);
 	for (unsigned int i = 0; i < CALLERS; i++)
 		pthread_join(callers[i].thread, NULL);
 	CHECK(done == CALLERS * CALLS && !cancelled);
@@ -101,7 +116,8 @@ static void calls(void)
 		hand_over(e, 0, CALLS + i);
 	CHECK(!xiw_engine_destroy(e));
 	CHECK(cancelled == 5 && done == CALLERS * CALLS + 5, "%u cancelled", cancelled);
-	printf("PASS calls from %u threads, in order, and at the end\n", CALLERS);
+	printf("PASS calls from %u threads, in order, and at the end%s\n", CALLERS,
+	       by_descriptor ? ", by the descriptor" : "");
 }
 
 /* ---- wakes ------------------------------------------------------------------------------------------ */
@@ -237,7 +253,8 @@ static void after_its_thread(void)
 
 int main(void)
 {
-	calls();
+	calls(false);
+	calls(true);
 	wakes();
 	hand_on();
 	from_a_signal();
