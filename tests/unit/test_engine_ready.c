@@ -358,6 +358,56 @@ Test(engine_ready, doorbells)
 	io_uring_queue_exit(&ring);
 }
 
+static void *call_it(void *call)
+{
+	cr_assert_eq(xiw_engine_call(a.engine, call), 0);
+	return NULL;
+}
+
+/*
+ * An engine that spins is called without a system call: nobody writes its eventfd. On a busy machine the other thread
+ * may come too late for that.
+ */
+Test(engine_ready, spins)
+{
+	struct xiw_call call = { .run = called };
+	bool rung = true;
+	pthread_t thread;
+	uint64_t count;
+
+	for (unsigned int i = 1; rung && i <= 20; i++) {
+		make(&a, BY_LEVEL, 1000000);
+		cr_assert_eq(pthread_create(&thread, NULL, call_it, &call), 0);
+		while (!a.called)
+			cr_assert_eq(xiw_engine_run(a.engine, -1), 0);
+		pthread_join(thread, NULL);
+		rung = read(a.engine->inbox.fd, &count, sizeof(count)) > 0;
+		unmake(&a);
+	}
+	cr_assert(!rung);
+}
+
+/* It does not spin for longer than it would wait, and one second is the most that may be asked for. */
+Test(engine_ready, spins_no_longer)
+{
+	struct xiw_engine_opts o = { .size = sizeof(o), .spin_us = 1000001 };
+	uint64_t least = UINT64_MAX, ns;
+	struct xiw_engine *e;
+
+	cr_assert_eq(xiw_engine_create(&o, &e), -EINVAL);
+	make(&a, BY_LEVEL, 1000000);
+	for (int i = 0; i < 20 && least >= 1000000000; i++) {
+		xiw_engine_run(a.engine, 0);
+		ns = a.engine->now_ns;
+		cr_assert_eq(xiw_engine_run(a.engine, 3), 0);
+		ns = a.engine->now_ns - ns;
+		least = ns < least ? ns : least;
+	}
+	cr_assert_geq(least, 2000000);
+	cr_assert_lt(least, 1000000000);
+	unmake(&a);
+}
+
 static void *run_once(void *engine)
 {
 	cr_assert_eq(xiw_engine_run(engine, 0), 0);
