@@ -2,7 +2,7 @@
 /*
  * post_bench [--json] [ROUNDS]: what it costs that another thread posts than the one that runs the engine.
  *
- * Round trips of a message of 64 octets over lo, by the kernel path, to a thread that echoes them and sleeps in between.
+ * Round trips of a message of 64 octets over lo, by the kernel path, to a thread that echoes them and sleeps between.
  * In each round every case makes TRIPS of them:
  *
  *   one    the thread that runs the engine posts, and waits in xiw_engine_run()

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # The direct path allocates nothing, and makes system calls per batch, not per segment. The receiver (fastpath.c) counts
-# during 256 MiB at MTU 1500, after a warm-up of 32 MiB; it waits in the engine, or for its descriptor. The sender is TCP
-# with its congestion control, which decides how full batches are. timeout: 400
+# during 256 MiB at MTU 1500, after a warm-up of 32 MiB; it waits in the engine, or for its descriptor. The sender is
+# TCP with its congestion control, which decides how full batches are. timeout: 400
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net
