@@ -50,8 +50,9 @@ static socklen_t peer_address(const char *host, struct sockaddr_storage *addr)
 static struct worker {
 	struct xiw_engine *engine;
 	pthread_t thread;
-	unsigned int arrived, connections,
-		astray; /* astray: not a direct stream of this engine's queue */
+	unsigned int arrived, connections;
+	unsigned int astray; /* connections not direct, or with segments on other engines' queues */
+	unsigned int stalled; /* connections whose engine did not get to run for 200 ms */
 	uint64_t direct, kernel;
 	bool leave;
 } workers[XIW_GROUP_ENGINES_MAX];
@@ -89,12 +90,10 @@ static void ended(struct worker *w, const struct xiw_completion *c)
 	w->connections++;
 	w->direct += info.octets_direct;
 	w->kernel += info.octets_kernel;
-	if (info.octets_direct < info.octets_kernel || info.reasons[XIW_REASON_STEERED] ||
-	    info.reasons[XIW_REASON_NO_XSK]) {
-		w->astray++;
-		if (getenv("VERBOSE"))
-			fprintf(stderr, "engine %td: %s\n", w - workers, info.no_direct);
-	}
+	w->stalled += info.reasons[XIW_REASON_WATCHDOG] != 0;
+	w->astray +=
+		info.reasons[XIW_REASON_STEERED] || info.reasons[XIW_REASON_NO_XSK] ||
+		(info.octets_direct < info.octets_kernel && !info.reasons[XIW_REASON_WATCHDOG]);
 	if (c->status)
 		broken++;
 	closed++;
@@ -152,7 +151,7 @@ static void report(unsigned int engines)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 	uint64_t direct = 0, kernel = 0;
-	unsigned int astray = 0, idle = 0;
+	unsigned int astray = 0, stalled = 0, idle = 0;
 
 	for (unsigned int i = 0; i < engines; i++) {
 		const struct worker *w = &workers[i];
@@ -161,6 +160,7 @@ static void report(unsigned int engines)
 		direct += w->direct;
 		kernel += w->kernel;
 		astray += w->astray;
+		stalled += w->stalled;
 		idle += !w->arrived;
 		add(one, "arrived", w->arrived);
 		add(one, "direct", w->direct);
@@ -172,6 +172,7 @@ static void report(unsigned int engines)
 	add(o, "direct", direct);
 	add(o, "kernel", kernel);
 	add(o, "astray", astray);
+	add(o, "stalled", stalled);
 	add(o, "idle", idle);
 	json_object_object_add(o, "engines", list);
 	print_json(o);
@@ -248,6 +249,7 @@ struct stream {
 	bool closed;
 };
 
+static struct stream *streams;
 static uint8_t *source; /* all streams, one after the other */
 static unsigned int begun, over, cut;
 
@@ -274,9 +276,9 @@ static void send_more(struct stream *s)
 
 static void begin(const struct xiw_completion *c)
 {
-	struct stream *s = calloc(1, sizeof(*s));
+	struct stream *s = &streams[begun];
 
-	if (!s || begun == nconns)
+	if (begun == nconns)
 		die("one stream too many");
 	s->conn = c->conn;
 	s->i = begun++;
@@ -324,8 +326,9 @@ static void send_all(const char *to)
 	socklen_t len = peer_address(responder ? "0.0.0.0" : to, &addr);
 	int err = xiw_engine_create(&eo, &e);
 
+	streams = calloc(nconns, sizeof(*streams));
 	source = malloc(nconns * octets);
-	if (!source)
+	if (!streams || !source)
 		die("no memory");
 	if (!err && responder)
 		err = xiw_listen(e, (struct sockaddr *)&addr, len, &conn_opts, &l);
