@@ -20,6 +20,7 @@
 #define ENGINES 2u
 #define ROUNDS 20u
 #define PEERS 4u
+#define CONNECTS 20u
 #define DEPTH 32u
 #define WAIT_MS 20
 #define STAG 0x1234u
@@ -46,6 +47,7 @@ static struct xiw_group *make_group(void)
 
 struct worker {
 	struct xiw_engine *engine;
+	_Atomic unsigned int arrived, connected, refused; /* as an Initiator */
 	pthread_t thread;
 	_Atomic unsigned int accepted, written, closed;
 	_Atomic bool leave;
@@ -58,6 +60,18 @@ static void take(struct worker *w, const struct xiw_completion *c)
 	case XIW_EV_REQUEST:
 		CHECK(!xiw_conn_accept(c->conn, NULL, 0));
 		w->accepted++;
+		break;
+	case XIW_EV_ARRIVED:
+		/* Every other one with Private Data of its own. */
+		CHECK(!xiw_conn_accept(c->conn, "late", w->arrived++ % 2 ? 4 : 0));
+		CHECK(xiw_conn_accept(c->conn, NULL, 0) == -ENOTCONN);
+		break;
+	case XIW_EV_CONNECTED:
+		w->connected++;
+		break;
+	case XIW_EV_REFUSED:
+		w->refused++;
+		CHECK(c->conn && c->user_data == 7);
 		break;
 	case XIW_EV_WRITTEN:
 		CHECK(c->stag == STAG && c->length == SIZE);
@@ -339,6 +353,73 @@ static void listener_goes_on(bool ran)
 	printf("PASS listener goes on without an engine that %s\n", ran ? "ran" : "never ran");
 }
 
+/* Counts the Requests with the Private Data of the options, and with others, until all connections have closed. */
+static void *answer(void *arg)
+{
+	struct worker *w = arg;
+	struct xiw_completion c;
+
+	while (w->closed < w->accepted || w->accepted < CONNECTS) {
+		CHECK(xiw_engine_run(w->engine, WAIT_MS) >= 0);
+		while (xiw_engine_next(w->engine, &c)) {
+			size_t len;
+			const void *pd;
+
+			if (c.event == XIW_EV_REQUEST) {
+				pd = xiw_conn_private_data(c.conn, &len);
+				CHECK(len == 4 &&
+				      (!memcmp(pd, "opts", 4) || !memcmp(pd, "late", 4)));
+				w->arrived += !memcmp(pd, "late", 4);
+			}
+			take(w, &c);
+			if (c.event == XIW_EV_CONNECTED)
+				xiw_conn_close(c.conn);
+		}
+	}
+	return NULL;
+}
+
+/* Engines take turns in connecting, as lo has no queues. One of them reports the peer that does not listen. */
+static void connects(void)
+{
+	struct xiw_conn_opts o = { .size = sizeof(o),
+				   .private_data = "opts",
+				   .private_data_len = 4 };
+	struct worker w[ENGINES] = { 0 }, peer = { 0 };
+	struct xiw_group *g = make_group();
+	struct sockaddr_storage bound;
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct xiw_listener *l;
+	socklen_t len;
+
+	CHECK(!xiw_engine_create(NULL, &peer.engine));
+	CHECK(!xiw_listen(peer.engine, (struct sockaddr *)&addr, sizeof(addr), NULL, &l));
+	CHECK(!xiw_listener_addr(l, &bound, &len));
+	CHECK(!pthread_create(&peer.thread, NULL, answer, &peer));
+	CHECK(!xiw_group_connect(g, (struct sockaddr *)&bound, len, &o)); /* nobody runs it yet */
+	start(w, g);
+	for (unsigned int i = 1; i < CONNECTS; i++)
+		CHECK(!xiw_group_connect(g, (struct sockaddr *)&bound, len, &o));
+	o.user_data = 7;
+	addr.sin_port = htons(1);
+	CHECK(!xiw_group_connect(g, (struct sockaddr *)&addr, sizeof(addr), &o));
+	pthread_join(peer.thread, NULL);
+	while (w[0].closed + w[1].closed < CONNECTS + 1)
+		usleep(1000);
+	CHECK(w[0].arrived >= CONNECTS / 2 - 1 && w[1].arrived >= CONNECTS / 2 - 1);
+	CHECK(w[0].connected + w[1].connected == CONNECTS);
+	CHECK(w[0].refused + w[1].refused == 1);
+	CHECK(peer.arrived == w[0].arrived / 2 + w[1].arrived / 2);
+	/* Connections that nobody will hear of end with their engines. */
+	for (unsigned int i = 0; i < CONNECTS; i++)
+		CHECK(!xiw_group_connect(g, (struct sockaddr *)&bound, len, &o));
+	stop(w);
+	CHECK(!xiw_group_destroy(g));
+	CHECK(!xiw_engine_destroy(peer.engine));
+	printf("PASS connects\n");
+}
+
 int main(void)
 {
 	memset(octets, WRITTEN, SIZE);
@@ -346,5 +427,6 @@ int main(void)
 	engine_ended();
 	listener_goes_on(false);
 	listener_goes_on(true);
+	connects();
 	return 0;
 }

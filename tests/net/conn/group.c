@@ -10,12 +10,13 @@
  * Stream i writes OCTETS octets from TO i * OCTETS on, in messages of MSG octets; what it writes where is a function of
  * both alone, so the receiver checks every octet. The receiver ends when CONNS connections have ended, or by SIGTERM,
  * and prints a line of JSON with what the engines got. With the environment's LEAVE an engine of the group is destroyed
- * once so many streams are complete.
+ * once so many streams are complete, and with FREE the region is freed then.
  */
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <xiwarp/xiwarp.h>
 
@@ -59,6 +60,8 @@ static struct worker {
 
 static atomic_uint closed, broken, complete;
 static unsigned int leave_after; /* streams */
+static bool frees;		 /* the region is to be freed */
+static atomic_bool freed;	 /* the region's memory is the application's own again */
 static volatile sig_atomic_t stopped;
 
 static void stop(int signal)
@@ -76,10 +79,12 @@ static void written(const struct xiw_completion *c)
 		die("a message with STag %#x, TO %llu, length %llu", c->stag,
 		    (unsigned long long)c->to, (unsigned long long)c->length);
 	at = stream_wrong(i, off, memory + c->to, c->length);
-	if (at >= 0)
+	if (at >= 0 && !freed)
 		die("wrong octet %lld of stream %llu", (long long)at, (unsigned long long)i);
 	if (off + c->length == octets)
 		complete++;
+	while (frees && complete > nconns / 2 && !freed) /* some are still under way then */
+		usleep(1000);
 }
 
 static void ended(struct worker *w, const struct xiw_completion *c)
@@ -178,12 +183,11 @@ static void report(unsigned int engines)
 	print_json(o);
 }
 
-static struct xiw_group *make_group(unsigned int engines)
+static struct xiw_group *make_group(unsigned int engines, struct xiw_group_region **region)
 {
 	const uint32_t stag = STAG;
 	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
 	struct xiw_group_opts go = { .size = sizeof(go), .engines = engines };
-	struct xiw_group_region *region;
 	struct xiw_group *g;
 	char why[256] = "";
 	int err;
@@ -196,7 +200,7 @@ static struct xiw_group *make_group(unsigned int engines)
 	if (!err)
 		err = xiw_group_prepare(g, NULL, why, sizeof(why));
 	if (!err)
-		err = xiw_group_region_register(g, memory, nconns * octets, &ro, &region);
+		err = xiw_group_region_register(g, memory, nconns * octets, &ro, region);
 	if (err)
 		die("group: %s: %s", strerror(-err), why);
 	return g;
@@ -219,13 +223,34 @@ static void open_all(struct xiw_group *g, const char *to)
 		die("%s: %s", to ? to : "listen", strerror(-err));
 }
 
+/* Takes the memory back while all engines place octets in it. Nobody else writes there from then on. */
+static uint64_t take_back(struct xiw_group_region *region, unsigned int after)
+{
+	const size_t len = nconns * octets;
+	uint64_t n = 0;
+
+	while (complete < after && !stopped)
+		usleep(100);
+	freed = true;
+	xiw_group_region_free(region);
+	memset(memory, 0xee, len);
+	while (closed < nconns && !stopped)
+		usleep(1000);
+	for (size_t i = 0; i < len; i++)
+		n += memory[i] != 0xee;
+	return n;
+}
+
 static void receive(unsigned int engines, const char *to)
 {
-	struct xiw_group *g = make_group(engines);
-	const char *leave = getenv("LEAVE");
+	struct xiw_group_region *region;
+	struct xiw_group *g = make_group(engines, &region);
+	const char *leave = getenv("LEAVE"), *take = getenv("FREE");
+	uint64_t overwritten;
 
 	signal(SIGTERM, stop);
 	engines = xiw_group_engines(g);
+	frees = take;
 	open_all(g, to);
 	leave_after = leave ? (unsigned int)atoi(leave) : 0;
 	workers[0].leave = leave_after;
@@ -234,6 +259,9 @@ static void receive(unsigned int engines, const char *to)
 		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]))
 			die("no thread");
 	}
+	overwritten = take ? take_back(region, (unsigned int)atoi(take)) : 0;
+	if (overwritten)
+		die("%llu octets were placed after the end", (unsigned long long)overwritten);
 	for (unsigned int i = 0; i < engines; i++)
 		pthread_join(workers[i].thread, NULL);
 	if (xiw_group_destroy(g))

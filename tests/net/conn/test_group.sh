@@ -58,6 +58,20 @@ in_place() { # NAME ROLE
 
 in_place "64 connections come to 4 engines" responder
 in_place "64 connections of 4 engines" initiator
+# The region is freed while all engines place octets in it: they place no more, and the streams end.
+freed() {
+	local name="a region is freed"
+	one_run "$name" responder $ENGINES FREE=2 || return
+	if (($(field complete) == CONNS || $(field idle))); then
+		fail "$name" "too late, or not in all engines: $(cat "$report")"
+	elif (($(field cut "$TMP/sent") + $(field complete) < CONNS)); then
+		fail "$name" "streams went on: $(cat "$report" "$TMP/sent")"
+	else
+		pass "$name" "($(field complete) streams were complete)"
+	fi
+}
+freed
+
 # An engine is destroyed while 64 streams come. Only its own connections end, and all that come later are served.
 an_engine_ends() {
 	local name="an engine ends" group=$BUILD/tests/net/conn/group got=$TMP/got sent=$TMP/sent
