@@ -23,6 +23,7 @@
  * the first thread that calls it, for good: an engine, with listeners, connections and regions, may be
  * made in one thread and run in another. All other functions may still be called by any thread then,
  * as long as no two do so at a time; what they ask of the kernel goes out in the next turn.
+ * The functions of a group (xiwarp/group.h) may be called by any number of threads.
  * xiw_engine_destroy() says how an engine ends in another thread. No function blocks except
  * xiw_engine_run(), and xiw_engine_destroy() for up to a second.
  *

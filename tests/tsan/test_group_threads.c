@@ -9,6 +9,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -353,6 +354,56 @@ static void listener_goes_on(bool ran)
 	printf("PASS listener goes on without an engine that %s\n", ran ? "ran" : "never ran");
 }
 
+struct freeing {
+	struct xiw_call call;
+	struct xiw_group_region *region;
+};
+
+static void free_region(struct xiw_engine *e, struct xiw_call *call, int status)
+{
+	struct freeing *f = (void *)((char *)call - offsetof(struct freeing, call));
+
+	CHECK(e && !status);
+	xiw_group_region_free(f->region);
+	f->region = NULL;
+}
+
+/* One thread runs all engines, and frees regions between their turns and in a function that an engine calls. */
+static void one_thread(bool called)
+{
+	static uint8_t memory[PEERS * SIZE];
+	const uint32_t stag = STAG;
+	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
+	struct worker w[ENGINES] = { 0 };
+	struct peer peers[PEERS];
+	struct freeing f = { .call.run = free_region };
+	struct xiw_group *g = make_group();
+	struct xiw_completion c;
+	struct sockaddr_in addr;
+	struct xiw_group_listener *l = listen_at(g, &addr);
+	bool asked = false;
+
+	CHECK(!xiw_group_region_register(g, memory, sizeof(memory), &ro, &f.region));
+	begin(peers, &addr);
+	for (unsigned int i = 0; w[0].closed + w[1].closed < PEERS; i = (i + 1) % ENGINES) {
+		CHECK(xiw_engine_run(xiw_group_engine(g, i), 1) >= 0);
+		while (xiw_engine_next(xiw_group_engine(g, i), &c))
+			take(&w[i], &c);
+		if (asked || written(w) < 100)
+			continue;
+		asked = true;
+		if (called)
+			CHECK(!xiw_engine_call(xiw_group_engine(g, 1), &f.call));
+		else
+			free_region(xiw_group_engine(g, 1), &f.call, 0);
+	}
+	CHECK(!f.region);
+	xiw_group_listener_free(l);
+	CHECK(!xiw_group_destroy(g));
+	await(peers);
+	printf("PASS one thread%s\n", called ? ", freed in a call" : "");
+}
+
 /* Counts the Requests with the Private Data of the options, and with others, until all connections have closed. */
 static void *answer(void *arg)
 {
@@ -428,5 +479,7 @@ int main(void)
 	listener_goes_on(false);
 	listener_goes_on(true);
 	connects();
+	one_thread(false);
+	one_thread(true);
 	return 0;
 }
