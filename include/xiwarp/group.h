@@ -40,12 +40,13 @@ struct xiw_group_opts {
 	uint32_t reserved; /* 0 */
 	/*
 	 * The options of every engine; NULL: the defaults. max_unstarted is that of all engines together, memory
-	 * that of each.
+	 * that of each. queues are those that the engines share.
 	 */
 	const struct xiw_engine_opts *engine;
 	/*
 	 * Which receive queues each engine serves: bit q of queues[i] stands for queue q and engine i. There are as
-	 * many as `engines` says, which then is not 0. NULL: queue q belongs to engine q modulo `engines`.
+	 * many as `engines` says, which then is not 0; each has a queue, and none two engines. NULL: the queues are
+	 * dealt out, so that of all of them queue q belongs to engine q modulo `engines`.
 	 */
 	const uint64_t *queues;
 };

@@ -48,25 +48,38 @@ static uint32_t most_queues(void)
 	return most;
 }
 
-static uint32_t how_many(const struct xiw_group_opts *o)
+static uint32_t how_many(const struct xiw_group_opts *o, uint64_t queues_given)
 {
 	uint32_t queues, n;
 
 	if (o->engines)
 		return o->engines;
-	queues = most_queues();
+	queues = queues_given ? (uint32_t)__builtin_popcountll(queues_given) : most_queues();
 	n = cpus();
 	n = n < queues ? n : queues;
 	return n > XIW_GROUP_ENGINES_MAX ? XIW_GROUP_ENGINES_MAX : n ? n : 1;
 }
 
-/* By default queue q belongs to engine q modulo n. */
-static void share_queues(struct xiw_group *g, const uint64_t *queues)
+/*
+ * By default the queues that the engine's options name, or all, are dealt out to one engine after the other. An engine
+ * without any queue, or two with the same, are a mistake: to an engine, no queue means all.
+ */
+static int share_queues(struct xiw_group *g, const uint64_t *queues, uint64_t all)
 {
-	for (uint32_t q = 0; q < XIW_MAX_QUEUES; q++)
-		g->queues[q % g->n] |= 1ull << q;
-	for (uint32_t i = 0; queues && i < g->n; i++)
-		g->queues[i] = queues[i];
+	uint64_t shared = 0;
+	uint32_t next = 0;
+
+	for (uint32_t q = 0; q < XIW_MAX_QUEUES && !queues; q++)
+		if ((all ? all : ~0ull) >> q & 1)
+			g->queues[next++ % g->n] |= 1ull << q;
+	for (uint32_t i = 0; i < g->n; i++) {
+		if (queues)
+			g->queues[i] = queues[i];
+		if (!g->queues[i] || g->queues[i] & shared)
+			return -EINVAL;
+		shared |= g->queues[i];
+	}
+	return 0;
 }
 
 /* ---- engines leave ---------------------------------------------------------------------------------- */
@@ -151,17 +164,16 @@ int xiw_group_destroy(struct xiw_group *g)
 /* The engines share the descriptors of the process, so the limit that protects these is divided among them. */
 static int make_engine(struct xiw_group *g, uint32_t i, const struct xiw_engine_opts *given)
 {
-	struct xiw_engine_opts o;
+	struct xiw_engine_opts o = *given;
 	struct xiw_engine *e;
-	int err = xiw_engine_opts_take(&o, given);
+	int err;
 
-	if (err)
-		return err;
 	if (!o.max_unstarted)
 		o.max_unstarted = xiw_unstarted_default();
 	o.max_unstarted = (o.max_unstarted + g->n - 1) / g->n;
 	if (g->n > 1)
-		o.queues = g->queues[i];
+		o.queues =
+			g->queues[i]; /* a single engine may take every queue, also those to come */
 	err = xiw_engine_create(&o, &e);
 	if (err)
 		return err;
@@ -178,10 +190,13 @@ static int make_engine(struct xiw_group *g, uint32_t i, const struct xiw_engine_
 
 int xiw_group_create(const struct xiw_group_opts *opts, struct xiw_group **group)
 {
+	struct xiw_engine_opts eo;
 	struct xiw_group_opts o;
 	struct xiw_group *g;
 	int err = xiw_opts_take(&o, sizeof(o), GROUP_OPTS_FIRST, opts);
 
+	if (!err)
+		err = xiw_engine_opts_take(&eo, o.engine);
 	if (err)
 		return err;
 	if (o.reserved || o.engines > XIW_GROUP_ENGINES_MAX || (o.queues && !o.engines))
@@ -194,10 +209,10 @@ int xiw_group_create(const struct xiw_group_opts *opts, struct xiw_group **group
 		free(g);
 		return err;
 	}
-	g->n = how_many(&o);
-	share_queues(g, o.queues);
+	g->n = how_many(&o, eo.queues);
+	err = share_queues(g, o.queues, eo.queues);
 	for (uint32_t i = 0; i < g->n && !err; i++)
-		err = make_engine(g, i, o.engine);
+		err = make_engine(g, i, &eo);
 	if (err) {
 		xiw_group_destroy(g);
 		return err;
