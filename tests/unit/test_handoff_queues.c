@@ -5,10 +5,26 @@
  */
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 
+/* What happens while an engine asks whether another one lives. */
+static void (*meanwhile)(void);
+
+static int asked(int fd, int cmd, struct flock *lock)
+{
+	void (*happens)(void) = meanwhile;
+
+	meanwhile = NULL;
+	if (happens)
+		happens();
+	return fcntl(fd, cmd, lock);
+}
+
+#define fcntl asked
 #include "../../user/handoff/table.c"
+#undef fcntl
 
 #include "handoff/queues.h"
 
@@ -100,7 +116,21 @@ Test(handoff_queues, queues_of_dead_engines_are_free)
 	cr_expect_eq(xiw_queue_claim(tables[1], 2), -EBUSY, "its engine lives");
 }
 
-static int holders[ROUNDS];
+static void third_claims(void)
+{
+	cr_expect_eq(xiw_queue_claim(tables[2], 0), 0);
+}
+
+Test(handoff_queues, who_comes_second_gets_nothing)
+{
+	queues[0].engine = tables[0]->me;
+	die(tables[0]);
+	meanwhile = third_claims;
+	cr_expect_eq(xiw_queue_claim(tables[1], 0), -EBUSY);
+	cr_expect_eq(xiw_queue_engine(tables[1], 0), tables[2]->me);
+}
+
+static int holders[XIW_MAX_QUEUES];
 
 static void *claimer(void *arg)
 {
