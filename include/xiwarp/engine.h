@@ -144,6 +144,11 @@ enum xiw_event {
 	 */
 	XIW_EV_ARRIVED,
 	XIW_EV_CHANGED, /* RDMAP: the rights of a region have changed as was posted */
+	/*
+	 * A shared receive queue has fewer buffers than its limit (xiw_srq_set_limit()). conn is NULL,
+	 * user_data is the queue's, and length is the number of buffers.
+	 */
+	XIW_EV_SRQ_LOW,
 };
 
 enum xiw_completion_flags {

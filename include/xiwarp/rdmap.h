@@ -59,6 +59,7 @@
 XIW_BEGIN_DECLS
 
 struct xiw_rdma;
+struct xiw_srq;
 
 struct xiw_rdma_opts {
 	size_t size;		 /* sizeof(struct xiw_rdma_opts) */
@@ -80,7 +81,18 @@ struct xiw_rdma_opts {
 	 * operations are then outstanding.
 	 */
 	bool extended;
-	uint8_t reserved[7]; /* 0 */
+	uint8_t reserved[3]; /* 0 */
+	/*
+	 * With srq: how many of its buffers may hold Sends of this stream of which the application has not
+	 * taken the completion, the one that is being filled included. A Send beyond that finds no buffer.
+	 * At most 65536; 0: no limit.
+	 */
+	uint32_t srq_max;
+	/*
+	 * Where the buffers for Sends come from (xiwarp/srq.h), instead of xiw_rdma_post_recv(); NULL: no
+	 * queue is shared. It cannot be freed before the connection is.
+	 */
+	struct xiw_srq *srq;
 };
 
 /*

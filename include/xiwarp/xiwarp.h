@@ -9,6 +9,7 @@
  *   region.h   memory that a peer may write into by STag
  *   conn.h     connections: startup, sending, posted receives, closing, reports
  *   rdmap.h    RDMAP (RFC 5040) on a connection: Send, RDMA Write, RDMA Read, Terminate
+ *   srq.h      receive queues that several RDMAP Streams share
  *   load.h     the BPF programs on an interface (needs privilege)
  *   error.h    the RFCs' error numbers
  *   abi.h      what user space and the BPF programs share
@@ -55,5 +56,6 @@
 #include <xiwarp/load.h>
 #include <xiwarp/rdmap.h>
 #include <xiwarp/region.h>
+#include <xiwarp/srq.h>
 
 #endif

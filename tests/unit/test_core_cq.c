@@ -165,7 +165,7 @@ Test(core_cq, none_of_what_is_freed)
 		/* As new connections at the same addresses. */
 		for (uint32_t i = 0; i < CONNS; i++)
 			several[i]->end.first_told =
-				several[i]->outlets[XIW_OUTLET_EVENTS].last_told = 0;
+				several[i]->uses.outlets[XIW_OUTLET_EVENTS].last_told = 0;
 	}
 	free_several();
 }
@@ -179,8 +179,8 @@ Test(core_cq, none_of_a_freed_listener)
 	struct xiw_completion c;
 
 	for (int i = 0; i < 3; i++) {
-		xiw_complete_listener(&a, &for_a);
-		xiw_complete_listener(&b, &for_b);
+		xiw_complete_for(e, &a, &for_a);
+		xiw_complete_for(e, &b, &for_b);
 	}
 	xiw_cq_forget(&e->cq, &a);
 	for (int i = 0; i < 3; i++)

@@ -65,7 +65,7 @@ static void tell_refused(struct xiw_engine *e, const struct xiw_dial *d, int err
 		.status = err,
 	};
 
-	xiw_complete_alone(e, &done);
+	xiw_complete_for(e, e, &done);
 }
 
 /* ---- the engine that opens it ------------------------------------------------------------------------ */

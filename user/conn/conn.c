@@ -22,6 +22,7 @@
 #include "core/cq.h"
 #include "core/orphan.h"
 #include "core/ring.h"
+#include "core/srq.h"
 #include "core/timer.h"
 #include "path/fallback.h"
 #include "path/hold.h"
@@ -90,6 +91,7 @@ static void leave_engine(struct xiw_conn *c)
 	xiw_timer_stop(c);
 	xiw_ends_forget(c);
 	xiw_outlets_leave(c);
+	xiw_srq_leave(c);
 	xiw_mpa_stream_free(&c->mpa);
 	if (!c->send.busy)
 		xiw_stage_free(c);
@@ -452,6 +454,7 @@ void xiw_conn_free(struct xiw_conn *c)
 	}
 	xiw_cq_forget_conn(c);
 	xiw_outlets_leave(c);
+	xiw_srq_leave(c);
 }
 
 /* ---- without an engine --------------------------------------------------------------------------- */

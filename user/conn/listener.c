@@ -302,7 +302,7 @@ static void tell(struct xiw_listener *l, int err)
 		.status = err,
 	};
 
-	xiw_complete_listener(l, &done);
+	xiw_complete_for(l->engine, l, &done);
 }
 
 void xiw_not_accepted(struct xiw_listener *l, int err)

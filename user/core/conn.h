@@ -29,6 +29,7 @@ struct xiw_engine;
 struct xiw_kept;
 struct xiw_netif;
 struct xiw_rxq;
+struct xiw_srq;
 
 /* conn/sockopts.c: the options of a socket before the library changed them. */
 struct xiw_sock_was {
@@ -176,12 +177,13 @@ struct xiw_recv {
 
 /* path/hold.c: the stream stands in front of a Send for which no buffer is posted. */
 struct xiw_hold {
-	bool on;    /* nothing is read from the socket, until the octets below are taken */
+	bool on; /* nothing is read from the socket, until the octets below are taken */
 	bool waits; /* for a buffer; else a buffer was posted or the time is up, and the stream goes on in this turn */
-	bool over;  /* the time is up */
+	bool over;		/* the time is up */
 	uint32_t at, len, room; /* of `octets`: what is not taken yet is from `at` to `len` */
-	uint8_t *octets;	/* were read behind the place where the stream stands; charged to the budget */
-	uint64_t fpdus;		/* that had been accepted when it began */
+	uint8_t *
+		octets; /* were read behind the place where the stream stands; charged to the budget */
+	uint64_t fpdus; /* that had been accepted when it began */
 	uint64_t since_ms, until_ms;
 };
 
@@ -272,7 +274,8 @@ struct xiw_progress {
 struct xiw_send {
 	struct xiw_mpa_tx mpa;
 	struct xiw_ddp_tx ddp;
-	struct xiw_queued *queue; /* a ring of `room` places, which become more as they are needed */
+	struct xiw_queued
+		*queue; /* a ring of `room` places, which become more as they are needed */
 	uint32_t depth, room, head, count;
 	uint32_t staged; /* messages in the stage that are not reported yet */
 	struct xiw_stage *stage;
@@ -343,6 +346,21 @@ struct xiw_startup_frames {
 	uint8_t private_out[XIW_PRIVATE_DATA_MAX];
 	uint8_t in[XIW_MPA_FRAME_MAX]; /* what has come of the peer's startup frame */
 	uint8_t out[XIW_MPA_FRAME_MAX + XIW_STARTUP_FPDU_MAX];
+};
+
+/* core/srq.c: the use of a shared receive queue. */
+struct xiw_share {
+	struct xiw_srq *srq;	     /* NULL: none */
+	struct xiw_conn *next, **at; /* in srq->conns */
+	uint64_t *told; /* where the completions of the last `max` messages are in their queue */
+	uint64_t n;	/* messages so far, if there is a limit */
+	uint32_t max;	/* 0: no limit */
+};
+
+/* The use of queues that the application has made. */
+struct xiw_queue_uses {
+	struct xiw_outlet outlets[XIW_OUTLETS];
+	struct xiw_share share;
 };
 
 /* conn/startup.c, dial.c, connect.c, frames.c, rtr.c: MPA startup. */
@@ -419,7 +437,7 @@ struct xiw_conn {
 	struct xiw_send send;
 	struct xiw_handoff handoff;
 	struct xiw_end end;
-	struct xiw_outlet outlets[XIW_OUTLETS];
+	struct xiw_queue_uses uses;
 
 	/* What is seldom needed. */
 	struct xiw_registration reg;
@@ -455,7 +473,7 @@ struct xiw_listener {
 	struct xiw_sock_was sock_was;
 	int told; /* the error that the application was told of, until an accept succeeds */
 	uint64_t retry_ms; /* when to accept again after a failure, or XIW_NEVER */
-	bool listens; /* the application's socket did when it was given */
+	bool listens;	   /* the application's socket did when it was given */
 	bool started, closing, armed;
 	bool freed; /* the application has freed it; until then it stays, even without its engine */
 	struct xiw_orphan orphan;

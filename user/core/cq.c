@@ -137,23 +137,23 @@ static void tell(struct xiw_cq *q, const struct xiw_completion *c, const void *o
 }
 
 /* What an operation led to goes to the connection's queue for it, and everything else to the engine's own. */
-static struct xiw_outlet *outlet(struct xiw_conn *c, uint8_t op)
+static enum xiw_outlet_kind outlet_of(uint8_t op)
 {
-	return &c->outlets[op == XIW_OPERATION_NONE   ? XIW_OUTLET_EVENTS
-			   : op == XIW_OPERATION_RECV ? XIW_OUTLET_RECVS
-						      : XIW_OUTLET_SENDS];
+	return op == XIW_OPERATION_NONE	  ? XIW_OUTLET_EVENTS
+	       : op == XIW_OPERATION_RECV ? XIW_OUTLET_RECVS
+					  : XIW_OUTLET_SENDS;
 }
 
-static struct xiw_cq *queue_of(const struct xiw_conn *c, const struct xiw_outlet *o)
+struct xiw_cq *xiw_outlet_cq(const struct xiw_conn *c, enum xiw_outlet_kind kind)
 {
-	return o->cq ? o->cq : &c->engine->cq;
+	return c->uses.outlets[kind].cq ? c->uses.outlets[kind].cq : &c->engine->cq;
 }
 
 void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
 {
 	struct xiw_conn *conn = c->conn;
-	struct xiw_outlet *o = outlet(conn, c->op);
-	struct xiw_cq *q = queue_of(conn, o);
+	const enum xiw_outlet_kind kind = outlet_of(c->op);
+	struct xiw_cq *q = xiw_outlet_cq(conn, kind);
 
 	if (xiw_conn_silent(conn))
 		return;
@@ -162,25 +162,18 @@ void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c)
 	if (e->destroying)
 		return;
 	tell(q, c, conn);
-	o->last_told = q->told;
+	conn->uses.outlets[kind].last_told = q->told;
 	if (q == &e->cq && !conn->end.first_told)
 		conn->end.first_told = q->told;
 }
 
-void xiw_complete_alone(struct xiw_engine *e, const struct xiw_completion *c)
+void xiw_complete_for(struct xiw_engine *e, const void *owner, const struct xiw_completion *c)
 {
 	if (!e->destroying)
-		tell(&e->cq, c, e);
+		tell(&e->cq, c, owner);
 }
 
-void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *c)
-{
-	if (!l->engine->destroying)
-		tell(&l->engine->cq, c, l);
-}
-
-/* How many of all completions the application has taken or xiw_cq_next() has skipped. */
-static uint64_t taken(const struct xiw_cq *q)
+uint64_t xiw_cq_taken(const struct xiw_cq *q)
 {
 	uint32_t head = __atomic_load_n(&q->head, __ATOMIC_ACQUIRE);
 
@@ -189,7 +182,7 @@ static uint64_t taken(const struct xiw_cq *q)
 
 bool xiw_cq_heard(const struct xiw_conn *c)
 {
-	return c->end.first_told && c->end.first_told <= taken(&c->engine->cq);
+	return c->end.first_told && c->end.first_told <= xiw_cq_taken(&c->engine->cq);
 }
 
 /*
@@ -205,7 +198,7 @@ void xiw_cq_forget(struct xiw_cq *q, const void *owner)
 		if (!owner || at->owner == owner)
 			__atomic_store_n(&at->owner, NULL, __ATOMIC_RELEASE);
 	}
-	/* The entries keep their places, because taken() counts them. */
+	/* The entries keep their places, because xiw_cq_taken() counts them. */
 	for (size_t i = 0; i < q->overflow_n; i++)
 		if (!owner || overflowed(q, i)->owner == owner)
 			overflowed(q, i)->owner = NULL;
@@ -213,11 +206,11 @@ void xiw_cq_forget(struct xiw_cq *q, const void *owner)
 
 void xiw_cq_forget_conn(struct xiw_conn *c)
 {
-	for (int i = 0; i < XIW_OUTLETS; i++) {
-		struct xiw_cq *q = queue_of(c, &c->outlets[i]);
+	for (unsigned int i = 0; i < XIW_OUTLETS; i++) {
+		struct xiw_cq *q = xiw_outlet_cq(c, i);
 
 		/* Usually the application has taken them all, and the queue need not be searched. */
-		if (c->outlets[i].last_told > taken(q))
+		if (c->uses.outlets[i].last_told > xiw_cq_taken(q))
 			xiw_cq_forget(q, c);
 	}
 }

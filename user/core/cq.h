@@ -23,12 +23,18 @@ int xiw_cq_init(struct xiw_cq *q, struct xiw_engine *e, uint32_t entries);
 /* Frees the overflow and forgets what is in it. */
 void xiw_overflow_free(struct xiw_cq *q);
 
-/* Queues a completion that names neither a connection nor a listener. */
-void xiw_complete_alone(struct xiw_engine *e, const struct xiw_completion *c);
-
-/* Queues a completion of a connection, in the queue for its operation, or of a listener. */
+/*
+ * Queues a completion of a connection, in the queue for its operation, or of another object, which takes its
+ * completions out by xiw_cq_forget() before it is freed; or of the engine itself.
+ */
 void xiw_complete(struct xiw_engine *e, const struct xiw_completion *c);
-void xiw_complete_listener(struct xiw_listener *l, const struct xiw_completion *c);
+void xiw_complete_for(struct xiw_engine *e, const void *owner, const struct xiw_completion *c);
+
+/* How many of all completions the application has taken, or xiw_cq_next() has skipped. */
+uint64_t xiw_cq_taken(const struct xiw_cq *q);
+
+/* The queue for one kind of the connection's completions. */
+struct xiw_cq *xiw_outlet_cq(const struct xiw_conn *c, enum xiw_outlet_kind kind);
 
 /* True if the application has taken a completion that names the connection. */
 bool xiw_cq_heard(const struct xiw_conn *c);

@@ -199,8 +199,8 @@ int xiw_outlets_set(struct xiw_conn *c, struct xiw_cq *sends, struct xiw_cq *rec
 {
 	if ((sends && sends->engine != c->engine) || (recvs && recvs->engine != c->engine))
 		return -EINVAL;
-	lead(&c->outlets[XIW_OUTLET_SENDS], sends);
-	lead(&c->outlets[XIW_OUTLET_RECVS], recvs);
+	lead(&c->uses.outlets[XIW_OUTLET_SENDS], sends);
+	lead(&c->uses.outlets[XIW_OUTLET_RECVS], recvs);
 	return 0;
 }
 

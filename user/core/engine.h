@@ -204,6 +204,7 @@ struct xiw_engine {
 	struct xiw_cq cq;
 	struct xiw_inbox inbox;
 	struct xiw_cqs cqs;
+	struct xiw_srq *srqs;
 	struct xiw_ready ready;
 	struct xiw_uring io;
 	struct xiw_wheel wheel;

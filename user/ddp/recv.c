@@ -1,199 +1,14 @@
-/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "ddp/recv.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/grow.h"
-
-static uint32_t nqueues_of(const struct xiw_ddp_rx_opts *o)
-{
-	return o->nqueues ? o->nqueues : XIW_DDP_DEFAULT_QUEUES;
-}
-
-size_t xiw_ddp_rx_size(const struct xiw_ddp_rx_opts *o)
-{
-	return sizeof(struct xiw_ddp_rx) + nqueues_of(o) * sizeof(struct xiw_ddp_queue);
-}
-
-int xiw_ddp_rx_create(struct xiw_ddp_rx **out, const struct xiw_ddp_rx_opts *o)
-{
-	uint32_t nqueues = nqueues_of(o);
-	struct xiw_ddp_rx *rx;
-
-	if (!o->table || o->stream == XIW_DDP_ANY_STREAM || nqueues > XIW_DDP_MAX_QUEUES ||
-	    !o->depth || o->depth > XIW_DDP_MAX_DEPTH)
-		return -EINVAL;
-	rx = calloc(1, sizeof(*rx));
-	if (!rx)
-		return -ENOMEM;
-	rx->queues = calloc(nqueues, sizeof(*rx->queues));
-	if (!rx->queues) {
-		free(rx);
-		return -ENOMEM;
-	}
-	rx->table = o->table;
-	rx->pd = o->pd;
-	rx->stream = o->stream;
-	rx->nqueues = nqueues;
-	rx->depth = o->depth;
-	xiw_ddp_rx_sinks(rx, 0, 1);
-	for (uint32_t i = 0; i < nqueues; i++)
-		rx->queues[i].next_msn = o->first_msn ? o->first_msn : 1; /* section 4.3 */
-	*out = rx;
-	return 0;
-}
-
-int xiw_ddp_rx_add_queue(struct xiw_ddp_rx *rx, uint32_t first_msn)
-{
-	const uint32_t n = rx->nqueues;
-	struct xiw_ddp_queue *queues = reallocarray(rx->queues, n + 1, sizeof(*queues));
-
-	if (!queues)
-		return -ENOMEM;
-	queues[n] = (struct xiw_ddp_queue){ .next_msn = first_msn ? first_msn : 1 };
-	rx->queues = queues;
-	rx->nqueues = n + 1;
-	return 0;
-}
-
-void xiw_ddp_rx_free(struct xiw_ddp_rx *rx)
-{
-	if (!rx)
-		return;
-	for (uint32_t i = 0; i < rx->nqueues; i++)
-		free(rx->queues[i].ring);
-	free(rx->queues);
-	free(rx);
-}
-
-/* The room of a queue that is to take `n` more buffers, as far as its depth lets it. */
-static uint32_t room_for(const struct xiw_ddp_rx *rx, uint32_t qn, uint32_t n)
-{
-	const struct xiw_ddp_queue *q = &rx->queues[qn];
-
-	if (n > rx->depth - q->count)
-		n = rx->depth - q->count;
-	return n ? xiw_ring_room(q->room, q->count + n) : q->room;
-}
-
-size_t xiw_ddp_rx_growth(const struct xiw_ddp_rx *rx, uint32_t qn, uint32_t n)
-{
-	if (qn >= rx->nqueues || rx->error)
-		return 0;
-	return (room_for(rx, qn, n) - rx->queues[qn].room) * sizeof(*rx->queues[qn].ring);
-}
-
-int xiw_ddp_rx_reserve(struct xiw_ddp_rx *rx, uint32_t qn, uint32_t n)
-{
-	struct xiw_ddp_queue *q = &rx->queues[qn];
-	uint32_t more = room_for(rx, qn, n);
-	struct xiw_ddp_buf *ring;
-
-	if (more == q->room)
-		return 0;
-	ring = xiw_ring_grow(q->ring, sizeof(*ring), q->room, more, q->head, q->count);
-	if (!ring)
-		return -ENOMEM;
-	q->ring = ring;
-	q->room = more;
-	return 0;
-}
-
-static int post(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_buf *b)
-{
-	struct xiw_ddp_queue *q;
-
-	if (qn >= rx->nqueues || (!b->base && b->len))
-		return -EINVAL;
-	if (rx->error)
-		return -ESHUTDOWN;
-	q = &rx->queues[qn];
-	if (q->count == rx->depth)
-		return -EAGAIN;
-	if (q->count == q->room && xiw_ddp_rx_reserve(rx, qn, 1))
-		return -ENOMEM;
-	q->ring[(q->head + q->count) & (q->room - 1)] = *b;
-	q->count++;
-	return 0;
-}
-
-int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
-{
-	const struct xiw_ddp_buf b = { .base = buf, .len = len, .user_data = user_data };
-
-	return post(rx, qn, &b);
-}
-
-int xiw_ddp_rx_post_pieces(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_piece *pieces,
-			   uint32_t npieces, uint64_t user_data)
-{
-	struct xiw_ddp_buf b = {
-		.base = (uint8_t *)(uintptr_t)pieces,
-		.npieces = npieces,
-		.user_data = user_data,
-	};
-
-	for (uint32_t i = 0; i < npieces; i++)
-		b.len += (uint32_t)pieces[i].len;
-	return post(rx, qn, &b);
-}
-
-void xiw_ddp_buf_read(const struct xiw_ddp_buf *b, void *to, uint32_t len)
-{
-	const struct xiw_ddp_piece one = { b->base, b->len };
-	const struct xiw_ddp_piece *piece = b->npieces ? (const void *)b->base : &one;
-	uint8_t *out = to;
-
-	for (size_t n; len; len -= (uint32_t)n, out += n, piece++) {
-		n = piece->len < len ? piece->len : len;
-		memcpy(out, piece->base, n);
-	}
-}
-
-void xiw_ddp_rx_sinks(struct xiw_ddp_rx *rx, uint8_t mask, uint8_t sink)
-{
-	rx->sink_mask = mask;
-	rx->sink = sink;
-}
-
-void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn)
-{
-	rx->queues[qn].next_msn++;
-}
+#include "ddp/srq.h"
 
 void xiw_ddp_rx_fail(struct xiw_ddp_rx *rx, enum xiw_ddp_error error)
 {
 	if (!rx->error)
 		rx->error = error;
-}
-
-bool xiw_ddp_rx_lacks_buffer(const struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h)
-{
-	const struct xiw_ddp_queue *q;
-
-	if (rx->error || h->tagged || h->qn >= rx->nqueues)
-		return false;
-	q = &rx->queues[h->qn];
-	return !q->count && h->msn == q->next_msn;
-}
-
-bool xiw_ddp_rx_flush(struct xiw_ddp_rx *rx, uint32_t *qn, struct xiw_ddp_buf *buf)
-{
-	xiw_ddp_rx_fail(rx, XIW_DDP_LOCAL_CATASTROPHIC);
-	for (uint32_t i = 0; i < rx->nqueues; i++) {
-		struct xiw_ddp_queue *q = &rx->queues[i];
-
-		if (!q->count)
-			continue;
-		*qn = i;
-		*buf = q->ring[q->head & (q->room - 1)];
-		q->head++;
-		q->count--;
-		return true;
-	}
-	return false;
 }
 
 /* ---- Placement ---------------------------------------------------------------------------- */
@@ -285,6 +100,21 @@ static enum xiw_ddp_error place_tagged(struct xiw_ddp_rx *rx, const struct xiw_d
 	return XIW_DDP_OK;
 }
 
+static bool shares(const struct xiw_ddp_rx *rx, uint32_t qn)
+{
+	return rx->srq && !qn;
+}
+
+/* The shared buffer for a message that begins, or NULL. */
+static const struct xiw_ddp_buf *first_shared(const struct xiw_ddp_rx *rx)
+{
+	const bool may = !rx->may_take || rx->may_take(rx->may_take_ctx);
+	const struct xiw_ddp_buf *b = may ? xiw_ddp_srq_first(rx->srq) : NULL;
+
+	rx->srq->missed |= !b;
+	return b;
+}
+
 /*
  * Checks 1, 2 and 5 of section 7.1. An MSN whose buffer is not posted yet differs from one that is delivered already,
  * and from one further ahead than buffers can ever be posted.
@@ -298,10 +128,17 @@ static enum xiw_ddp_error find_buffer(const struct xiw_ddp_rx *rx, const struct 
 		return XIW_DDP_UNTAGGED_QN;
 	q = &rx->queues[h->qn];
 	*ahead = h->msn - q->next_msn;
-	if (*ahead >= q->count)
-		return *ahead < rx->depth ? XIW_DDP_UNTAGGED_NO_BUFFER : XIW_DDP_UNTAGGED_MSN_RANGE;
-	*buf = &q->ring[(q->head + *ahead) & (q->room - 1)];
-	return XIW_DDP_OK;
+	if (*ahead < q->count) {
+		*buf = &q->ring[(q->head + *ahead) & (q->room - 1)];
+		return XIW_DDP_OK;
+	}
+	if (shares(rx, h->qn)) {
+		if (*ahead)
+			return XIW_DDP_UNTAGGED_MSN_RANGE;
+		*buf = first_shared(rx);
+		return *buf ? XIW_DDP_OK : XIW_DDP_UNTAGGED_NO_BUFFER;
+	}
+	return *ahead < rx->depth ? XIW_DDP_UNTAGGED_NO_BUFFER : XIW_DDP_UNTAGGED_MSN_RANGE;
 }
 
 /*
@@ -331,6 +168,7 @@ static enum xiw_ddp_error place_untagged(struct xiw_ddp_rx *rx, const struct xiw
 	if (err || !len)
 		return err;
 	locate(p, b->base, b->npieces, h->mo, len);
+	p->untaken = shares(rx, h->qn) && !rx->queues[0].count;
 	p->predicted = next->dst == p->dst && !p->npieces && !next->tagged && next->mo == h->mo &&
 		       next->msn == h->msn && next->qn == h->qn;
 	return XIW_DDP_OK;
@@ -485,12 +323,33 @@ static enum xiw_ddp_error deliver_untagged(struct xiw_ddp_rx *rx, const struct x
 	return XIW_DDP_OK;
 }
 
+/*
+ * A message begins: it gets the oldest buffer of those that are shared, where its segment has been placed. The pieces
+ * move, as their place may be another buffer's soon.
+ */
+static void take_shared(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h)
+{
+	struct xiw_ddp_queue *q = &rx->queues[0];
+	struct xiw_ddp_buf *b = &q->ring[q->head & (q->room - 1)];
+
+	if (q->count || h->msn != q->next_msn || !first_shared(rx))
+		return;
+	xiw_ddp_srq_take(rx->srq, b);
+	q->count = 1;
+	if (!b->npieces)
+		return;
+	memcpy(rx->taken, b->base, b->npieces * sizeof(*rx->taken));
+	b->base = (uint8_t *)rx->taken;
+}
+
 enum xiw_ddp_error xiw_ddp_rx_deliver(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
 				      uint32_t payload_len, struct xiw_ddp_msg *m)
 {
 	m->complete = false;
 	if (rx->error)
 		return rx->error;
+	if (!h->tagged && shares(rx, h->qn))
+		take_shared(rx, h);
 	/* Before the message ends, as its buffer is looked up here. */
 	expect_after(rx, h, payload_len);
 	if (h->tagged)

@@ -70,6 +70,8 @@ struct xiw_ddp_tagged {
 	uint64_t len;
 };
 
+struct xiw_ddp_srq;
+
 struct xiw_ddp_rx {
 	struct xiw_ddp_next next;
 	struct xiw_ddp_view view;
@@ -82,6 +84,11 @@ struct xiw_ddp_rx {
 	uint32_t depth;
 	uint8_t sink_mask, sink; /* xiw_ddp_rx_sinks() */
 	struct xiw_ddp_queue *queues;
+	/* Where queue 0 gets its buffer from, for one message at a time; NULL: buffers are posted to it. */
+	struct xiw_ddp_srq *srq;
+	struct xiw_ddp_piece *taken; /* the pieces of that buffer */
+	bool (*may_take)(void *ctx); /* may it have another one? NULL: yes */
+	void *may_take_ctx;
 };
 
 struct xiw_ddp_rx_opts {
@@ -94,8 +101,9 @@ struct xiw_ddp_rx_opts {
 };
 
 struct xiw_ddp_place {
-	uint8_t *dst;	 /* NULL for a segment without payload */
-	bool predicted;	 /* see xiw_ddp_rx_place() */
+	uint8_t *dst;	/* NULL for a segment without payload */
+	bool predicted; /* see xiw_ddp_rx_place() */
+	bool untaken; /* dst is in a buffer that other Streams share, until xiw_ddp_rx_deliver() */
 	uint64_t serial; /* tagged, with payload: of the region's registration */
 	/*
 	 * If npieces: the payload is longer than what is left of the first of these pieces, in which dst is the octet
@@ -156,12 +164,22 @@ int xiw_ddp_rx_reserve(struct xiw_ddp_rx *rx, uint32_t qn, uint32_t n);
 int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len,
 		    uint64_t user_data);
 
+/* A buffer in pieces. */
+struct xiw_ddp_buf xiw_ddp_buf_of(const struct xiw_ddp_piece *pieces, uint32_t npieces,
+				  uint64_t user_data);
 /* The same for a buffer in pieces, of at most 2^32 - 1 octets, whose array must stay until the buffer is given back. */
 int xiw_ddp_rx_post_pieces(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_piece *pieces,
 			   uint32_t npieces, uint64_t user_data);
 
 /* Copies the first octets of a buffer, which has as many. */
 void xiw_ddp_buf_read(const struct xiw_ddp_buf *b, void *to, uint32_t len);
+
+/*
+ * Lets queue 0 take its buffers from `srq`, which must outlive that; NULL: no more of them. may_take as in the struct.
+ * Returns 0, -EINVAL (buffers are posted) or -ENOMEM.
+ */
+int xiw_ddp_rx_share(struct xiw_ddp_rx *rx, struct xiw_ddp_srq *srq, bool (*may_take)(void *ctx),
+		     void *ctx);
 
 /* The next message to queue qn, which has no payload, was not for the ULP: its MSN is used up, and no buffer is. */
 void xiw_ddp_rx_pass(struct xiw_ddp_rx *rx, uint32_t qn);
@@ -195,6 +213,7 @@ void xiw_ddp_rx_sinks(struct xiw_ddp_rx *rx, uint8_t mask, uint8_t sink);
  * As the header may not be verified yet, an error does not fail the stream. If the segment is in
  * its turn and its CRC is right, the caller calls xiw_ddp_rx_fail(). One that is early may be
  * refused for a reason that passes (no buffer posted yet, say): it is kept, and placed in its turn.
+ * So is an early one if p->untaken, because another Stream may take the buffer meanwhile.
  */
 enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
 				    uint32_t payload_len, struct xiw_ddp_place *p);

@@ -23,6 +23,7 @@
 #include "core/netif.h"
 #include "core/region.h"
 #include "core/ring.h"
+#include "core/srq.h"
 #include "engine/create.h"
 #include "engine/fork.h"
 #include "engine/ready.h"
@@ -222,6 +223,7 @@ static void detach_all(struct xiw_engine *e)
 	xiw_conns_detach(e);
 	xiw_regions_detach(e);
 	xiw_cqs_detach(e);
+	xiw_srqs_detach(e);
 }
 
 int xiw_engine_destroy(struct xiw_engine *e)

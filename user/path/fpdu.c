@@ -108,7 +108,7 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 		return 0; /* the first FPDU may consume an MSN without a buffer */
 	raw = header(f, v, n, got, copy);
 	if (!raw || xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len) ||
-	    xiw_ddp_rx_place(c->ddp, &h, f->ulpdu_len - h.len, &p) ||
+	    xiw_ddp_rx_place(c->ddp, &h, f->ulpdu_len - h.len, &p) || p.untaken ||
 	    ask_ulp(c, &h, f->ulpdu_len - h.len, &p, false))
 		return 0;
 	if (!copy_payload(f, v, n, h.len, &p))

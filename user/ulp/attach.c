@@ -8,12 +8,13 @@
 #include "conn/send.h"
 #include "core/agenda.h"
 #include "core/cq.h"
+#include "core/srq.h"
 #include "ulp/rdma.h"
 
 /* The size of the options in the first release. */
 #define RDMA_OPTS_FIRST 16
 
-XIW_OPTS_WHOLE(struct xiw_rdma_opts, reserved);
+XIW_OPTS_WHOLE(struct xiw_rdma_opts, srq);
 
 #define DEPTH_DEFAULT 64
 #define READS_DEFAULT 16
@@ -22,7 +23,7 @@ static int check_attach(const struct xiw_conn *c, const struct xiw_rdma_opts *o)
 {
 	if (o->send_depth > XIW_RDMAP_MAX_DEPTH || o->ird >= XIW_DEPTH_ULP ||
 	    o->ord >= XIW_DEPTH_ULP || c->opts.queues != XIW_RDMAP_QUEUES || c->send.depth < 2 ||
-	    !xiw_all_zero(o->reserved, sizeof(o->reserved)))
+	    !xiw_all_zero(o->reserved, sizeof(o->reserved)) || (o->srq_max && !o->srq))
 		return -EINVAL;
 	if (c->ulp)
 		return -EALREADY;
@@ -65,6 +66,23 @@ static int post_buffers(struct xiw_rdma *r, uint32_t reads)
 	return xiw_post_recv(r->conn, XIW_RDMAP_QN_TERMINATE, r->term_in, sizeof(r->term_in), 0);
 }
 
+/* Gives the stream its queues, and posts what it receives itself. Nothing fails once that is posted. */
+static int equip(struct xiw_rdma *r, const struct xiw_rdma_opts *o, uint32_t reads)
+{
+	struct xiw_conn *c = r->conn;
+	int err = xiw_outlets_set(c, o->send_cq, o->recv_cq);
+
+	if (!err)
+		err = xiw_srq_use(c, o->srq, o->srq_max);
+	/* This comes after the allocation, since the connection keeps what it is charged until it is freed. */
+	if (!err &&
+	    !xiw_conn_charge(c, sizeof(*r) + xiw_rdmap_memory(&r->s) + reads * r->request_len))
+		err = -ENOMEM;
+	if (!err && o->extended)
+		err = xiw_conn_add_queue(c);
+	return err ? err : post_buffers(r, reads);
+}
+
 int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct xiw_rdma **rdma)
 {
 	struct xiw_rdmap_opts o = {
@@ -80,16 +98,11 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 		err = check_attach(c, &ro);
 	if (err)
 		return err;
-	err = xiw_outlets_set(c, ro.send_cq, ro.recv_cq);
-	if (err)
-		return err;
 	o.extended = ro.extended;
 	o.depth = ro.send_depth ? ro.send_depth : DEPTH_DEFAULT;
 	r = calloc(1, sizeof(*r));
-	if (!r) {
-		xiw_outlets_leave(c);
+	if (!r)
 		return -ENOMEM;
-	}
 	r->conn = c;
 	r->request_len = ro.extended ? XIW_RDMAP_ATOMIC_LEN : XIW_RDMAP_READ_LEN;
 	r->ird = ro.ird ? ro.ird : READS_DEFAULT;
@@ -99,16 +112,11 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 			    ? c->startup.terms.ird
 			    : r->ird;
 	err = xiw_rdmap_init(&r->s, &o);
-	/* This comes after the allocation, since the connection keeps what it is charged until it is freed. */
-	if (!err &&
-	    !xiw_conn_charge(c, sizeof(*r) + xiw_rdmap_memory(&r->s) + o.ird_max * r->request_len))
-		err = -ENOMEM;
 	if (!err)
-		err = post_buffers(r, o.ird_max);
-	if (!err && ro.extended)
-		err = xiw_conn_add_queue(c);
+		err = equip(r, &ro, o.ird_max);
 	if (err) {
 		xiw_outlets_leave(c);
+		xiw_srq_leave(c);
 		xiw_rdmap_free(&r->s);
 		free(r->requests);
 		free(r);

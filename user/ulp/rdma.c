@@ -12,6 +12,7 @@
 #include "conn/send.h"
 #include "core/agenda.h"
 #include "core/cq.h"
+#include "core/srq.h"
 #include "path/fpdu.h"
 #include "ulp/rdma.h"
 
@@ -106,6 +107,7 @@ static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t 
 				    opcode == XIW_RDMAP_OP_IMMEDIATE_SE
 			    ? XIW_COMPLETION_SOLICITED
 			    : 0);
+	xiw_srq_received(c);
 }
 
 static int check(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,

@@ -6,12 +6,20 @@
 #include "base/opts.h"
 #include "conn/conn.h"
 #include "core/agenda.h"
+#include "core/srq.h"
+#include "path/hold.h"
 #include "ulp/rdma.h"
 
 /* The size of a receive in the first release that had it. */
 #define RECV_FIRST 32
 
 XIW_OPTS_WHOLE(struct xiw_rdma_recv, reserved);
+
+/* Where a buffer is posted: a stream's own queue, or a queue that streams share. */
+struct target {
+	struct xiw_rdma *rdma;
+	struct xiw_srq *srq; /* NULL: rdma */
+};
 
 int xiw_rdma_post_recv(struct xiw_rdma *r, void *buf, uint32_t len, uint64_t user_data)
 {
@@ -35,22 +43,63 @@ static int check_pieces(const struct xiw_rdma_recv *recv)
 
 /*
  * The place for the pieces of the next buffer. Buffers are used up in order, and there is one place more than buffers
- * may be posted, so none that is posted has it. NULL: no memory.
+ * may be posted, so none that is posted has it.
  */
-static struct xiw_ddp_piece *room(struct xiw_rdma *r)
+static int own_room(struct xiw_rdma *r, struct xiw_ddp_piece **room)
 {
 	const size_t places = r->conn->opts.recv_depth + 1;
 
 	if (!r->recv_rooms) {
 		if (!xiw_conn_charge(r->conn, places * sizeof(*r->recv_rooms)))
-			return NULL;
+			return -ENOMEM;
 		r->recv_rooms = malloc(places * sizeof(*r->recv_rooms));
+		if (!r->recv_rooms)
+			return -ENOMEM;
 	}
-	return r->recv_rooms ? r->recv_rooms[r->recv_scattered % places] : NULL;
+	*room = r->recv_rooms[r->recv_scattered % places];
+	return 0;
+}
+
+/* Messages that wait for a buffer may be placed now: one of them, but it is not known which one. */
+static int post_shared(struct xiw_srq *srq, struct xiw_ddp_buf b)
+{
+	int err = xiw_srq_post_buf(srq, &b);
+
+	if (err || !srq->ddp.missed)
+		return err;
+	srq->ddp.missed = false;
+	for (struct xiw_conn *c = srq->conns; c; c = c->uses.share.next)
+		xiw_hold_posted(c);
+	return 0;
+}
+
+int xiw_srq_post(struct xiw_srq *srq, void *buf, uint32_t len, uint64_t user_data)
+{
+	return post_shared(srq,
+			   (struct xiw_ddp_buf){ .base = buf, .len = len, .user_data = user_data });
+}
+
+static int post_plain(const struct target *to, void *buf, uint32_t len, uint64_t user_data)
+{
+	return to->srq ? xiw_srq_post(to->srq, buf, len, user_data)
+		       : xiw_rdma_post_recv(to->rdma, buf, len, user_data);
+}
+
+static int post_scattered(const struct target *to, const struct xiw_ddp_piece *pieces, uint32_t n,
+			  uint64_t user_data)
+{
+	struct xiw_rdma *r = to->rdma;
+	int err;
+
+	if (to->srq)
+		return post_shared(to->srq, xiw_ddp_buf_of(pieces, n, user_data));
+	err = xiw_post_recv_pieces(r->conn, XIW_RDMAP_QN_SEND, pieces, n, user_data);
+	r->recv_scattered += !err;
+	return err;
 }
 
 /* Posts one buffer. Empty pieces are left out. */
-static int post_pieces(struct xiw_rdma *r, const struct xiw_rdma_recv *recv)
+static int post_pieces(const struct target *to, const struct xiw_rdma_recv *recv)
 {
 	const struct iovec *one = NULL;
 	struct xiw_ddp_piece *keep;
@@ -64,22 +113,20 @@ static int post_pieces(struct xiw_rdma *r, const struct xiw_rdma_recv *recv)
 		n++;
 	}
 	if (n < 2)
-		return xiw_rdma_post_recv(r, one ? one->iov_base : NULL,
-					  one ? (uint32_t)one->iov_len : 0, recv->user_data);
-	keep = room(r);
-	if (!keep)
-		return -ENOMEM;
+		return post_plain(to, one ? one->iov_base : NULL, one ? (uint32_t)one->iov_len : 0,
+				  recv->user_data);
+	err = to->srq ? xiw_srq_room(to->srq, &keep) : own_room(to->rdma, &keep);
+	if (err)
+		return err;
 	n = 0;
 	for (unsigned int i = 0; i < recv->iov_count; i++)
 		if (recv->iov[i].iov_len)
 			keep[n++] = (struct xiw_ddp_piece){ recv->iov[i].iov_base,
 							    recv->iov[i].iov_len };
-	err = xiw_post_recv_pieces(r->conn, XIW_RDMAP_QN_SEND, keep, n, recv->user_data);
-	r->recv_scattered += !err;
-	return err;
+	return post_scattered(to, keep, n, recv->user_data);
 }
 
-static int post_one(struct xiw_rdma *r, const void *theirs, size_t size)
+static int post_one(const struct target *to, const void *theirs, size_t size)
 {
 	struct xiw_rdma_recv recv;
 	int err = xiw_opts_take(&recv, sizeof(recv), RECV_FIRST, theirs);
@@ -89,21 +136,33 @@ static int post_one(struct xiw_rdma *r, const void *theirs, size_t size)
 		err = -EINVAL;
 	if (!err)
 		err = check_pieces(&recv);
-	return err ? err : post_pieces(r, &recv);
+	return err ? err : post_pieces(to, &recv);
 }
 
-int xiw_rdma_post_recv_many(struct xiw_rdma *r, const struct xiw_rdma_recv *recv,
-			    unsigned int count, unsigned int *posted)
+static int post_many(const struct target *to, const struct xiw_rdma_recv *recv, unsigned int count,
+		     unsigned int *posted)
 {
 	const size_t size = count ? recv->size : 0;
 	unsigned int n = 0;
 	int err = 0;
 
 	while (!err && n < count) {
-		err = post_one(r, (const uint8_t *)recv + n * size, size);
+		err = post_one(to, (const uint8_t *)recv + n * size, size);
 		n += !err;
 	}
 	if (posted)
 		*posted = n;
 	return err;
+}
+
+int xiw_rdma_post_recv_many(struct xiw_rdma *r, const struct xiw_rdma_recv *recv,
+			    unsigned int count, unsigned int *posted)
+{
+	return post_many(&(struct target){ .rdma = r }, recv, count, posted);
+}
+
+int xiw_srq_post_many(struct xiw_srq *srq, const struct xiw_rdma_recv *recv, unsigned int count,
+		      unsigned int *posted)
+{
+	return post_many(&(struct target){ .srq = srq }, recv, count, posted);
 }
