@@ -2,14 +2,15 @@
 /*
  * Two RDMAP Streams that talk to each other (RFC 5040 sections 5 and 6); messages come in order, as DDP delivers them.
  * Every operation completes once, in the order posted, without error, with the right octets in place, and no more Reads
- * are open than were agreed. Or one Stream and a hostile peer, which sends anything, also a Terminate.
+ * are open than were agreed. Or one Stream and a hostile peer, which sends anything, also a Terminate. Some inputs have
+ * RFC 7306 as well: atomic operations do what a model does, in the order in which they were sent.
  */
 #include <errno.h>
 
 #include "rdmap/stream.h"
 #include "tests/fuzz/fuzz.h"
 
-enum { REGION = 64, DEPTH = 5, FIFO = 64, STAG = 9 };
+enum { REGION = 64, DEPTH = 5, FIFO = 64, STAG = 9, WORDS_STAG = 200, WORDS = 3 };
 
 struct message {
 	uint64_t id;
@@ -22,8 +23,10 @@ struct side {
 	struct xiw_rdmap_stream s;
 	struct xiw_ddp_table table;
 	uint8_t memory[REGION], landing[2 * REGION];
-	struct message fifo[FIFO]; /* messages on their way from here */
-	uint32_t n, told;	   /* of these, how many their sender was told of */
+	uint64_t words[WORDS], model[WORDS]; /* for atomic operations */
+	uint64_t found[DEPTH];		     /* what each of ours finds, by the model */
+	struct message fifo[FIFO];	     /* messages on their way from here */
+	uint32_t n, told;		     /* of these, how many their sender was told of */
 	uint64_t posted, completed;
 	uint32_t reads_open, sends, got_sends;
 	uint16_t ird;
@@ -31,6 +34,22 @@ struct side {
 
 static struct side sides[2];
 static uint8_t source[REGION];
+static bool extended;
+
+static void open_words(struct side *a)
+{
+	struct xiw_ddp_region_opts r = { .ptr = a->words,
+					 .len = sizeof(a->words),
+					 .base = 16,
+					 .access = XIW_DDP_REMOTE_ATOMIC,
+					 .pd = 1,
+					 .stream = 1,
+					 .fixed = true,
+					 .stag = WORDS_STAG };
+	uint32_t stag;
+
+	CHECK(!xiw_ddp_region_register(&a->table, &r, &stag));
+}
 
 /* STags of plain memory, never STAG. */
 static int number(void *ctx, uint32_t *n)
@@ -51,14 +70,18 @@ static void open_side(struct side *a, struct fuzz_in *in)
 					 .stream = 1,
 					 .fixed = true,
 					 .stag = STAG };
-	struct xiw_rdmap_opts o = {
-		.table = &a->table, .pd = 1, .stream = 1, .depth = DEPTH, .ird_max = 4
-	};
+	struct xiw_rdmap_opts o = { .table = &a->table,
+				    .pd = 1,
+				    .stream = 1,
+				    .depth = DEPTH,
+				    .ird_max = 4,
+				    .extended = extended };
 	uint32_t stag;
 
 	memset(a, 0, sizeof(*a));
 	xiw_ddp_table_init(&a->table, number, NULL);
 	CHECK(!xiw_ddp_region_register(&a->table, &r, &stag));
+	open_words(a);
 	CHECK(!xiw_rdmap_init(&a->s, &o) && !xiw_rdmap_make_rooms(&a->s));
 	a->ird = 1 + fuzz_below(in, 4);
 }
@@ -84,15 +107,59 @@ static int post_plain(struct side *a, struct fuzz_in *in, const struct xiw_rdma_
 	return xiw_rdmap_post_work(&a->s, &w);
 }
 
+/* err: what posting it has returned. */
+static void count_post(struct side *a, enum xiw_rdma_kind kind, int err)
+{
+	const bool two = kind == XIW_RDMA_WRITE_IMMEDIATE;
+
+	/* A hostile peer's Send with Invalidate may have closed the sink. */
+	if (!xiw_ddp_region_lookup(&a->table, STAG) && err == -EACCES)
+		return;
+	CHECK(err == 0 || (err == -EAGAIN && a->s.tail - a->s.head + two >= DEPTH), "%d", err);
+	a->posted += !err;
+}
+
+/* One of RFC 7306, except the Write with Immediate Data. */
+static void post_extended(struct side *a, struct fuzz_in *in, enum xiw_rdma_kind kind)
+{
+	static const uint64_t numbers[] = { 0, 1, 2, UINT64_MAX, 1ull << 31, 1ull << 63 };
+	struct xiw_rdma_op op = { .kind = kind, .user_data = a->posted, .stag = WORDS_STAG };
+	struct xiw_rdma_atomic operands;
+
+	if (kind == XIW_RDMA_IMMEDIATE) {
+		op.flags = fuzz_u8(in) & XIW_RDMA_SOLICITED;
+		op.immediate = a->posted;
+	} else {
+		operands.value = numbers[fuzz_below(in, 6)];
+		operands.mask = numbers[fuzz_below(in, 6)];
+		operands.compare = numbers[fuzz_below(in, 6)];
+		operands.compare_mask = numbers[fuzz_below(in, 6)];
+		op.atomic = &operands;
+		op.to = 16 + 8 * fuzz_below(in, WORDS);
+	}
+	count_post(a, kind, xiw_rdmap_post(&a->s, &op));
+}
+
 static void post(struct side *a, struct fuzz_in *in)
 {
-	struct xiw_rdma_op op = { .kind = (enum xiw_rdma_kind)(XIW_RDMA_SEND + fuzz_below(in, 3)),
+	static const enum xiw_rdma_kind kinds[] = {
+		XIW_RDMA_SEND,	    XIW_RDMA_WRITE,	      XIW_RDMA_READ,
+		XIW_RDMA_IMMEDIATE, XIW_RDMA_WRITE_IMMEDIATE, XIW_RDMA_FETCH_ADD,
+		XIW_RDMA_CMP_SWAP,
+	};
+	const enum xiw_rdma_kind kind = kinds[fuzz_below(in, extended ? 7 : 3)];
+	const bool writes = kind == XIW_RDMA_WRITE || kind == XIW_RDMA_WRITE_IMMEDIATE;
+	struct xiw_rdma_op op = { .kind = kind,
 				  .len = fuzz_below(in, REGION + 1),
 				  .stag = STAG,
 				  .sink_stag = STAG,
 				  .user_data = a->posted };
-	int err;
+	bool plain;
 
+	if (kind > XIW_RDMA_READ && !writes) {
+		post_extended(a, in, kind);
+		return;
+	}
 	if (op.kind == XIW_RDMA_SEND)
 		op.flags = fuzz_u8(in) & XIW_RDMA_SOLICITED;
 	else
@@ -100,16 +167,13 @@ static void post(struct side *a, struct fuzz_in *in)
 	if (op.kind == XIW_RDMA_READ)
 		op.sink_to = fuzz_below(in, REGION - (uint32_t)op.len + 1);
 	else
-		op.buf = source + (op.kind == XIW_RDMA_WRITE ? op.to : 0);
-	if (op.kind == XIW_RDMA_WRITE)
+		op.buf = source + (writes ? op.to : 0);
+	if (writes)
 		op.len = op.len < REGION - op.to ? op.len : REGION - op.to;
-	err = op.kind == XIW_RDMA_READ && fuzz_u8(in) & 1 ? post_plain(a, in, &op)
-							  : xiw_rdmap_post(&a->s, &op);
-	/* A hostile peer's Send with Invalidate may have closed the sink. */
-	if (!xiw_ddp_region_lookup(&a->table, STAG) && err == -EACCES)
-		return;
-	CHECK(err == 0 || (err == -EAGAIN && a->posted - a->completed == DEPTH), "%d", err);
-	a->posted += !err;
+	if (kind == XIW_RDMA_WRITE_IMMEDIATE)
+		op.immediate = a->posted;
+	plain = kind == XIW_RDMA_READ && fuzz_u8(in) & 1;
+	count_post(a, kind, plain ? post_plain(a, in, &op) : xiw_rdmap_post(&a->s, &op));
 }
 
 static void complete(struct side *a)
@@ -117,6 +181,10 @@ static void complete(struct side *a)
 	struct xiw_rdmap_op op;
 
 	while (xiw_rdmap_completed(&a->s, &op)) {
+		if (op.internal)
+			continue;
+		if (op.op.kind == XIW_RDMA_FETCH_ADD || op.op.kind == XIW_RDMA_CMP_SWAP)
+			CHECK(op.original == a->found[(a->s.head - 1) % DEPTH]);
 		CHECK(op.op.user_data == a->completed && a->completed < a->posted);
 		CHECK(!op.failed);
 		a->completed++;
@@ -202,6 +270,32 @@ static void place(struct side *b, const struct message *m)
 	memcpy(piece[1].base, m->octets + piece[0].len, piece[1].len);
 }
 
+/* An Atomic Request of a's arrives at b: what it finds there, and leaves, by the pseudocode of RFC 7306 section 5.1. */
+static void model_atomic(struct side *a, struct side *b, const struct message *m)
+{
+	struct xiw_rdmap_atomic q;
+	uint64_t *word, was, is = 0;
+	unsigned int carry = 0;
+
+	xiw_rdmap_atomic_decode(&q, m->octets);
+	CHECK(q.stag == WORDS_STAG && q.to >= 16 && (q.to - 16) / 8 < WORDS);
+	word = &b->model[(q.to - 16) / 8];
+	was = *word;
+	a->found[q.id % DEPTH] = was;
+	if (q.code == XIW_RDMAP_ATOMIC_CMP_SWAP) {
+		if (!((q.operands.compare ^ was) & q.operands.compare_mask))
+			*word = (was & ~q.operands.mask) | (q.operands.value & q.operands.mask);
+		return;
+	}
+	for (unsigned int bit = 0; bit < 64; bit++) {
+		unsigned int sum = carry + (was >> bit & 1) + (q.operands.value >> bit & 1);
+
+		is |= (uint64_t)(sum & 1) << bit;
+		carry = sum >> 1 && !(q.operands.mask >> bit & 1);
+	}
+	*word = is;
+}
+
 static void deliver(struct side *a, struct side *b)
 {
 	struct message *m = &a->fifo[0];
@@ -227,12 +321,16 @@ static void deliver(struct side *a, struct side *b)
 		CHECK(!check(b, m, off, m->out.len - off));
 	if (m->out.tagged && m->out.len)
 		place(b, m);
-	if (xiw_rdmap_opcode(m->out.rsvdulp[0]) == XIW_RDMAP_OP_READ_RESPONSE)
+	if (xiw_rdmap_opcode(m->out.rsvdulp[0]) == XIW_RDMAP_OP_READ_RESPONSE ||
+	    xiw_rdmap_opcode(m->out.rsvdulp[0]) == XIW_RDMAP_OP_ATOMIC_RESPONSE)
 		b->reads_open--;
+	if (xiw_rdmap_opcode(m->out.rsvdulp[0]) == XIW_RDMAP_OP_ATOMIC_REQUEST)
+		model_atomic(a, b, m);
 	verdict = xiw_rdmap_received(&b->s, &in, &invalidated);
 	CHECK(verdict == (!m->out.tagged && m->out.qn == XIW_RDMAP_QN_SEND ? XIW_RDMAP_DELIVER
 									   : XIW_RDMAP_HANDLED));
 	CHECK(b->s.state == XIW_RDMAP_OPEN && !invalidated);
+	CHECK(!memcmp(b->words, b->model, sizeof(b->words)));
 	b->got_sends += verdict == XIW_RDMAP_DELIVER;
 	a->n--;
 	a->told--;
@@ -307,6 +405,7 @@ static void check_terminate(struct xiw_rdma_terminate_info *t)
 static void hostile_message(struct side *a, struct fuzz_in *in, uint8_t how, uint32_t len)
 {
 	uint8_t rsvdulp[5], header[18] = { 0 };
+	const uint64_t run = a->s.info.atomics_in;
 	uint32_t invalidated, stag;
 	struct xiw_rdmap_in message;
 	enum xiw_rdmap_result verdict;
@@ -315,6 +414,8 @@ static void hostile_message(struct side *a, struct fuzz_in *in, uint8_t how, uin
 	rsvdulp[0] = (uint8_t)(0x40 | (how >> 5));
 	if (how & 4)
 		rsvdulp[0] = fuzz_u8(in);
+	else if (extended && how & 8)
+		rsvdulp[0] |= 8;
 	for (int i = 1; i < 5; i++)
 		rsvdulp[i] = how & 8 ? fuzz_u8(in) : i == 4 ? STAG : 0;
 	header[0] = fuzz_u8(in) & 0x80;
@@ -324,6 +425,12 @@ static void hostile_message(struct side *a, struct fuzz_in *in, uint8_t how, uin
 		buf[15] = fuzz_u8(in);
 		buf[19] = STAG;
 		buf[27] = fuzz_u8(in);
+	}
+	if (len == XIW_RDMAP_ATOMIC_LEN && how & 2) { /* an Atomic Request that may be granted */
+		memset(buf, 0, 20);
+		buf[3] = fuzz_u8(in);
+		buf[11] = how & 8 ? WORDS_STAG : STAG;
+		buf[19] = fuzz_u8(in);
 	}
 	stag = STAG + (how & 8 ? fuzz_below(in, 65) : 0);
 	message = (struct xiw_rdmap_in){ .tagged = header[0],
@@ -344,6 +451,9 @@ static void hostile_message(struct side *a, struct fuzz_in *in, uint8_t how, uin
 		check_terminate(&a->s.info.sent);
 	if (verdict == XIW_RDMAP_ENDED)
 		CHECK(*xiw_rdma_terminate_name(&a->s.info.received));
+	/* Only what was granted changes a word. */
+	CHECK(a->s.info.atomics_in != run || !memcmp(a->words, a->model, sizeof(a->words)));
+	memcpy(a->model, a->words, sizeof(a->words));
 	free(buf);
 }
 
@@ -357,6 +467,8 @@ static void hostile(struct fuzz_in *in)
 		uint8_t how = fuzz_u8(in);
 		uint32_t len = how & 0x10 ? XIW_RDMAP_READ_LEN : fuzz_below(in, 80);
 
+		if (extended && (how & 0xb0) == 0x90)
+			len = XIW_RDMAP_ATOMIC_LEN;
 		if (how & 1) {
 			post(a, in);
 			if (xiw_rdmap_next(&a->s, &out) == 1 && how & 2)
@@ -384,6 +496,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_in in = { data, size };
 	uint8_t how = fuzz_u8(&in);
 
+	extended = how & 2;
 	for (uint32_t i = 0; i < REGION; i++)
 		source[i] = fuzz_pattern(i);
 	for (int i = 0; i < 2; i++)
