@@ -409,3 +409,18 @@ Test(ddp_recv, queues_grow_up_to_their_depth)
 	cr_expect_not(xiw_ddp_rx_flush(r, &qn, &buf));
 	xiw_ddp_rx_free(r);
 }
+
+Test(ddp_recv, peek_in_pieces)
+{
+	struct xiw_ddp_piece pieces[] = { { mem, 3 }, { mem + 10, 1 }, { mem + 20, 50 } };
+	const struct xiw_ddp_buf scattered = { .base = (void *)pieces, .len = 54, .npieces = 3 };
+	const struct xiw_ddp_buf whole = { .base = mem, .len = 8 };
+	uint8_t got[8];
+
+	for (int i = 0; i < 60; i++)
+		mem[i] = (uint8_t)i;
+	xiw_ddp_buf_read(&scattered, got, 8);
+	cr_expect_arr_eq(got, ((const uint8_t[]){ 0, 1, 2, 10, 20, 21, 22, 23 }), 8);
+	xiw_ddp_buf_read(&whole, got, 8);
+	cr_expect_arr_eq(got, mem, 8);
+}

@@ -156,6 +156,22 @@ static void accepted(struct xiw_conn *c)
 	}
 }
 
+/*
+ * Asks DDP where the payload of an FPDU in its turn goes, and the ULP, which may refuse it. A message that is too long
+ * for its buffer may be one that the ULP does not know; that tells a peer more (RFC 7306 section 1.1).
+ */
+static enum xiw_ddp_error find_place(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
+				     struct xiw_ddp_place *p, int *refused)
+{
+	enum xiw_ddp_error err = xiw_ddp_rx_place(c->ddp, h, len, p);
+
+	if (!err || err == XIW_DDP_UNTAGGED_TOO_LONG)
+		*refused = ask_ulp(c, h, len, p, true);
+	if (err || *refused)
+		p->dst = NULL;
+	return err;
+}
+
 int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		    unsigned int n, unsigned int how)
 {
@@ -186,13 +202,9 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		if (took)
 			return took > 0 ? 0 : took;
 	}
-	err = xiw_ddp_rx_place(c->ddp, &h, payload, &p);
+	err = find_place(c, &h, payload, &p, &refused);
 	if (err == XIW_DDP_UNTAGGED_NO_BUFFER && xiw_hold_allowed(c, &h))
 		return c->crc && !xiw_mpa_verify(f, v, n) ? -EBADMSG : -ENOBUFS;
-	if (!err)
-		refused = ask_ulp(c, &h, payload, &p, true);
-	if (err || refused)
-		p.dst = NULL;
 	/* A senseless header may be a damaged one: the CRC is checked before the peer is blamed. */
 	if (!place(c, f, v, n, h.len, &p, how))
 		return -EBADMSG;
