@@ -79,7 +79,7 @@ void note_event(enum xiw_event e)
 		[XIW_EV_CONNECTED] = 'C', [XIW_EV_RECEIVED] = 'r',   [XIW_EV_SENT] = 's',
 		[XIW_EV_READ] = 'd',	  [XIW_EV_FLUSHED] = 'f',    [XIW_EV_ERROR] = 'e',
 		[XIW_EV_EOF] = 'E',	  [XIW_EV_TERMINATED] = 't', [XIW_EV_REFUSED] = 'F',
-		[XIW_EV_CLOSED] = 'X',
+		[XIW_EV_CLOSED] = 'X',	  [XIW_EV_ATOMIC] = 'a',
 	};
 
 	if (e != XIW_EV_REQUEST)

@@ -16,8 +16,8 @@
 #define BASE 0x10000
 #define READ_SIZE (4u << 20)
 #define SIZE 65536
-enum { S_READ, S_WRITE, S_OTHER_PD, S_NONE, S_INV, S_COUNT };
-static const uint32_t stags[S_COUNT] = { 0x1111, 0x2222, 0x3333, 0x6666, 0x5555 };
+enum { S_READ, S_WRITE, S_OTHER_PD, S_NONE, S_WORDS, S_INV, S_COUNT };
+static const uint32_t stags[S_COUNT] = { 0x1111, 0x2222, 0x3333, 0x6666, 0x7777, 0x5555 };
 
 #define RECVS 4
 #define RECV_SIZE 4096
@@ -39,9 +39,10 @@ static struct end {
 		int port;
 		char role; /* r, i */
 		char ops[OPS_MAX +
-			 1]; /* posted when connected: s S v V sends, w write, r read, f fenced send, T */
-		int len; /* of each */
-		int ird, ord, rtr, rev, markers, depth;
+			 1]; /* posted when connected: s S v V sends, w write, r read, f fenced send, T;
+			      * RFC 7306: m M immediates, x write and immediate, a add, c compare and swap */
+		int len;     /* of each */
+		int ird, ord, rtr, rev, markers, depth, extended;
 		int set_ird, set_ord; /* unless negative, when the Request has come */
 		int set_first;	      /* and before the stream is attached */
 		/*
@@ -53,6 +54,7 @@ static struct end {
 
 	bool closed, replaced, source_replaced;
 	uint64_t lengths;
+	uint64_t values; /* the sum of Immediate Data and of what atomic operations found */
 	uint32_t solicited, invalidated, last_stag;
 	int status, post_error;
 	char sent[64], received[64];
@@ -68,9 +70,14 @@ static size_t size_of(int i)
 /* The region that a peer may invalidate is bound to its connection (RFC 5040 section 8.1.1 rule 7). */
 static void make_region(int i)
 {
-	static const unsigned int access[S_COUNT] = { XIW_ACCESS_READ, XIW_ACCESS_WRITE,
-						      XIW_ACCESS_READ | XIW_ACCESS_WRITE,
-						      XIW_ACCESS_NONE, XIW_ACCESS_WRITE };
+	static const unsigned int access[S_COUNT] = {
+		XIW_ACCESS_READ,
+		XIW_ACCESS_WRITE,
+		XIW_ACCESS_READ | XIW_ACCESS_WRITE | XIW_ACCESS_ATOMIC,
+		XIW_ACCESS_NONE,
+		XIW_ACCESS_ATOMIC,
+		XIW_ACCESS_WRITE
+	};
 	struct xiw_region_opts o = { .size = sizeof(o),
 				     .base_to = BASE,
 				     .stag = &stags[i],
@@ -134,17 +141,12 @@ static void take_word(void *ctx, const char *key, const char *value)
 static bool take_line(void)
 {
 	static const struct number numbers[] = {
-		{ "port", &e.line.port },
-		{ "len", &e.line.len },
-		{ "ird", &e.line.ird },
-		{ "ord", &e.line.ord },
-		{ "rtr", &e.line.rtr },
-		{ "rev", &e.line.rev },
-		{ "markers", &e.line.markers },
-		{ "depth", &e.line.depth },
-		{ "setird", &e.line.set_ird },
-		{ "setord", &e.line.set_ord },
-		{ "setfirst", &e.line.set_first },
+		{ "port", &e.line.port },	{ "len", &e.line.len },
+		{ "ird", &e.line.ird },		{ "ord", &e.line.ord },
+		{ "rtr", &e.line.rtr },		{ "rev", &e.line.rev },
+		{ "markers", &e.line.markers }, { "depth", &e.line.depth },
+		{ "ext", &e.line.extended },	{ "setird", &e.line.set_ird },
+		{ "setord", &e.line.set_ord },	{ "setfirst", &e.line.set_first },
 	};
 
 	e.line = (struct line){
@@ -153,19 +155,37 @@ static bool take_line(void)
 	return take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), take_word, NULL);
 }
 
+static enum xiw_rdma_kind kind_of(char op)
+{
+	static const enum xiw_rdma_kind kinds[128] = {
+		['w'] = XIW_RDMA_WRITE,		  ['r'] = XIW_RDMA_READ,
+		['m'] = XIW_RDMA_IMMEDIATE,	  ['M'] = XIW_RDMA_IMMEDIATE,
+		['x'] = XIW_RDMA_WRITE_IMMEDIATE, ['a'] = XIW_RDMA_FETCH_ADD,
+		['c'] = XIW_RDMA_CMP_SWAP,
+	};
+
+	return kinds[op & 127]; /* XIW_RDMA_SEND is 0 */
+}
+
+static unsigned int flags_of(char op)
+{
+	static const uint8_t flags[128] = {
+		['S'] = XIW_RDMA_SOLICITED,  ['M'] = XIW_RDMA_SOLICITED,
+		['v'] = XIW_RDMA_INVALIDATE, ['V'] = XIW_RDMA_INVALIDATE | XIW_RDMA_SOLICITED,
+		['f'] = XIW_RDMA_FENCE,
+	};
+
+	return flags[op & 127];
+}
+
 static void post_ops(const char *ops)
 {
+	static const struct xiw_rdma_atomic operands = { 5, 0x8000, 0x0102030405060708, 0xff };
+
 	for (size_t i = 0; ops[i]; i++) {
 		struct xiw_rdma_op op = {
-			.kind = ops[i] == 'w'	? XIW_RDMA_WRITE
-				: ops[i] == 'r' ? XIW_RDMA_READ
-						: XIW_RDMA_SEND,
-			.flags = ops[i] == 'S'	 ? XIW_RDMA_SOLICITED
-				 : ops[i] == 'v' ? XIW_RDMA_INVALIDATE
-				 : ops[i] == 'V' ? XIW_RDMA_INVALIDATE | XIW_RDMA_SOLICITED
-				 : ops[i] == 'f' ? XIW_RDMA_FENCE
-						 : 0,
-			.buf = ops[i] == 'r' ? NULL : e.out,
+			.kind = kind_of(ops[i]),
+			.flags = flags_of(ops[i]),
 			.len = (uint64_t)e.line.len,
 			.stag = 0x9999,
 			.to = 0x500000000ull + i,
@@ -175,6 +195,15 @@ static void post_ops(const char *ops)
 			.user_data = i,
 		};
 		int err;
+
+		if (op.kind == XIW_RDMA_FETCH_ADD || op.kind == XIW_RDMA_CMP_SWAP)
+			op.atomic = &operands, op.len = 0;
+		else if (op.kind == XIW_RDMA_IMMEDIATE)
+			op.len = 0;
+		else if (op.kind != XIW_RDMA_READ)
+			op.buf = e.out;
+		if (op.kind == XIW_RDMA_IMMEDIATE || op.kind == XIW_RDMA_WRITE_IMMEDIATE)
+			op.immediate = 0x1122334455667700 + i;
 
 		if (ops[i] == 'T') {
 			xiw_rdma_terminate(e.rdma);
@@ -198,7 +227,8 @@ static void attach(struct xiw_conn *c)
 {
 	struct xiw_rdma_opts o = { .size = sizeof(o),
 				   .ird = (uint16_t)e.line.ird,
-				   .ord = (uint16_t)e.line.ord };
+				   .ord = (uint16_t)e.line.ord,
+				   .extended = e.line.extended };
 
 	e.conn = c;
 	if (xiw_rdma_attach(c, &o, &e.rdma))
@@ -212,6 +242,14 @@ static void attach(struct xiw_conn *c)
 
 static void on_send(const struct xiw_completion *c)
 {
+	uint64_t value;
+
+	if (xiw_rdma_immediate(c, &value)) {
+		e.values += value;
+		for (unsigned int i = 0; i < 8; i++)
+			if (e.recv[c->user_data][i] != (uint8_t)(value >> (56 - 8 * i)))
+				add_event('?');
+	}
 	e.lengths += c->length;
 	if (xiw_rdma_solicited(c))
 		e.solicited++;
@@ -219,7 +257,7 @@ static void on_send(const struct xiw_completion *c)
 		e.invalidated++;
 		e.last_stag = c->stag;
 	}
-	for (uint64_t i = 0; i < c->length; i++)
+	for (uint64_t i = 0; i < c->length && !xiw_rdma_immediate(c, &value); i++)
 		if (e.recv[c->user_data][i] != octet(i)) {
 			add_event('?');
 			break;
@@ -270,6 +308,9 @@ static void handle(const struct xiw_completion *c)
 				add_event('?');
 				break;
 			}
+		break;
+	case XIW_EV_ATOMIC:
+		e.values += c->value;
 		break;
 	case XIW_EV_EOF:
 		xiw_rdma_close(e.rdma);
@@ -342,14 +383,17 @@ static void report(void)
 	    "reads=%llu/%llu "
 	    "write_octets=%llu read_octets=%llu/%llu lengths=%llu solicited=%u invalidated=%u "
 	    "inv_stag=%x ird=%u "
-	    "ord=%u post=%d direct=%d touched=%u",
+	    "ord=%u post=%d direct=%d touched=%u immediates=%llu/%llu atomics=%llu/%llu "
+	    "values=%llx",
 	    events, e.status, e.sent, e.received, (unsigned long long)r.sends_in,
 	    (unsigned long long)r.sends_out, (unsigned long long)r.writes_in,
 	    (unsigned long long)r.writes_out, (unsigned long long)r.reads_in,
 	    (unsigned long long)r.reads_out, (unsigned long long)r.write_octets_in,
 	    (unsigned long long)r.read_octets_in, (unsigned long long)r.read_octets_out,
 	    (unsigned long long)e.lengths, e.solicited, e.invalidated, e.last_stag, r.ird, r.ord,
-	    e.post_error, info.went_direct > 0, touched());
+	    e.post_error, info.went_direct > 0, touched(), (unsigned long long)r.immediates_in,
+	    (unsigned long long)r.immediates_out, (unsigned long long)r.atomics_in,
+	    (unsigned long long)r.atomics_out, (unsigned long long)e.values);
 }
 
 static void serve(void)
@@ -361,6 +405,7 @@ static void serve(void)
 	e.closed = e.replaced = e.source_replaced = false;
 	e.conn = NULL;
 	e.rdma = NULL;
+	e.values = 0;
 	e.lengths = e.solicited = e.invalidated = e.last_stag = 0;
 	e.status = e.post_error = 0;
 	for (int i = 0; i < S_COUNT; i++)
@@ -389,6 +434,8 @@ static void serve(void)
 	else
 		for (size_t k = 0; k < SIZE; k++)
 			e.mem[S_WRITE][k] = octet(k);
+	for (size_t k = 0; k < SIZE; k++)
+		e.mem[S_WORDS][k] = octet(k);
 	if (e.source_replaced)
 		drop_region(S_READ);
 	if (e.regions[S_READ])
