@@ -155,9 +155,24 @@ static int check_open(const struct xiw_rdma *r)
 	return r->connected ? 0 : -ENOTCONN;
 }
 
-/* Makes sure that the stream can keep pieces and octets, if this operation has any to keep. */
-static int make_rooms(struct xiw_rdma *r, unsigned int flags, unsigned int npieces)
+/* Takes memory for the buffers of as many answers as may be outstanding. */
+static int make_answer_rooms(struct xiw_rdma *r)
 {
+	const uint32_t posted = r->conn->ddp->queues[XIW_RDMAP_QN_ATOMIC].count;
+
+	return r->s.ord > posted ? xiw_post_reserve(r->conn, XIW_RDMAP_QN_ATOMIC, r->s.ord - posted)
+				 : 0;
+}
+
+/*
+ * Makes sure that the stream can keep pieces and octets, if this operation has any to keep, and the answer to an atomic
+ * operation.
+ */
+static int make_rooms(struct xiw_rdma *r, enum xiw_rdma_kind kind, unsigned int flags,
+		      unsigned int npieces)
+{
+	if (r->s.exchanges && (kind == XIW_RDMA_FETCH_ADD || kind == XIW_RDMA_CMP_SWAP))
+		return make_answer_rooms(r);
 	if (r->s.rooms || !xiw_rdmap_needs_room(flags, npieces))
 		return 0;
 	if (!xiw_conn_charge(r->conn, xiw_rdmap_rooms_size(&r->s)))
@@ -170,7 +185,7 @@ int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
 	int err = check_open(r);
 
 	if (!err)
-		err = make_rooms(r, op->flags, 1);
+		err = make_rooms(r, op->kind, op->flags, 1);
 	if (!err) {
 		xiw_regions_enter(r->conn->engine);
 		err = xiw_rdmap_post(&r->s, op);
@@ -206,7 +221,7 @@ static int post_one(struct xiw_rdma *r, const void *theirs, size_t size)
 	if (!err && xiw_rdmap_is_change(w.kind))
 		return post_change(r, &w);
 	if (!err)
-		err = make_rooms(r, w.flags, w.iov_count);
+		err = make_rooms(r, w.kind, w.flags, w.iov_count);
 	return err ? err : xiw_rdmap_post_work(&r->s, &w);
 }
 
