@@ -322,6 +322,8 @@ int xiw_rdmap_post_work(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *
 		return err;
 	if (s->tail - s->head + two >= s->depth)
 		return -EAGAIN;
+	if (xiw_rdmap_make_places(s))
+		return -ENOMEM;
 	if (new.own_sink)
 		err = make_sink(s, w, &new);
 	if (err)
@@ -347,6 +349,8 @@ int xiw_rdmap_post_change(struct xiw_rdmap_stream *s, const struct xiw_rdma_work
 		return -EACCES;
 	if (s->tail - s->head == s->depth)
 		return -EAGAIN;
+	if (xiw_rdmap_make_places(s))
+		return -ENOMEM;
 	new.op.stag = region->stag;
 	new.op.access = rights;
 	new.serial = region->serial;
@@ -383,10 +387,13 @@ int xiw_rdmap_post(struct xiw_rdmap_stream *s, const struct xiw_rdma_op *op)
 
 int xiw_rdmap_post_ready(struct xiw_rdmap_stream *s)
 {
-	struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, s->tail);
+	struct xiw_rdmap_op *o;
 
 	if (s->tail != s->head)
 		return -EAGAIN;
+	if (xiw_rdmap_make_places(s))
+		return -ENOMEM;
+	o = xiw_rdmap_op_at(s, s->tail);
 	*o = (struct xiw_rdmap_op){ .op.kind = XIW_RDMA_READ, .internal = true };
 	make_request(o);
 	s->tail++;

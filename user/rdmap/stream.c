@@ -7,6 +7,44 @@
 
 #include "rdmap/reads.h"
 
+#define BLOCK_SIZE (XIW_RDMAP_BLOCK * sizeof(struct xiw_rdmap_op))
+
+static uint32_t blocks_of(const struct xiw_rdmap_stream *s)
+{
+	return (s->depth + XIW_RDMAP_BLOCK - 1) / XIW_RDMAP_BLOCK;
+}
+
+static int make_block(struct xiw_rdmap_stream *s, uint64_t block)
+{
+	if (!s->blocks[block])
+		s->blocks[block] = calloc(1, BLOCK_SIZE);
+	return s->blocks[block] ? 0 : -ENOMEM;
+}
+
+/* The block of the n-th operation behind those that are posted. */
+static uint64_t block_behind(const struct xiw_rdmap_stream *s, uint32_t n)
+{
+	const uint64_t base = s->head == s->tail ? s->tail : s->base;
+
+	return (s->tail + n - base) % s->depth / XIW_RDMAP_BLOCK;
+}
+
+size_t xiw_rdmap_places_size(const struct xiw_rdmap_stream *s)
+{
+	const uint64_t a = block_behind(s, 0), b = block_behind(s, 1);
+
+	return (!s->blocks[a] + (a != b && !s->blocks[b])) * BLOCK_SIZE;
+}
+
+int xiw_rdmap_make_places(struct xiw_rdmap_stream *s)
+{
+	const uint64_t a = block_behind(s, 0), b = block_behind(s, 1);
+
+	if (s->head == s->tail)
+		s->base = s->tail;
+	return make_block(s, a) || make_block(s, b) ? -ENOMEM : 0;
+}
+
 int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 {
 	*s = (struct xiw_rdmap_stream){
@@ -21,11 +59,11 @@ int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 	};
 	if (!o->table || !o->depth || o->depth > XIW_RDMAP_MAX_DEPTH)
 		return -EINVAL;
-	s->ops = calloc(s->depth, sizeof(*s->ops));
+	s->blocks = calloc(blocks_of(s), sizeof(*s->blocks));
 	s->answers = calloc(s->answer_depth, sizeof(*s->answers));
 	if (o->extended)
 		s->exchanges = calloc(s->depth, sizeof(*s->exchanges));
-	if (s->ops && s->answers && (s->exchanges || !o->extended))
+	if (s->blocks && s->answers && (s->exchanges || !o->extended) && !make_block(s, 0))
 		return 0;
 	xiw_rdmap_free(s);
 	return -ENOMEM;
@@ -33,17 +71,20 @@ int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 
 size_t xiw_rdmap_memory(const struct xiw_rdmap_stream *s)
 {
-	return s->depth * sizeof(*s->ops) + s->answer_depth * sizeof(*s->answers) +
+	return blocks_of(s) * sizeof(*s->blocks) + BLOCK_SIZE +
+	       s->answer_depth * sizeof(*s->answers) +
 	       (s->exchanges ? s->depth * sizeof(*s->exchanges) : 0);
 }
 
 void xiw_rdmap_free(struct xiw_rdmap_stream *s)
 {
-	free(s->ops);
+	for (uint32_t i = 0; s->blocks && i < blocks_of(s); i++)
+		free(s->blocks[i]);
+	free(s->blocks);
 	free(s->rooms);
 	free(s->exchanges);
 	free(s->answers);
-	s->ops = NULL;
+	s->blocks = NULL;
 	s->exchanges = NULL;
 	s->rooms = NULL;
 	s->answers = NULL;

@@ -3,7 +3,8 @@
  * rdmap/stream.h - one RDMAP Stream: which message goes to DDP next, what one that DDP delivers means,
  * when operations are complete, and what is an error. RFC 5040 sections 5 to 7.
  *
- * Nothing here does I/O, or allocates once made. The caller passes messages between this and DDP:
+ * Nothing here does I/O. After creation, only posting an operation allocates. The caller passes messages between this
+ * and DDP:
  *
  *	xiw_rdmap_next()      -> DDP                the next message to queue
  *	DDP -> xiw_rdmap_sent()                     it was sent, or came back
@@ -21,6 +22,7 @@
 #include "rdmap/hdr.h"
 
 #define XIW_RDMAP_MAX_DEPTH (1u << 16)
+#define XIW_RDMAP_BLOCK 8u /* operations whose memory is taken at once */
 /* Ids of messages: operations count from 0, responses from here. */
 #define XIW_RDMAP_ID_RESPONSE (1ull << 63)
 
@@ -83,8 +85,10 @@ struct xiw_rdmap_stream {
 	uint32_t pd, stream; /* with which DDP checks STags */
 
 	/* Operations: [head, next) are with DDP or wait for an answer, [next, tail) wait for DDP. */
-	struct xiw_rdmap_op *ops;
-	union xiw_rdmap_room *rooms; /* one for each of ops; NULL until one is needed */
+	struct xiw_rdmap_op **blocks; /* of XIW_RDMAP_BLOCK operations; NULL: not needed yet */
+	uint64_t base;		      /* the operation that is at the first place */
+	union xiw_rdmap_room
+		*rooms; /* one for each of `depth` operations; NULL until one is needed */
 	uint32_t depth;
 	uint64_t head, next, tail;
 	uint64_t read_at; /* the oldest Read or atomic operation without an answer, if reads_out */
@@ -108,7 +112,9 @@ struct xiw_rdmap_stream {
 
 static inline struct xiw_rdmap_op *xiw_rdmap_op_at(struct xiw_rdmap_stream *s, uint64_t seq)
 {
-	return &s->ops[seq % s->depth];
+	const uint64_t at = (seq - s->base) % s->depth;
+
+	return &s->blocks[at / XIW_RDMAP_BLOCK][at % XIW_RDMAP_BLOCK];
 }
 
 static inline struct xiw_rdmap_exchange *xiw_rdmap_exchange_at(struct xiw_rdmap_stream *s,
@@ -164,6 +170,13 @@ int xiw_rdmap_post_work(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *
  */
 int xiw_rdmap_post_change(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *work,
 			  const struct xiw_ddp_region *region, uint32_t rights);
+/*
+ * Makes places for two more operations. Each post does so, too; before it, the number of octets that are allocated,
+ * until the stream is freed, can be asked for. A stream that has nothing posted begins with the first place again.
+ */
+size_t xiw_rdmap_places_size(const struct xiw_rdmap_stream *s);
+int xiw_rdmap_make_places(struct xiw_rdmap_stream *s);
+
 /*
  * Makes room for pieces and copied octets, xiw_rdmap_rooms_size() octets. Called before the first operation that needs
  * it, which is refused otherwise. 0 or -ENOMEM.

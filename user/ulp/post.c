@@ -180,10 +180,24 @@ static int make_rooms(struct xiw_rdma *r, enum xiw_rdma_kind kind, unsigned int 
 	return xiw_rdmap_make_rooms(&r->s);
 }
 
+/* Charges the places of operations that the stream does not have yet. */
+static int make_places(struct xiw_rdma *r)
+{
+	const size_t size = xiw_rdmap_places_size(&r->s);
+
+	if (!size)
+		return 0;
+	if (!xiw_conn_charge(r->conn, size))
+		return -ENOMEM;
+	return xiw_rdmap_make_places(&r->s);
+}
+
 int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
 {
 	int err = check_open(r);
 
+	if (!err)
+		err = make_places(r);
 	if (!err)
 		err = make_rooms(r, op->kind, op->flags, 1);
 	if (!err) {
@@ -218,6 +232,8 @@ static int post_one(struct xiw_rdma *r, const void *theirs, size_t size)
 	/* The elements of an array have one size, by which the next one is found. */
 	if (!err && *(const size_t *)theirs != size)
 		err = -EINVAL;
+	if (!err)
+		err = make_places(r);
 	if (!err && xiw_rdmap_is_change(w.kind))
 		return post_change(r, &w);
 	if (!err)

@@ -25,8 +25,8 @@
 #define PIECE 1000u /* octets of a message, which takes a segment */
 #define PIECES 10u
 #define MOST (4u << 10) /* octets of memory for a connection */
-/* With an RDMAP Stream, whose queues of operations and answers are there from the start. */
-#define MOST_RDMA (17u << 10)
+/* With an RDMAP Stream, which has places for its peer's Reads, and for the first operations, from the start. */
+#define MOST_RDMA (9u << 10)
 #define LOOKS 3
 #define PATIENCE_MS 60000
 

@@ -42,13 +42,13 @@ static const char *for_connections(void)
 /* Each Request makes the engine allocate what a stream needs. */
 static const char *for_queues(void)
 {
-	const struct xiw_conn_opts opts = { .size = sizeof(opts), .recv_depth = 4096 };
+	const struct xiw_conn_opts opts = { .size = sizeof(opts), .queues = XIW_QUEUES_MAX };
 	unsigned int ok = 0;
 
 	TRY(open_engine(&tight, &opts));
-	for (int i = 0; i < 30; i++)
+	for (int i = 0; i < 60; i++)
 		ok += served(dial(1, 0));
-	CHECK(ok > 2 && ok < 30 && t.told_memory >= 1);
+	CHECK(ok > 2 && ok < 60 && t.told_memory >= 1);
 	drop_peers();
 	calm();
 	CHECK(served(dial(1, 0)));
@@ -63,7 +63,7 @@ static const char *for_queues_told(void)
 {
 	static const uint8_t terminate[22] = { 0x41, 0x47, [9] = 2, [13] = 1, [18] = 0x20, 5 };
 	const struct xiw_conn_opts opts = { .size = sizeof(opts),
-					    .recv_depth = 4096,
+					    .queues = XIW_QUEUES_MAX,
 					    .startup_timeout_ms = 300 };
 	const struct xiw_mpa_frame f = { .rev = 2, .crc = true, .has_enhanced = true };
 	uint8_t frame[XIW_MPA_FRAME_MAX], reply[XIW_MPA_FRAME_HDR + 4], first[64], last[28];
@@ -71,7 +71,7 @@ static const char *for_queues_told(void)
 	int told, silent;
 
 	TRY(open_engine(&tight, &opts));
-	for (int i = 0; i < 30; i++)
+	for (int i = 0; i < 60; i++)
 		served(dial(1, 0));
 	CHECK(engine_info().memory_refused > 0);
 	told = dial(1, 0);

@@ -126,7 +126,7 @@ fi
 # The connection that finds no slot uses the kernel path, and says why. Here a process that never ends has the rest.
 # The place of `engine` in struct xiw_flow, from the type information of the BPF object.
 engine_at=$(bpftool btf dump file "$BUILD/bpf/xiwarp.bpf.o" |
-	sed -n "s/.*'engine' .*bits_offset=\([0-9]*\)/\1/p")
+	sed -n "/'ifindex'/{n;s/.*'engine' .*bits_offset=\([0-9]*\)/\1/p}")
 ((engine_at = 6 * 64 + engine_at / 8))
 receive A
 transmit 1 -r 20
@@ -211,7 +211,7 @@ limited limit-memlock-no-engine 1 7 "the memlock limit" --memlock=16384
 limited limit-memlock-no-direct 0 0 "no direct path: .*memlock limit" --memlock=4194304
 limited limit-descriptors-no-engine 1 7 "Too many open files: raise the limit on open files" \
 	--nofile=4
-limited limit-descriptors-no-file 0 7 "refused 'file': .*: Too many open files" --nofile=7
+limited limit-descriptors-no-file 0 7 "refused 'file': .*: Too many open files" --nofile=9
 limited limit-descriptors-no-direct 0 0 "no direct path: .*Too many open files" --nofile=10
 [[ $BUILD == */san ]] || limited limit-memory-no-direct 0 0 \
 	"no direct path: .*Cannot allocate memory" --as=25000000
