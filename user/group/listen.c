@@ -79,7 +79,8 @@ static int accept_from(struct xiw_group_listener *gl, uint32_t i)
 	}
 	a->listener->sock_was = gl->sock_was;
 	a->listener->serial = gl->serial;
-	a->listener->fd = fcntl(gl->fds[i], F_DUPFD_CLOEXEC, 0);
+	/* A single engine needs no copy, as nobody could accept in its place. */
+	a->listener->fd = gl->group->n > 1 ? fcntl(gl->fds[i], F_DUPFD_CLOEXEC, 0) : gl->fds[i];
 	if (a->listener->fd < 0) {
 		free(a->listener);
 		free(a);
@@ -101,7 +102,10 @@ static void accept_no_more(struct xiw_group_listener *gl, uint32_t i)
 
 static void close_all(struct xiw_group_listener *gl)
 {
-	xiw_reuseport_close(gl->fds, gl->group->n);
+	if (gl->group->n > 1 || !gl->accepts[0])
+		xiw_reuseport_close(gl->fds, gl->group->n);
+	else
+		shutdown(gl->fds[0], SHUT_RDWR); /* the engine's listener closes it */
 	for (uint32_t i = 0; i < gl->group->n; i++)
 		accept_no_more(gl, i);
 	*gl->at = gl->next;
@@ -120,7 +124,9 @@ void xiw_group_listeners_leave(struct xiw_group *g, struct xiw_engine *e)
 			if (!gl->accepts[i] || gl->accepts[i]->engine != e)
 				continue;
 			accept_no_more(gl, i);
-			if (g->ending || accept_from(gl, i))
+			if (g->n == 1)
+				gl->fds[0] = -1; /* closed with the engine's listener */
+			else if (g->ending || accept_from(gl, i))
 				shutdown(gl->fds[i], SHUT_RDWR);
 		}
 	}

@@ -259,7 +259,9 @@ static void on_sent(struct xiw_conn *c, uint64_t id, bool sent)
 	if (id == ID_TERMINATE)
 		return;
 	r->with_ddp--;
+	xiw_regions_enter(c->engine);
 	xiw_rdmap_sent(&r->s, id, sent);
+	xiw_regions_leave(c->engine);
 	xiw_rdma_pump(r);
 }
 
@@ -285,7 +287,7 @@ static void on_returned(struct xiw_conn *c, uint32_t qn, uint64_t user_data)
 	r->returned = true;
 }
 
-static void on_event(struct xiw_conn *c, enum xiw_event event, int status)
+static void take_event(struct xiw_conn *c, enum xiw_event event, int status)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
 
@@ -309,6 +311,14 @@ static void on_event(struct xiw_conn *c, enum xiw_event event, int status)
 	}
 	xiw_conn_tell(c, event, status);
 	xiw_rdma_pump(r);
+}
+
+/* Operations that end with the stream give up the STags that were made for them. */
+static void on_event(struct xiw_conn *c, enum xiw_event event, int status)
+{
+	xiw_regions_enter(c->engine);
+	take_event(c, event, status);
+	xiw_regions_leave(c->engine);
 }
 
 static bool readable(struct xiw_conn *c, uint64_t id, uint32_t off)

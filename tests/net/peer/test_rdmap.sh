@@ -132,7 +132,7 @@ too_large() {
 # Enough descriptors for the engine and the listener, but for no connection.
 no_descriptor() {
 	local server client told
-	spawn server rcv server prlimit --nofile=5 "$xiwarp" rping -s --path kernel
+	spawn server rcv server prlimit --nofile=6 "$xiwarp" rping -s --path kernel
 	listens || return
 	spawn client snd client "$xiwarp" rping -c -a $V4_RCV -C 1
 	wait_until 10 grep -q 'could not be taken: Too many open files: raise' "$TMP/server"
