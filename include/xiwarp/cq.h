@@ -11,9 +11,9 @@
  * removes it.
  *
  * No completion is dropped. A queue with too few entries keeps the others in memory, at the expense of
- * the engine's budget, until there is room; streams that do not use it are not affected (RFC 5042
- * section 6.4.6). So have as many entries as there are operations and buffers that may be posted at a
- * time on the streams and shared receive queues that use the queue (section 6.4.3.2).
+ * the engine's budget, until there is room and the engine runs; streams that do not use it are not
+ * affected (RFC 5042 section 6.4.6). So have as many entries as there are operations and buffers that may
+ * be posted at a time on the streams and shared receive queues that use the queue (section 6.4.3.2).
  *
  * Thread rules: xiw_cq_next() and xiw_cq_arm() may run on another thread than the engine, one thread at
  * a time for each queue. The other functions follow the rules of xiwarp.h.

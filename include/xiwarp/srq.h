@@ -58,8 +58,9 @@ XIW_API int xiw_srq_post_many(struct xiw_srq *srq, const struct xiw_rdma_recv *r
 
 /*
  * Asks for XIW_EV_SRQ_LOW, once, when fewer than `limit` buffers are posted: at once if that is so
- * already. The event ends the limit, and this function sets it again. 0: no event. -EINVAL: more than
- * depth; -ESHUTDOWN: the engine has been destroyed.
+ * already. The event ends the limit, and this function sets it again: call it once enough buffers are
+ * posted, or the next event comes at once. 0: no event. -EINVAL: more than depth; -ESHUTDOWN: the engine
+ * has been destroyed.
  */
 XIW_API int xiw_srq_set_limit(struct xiw_srq *srq, unsigned int limit);
 
