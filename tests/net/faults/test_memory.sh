@@ -131,11 +131,18 @@ engine_at=$(bpftool btf dump file "$BUILD/bpf/xiwarp.bpf.o" |
 receive A
 transmit 1 -r 20
 under_way A 1 direct
-free_slots() { # of the flows that are in nobody's hands: claimed by engine 1, or by nobody again
-	local used i value
+# free_slots 1|0: those that are in nobody's hands are claimed by the receiver's engine, or by nobody again. Slots of an
+# engine that does not live would be freed.
+free_slots() {
+	local used i value owner
 	used=$(json | sed -n 's/.*"flows":\[{"index":\([0-9]*\).*/\1/p')
-	value=$(for ((i = 0; i < 512; i++)); do ((i == engine_at)) && printf '%d ' "$1" ||
-		printf '0 '; done)
+	read -ra owner < <(in_ns rcv bpftool -j map lookup pinned "$pins/xiw_flows" \
+		key $((used & 255)) $((used >> 8)) 0 0 |
+		sed 's/.*"value":\["\([^]]*\)"\].*/\1/; s/","/ /g')
+	value=$(for ((i = 0; i < 512; i++)); do
+		((i >= engine_at && i < engine_at + 4 && $1)) && printf '%d ' "${owner[i]}" ||
+			printf '0 '
+	done)
 	for ((i = 0; i < 4096; i++)); do
 		((i == used)) && continue
 		echo "map update pinned $pins/xiw_flows key $((i & 255)) $((i >> 8)) 0 0 value" \
