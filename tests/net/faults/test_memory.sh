@@ -218,8 +218,8 @@ limited limit-memlock-no-engine 1 7 "the memlock limit" --memlock=16384
 limited limit-memlock-no-direct 0 0 "no direct path: .*memlock limit" --memlock=4194304
 limited limit-descriptors-no-engine 1 7 "Too many open files: raise the limit on open files" \
 	--nofile=4
-limited limit-descriptors-no-file 0 7 "refused 'file': .*: Too many open files" --nofile=10
-limited limit-descriptors-no-direct 0 0 "no direct path: .*Too many open files" --nofile=11
+limited limit-descriptors-no-file 0 7 "refused 'file': .*: Too many open files" --nofile=8
+limited limit-descriptors-no-direct 0 0 "no direct path: .*Too many open files" --nofile=9
 [[ $BUILD == */san ]] || limited limit-memory-no-direct 0 0 \
 	"no direct path: .*Cannot allocate memory" --as=25000000
 finishes other-process-complete B 9
