@@ -117,3 +117,23 @@ Test(engine_left, a_closed_listener_in_a_child)
 	cr_expect_eq(status, 0);
 	cr_assert_eq(xiw_engine_destroy(e), 0);
 }
+
+/* The first receive in pieces takes memory from an engine, and there is none any more. */
+Test(engine_left, a_receive_in_pieces_without_an_engine)
+{
+	const struct xiw_conn_opts o = { .size = sizeof(o), .queues = 3 };
+	uint8_t octets[2];
+	const struct iovec iov[2] = { { octets, 1 }, { octets + 1, 1 } };
+	const struct xiw_rdma_recv recv = { .size = sizeof(recv), .iov = iov, .iov_count = 2 };
+	struct sockaddr_in addr;
+	int listener = any_port(&addr);
+	struct xiw_rdma *rdma;
+	struct xiw_conn *c;
+
+	cr_assert_eq(xiw_connect(e, (struct sockaddr *)&addr, sizeof(addr), &o, &c), 0);
+	cr_assert_eq(xiw_rdma_attach(c, NULL, &rdma), 0);
+	cr_assert_eq(xiw_engine_destroy(e), 0);
+	cr_expect_eq(xiw_rdma_post_recv_many(rdma, &recv, 1, NULL), -ESHUTDOWN);
+	xiw_conn_free(c);
+	close(listener);
+}

@@ -49,6 +49,9 @@ static int own_room(struct xiw_rdma *r, struct xiw_ddp_piece **room)
 {
 	const size_t places = r->conn->opts.recv_depth + 1;
 
+	/* Its engine may be gone as well. */
+	if (r->conn->state == XIW_DEAD)
+		return -ESHUTDOWN;
 	if (!r->recv_rooms) {
 		if (!xiw_conn_charge(r->conn, places * sizeof(*r->recv_rooms)))
 			return -ENOMEM;
