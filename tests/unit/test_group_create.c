@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Options of a group: how many engines there are, and how they share queues and limits. */
+/* Groups: how many engines there are, how they share queues and limits, and what is an engine's own. */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
 #include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <criterion/criterion.h>
 #include <xiwarp/xiwarp.h>
 
+#include "conn/listener.h"
 #include "core/engine.h"
+#include "group/listen.h"
+#include "handoff/key.h"
 
 static struct xiw_engine_opts eo;
 static struct xiw_group_opts go;
@@ -113,4 +121,62 @@ Test(group, mistakes)
 	eo.queues = 3; /* fewer than engines */
 	cr_expect_eq(xiw_group_create(&go, &g), -EINVAL);
 	cr_expect(!xiw_group_destroy(NULL));
+}
+
+/* A TCP connection over loopback, from the side that accepts it. */
+static int accepted_socket(int *other)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET,
+				    .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd;
+	socklen_t len = sizeof(addr);
+
+	*other = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert(!bind(listener, (struct sockaddr *)&addr, len) && !listen(listener, 1));
+	cr_assert(!getsockname(listener, (struct sockaddr *)&addr, &len));
+	cr_assert(!connect(*other, (struct sockaddr *)&addr, len));
+	fd = accept(listener, NULL, NULL);
+	cr_assert(fd >= 0);
+	close(listener);
+	return fd;
+}
+
+/* Notes, as XDP does, that the SYN of a connection has come on a queue. */
+static void note_arrival(int map, int fd, uint32_t queue)
+{
+	struct sockaddr_storage local = {}, remote = {};
+	socklen_t local_len = sizeof(local), remote_len = sizeof(remote);
+	struct xiw_flow_key key;
+
+	cr_assert(!getsockname(fd, (struct sockaddr *)&local, &local_len));
+	cr_assert(!getpeername(fd, (struct sockaddr *)&remote, &remote_len));
+	xiw_flow_key_set(&key, &remote, &local);
+	cr_assert(!bpf_map_update_elem(map, &key, &queue, BPF_ANY));
+}
+
+/* No other engine could accept for it, whatever queue the SYN has come on. */
+Test(group, an_engines_own_listener_keeps_its_connections)
+{
+	struct xiw_netif p = {};
+	struct xiw_listener l = {};
+	int fd, other;
+
+	p.table.arrivals_fd = bpf_map_create(BPF_MAP_TYPE_LRU_HASH, "arrivals",
+					     sizeof(struct xiw_flow_key), 4, 64, NULL);
+	if (p.table.arrivals_fd < 0)
+		cr_skip_test("no privilege for a map");
+	go.engines = 2;
+	cr_assert(!xiw_group_create(&go, &g));
+	l.engine = xiw_group_engine(g, 0);
+	l.engine->netifs = &p;
+	fd = accepted_socket(&other);
+	note_arrival(p.table.arrivals_fd, fd, 1);
+	cr_expect_not(xiw_group_accepted(&l, fd));
+	l.serial = 1;
+	note_arrival(p.table.arrivals_fd, fd, 1);
+	cr_expect(xiw_group_accepted(&l, fd), "a group's listener passes it on");
+	l.engine->netifs = NULL;
+	cr_expect(!xiw_group_destroy(g));
+	close(other);
+	close(p.table.arrivals_fd);
 }

@@ -223,11 +223,15 @@ static void forward(struct xiw_engine *e, struct xiw_note *note)
 	pthread_mutex_unlock(&g->lock);
 }
 
-/* Called within a turn, in which the group's lock must not be taken: forward() is called before the next one. */
+/*
+ * Called within a turn, in which the group's lock must not be taken: forward() is called before the next one. A
+ * listener without a serial is the engine's own, and no other engine has a part of it.
+ */
 bool xiw_group_accepted(struct xiw_listener *l, int fd)
 {
 	struct xiw_engine *e = l->engine;
-	uint32_t queue = e->opts.queues ? xiw_arrival_queue(e, fd) : XIW_QUEUE_UNKNOWN;
+	const bool several = l->serial && e->opts.queues;
+	uint32_t queue = several ? xiw_arrival_queue(e, fd) : XIW_QUEUE_UNKNOWN;
 	struct parcel *p;
 
 	if (queue >= XIW_MAX_QUEUES || e->opts.queues >> queue & 1)
