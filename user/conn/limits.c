@@ -21,6 +21,7 @@
 
 #include "conn/sockopts.h"
 #include "core/agenda.h"
+#include "core/srq.h"
 #include "core/timer.h"
 #include "path/hold.h"
 
@@ -160,6 +161,8 @@ void xiw_conn_limit_hold(struct xiw_conn *c)
 		return;
 	if (c->hold.until_ms <= c->engine->now_ms)
 		xiw_hold_expire(c);
+	else if (xiw_srq_has(c))
+		xiw_hold_posted(c);
 	else if (look(c, &octets))
 		xiw_hold_watch(c);
 	else

@@ -176,6 +176,13 @@ static bool may_take(void *ctx)
 	       s->told[s->n % s->max] <= xiw_cq_taken(xiw_outlet_cq(c, XIW_OUTLET_RECVS));
 }
 
+bool xiw_srq_has(const struct xiw_conn *c)
+{
+	const struct xiw_share *s = &c->uses.share;
+
+	return s->srq && s->srq->ddp.count && (!s->max || may_take((void *)(uintptr_t)c));
+}
+
 void xiw_srq_received(struct xiw_conn *c)
 {
 	struct xiw_share *s = &c->uses.share;

@@ -30,6 +30,8 @@ struct xiw_srq {
 int xiw_srq_use(struct xiw_conn *c, struct xiw_srq *srq, uint32_t max);
 /* The completion of a message that arrived in one of the buffers was queued. */
 void xiw_srq_received(struct xiw_conn *c);
+/* True if there is a buffer that the connection may take now. */
+bool xiw_srq_has(const struct xiw_conn *c);
 /* The end of that. */
 void xiw_srq_leave(struct xiw_conn *c);
 

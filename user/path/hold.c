@@ -10,6 +10,7 @@
 #include "core/agenda.h"
 #include "core/budget.h"
 #include "core/ring.h"
+#include "core/srq.h"
 #include "core/timer.h"
 
 #define QN_SEND 0
@@ -21,9 +22,18 @@ bool xiw_hold_allowed(const struct xiw_conn *c, const struct xiw_ddp_hdr *h)
 	       xiw_ddp_rx_lacks_buffer(c->ddp, h);
 }
 
+/*
+ * Buffers are there, and the connection has had all that it may have: it gets another one when the application takes
+ * completions, which it does without notice.
+ */
+static bool at_limit(const struct xiw_conn *c)
+{
+	return c->uses.share.srq && c->uses.share.srq->ddp.count;
+}
+
 void xiw_hold_watch(struct xiw_conn *c)
 {
-	const uint64_t next = c->engine->now_ms + LOOK_MS;
+	const uint64_t next = c->engine->now_ms + (at_limit(c) ? 1 : LOOK_MS);
 
 	c->timer.hold_ms = next < c->hold.until_ms ? next : c->hold.until_ms;
 	xiw_timer(c);
