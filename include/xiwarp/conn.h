@@ -99,7 +99,15 @@ struct xiw_conn_opts {
 	 * xiw_connect()), else none.
 	 */
 	uint16_t ird, ord;
-	uint16_t reserved[3]; /* 0 */
+	/*
+	 * Responder: send at once with a client-and-server peer, as Linux's siw does. This departs
+	 * from RFC 5044 section 7.1.2 rule 4, which has a Responder wait for the first FPDU: an
+	 * Initiator that is not prepared may take FPDUs behind the Reply for an error. With a
+	 * peer-to-peer Initiator (RFC 6581) the Responder waits until that is ready.
+	 */
+	bool send_first;
+	uint8_t reserved1;    /* 0 */
+	uint16_t reserved[2]; /* 0 */
 
 	/*
 	 * The next four limit how long a connection waits for a peer that does nothing or is gone, in
@@ -402,6 +410,11 @@ struct xiw_conn_info {
 	uint64_t challenges_withheld; /* challenge ACKs over the limit of RFC 5961 section 7 */
 	/* How often a message waited for a buffer (hold_ms), and how often in vain. */
 	uint64_t holds, holds_expired;
+	/*
+	 * Initiator: octets that had come behind the peer's Reply when that was read. A Responder that
+	 * keeps RFC 5044 section 7.1.2 rule 4 sends none; they are taken as FPDUs.
+	 */
+	uint64_t surplus;
 };
 
 /* `size` is sizeof(struct xiw_conn_info). */

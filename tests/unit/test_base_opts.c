@@ -231,7 +231,9 @@ Test(api_opts, unknown_flags_and_values)
 	EXPECT_REFUSED(connects, xiw_conn_opts, .path = 3);
 	EXPECT_REFUSED(connects, xiw_conn_opts, .rtr = 8);
 	EXPECT_REFUSED(connects, xiw_conn_opts, .revision = 3);
-	EXPECT_REFUSED(connects, xiw_conn_opts, .reserved = { 0, 0, 1 });
+	EXPECT_REFUSED(connects, xiw_conn_opts, .hold_ms = XIW_NO_LIMIT);
+	EXPECT_REFUSED(connects, xiw_conn_opts, .reserved1 = 1);
+	EXPECT_REFUSED(connects, xiw_conn_opts, .reserved = { 0, 1 });
 	EXPECT_REFUSED(registers, xiw_region_opts, .access = 32);
 	EXPECT_REFUSED(load, xiw_load_opts, .mode = 3);
 	EXPECT_REFUSED(load, xiw_load_opts, .reserved = { 1 });

@@ -65,6 +65,7 @@ void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t 
 		.challenges_withheld = c->counts.challenges_withheld + c->tcp.challenges_withheld,
 		.holds = c->counts.holds,
 		.holds_expired = c->counts.holds_expired,
+		.surplus = c->counts.surplus,
 	};
 
 	memcpy(i.no_direct, c->no_direct, sizeof(i.no_direct));

@@ -29,7 +29,7 @@ static int check(const struct xiw_conn_opts *o, bool initiator)
 
 	if (o->path > XIW_USE_DIRECT || o->revision > 2 || o->ird > XIW_DEPTH_ULP ||
 	    o->ord > XIW_DEPTH_ULP || o->rtr & ~(XIW_RTR_SEND | XIW_RTR_WRITE | XIW_RTR_READ) ||
-	    o->hold_ms == XIW_NO_LIMIT || o->reserved2 || o->backlog < 0 ||
+	    o->hold_ms == XIW_NO_LIMIT || o->reserved1 || o->reserved2 || o->backlog < 0 ||
 	    !xiw_all_zero(o->reserved, sizeof(o->reserved)) || !sizes_valid(o))
 		return -EINVAL;
 	if (!initiator)

@@ -100,16 +100,22 @@ static void invalid(struct xiw_conn *c, int error)
 	xiw_conn_ask_end(c, error, true);
 }
 
+/* Returns how many octets have come behind the peer's frame. */
+static unsigned int unread(const struct xiw_conn *c)
+{
+	int n = 0;
+
+	return !ioctl(c->fd, SIOCINQ, &n) && n > 0 ? (unsigned int)n : 0;
+}
+
 /*
- * Says whether octets have come behind a frame before an FPDU is allowed. An Initiator cannot know how to frame
- * an FPDU until it has the Reply (section 7.1.2 rule 2, first note), and a Responder waits for an FPDU (rule
- * 4). So such octets can only be Private Data beyond PD_Length, and the frame is improperly formatted (rule 9).
+ * Says whether octets have come behind a Request. An Initiator cannot know how to frame an FPDU until it has the Reply
+ * (section 7.1.2 rule 2, first note). So they can only be Private Data beyond PD_Length, and the frame is improperly
+ * formatted (rule 9). Nothing that came before the application has agreed to MPA is ever taken for an FPDU.
  */
 static bool has_surplus(const struct xiw_conn *c)
 {
-	int unread = 0;
-
-	return c->startup.surplus || (!ioctl(c->fd, SIOCINQ, &unread) && unread > 0);
+	return c->startup.surplus || unread(c);
 }
 
 /* Posts the receive of the rest of the peer's frame. */
@@ -175,7 +181,8 @@ static void open_stream(struct xiw_conn *c)
 	c->mpa.ctx = c;
 	c->send.mpa = (struct xiw_mpa_tx){ .markers = c->startup.peer.markers, .crc = c->crc };
 	xiw_slot_describe(c);
-	c->send.allowed = c->initiator; /* rule 4 */
+	/* Rule 4, unless the application departs from it. */
+	c->send.allowed = c->initiator || (c->opts.send_first && !c->startup.terms.peer_to_peer);
 	c->startup.rtr_wait = !c->initiator &&
 			      (c->startup.terms.peer_to_peer || c->startup.local_error);
 	c->startup.gate = c->startup.rtr_wait ? xiw_rtr_take : NULL;
@@ -221,10 +228,16 @@ static void got_reply(struct xiw_conn *c)
 		return;
 	}
 	/* RFC 6581 section 10: the Reply is enhanced if and only if the Request was. */
-	if (has_surplus(c) || c->startup.peer.has_enhanced != c->opts.enhanced) {
+	if (c->startup.surplus || c->startup.peer.has_enhanced != c->opts.enhanced) {
 		invalid(c, EPROTO);
 		return;
 	}
+	/*
+	 * A Responder must not send before it has an FPDU (section 7.1.2 rule 4), but some do. Both frames are known,
+	 * so their octets can be framed, and DDP checks them as all others. Who can put octets there can do so later,
+	 * too (RFC 5042 section 5).
+	 */
+	c->counts.surplus = unread(c);
 	if (c->startup.peer.has_enhanced)
 		err = xiw_mpa_conclude(&c->startup.terms, &c->startup.peer.enhanced);
 	if (err)
@@ -435,7 +448,7 @@ int xiw_conn_accept(struct xiw_conn *c, const void *private_data, size_t len)
 	err = check_answer(c, private_data, len);
 	if (err)
 		return err;
-	if (has_surplus(c)) {
+	if (!c->initiator && has_surplus(c)) {
 		invalid(c, EPROTO);
 		return 0;
 	}

@@ -153,6 +153,7 @@ struct xiw_counts {
 	uint64_t drops[XIW_TCP_DROP_MAX]; /* in the stretches before this one */
 	uint64_t challenges_withheld;	  /* likewise */
 	uint64_t holds, holds_expired;	  /* path/hold.c */
+	uint64_t surplus;		  /* conn/startup.c */
 };
 
 /* Octets in a provided buffer that wait for room in the completion queue. */

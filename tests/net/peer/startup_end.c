@@ -75,6 +75,8 @@ static void take_word(void *ctx, const char *key, const char *value)
 		e->opts.enhanced = n;
 	else if (!strcmp(key, "fallback"))
 		e->opts.fall_back = n;
+	else if (!strcmp(key, "first_sends"))
+		e->opts.send_first = n;
 	else if (!strcmp(key, "rtr"))
 		e->opts.rtr = (uint8_t)n;
 	else if (!strcmp(key, "ird"))
@@ -301,14 +303,14 @@ static void report(struct end *e)
 	    "ird=%u ord=%u pird=%u pord=%u pd=%zu pdbad=%zu crc=%d in=%d out=%d tagged=%llu "
 	    "untagged=%u "
 	    "msn=%u bad=%u direct=%llu kernel=%llu went=%llu back=%llu fpdus=%llu no_direct=%d "
-	    "taken=%s",
+	    "surplus=%llu taken=%s",
 	    e->events, e->status, e->error, e->accept_error, i.mpa_error, i.ddp_error, i.rejected,
 	    i.revision, i.enhanced, i.peer_to_peer, i.rtr, i.ird, i.ord, i.peer_ird, i.peer_ord,
 	    len, bad, i.crc, i.markers_in, i.markers_out, (unsigned long long)e->tagged,
 	    e->untagged, e->msn, e->bad, (unsigned long long)i.octets_direct,
 	    (unsigned long long)i.octets_kernel, (unsigned long long)i.went_direct,
 	    (unsigned long long)i.went_kernel, (unsigned long long)i.fpdus, *i.no_direct != '\0',
-	    e->taken);
+	    (unsigned long long)i.surplus, e->taken);
 	xiw_conn_free(e->conn);
 }
 

@@ -59,18 +59,70 @@ static const char *glued_request(int apart)
 	return result("events=REQUEST,CLOSED mpa=4 status=-71 tagged=0");
 }
 
-/* A Responder may not send an FPDU before it has received one (rule 4). */
-static const char *glued_reply(int unused)
+/*
+ * A Responder may not send an FPDU before it has received one (rule 4), but some do. Both frames are known, so it is
+ * taken and counted: with the Reply in one segment, and also if the application looks at the Reply first.
+ */
+static const char *glued_reply(int review)
 {
 	uint8_t f[2048];
 	size_t len = make_frame(f, REPLY, C, 1, NULL, 0);
+	uint32_t fpdu;
+	char want[160];
+
+	agree(C, C);
+	fpdu = tagged(f + len, 0, OCTETS);
+	TRY(begin("role=i send=100%s", review ? " review=accept hold=1" : ""));
+	TRY(expect_frame(REQUEST, C, 1, NULL, 0));
+	TRY(push(f, len + fpdu));
+	if (review) {
+		TRY(all_acknowledged());
+		TRY(decide_now());
+	}
+	TRY(expect_message(1, 100)); /* a peer that closes before is taken for one that refuses */
+	TRY(half_close());
+	TRY(closed_orderly());
+	snprintf(want, sizeof(want),
+		 "events=%sCONNECTED,CLOSED mpa=0 status=0 tagged=%d surplus=%u",
+		 review ? "REPLY," : "", OCTETS, fpdu);
+	return result(want);
+}
+
+/* What comes behind a Reply that is an FPDU by its place alone is an error of the stream. */
+static const char *glued_garbage(int unused)
+{
+	uint8_t f[2048];
+	size_t len = make_frame(f, REPLY, C, 1, NULL, 0);
+	uint32_t fpdu;
 
 	(void)unused;
+	agree(C, C);
+	fpdu = tagged(f + len, 0, OCTETS);
+	f[len + 100] ^= 1;
 	TRY(begin("role=i"));
 	TRY(expect_frame(REQUEST, C, 1, NULL, 0));
-	TRY(push(f, len + tagged(f + len, 0, OCTETS)));
+	TRY(push(f, len + fpdu));
 	TRY(closed());
-	return result("events=REFUSED,CLOSED mpa=4 status=-71 tagged=0");
+	return result("events=CONNECTED,ERROR,CLOSED mpa=2 status=-71 tagged=0");
+}
+
+/* With the application's leave a Responder sends at once; but not before a peer-to-peer Initiator is ready. */
+static const char *responder_sends_first(int p2p)
+{
+	uint8_t f[64];
+
+	TRY(begin("role=r send=100 first_sends=1"));
+	TRY(send_frame(REQUEST, p2p ? C | S : C, p2p ? 2 : 1,
+		       p2p ? enhanced(1, RTR_WRITE, 0, 0) : NULL, 0));
+	if (p2p) {
+		TRY(expect_frame(REPLY, C | S, 2, enhanced(1, RTR_SEND | RTR_WRITE, 0, 0), 0));
+		TRY(silent(100));
+		TRY(push(f, tagged(f, 0, 0)));
+	} else {
+		TRY(expect_frame(REPLY, C, 1, NULL, 0));
+	}
+	TRY(expect_message(1, 100));
+	return stream_end("events=REQUEST,CONNECTED,CLOSED");
 }
 
 /* Nothing comes, or half a frame. This is also what two Responders see of each other. */
@@ -163,6 +215,10 @@ const struct test_case order_cases[] = {
 	{ "fpdu-with-request", glued_request, 0 },
 	{ "fpdu-before-reply", glued_request, 1 },
 	{ "fpdu-with-reply", glued_reply, 0 },
+	{ "fpdu-with-reply-reviewed", glued_reply, 1 },
+	{ "garbage-with-reply", glued_garbage, 0 },
+	{ "responder-sends-first", responder_sends_first, 0 },
+	{ "responder-sends-first-p2p", responder_sends_first, 1 },
 	{ "timeout-responder", times_out, 0 },
 	{ "timeout-initiator", times_out, 1 },
 	{ "timeout-half-responder", times_out, 2 },
