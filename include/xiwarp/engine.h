@@ -368,7 +368,9 @@ struct xiw_call {
  * takes no memory and no lock, and does not fail for want of anything.
  *
  * Returns 0. -ECANCELED: the engine is being destroyed; the call is not run, and stays the
- * application's. It must not be called any more when xiw_engine_destroy() has returned.
+ * application's. This function, like xiw_engine_wake(), uses the engine until it has returned, so
+ * xiw_engine_destroy() must not return before it: a call that asks for the engine's end does not say
+ * that whoever handed it over is out of this function.
  */
 XIW_API int xiw_engine_call(struct xiw_engine *engine, struct xiw_call *call);
 

@@ -264,6 +264,18 @@ Test(handoff_table, an_engine_that_begins_collects_what_is_left)
 }
 
 /* An engine that lives has a lock of its own; this one's lock would not be seen. */
+/* Between its look at the index and its claim the slot was freed, and another connection has left it. */
+Test(handoff_table, a_slot_that_has_another_key_by_now_is_not_adopted)
+{
+	uint32_t slot = claim_insert(1);
+
+	xiw_table_abandon(&t, slot);
+	in_index[2] = slot + 1;
+	cr_expect_eq(claim(2), -EBUSY);
+	cr_expect_eq(xiw_slot_engine(&t, slot), XIW_ABANDONED);
+	cr_expect_eq(claim(1), (int)slot);
+}
+
 Test(handoff_table, slots_of_living_engines_stay)
 {
 	struct flock lock = lock_of(ANOTHER, F_RDLCK);

@@ -285,6 +285,11 @@ int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_
 		if ((engine && xiw_engine_lives(t, engine)) ||
 		    !xiw_slot_hand_over(f, engine, t->me))
 			return -EBUSY;
+		/* It may have been freed since it was looked up, and left once more by another connection. */
+		if (memcmp(&f->key, key, sizeof(*key)) != 0) {
+			xiw_slot_give_away(f, engine);
+			return -EBUSY;
+		}
 		xiw_bits_set(t->taken, index);
 		xiw_slot_unlist(t, index);
 		adopt(f);
