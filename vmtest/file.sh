@@ -4,7 +4,7 @@
 # Files from the peer to the VM, for scenarios with a NIC. They are compared by digest, over IPv4 and IPv6.
 #
 #   receive_files COUNT OPTION...   in guest(): serve with these options; sets json, the file with the reports
-#   mostly_direct                   checks that most octets came on the direct path; prints SHARE
+#   direct_above PERCENT            checks that more octets came on the direct path; prints SHARE
 #   send_files COUNT MIB            in peer()
 json=$RESULTS/serve.json
 
@@ -27,12 +27,12 @@ receive_files() {
 }
 
 # Not all octets: on an emulated machine the engine sometimes stands still for longer than the watchdog allows.
-mostly_direct() {
+direct_above() {
 	local share
 	share=$(sed 's/.*"direct_share":\([0-9.]*\).*/\1/' "$json" |
 		awk '{ s += $1 } END { printf "%.1f", 100 * s / NR }')
 	echo "SHARE $share %"
-	expect mostly-direct awk -v share="$share" 'BEGIN { exit !(share > 50) }'
+	expect "direct-above-$1" awk -v share="$share" -v least="$1" 'BEGIN { exit !(share > least) }'
 }
 
 send_files() {

@@ -22,6 +22,6 @@ guest() {
 		grep '^{' "$TMP/serve" >>"$json"
 		expect "${impairment// /-}" cmp "$TMP/file" "$TMP/in/file"
 	done
-	mostly_direct
+	direct_above 50
 	finish
 }

@@ -37,7 +37,7 @@ guest() {
 		expect kernel-path-says-why grep -q 'above 1500 needs Linux 6.6' "$json"
 		echo 'SHARE 0.0 %'
 	else
-		mostly_direct
+		direct_above 50
 	fi
 	expect unload "$BUILD/xiwarp" unload eth0
 }

@@ -6,7 +6,7 @@
 guest() {
 	expect load "$BUILD/xiwarp" load --mode native eth0
 	receive_files 2
-	mostly_direct
+	direct_above 50
 	expect unload "$BUILD/xiwarp" unload eth0
 }
 
