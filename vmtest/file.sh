@@ -32,7 +32,8 @@ direct_above() {
 	share=$(sed 's/.*"direct_share":\([0-9.]*\).*/\1/' "$json" |
 		awk '{ s += $1 } END { printf "%.1f", 100 * s / NR }')
 	echo "SHARE $share %"
-	expect "direct-above-$1" awk -v share="$share" -v least="$1" 'BEGIN { exit !(share > least) }'
+	expect "direct-above-$1" awk -v share="$share" -v least="$1" \
+		'BEGIN { exit !(share > least) }'
 }
 
 send_files() {

@@ -85,11 +85,7 @@ static int equip(struct xiw_rdma *r, const struct xiw_rdma_opts *o, uint32_t rea
 
 int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct xiw_rdma **rdma)
 {
-	struct xiw_rdmap_opts o = {
-		.table = &c->engine->regions,
-		.pd = c->opts.pd,
-		.stream = c->id,
-	};
+	struct xiw_rdmap_opts o = { .pd = c->opts.pd, .stream = c->id };
 	struct xiw_rdma_opts ro;
 	struct xiw_rdma *r;
 	int err = xiw_opts_take(&ro, sizeof(ro), RDMA_OPTS_FIRST, opts);
@@ -98,6 +94,7 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 		err = check_attach(c, &ro);
 	if (err)
 		return err;
+	o.table = &c->engine->regions; /* a connection whose engine is gone has ended */
 	o.extended = ro.extended;
 	o.depth = ro.send_depth ? ro.send_depth : DEPTH_DEFAULT;
 	r = calloc(1, sizeof(*r));

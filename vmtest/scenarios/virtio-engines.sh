@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # Four queue pairs and several engines. The NIC chooses each connection's queue, and tap moves a connection to the queue
-# by which the guest last sent a packet of it: so connections change their queues all the time, and the direct share says
-# only how often the scheduler moved a sender. limit: 400, queues: 4, cpus: 4
+# by which the guest last sent a packet of it: so connections change their queues all the time, and the direct share
+# says only how often the scheduler moved a sender. limit: 400, queues: 4, cpus: 4
 . vmtest/file.sh
 
 RECV=$BUILD/tests/net/faults/trouble SEND=$BUILD/tests/net/faults/trouble_send

@@ -96,6 +96,8 @@ static void peers(const char *host, uint16_t port, bool silent)
 	for (unsigned int n = 0; !silent && n < count / EVERY; n++)
 		write_octets(&tx[n], n);
 	await_signal();
+	free(tx);
+	free(socks);
 }
 
 /* ---- the library's end ---------------------------------------------------------------------------- */
