@@ -199,9 +199,9 @@ faults: ## run every impairment on every path; write build/faults/report.json
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/net/matrix/run $(if $(QUICK),--quick)
 
 bench: ## measure the paths against each other; write build/bench/report.json
-	$(Q)tools/setup
-	$(submake) all $(WIRE) $(BENCH_BIN)
-	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run
+	$(Q)tools/setup perftest
+	$(submake) all $(WIRE) $(B)/tests/net/path/queues.bpf.o $(BENCH_BIN)
+	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run $(addprefix --only ,$(ONLY))
 
 VM_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils curl gpgv debian-archive-keyring bc libelf-dev \
 	rdma-core ibverbs-providers rdmacm-utils libibverbs-dev librdmacm-dev tcpdump

@@ -28,9 +28,10 @@ receive_files() {
 
 # Not all octets: on an emulated machine the engine sometimes stands still for longer than the watchdog allows.
 direct_above() {
-	local share
-	share=$(sed 's/.*"direct_share":\([0-9.]*\).*/\1/' "$json" |
-		awk '{ s += $1 } END { printf "%.1f", 100 * s / NR }')
+	local share octets='"octets_direct":\([0-9]*\),"octets_kernel":\([0-9]*\)'
+	share=$(sed -n "s/^{\"file\".*$octets.*/\1 \2/p" "$json" | awk '
+		{ direct += $1; all += $1 + $2 }
+		END { if (all) printf "%.1f", 100 * direct / all }')
 	echo "SHARE $share %"
 	expect "direct-above-$1" awk -v share="$share" -v least="$1" \
 		'BEGIN { exit !(share > least) }'

@@ -169,7 +169,7 @@ enum xiw_reason {
 	XIW_REASON_HEADROOM,  /* the driver leaves no room in front of a packet */
 	XIW_REASON_ELSEWHERE, /* segments come by another interface */
 	XIW_REASON_STEERED,   /* a segment came on a queue of another engine */
-	XIW_REASON_NO_BUFFER, /* a Send found no posted buffer, and the stream is held (hold_ms) */
+	XIW_REASON_NO_BUFFER, /* a Send found no posted buffer in time, and the stream is held (hold_ms) */
 	XIW_REASON__COUNT,
 };
 #define XIW_REASON_MAX 32 /* a power of two */

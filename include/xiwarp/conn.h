@@ -30,6 +30,7 @@ enum xiw_rtr {
 	XIW_RTR_SEND = 1 << 0,	/* zero-length Send */
 	XIW_RTR_WRITE = 1 << 1, /* zero-length RDMA Write */
 	XIW_RTR_READ = 1 << 2,	/* zero-length RDMA Read: the ULP sends it, and answers it */
+	XIW_RTR_NONE = 1 << 3,	/* Initiator, alone: none of them, not even for RDMAP */
 };
 
 struct xiw_conn_opts {
@@ -51,8 +52,9 @@ struct xiw_conn_opts {
 	 * How long a message to queue 0 (with RDMAP: a Send) may wait for a buffer to be posted. The
 	 * stream stops in front of it meanwhile, and the window closes; the time begins anew with each
 	 * such message. When it is over, or with 0, the message is an error: "invalid MSN - no buffer
-	 * available" (RFC 5041 section 7.1). A direct connection takes the kernel path for it. A
-	 * connection that ends or is lost does not wait. -EINVAL: XIW_NO_LIMIT
+	 * available" (RFC 5041 section 7.1). A direct connection takes the kernel path for it if no
+	 * buffer is posted within 20 ms. A connection that ends or is lost does not wait. -EINVAL:
+	 * XIW_NO_LIMIT
 	 */
 	unsigned int hold_ms;
 	uint32_t pd; /* Protection Domain of the STags it may use (RFC 5041 section 8.2) */
@@ -67,7 +69,8 @@ struct xiw_conn_opts {
 	size_t private_data_len;  /* at most XIW_PRIVATE_DATA_MAX; 4 less with RFC 6581's data */
 
 	/*
-	 * The MPA revision. Initiator: 1 or 2; 0: 2 if enhanced, rtr, ird or ord is set, else 1.
+	 * The MPA revision. Initiator: 1 or 2; 0: 2 if enhanced, rtr, ird or ord is set, or for
+	 * RDMAP (see xiw_rdma_attach()), else 1.
 	 * Responder: the highest to accept, 0: 2; the Reply has the revision of the Request, and
 	 * the data of RFC 6581 if the Request has them.
 	 */
@@ -75,7 +78,8 @@ struct xiw_conn_opts {
 	/* Initiator: negotiate IRD and ORD even if both are 0. */
 	bool enhanced;
 	/*
-	 * enum xiw_rtr. Initiator: peer-to-peer startup with one of these; 0: client and server.
+	 * enum xiw_rtr. Initiator: peer-to-peer startup with one of these; 0: client and server,
+	 * but see xiw_rdma_attach() for RDMAP; XIW_RTR_NONE: client and server in any case.
 	 * Responder: those that it accepts; 0: SEND and WRITE. The library sends and consumes SEND
 	 * and WRITE itself, without a completion or a posted buffer; READ is left to the ULP, as its
 	 * first message.
@@ -102,12 +106,18 @@ struct xiw_conn_opts {
 	/*
 	 * Responder: send at once with a client-and-server peer, as Linux's siw does. This departs
 	 * from RFC 5044 section 7.1.2 rule 4, which has a Responder wait for the first FPDU: an
-	 * Initiator that is not prepared may take FPDUs behind the Reply for an error. With a
-	 * peer-to-peer Initiator (RFC 6581) the Responder waits until that is ready.
+	 * Initiator that is not prepared may take octets behind the Reply for an error, and siw as
+	 * an Initiator does. With a peer-to-peer Initiator (RFC 6581) the Responder waits until
+	 * that is ready.
 	 */
 	bool send_first;
-	uint8_t reserved1;    /* 0 */
-	uint16_t reserved[2]; /* 0 */
+	uint8_t reserved1; /* 0 */
+	/*
+	 * send_first: wait so many milliseconds for the first FPDU, and only then send without it.
+	 * An Initiator that takes nothing behind the Reply has read that by then. 0: do not wait.
+	 */
+	uint16_t send_first_ms;
+	uint16_t reserved; /* 0 */
 
 	/*
 	 * The next four limit how long a connection waits for a peer that does nothing or is gone, in
@@ -147,9 +157,10 @@ struct xiw_conn_opts {
 	 * that the application can set its options: TOS or traffic class, TTL or hop limit, priority, mark,
 	 * flow label, congestion control ... Accepted connections inherit what TCP lets them inherit. For a
 	 * connection it may bind(2) the socket, too. It is called by the thread of xiw_listen(),
-	 * xiw_connect() or xiw_engine_run(), and calls no function of the engine. If it does not return 0,
-	 * but negative errno, nothing is opened. What the library needs (TCP_NODELAY, SO_OOBINLINE, a large
-	 * receive buffer) it sets afterwards. NULL: nothing is to be set.
+	 * xiw_group_listen(), xiw_connect() or xiw_engine_run(), and calls no function of an engine or of
+	 * a group. If it does not return 0, but negative errno, nothing is opened. What the library needs
+	 * (TCP_NODELAY, SO_OOBINLINE, a large receive buffer) it sets afterwards. NULL: nothing is to be
+	 * set.
 	 */
 	int (*prepare)(int fd, void *ctx);
 	void *prepare_ctx;
@@ -266,6 +277,15 @@ XIW_API int xiw_conn_reject(struct xiw_conn *conn, const void *private_data, siz
 XIW_API int xiw_conn_set_depths(struct xiw_conn *conn, uint16_t ird, uint16_t ord);
 
 /*
+ * Replaces recv_depth, send_depth and pd of the listener's opts, between XIW_EV_REQUEST and its answer, and before
+ * anything is posted or xiw_rdma_attach() is called. So a queue pair that is made for a connection gives it its own.
+ *
+ * -EINVAL: a depth of 0, or more than the limits above; -ENOTCONN: too late, or not a Responder's.
+ */
+XIW_API int xiw_conn_set_queues(struct xiw_conn *conn, unsigned int recv_depth,
+				unsigned int send_depth, uint32_t pd);
+
+/*
  * Takes the TCP socket from a rejected connection. Such a connection has left MPA, and its TCP
  * connection stays open (RFC 5044 section 7.1.2 rules 2 and 3) until xiw_conn_free(). The socket's
  * streams stand behind the startup frames in both directions, and its options are as they were:
@@ -279,6 +299,8 @@ XIW_API int xiw_conn_set_depths(struct xiw_conn *conn, uint16_t ird, uint16_t or
 XIW_API int xiw_conn_take_fd(struct xiw_conn *conn);
 
 XIW_API void xiw_conn_set_user_data(struct xiw_conn *conn, uint64_t user_data);
+/* The connection that a completion of an operation or of a buffer names: whose is it? */
+XIW_API uint64_t xiw_conn_user_data(const struct xiw_conn *conn);
 
 /*
  * Sets an option of the connection's socket, at any time: IP_TOS and IP_TTL (level IPPROTO_IP), IPV6_TCLASS
@@ -313,10 +335,8 @@ struct xiw_message {
 /*
  * Queues a message. Messages leave in order, and their completions come in that order.
  *
- * XIW_EV_SENT says that the message's buffer may be used again. It says nothing about the peer, and
- * the peer's answer may come before it, above all on the direct path. So a program that answers
- * messages needs as many buffers for answers as for messages: if it posts the buffer of a message
- * again when XIW_EV_SENT of the answer has come, neither runs out.
+ * XIW_EV_SENT says that the message's buffer may be used again. It says nothing about the peer, except
+ * that what the peer answers to the message comes after it.
  *
  * -EAGAIN: send_depth messages are queued; -ENOTCONN: not established (a Responder that has not
  * received an FPDU yet, RFC 5044 section 7.1.2 rule 4, queues the message); -EMSGSIZE: too long;

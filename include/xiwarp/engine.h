@@ -73,9 +73,9 @@ struct xiw_engine_opts {
 	unsigned int max_unstarted;
 	/*
 	 * How long, in microseconds, xiw_engine_run() looks for something to do before it sleeps; 0:
-	 * it sleeps at once. Meanwhile it takes a core, but what comes is handled sooner, and a thread
-	 * that calls xiw_engine_wake() or xiw_engine_call() makes no system call. Never longer than
-	 * timeout_ms. At most 1 s.
+	 * it sleeps at once. Meanwhile it takes what no other thread wants of its core, but what comes
+	 * is handled sooner, and a thread that calls xiw_engine_wake() or xiw_engine_call() makes no
+	 * system call. Never longer than timeout_ms. At most 1 s.
 	 */
 	uint32_t spin_us;
 	/*
@@ -93,6 +93,12 @@ struct xiw_engine_opts {
 	 * is served). It cannot if the process has given up the privilege for it.
 	 */
 	uint64_t queues;
+	/*
+	 * The most queues of each interface that the engine takes, so that others find some; 0: no
+	 * limit.
+	 */
+	uint32_t max_queues;
+	uint32_t reserved_end; /* 0 */
 };
 
 enum xiw_engine_flags {
@@ -146,7 +152,7 @@ enum xiw_event {
 	XIW_EV_CHANGED, /* RDMAP: the rights of a region have changed as was posted */
 	/*
 	 * A shared receive queue has fewer buffers than its limit (xiw_srq_set_limit()). conn is NULL,
-	 * user_data is the queue's, and length is the number of buffers.
+	 * user_data is the queue's, and length is the number of buffers. status: see XIW_SRQ_TELL_MISSED.
 	 */
 	XIW_EV_SRQ_LOW,
 };
@@ -183,11 +189,13 @@ enum xiw_operation {
 
 /*
  * Why an operation or a posted buffer ended without success (XIW_EV_FLUSHED). The one that ended the
- * stream has the cause: the operation that the peer's Terminate names (RFC 5040 section 4.8), the Read
- * whose answer was wrong, the buffer whose message was wrong, or the oldest operation if the peer was
- * silent. All others have XIW_CAUSE_FLUSHED. A Send or Write is complete as soon as TCP has it, so it is
- * often not there any more when the peer refuses it; XIW_EV_TERMINATED has the cause in any case, and
- * xiw_rdma_info() the header of the message. The comments name the ibv_wc_status that means the same.
+ * stream has the cause: the operation that the peer's Terminate names (RFC 5040 section 4.8; of several
+ * Writes to one place the oldest), the Read whose answer was wrong, the buffer whose message was wrong,
+ * or the oldest operation if the peer was silent. Sends and Writes before one that the peer's Terminate
+ * names have succeeded. All others have XIW_CAUSE_FLUSHED. A Send or Write is complete as soon as TCP
+ * has it, so it is often not there any more when the peer refuses it; XIW_EV_TERMINATED has the cause in
+ * any case, and xiw_rdma_info() the header of the message. The comments name the ibv_wc_status that means
+ * the same.
  */
 enum xiw_cause {
 	XIW_CAUSE_NONE,		    /* success: IBV_WC_SUCCESS */
@@ -295,6 +303,12 @@ XIW_API int xiw_engine_destroy(struct xiw_engine *engine);
 XIW_API int xiw_engine_run(struct xiw_engine *engine, int timeout_ms);
 
 /*
+ * Replaces spin_us of the options from the next xiw_engine_run() on: for a program that looks for a while only when
+ * it has reason to. To be called in the thread that runs the engine. More than 1 s is 1 s.
+ */
+XIW_API void xiw_engine_set_spin(struct xiw_engine *engine, uint32_t spin_us);
+
+/*
  * Returns a descriptor by which a program with a loop of its own (epoll, poll, select, libuv, GLib)
  * waits for the engine: it is readable when the engine has something to do, be it frames, octets of
  * sockets, a timer, xiw_engine_wake() or xiw_engine_call().
@@ -388,6 +402,9 @@ struct xiw_engine_info {
 	/* of these, those on the kernel path because the interface's flow table is full */
 	uint32_t slotless;
 	uint32_t reserved;
+	uint64_t queued; /* completions in its own queue that are not taken yet */
+	uint32_t cqs;	 /* completion queues that the application has made of it (cq.h) */
+	uint32_t srqs;	 /* shared receive queues (srq.h) */
 };
 
 /* `size` is sizeof(struct xiw_engine_info). */

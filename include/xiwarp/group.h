@@ -34,13 +34,14 @@ struct xiw_group_opts {
 	/*
 	 * How many engines, at most XIW_GROUP_ENGINES_MAX. 0: one for each receive queue of the interface that has
 	 * the programs (of the one with most queues, if there are several), but no more than the CPUs that the
-	 * process may use; at least one.
+	 * process may use, and no more than max_queues of the engines' options; at least one.
 	 */
 	unsigned int engines;
 	uint32_t reserved; /* 0 */
 	/*
-	 * The options of every engine; NULL: the defaults. max_unstarted is that of all engines together, memory
-	 * that of each. queues are those that the engines share.
+	 * The options of every engine; NULL: the defaults. max_unstarted and max_queues are those of all engines
+	 * together, memory that of each. queues are those that the engines share. There must not be more engines than
+	 * max_queues.
 	 */
 	const struct xiw_engine_opts *engine;
 	/*
@@ -71,8 +72,9 @@ XIW_API int xiw_group_prepare(struct xiw_group *group, const struct sockaddr *ad
 
 /*
  * Destroys the engines that are left, as xiw_engine_destroy() does, and the group with its listeners. Regions that the
- * application has not freed stay its own, as those of an engine do. NULL is fine. Returns 0. -EEXIST: another thread
- * runs one of the engines; nothing was done.
+ * application has not freed stay its own, as those of an engine do. No other function of the group, its listeners or
+ * its regions may be under way in another thread. NULL is fine. Returns 0. -EEXIST: another thread runs one of the
+ * engines, or is destroying it; nothing was done.
  *
  * xiw_engine_destroy() takes a single engine out of its group. Its connections end. Another engine takes over its
  * queues within about a second, if the process still has the privilege for it; else connections that come on them take
@@ -96,6 +98,19 @@ XIW_API int xiw_group_listen(struct xiw_group *group, const struct sockaddr *add
 			     const struct xiw_conn_opts *opts,
 			     struct xiw_group_listener **listener);
 
+/*
+ * The steps of xiw_group_listen(): binds the address, so that xiw_group_listener_addr() tells the port, and starts to
+ * listen. Nobody can connect before. xiw_group_listener_free() after either of them, also if it
+ * has failed to start.
+ *
+ * xiw_group_listener_start(): backlog 0: that of the options. Negative errno of listen(2) and others as
+ * xiw_group_listen(); -EALREADY: it was started, or has failed to; -ESHUTDOWN: the group was destroyed.
+ */
+XIW_API int xiw_group_listener_bind(struct xiw_group *group, const struct sockaddr *addr,
+				    socklen_t len, const struct xiw_conn_opts *opts,
+				    struct xiw_group_listener **listener);
+XIW_API int xiw_group_listener_start(struct xiw_group_listener *listener, int backlog);
+
 /* The bound address, as getsockname(2). -EBADF: the group was destroyed. */
 XIW_API int xiw_group_listener_addr(const struct xiw_group_listener *l,
 				    struct sockaddr_storage *addr, socklen_t *len);
@@ -113,6 +128,7 @@ XIW_API void xiw_group_listener_free(struct xiw_group_listener *listener);
  * xiw_conn_accept(), which sends the MPA Request: with the Private Data that it is given, or with those of opts if it
  * is given none. If the queue is not known, as for xiw_group_listen(), or nobody serves it, the engine that has
  * connected keeps the connection. fall_back makes the second TCP connection with the same engine.
+ * An engine that ends leaves the connections that have not arrived yet to the others.
  *
  * If the connection fails, XIW_EV_REFUSED and XIW_EV_CLOSED come from one of the engines, with a connection that must
  * be freed. If there is no memory for a connection, XIW_EV_REFUSED comes alone, and conn is NULL. All events carry

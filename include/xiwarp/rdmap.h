@@ -19,8 +19,8 @@
  *   XIW_EV_TERMINATED  the peer sent a Terminate (xiw_rdma_info()); XIW_EV_CLOSED follows as well
  *
  * Operations complete in the order in which they were posted (section 5.5 rule 15), and arrivals in
- * the order in which they were sent. The two are not ordered to each other: the answer to a Send may
- * come before XIW_EV_SENT of that Send.
+ * the order in which they were sent. What the peer answers to a Send comes after XIW_EV_SENT of that
+ * Send.
  *
  * RDMA Writes and Read Requests of the peer are served without the application (sections 5.1, 5.2.1),
  * into and from the regions (xiwarp/region.h) whose rights allow it. An incoming Read is answered
@@ -100,8 +100,19 @@ struct xiw_rdma_opts {
  * between XIW_EV_REQUEST and xiw_conn_accept(). It belongs to the connection, and xiw_conn_free() frees
  * it.
  *
- * -EINVAL: opts, or the connection does not have 3 queues, or its send_depth is below 2; -EALREADY: it
- * is an RDMAP Stream; -ENOMEM; -ENOTCONN: too late, it is established or has ended.
+ * A Responder may not send before it has received an FPDU (RFC 5044 section 7.1.2 rule 4), and an
+ * application whose server speaks first would wait for ever. So an Initiator from xiw_connect(), or of a
+ * group, offers the peer-to-peer startup of RFC 6581, with any ready-to-receive message, unless the
+ * connection's options have `rtr` or revision 1, or Private Data that leave no room for the 4 octets of
+ * RFC 6581. With a Responder that does not know this startup it goes on as client and server. If nothing
+ * in the options asks for Rev 2, it also has fall_back. Where no such message was agreed on, an RDMA Write
+ * of no octets leaves at once. If nothing comes from the peer for 250 ms, and again after another second,
+ * one more such Write leaves, because Linux's siw as a Responder may overlook FPDUs that come right after
+ * its Reply until the next segment comes. With XIW_RTR_NONE nothing of this is done.
+ *
+ * -EINVAL: opts, or the connection does not have 3 queues, or its send_depth is below 2, or buffers are
+ * posted to its queues 1 or 2; -EALREADY: it is an RDMAP Stream; -ENOMEM; -ENOTCONN: too late, it is
+ * established or has ended.
  */
 XIW_API int xiw_rdma_attach(struct xiw_conn *conn, const struct xiw_rdma_opts *opts,
 			    struct xiw_rdma **rdma);
@@ -164,7 +175,8 @@ struct xiw_rdma_op {
 		/*
 		 * Send, Write: what is sent. Read: where it goes, instead of a region. The library makes an STag
 		 * of it, with which the peer can do nothing but answer this Read, and which is gone when the Read
-		 * completes. sink_stag and sink_to are then 0.
+		 * completes. If the peer invalidates it instead (section 5.3), no answer is accepted any more.
+		 * sink_stag and sink_to are then 0.
 		 */
 		const void *buf;
 		const struct xiw_rdma_atomic *atomic; /* not used after xiw_rdma_post() */
@@ -238,8 +250,9 @@ struct xiw_rdma_work {
  *
  * Errors are those of xiw_rdma_post(), and -EINVAL: the size of an element, more pieces than
  * XIW_RDMA_PIECES_MAX, or a region of another engine; -EACCES: a region that the connection's peer cannot
- * use; -ENOENT: a peer has invalidated its STag; -ENOMEM: the engine's budget has no memory for pieces
- * and inline octets, which a stream takes for its whole send_depth when it first needs it.
+ * use; -ENOENT: a peer has invalidated its STag; -ENOMEM: the engine's budget has no memory for the
+ * operation, or for pieces and inline octets, which a stream takes for its whole send_depth when it first
+ * needs it.
  */
 XIW_API int xiw_rdma_post_many(struct xiw_rdma *rdma, const struct xiw_rdma_work *work,
 			       unsigned int count, unsigned int *posted);
@@ -247,8 +260,8 @@ XIW_API int xiw_rdma_post_many(struct xiw_rdma *rdma, const struct xiw_rdma_work
 /*
  * Posts a buffer for the next incoming Send or Immediate Data, one for each. Post from before
  * XIW_EV_CONNECTED on: a Send that finds no buffer ends the stream, or waits for one
- * (xiw_conn_opts.hold_ms); Immediate Data that finds one of less than 8 octets ends the stream. Errors
- * are those of xiw_conn_post_recv() for queue 0.
+ * (xiw_conn_opts.hold_ms). Immediate Data takes a buffer of any length, so buf may be NULL and len 0 for
+ * it. Errors are those of xiw_conn_post_recv() for queue 0.
  */
 XIW_API int xiw_rdma_post_recv(struct xiw_rdma *rdma, void *buf, uint32_t len, uint64_t user_data);
 
@@ -275,6 +288,9 @@ struct xiw_rdma_recv {
 XIW_API int xiw_rdma_post_recv_many(struct xiw_rdma *rdma, const struct xiw_rdma_recv *recv,
 				    unsigned int count, unsigned int *posted);
 
+/* What the completion of an operation of this kind says of it (struct xiw_completion, op). */
+XIW_API enum xiw_operation xiw_rdma_operation(enum xiw_rdma_kind kind);
+
 /* XIW_EV_RECEIVED: was it a Send or Immediate Data with Solicited Event? */
 static inline bool xiw_rdma_solicited(const struct xiw_completion *c)
 {
@@ -285,7 +301,7 @@ static inline bool xiw_rdma_solicited(const struct xiw_completion *c)
 
 /*
  * XIW_EV_RECEIVED: was it Immediate Data? If so, *value is what the peer posted as `immediate`. Its 8 octets are
- * in the posted buffer as well, the highest first.
+ * in the posted buffer as well, the highest first, if that has room for all of them; a shorter buffer is as it was.
  */
 static inline bool xiw_rdma_immediate(const struct xiw_completion *c, uint64_t *value)
 {

@@ -5,9 +5,9 @@
  * turn, and then fills that one buffer only.
  *
  * A buffer completes in the receive queue of the stream that took it, as one of the stream's own would:
- * XIW_EV_RECEIVED, or XIW_EV_FLUSHED if the stream ends in the middle of the message. Buffers that no
- * stream has taken stay in the queue. A Send that finds the queue empty is treated as one that finds no
- * buffer of the stream's own.
+ * XIW_EV_RECEIVED, or XIW_EV_FLUSHED if the stream ends in the middle of the message, also because it is
+ * longer than the buffer (XIW_CAUSE_LOCAL_LENGTH). Buffers that no stream has taken stay in the queue. A
+ * Send that finds the queue empty is treated as one that finds no buffer of the stream's own.
  *
  * A peer can use up the buffers of all others (RFC 5042 section 6.4.3.1). So post again in time, with the
  * help of the limit and of XIW_EV_SRQ_LOW; watch who takes them (xiw_rdma_info.sends_in); and if peers
@@ -35,7 +35,16 @@ struct xiw_srq_opts {
 	size_t size;	    /* sizeof(struct xiw_srq_opts) */
 	uint64_t user_data; /* of XIW_EV_SRQ_LOW */
 	unsigned int depth; /* buffers that can be posted; 0: 1024; at most XIW_SRQ_DEPTH_MAX */
-	uint32_t reserved;  /* 0 */
+	uint32_t flags;	    /* enum xiw_srq_flags */
+};
+
+enum xiw_srq_flags {
+	/*
+	 * XIW_EV_SRQ_LOW also comes, with a status of -ENOBUFS, when a Send finds the queue empty, and when it finds
+	 * buffers of which its stream may not take more (xiw_rdma_opts.srq_max): once for each of these two, and again
+	 * only after a buffer was posted.
+	 */
+	XIW_SRQ_TELL_MISSED = 1 << 0,
 };
 
 /* Makes a queue. opts may be NULL for the defaults. -EINVAL: opts; -ENOMEM. */
@@ -55,6 +64,12 @@ XIW_API int xiw_srq_post(struct xiw_srq *srq, void *buf, uint32_t len, uint64_t 
  */
 XIW_API int xiw_srq_post_many(struct xiw_srq *srq, const struct xiw_rdma_recv *recv,
 			      unsigned int count, unsigned int *posted);
+
+/*
+ * Takes back the newest buffer that no stream has taken, for example to post it to the queue of another engine. It is
+ * the application's again, without a completion. Returns 1, or 0 if there is none. A limit stays as it is.
+ */
+XIW_API int xiw_srq_withdraw(struct xiw_srq *srq, uint64_t *user_data);
 
 /*
  * Asks for XIW_EV_SRQ_LOW, once, when fewer than `limit` buffers are posted: at once if that is so

@@ -32,7 +32,9 @@
  * parent must not call any of its functions again. An engine that has been run belongs to its process:
  * in a child xiw_engine_run() and xiw_engine_destroy() return -EEXIST, and no other function may be
  * called. By pthread_atfork(3) the child has none of its sockets, queues and rings, so that they end
- * with the parent, however long the child lives.
+ * with the parent, however long the child lives. The exceptions are sockets that were accepted and of
+ * which no event has told yet, and sockets on their way from one engine of a group to another: the
+ * child may keep these until it ends or calls execve(2).
  *
  * Structures that grow. An option structure begins with `size`, which the caller sets to sizeof of the
  * structure as it was compiled. Members that the caller does not set are zero, which is always the

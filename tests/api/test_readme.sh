@@ -57,7 +57,9 @@ page() {
 }
 if type groff >/dev/null 2>&1; then
 	expect man-1 page "$BUILD/xiwarp.1"
-	expect man-7 page tools/xiwarp/xiwarp.7
+	for name in tools/xiwarp/*.7; do
+		expect "man-7-$(basename "$name" .7)" page "$name"
+	done
 else
 	skip man "groff is not installed"
 fi

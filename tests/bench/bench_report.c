@@ -3,7 +3,7 @@
  * bench_report RUNS ROWS... OUT - reads the results of single runs, prints a table, and writes a report to OUT.
  *
  * RUNS has a line for each run, in order: MTU IN_FLIGHT CASE LOST {result of wire_bench}. ROWS are files of rows, as
- * post_bench --json and draft_bench print them.
+ * bench_rows and draft_bench print them.
  */
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -290,7 +290,7 @@ static void print_rows(json_object *rows)
 		printf("%-38s %5.0f %-8s %8.3f %8.3f  %.2f (%.2f..%.2f); %s\n", text(row, "name"),
 		       number(row, "mtu"), unit, number(row, "ours"), number(row, "other"),
 		       number(row, "ratio"), member(row, "ratio", 0), member(row, "ratio", 1),
-		       strcmp(unit, "Gbit/s") ? "lower" : "higher");
+		       strstr(unit, "/s") ? "higher" : "lower");
 	}
 }
 

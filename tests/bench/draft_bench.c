@@ -32,6 +32,7 @@
 #include <xiwarp/xiwarp.h>
 
 #include "core/engine.h"
+#include "tests/bench/summary.h"
 
 #define STAG 0x1234
 #define ROUNDS_MAX 101
@@ -318,27 +319,8 @@ static const struct {
 	  "resident part of the engine's receive buffers, which all connections share; not "
 	  "counted: the kernel's socket buffers, and what a connection takes anyway; ours: "
 	  "aligned, each segment is an FPDU; other: not aligned, each segment is half of one; both "
-	  "on the kernel path, for an interface has 4096 flows" },
+	  "on the kernel path, as an interface has 4096 flows if nobody asks for more" },
 };
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-/* Sorts the values. Adds the smallest and the largest to the row as its spread, and returns the median. */
-static double summarize(double *v, int n, const char *key, json_object *spread)
-{
-	json_object *range = json_object_new_array();
-
-	qsort(v, (size_t)n, sizeof(*v), by_value);
-	json_object_array_add(range, json_object_new_double(v[0]));
-	json_object_array_add(range, json_object_new_double(v[n - 1]));
-	json_object_object_add(spread, key, range);
-	return (v[(n - 1) / 2] + v[n / 2]) / 2;
-}
 
 static json_object *row_object(struct row *r)
 {

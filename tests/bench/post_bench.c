@@ -1,32 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * post_bench [--json] [ROUNDS]: what it costs that another thread posts than the one that runs the engine.
+ * post_bench: what it costs that another thread posts than the one that runs the engine. Prints lines for bench_rows.
  *
  * Round trips of a message of 64 octets over lo, by the kernel path, to a thread that echoes them and sleeps between.
- * In each round every case makes TRIPS of them:
+ * There are many rounds, which are short, so that a machine that is busy with something else now and then does not
+ * matter. In each of them every case makes TRIPS round trips:
  *
  *   one    the thread that runs the engine posts, and waits in xiw_engine_run()
  *   other  another thread posts by xiw_engine_call() to an engine that waits in xiw_engine_run(), and sleeps until that
  *          thread tells it of the answer
  *
- * each with an engine that sleeps at once, and with one that spins before (spin_us).
+ * each with an engine that sleeps at once, and with one that spins before (spin_us). The round trip of `other` is
+ * measured until the engine's thread has the answer, and until the other thread has heard of it, which is one more
+ * wake-up.
+ *
+ * If the process may use one core only, nothing spins, and the row says so. Then each wake-up is a switch of threads,
+ * and where the scheduler puts them does not matter. One more row compares what the other thread adds with the least
+ * that it can add, which is a bare wake-up: it writes to an eventfd, on which a thread waits by io_uring, and sleeps
+ * until that thread wakes it.
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <json-c/json.h>
+#include <liburing.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <xiwarp/xiwarp.h>
 
-#define TRIPS 2000u
-#define ROUNDS_MAX 101
+#define TRIPS 300u
+#define ROUNDS 51
 #define SIZE 64u
 #define DEPTH 16u
 #define SPIN_US 50u
@@ -40,7 +52,9 @@ struct end {
 	sem_t answered;
 	uint64_t answers;
 	pthread_t thread;
-	double us[ROUNDS_MAX]; /* per round trip */
+	/* For each round trip of this round: until its thread has heard of the answer, and the engine's has it. */
+	double us, here_us;
+	double asked_us, sum_us; /* when this one was asked for, and what here_us is the mean of */
 };
 
 enum { ONE, OTHER, ONE_SPIN, OTHER_SPIN, CASES };
@@ -71,6 +85,14 @@ static void post(struct xiw_conn *conn)
 	need(xiw_conn_post_recv(conn, 0, sink, SIZE, 0), "post");
 }
 
+static double now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
 static void take(struct end *e, const struct xiw_completion *c)
 {
 	switch (c->event) {
@@ -84,6 +106,8 @@ static void take(struct end *e, const struct xiw_completion *c)
 			e->conn = c->conn;
 		break;
 	case XIW_EV_RECEIVED:
+		if (!e->echoes)
+			e->sum_us += now_us() - e->asked_us;
 		post(c->conn);
 		if (e->echoes)
 			send_one(c->conn);
@@ -142,21 +166,16 @@ static void make(struct end *e, unsigned int spin_us, const struct sockaddr_in *
 	e->conn = NULL;
 }
 
-static double now_us(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
-}
-
-static double measure(struct end *e)
+/* The semaphores order what the two threads of `other` write. */
+static void measure(struct end *e)
 {
 	double from = now_us();
 
+	e->sum_us = 0;
 	for (unsigned int i = 0; i < TRIPS; i++) {
 		uint64_t before = e->answers;
 
+		e->asked_us = now_us();
 		if (e->other) {
 			need(xiw_engine_call(e->engine, &e->call), "call");
 			sem_wait(&e->answered);
@@ -166,8 +185,62 @@ static double measure(struct end *e)
 		while (e->answers == before)
 			run(e);
 	}
+	e->us = (now_us() - from) / TRIPS;
+	e->here_us = e->sum_us / TRIPS;
+}
+
+/* ---- a bare wake-up ------------------------------------------------------------------------------ */
+
+static struct {
+	int fd;
+	sem_t answered;
+} bare;
+
+static void *answer_wakes(void *arg)
+{
+	struct io_uring_params p = { .flags = IORING_SETUP_SINGLE_ISSUER |
+					      IORING_SETUP_DEFER_TASKRUN };
+	struct io_uring ring;
+	int n;
+
+	(void)arg;
+	need(io_uring_queue_init_params(8, &ring, &p), "ring");
+	io_uring_prep_poll_multishot(io_uring_get_sqe(&ring), bare.fd, POLLIN);
+	for (;;) {
+		n = io_uring_submit_and_wait(&ring, 1);
+		need(n < 0 ? n : 0, "wait");
+		for (n = (int)io_uring_cq_ready(&ring); n > 0; n--) {
+			io_uring_cq_advance(&ring, 1);
+			sem_post(&bare.answered);
+		}
+	}
+	return NULL;
+}
+
+static void make_bare(void)
+{
+	pthread_t thread;
+
+	bare.fd = eventfd(0, EFD_CLOEXEC);
+	need(bare.fd < 0 ? -errno : 0, "eventfd");
+	sem_init(&bare.answered, 0, 0);
+	need(-pthread_create(&thread, NULL, answer_wakes, NULL), "thread");
+}
+
+static double measure_bare(void)
+{
+	const uint64_t one = 1;
+	double from = now_us();
+
+	for (unsigned int i = 0; i < TRIPS; i++) {
+		if (write(bare.fd, &one, sizeof(one)) != sizeof(one))
+			need(-errno, "eventfd");
+		sem_wait(&bare.answered);
+	}
 	return (now_us() - from) / TRIPS;
 }
+
+/* ---- the rounds -------------------------------------------------------------------------------------- */
 
 static void start(void)
 {
@@ -201,86 +274,65 @@ static void *connect_and_run(void *arg)
 	return run_always(arg);
 }
 
-/* ---- the report -------------------------------------------------------------------------------------- */
+#define ROW "%s_%s 65536 0 us %.3f %.3f 64 octets there and back over lo, kernel path; "
 
-static int by_value(const void *a, const void *b)
+static void print(const char *name, const struct end *ours, const struct end *other,
+		  const char *included)
 {
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
+	printf(ROW "both: until the engine's thread has the answer; ours: posted by another "
+		   "thread; other: posted by the engine's thread; %s\n",
+	       "post_64_other_thread_vs_own", name, ours->here_us, other->here_us, included);
+	printf(ROW "ours: posted by another thread, until that one has been woken by the engine's "
+		   "thread; other: posted by the engine's thread; %s\n",
+	       "post_64_and_back_vs_own", name, ours->us, other->us, included);
 }
 
-/* Sorts. */
-static double median(double *v, int n)
+static bool one_core(void)
 {
-	qsort(v, n, sizeof(*v), by_value);
-	return (v[(n - 1) / 2] + v[n / 2]) / 2;
+	cpu_set_t set;
+
+	return !sched_getaffinity(0, sizeof(set), &set) && CPU_COUNT(&set) == 1;
 }
 
-static json_object *range(const double *sorted, int n)
+/* What one round has measured. */
+static void print_round(bool one, double bare_us)
 {
-	json_object *o = json_object_new_array();
-
-	json_object_array_add(o, json_object_new_double(sorted[0]));
-	json_object_array_add(o, json_object_new_double(sorted[n - 1]));
-	return o;
+	if (!one) {
+		print("sleeping", &ends[OTHER], &ends[ONE],
+		      "threads where the scheduler puts them, the engine sleeps when there is "
+		      "nothing to do");
+		print("spinning", &ends[OTHER_SPIN], &ends[ONE_SPIN],
+		      "the engine spins for 50 us before it sleeps");
+		return;
+	}
+	print("one_core", &ends[OTHER], &ends[ONE],
+	      "all threads on one core, the engine sleeps when there is nothing to do");
+	printf("post_64_added_vs_bare_wake_one_core 65536 0 us %.3f %.3f ours: what a round trip "
+	       "there and back to the other thread takes longer if that one posts, all threads on "
+	       "one core; other: a thread is woken by an eventfd, on which it waits by io_uring, "
+	       "and wakes the first one by a semaphore\n",
+	       ends[OTHER].us - ends[ONE].us, bare_us);
 }
 
-static json_object *row(const char *name, struct end *ours, struct end *other, int n,
-			const char *included)
+int main(void)
 {
-	json_object *o = json_object_new_object(), *spread = json_object_new_object();
-	double ratio[ROUNDS_MAX], x, y;
+	const bool one = one_core();
+	double bare_us;
 
-	for (int i = 0; i < n; i++)
-		ratio[i] = ours->us[i] / other->us[i];
-	x = median(ours->us, n);
-	y = median(other->us, n);
-	json_object_object_add(o, "name", json_object_new_string(name));
-	json_object_object_add(o, "mtu", json_object_new_int(65536));
-	json_object_object_add(o, "unit", json_object_new_string("us"));
-	json_object_object_add(o, "ours", json_object_new_double(x));
-	json_object_object_add(o, "other", json_object_new_double(y));
-	json_object_object_add(o, "ratio", json_object_new_double(median(ratio, n)));
-	json_object_object_add(spread, "ours", range(ours->us, n));
-	json_object_object_add(spread, "other", range(other->us, n));
-	json_object_object_add(spread, "ratio", range(ratio, n));
-	json_object_object_add(o, "spread", spread);
-	json_object_object_add(o, "runs", json_object_new_int(n));
-	json_object_object_add(o, "included", json_object_new_string(included));
-	return o;
-}
-
-int main(int argc, char **argv)
-{
-	int rounds = argc > 1 && atoi(argv[argc - 1]) ? atoi(argv[argc - 1]) : 7;
-	json_object *rows = json_object_new_array();
-
-	if (rounds < 1 || rounds >= ROUNDS_MAX)
-		need(-EINVAL, "rounds");
 	start();
+	make_bare();
 	for (int i = 0; i < CASES; i++)
 		if (ends[i].other) {
 			need(-pthread_create(&ends[i].thread, NULL, connect_and_run, &ends[i]),
 			     "thread");
 			sem_wait(&ends[i].answered);
 		}
-	for (int round = -1; round < rounds; round++) /* one to warm up */
-		for (int i = 0; i < CASES; i++)
-			ends[i].us[round < 0 ? 0 : round] = measure(&ends[i]);
-	json_object_array_add(
-		rows, row("post_64_other_thread_vs_own_sleeping", &ends[OTHER], &ends[ONE], rounds,
-			  "64 octets there and back over lo, kernel path; ours: posted "
-			  "by another thread to an engine that sleeps; other: posted by "
-			  "the engine's thread"));
-	json_object_array_add(rows,
-			      row("post_64_other_thread_vs_own_spinning", &ends[OTHER_SPIN],
-				  &ends[ONE_SPIN], rounds,
-				  "the same with an engine that spins for 50 us before it sleeps"));
-	if (argc > 1 && !strcmp(argv[1], "--json"))
-		puts(json_object_to_json_string_ext(rows, JSON_C_TO_STRING_PRETTY));
-	else
-		for (int i = 0; i < 2; i++)
-			puts(json_object_to_json_string(json_object_array_get_idx(rows, i)));
+	for (int round = -1; round < ROUNDS; round++) { /* one to warm up */
+		for (int i = 0; i < (one ? ONE_SPIN : CASES); i++)
+			measure(&ends[i]);
+		bare_us = measure_bare();
+		if (round >= 0)
+			print_round(one, bare_us);
+	}
 	return 0;
 }

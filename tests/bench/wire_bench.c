@@ -31,6 +31,9 @@
 
 #include <xiwarp/xiwarp.h>
 
+#include "tests/net/lib/ended.h"
+#include "tests/bench/clocks.h"
+
 #define MIB (1ul << 20)
 #define AREA_MIB 64ul /* more than the caches hold */
 #define AREA (AREA_MIB * MIB)
@@ -111,26 +114,6 @@ static void check_area(const struct bench *b)
 }
 
 /* ---- accounts ------------------------------------------------------------------------------------ */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec ts;
-
-	clock_gettime(clock, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-/* The first number of schedstat: nanoseconds on a CPU. */
-static uint64_t napi_ns(int fd)
-{
-	char text[128];
-	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
-
-	if (n <= 0)
-		die("schedstat of the NAPI thread", n ? errno : ENODATA);
-	text[n] = '\0';
-	return strtoull(text, NULL, 10);
-}
 
 static struct account account(const struct bench *b, uint64_t octets)
 {
@@ -239,12 +222,6 @@ static bool receive_event(struct bench *b, const struct xiw_completion *c, uint6
 	case XIW_EV_WRITTEN:
 		receive_message(b, c, octets);
 		break;
-	case XIW_EV_ERROR:
-		xiw_conn_abort(c->conn);
-		break;
-	case XIW_EV_EOF:
-		xiw_conn_close(c->conn);
-		break;
 	case XIW_EV_CLOSED:
 		if (c->status || !b->to.octets)
 			failed("the connection ended early", c);
@@ -252,6 +229,7 @@ static bool receive_event(struct bench *b, const struct xiw_completion *c, uint6
 		xiw_conn_free(c->conn);
 		return false;
 	default:
+		follow_end(c);
 		break;
 	}
 	return true;

@@ -301,7 +301,7 @@ static enum xiw_ddp_error reference(const struct segment *s, uint8_t **at)
 	if (ahead >= q->count)
 		return XIW_DDP_UNTAGGED_NO_BUFFER;
 	p = &q->ring[(q->head + ahead) % DEPTH];
-	if (s->h.mo > p->len || (s->len && s->h.mo == p->len))
+	if (s->h.mo > p->len || (s->len && s->h.mo && s->h.mo == p->len))
 		return XIW_DDP_UNTAGGED_MO;
 	if ((uint64_t)s->h.mo + s->len > p->len)
 		return XIW_DDP_UNTAGGED_TOO_LONG;

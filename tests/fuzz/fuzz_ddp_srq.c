@@ -36,9 +36,9 @@ static int64_t first, posted; /* numbers of buffers; they lie in bufs[number % B
 static uint32_t limit, lows, want_lows;
 static uint8_t stamp;
 
-static void low(struct xiw_ddp_srq *of)
+static void low(struct xiw_ddp_srq *of, int status)
 {
-	CHECK(of == &srq);
+	CHECK(of == &srq && !status);
 	lows++;
 }
 
@@ -170,7 +170,7 @@ static enum xiw_ddp_error reference(struct stream *s, const struct xiw_ddp_hdr *
 		return XIW_DDP_UNTAGGED_NO_BUFFER;
 	*number = s->has < 0 ? first : s->has;
 	p = buf_at(*number);
-	if (h->mo > p->len || (len && h->mo == p->len))
+	if (h->mo > p->len || (len && h->mo && h->mo == p->len))
 		return XIW_DDP_UNTAGGED_MO;
 	return (uint64_t)h->mo + len > p->len ? XIW_DDP_UNTAGGED_TOO_LONG : XIW_DDP_OK;
 }
@@ -242,7 +242,9 @@ static void deliver(struct stream *s, struct fuzz_in *in)
 	enum xiw_ddp_error err = place(s, &h, len, &number);
 
 	if (err) {
-		xiw_ddp_rx_fail(s->rx, err);
+		xiw_ddp_rx_refuse(s->rx, &h, err);
+		if (!s->error && err == XIW_DDP_UNTAGGED_TOO_LONG)
+			take(s, ring_at);
 		s->error = err;
 		return;
 	}

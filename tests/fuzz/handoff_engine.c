@@ -31,9 +31,11 @@ static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_
 #undef sendmsg
 #undef xiw_inject
 
+#include "conn/conn.h"
 #include "core/agenda.h"
 #include "core/cq.h"
 #include "core/ring.h"
+#include "core/srq.h"
 #include "core/timer.h"
 #include "path/arm.h"
 #include "path/hold.h"
@@ -211,15 +213,18 @@ static void turn_settle(void)
 		xiw_commit(c);
 		engine->agenda.dirty = c->next_dirty;
 		c->dirty = false;
+		if (c->end.failing)
+			xiw_conn_failed(c);
 		xiw_feedback_flush(c);
 		if (c->handoff.want_arm) {
 			c->handoff.want_arm = false;
 			xiw_try_arm(c, fuzz_pattern(c->counts.fpdus) & 1 ? XIW_RUN : 2);
 		}
 		xiw_counts_publish(c);
-		/* The peer makes no errors, and checksums find the wire's: no stream ends with an error. */
-		CHECK(!c->rx_dead && !c->end.asked, "the stream ends: MPA %d, DDP %x, FPDU %u",
-		      c->end.mpa_error, c->end.ddp_error, next_fpdu);
+		/* The peer makes no errors, and checksums find the wire's: only a hold's time may end a stream. */
+		CHECK((!c->rx_dead || c->counts.holds_expired) && !c->end.asked,
+		      "the stream ends: MPA %d, DDP %x, FPDU %u", c->end.mpa_error,
+		      c->end.ddp_error, next_fpdu);
 	}
 }
 
@@ -239,9 +244,10 @@ static void turn_reap(void)
 {
 	for (unsigned int i = 0; i < ncqes; i++)
 		xiw_recv_done(conn, cqes[i].res,
-			      cqes[i].res > 0 ? IORING_CQE_F_MORE | IORING_CQE_F_BUFFER |
-						    (uint32_t)cqes[i].bid << IORING_CQE_BUFFER_SHIFT
-					  : 0);
+			      cqes[i].res > 0
+				      ? IORING_CQE_F_MORE | IORING_CQE_F_BUFFER |
+						(uint32_t)cqes[i].bid << IORING_CQE_BUFFER_SHIFT
+				      : 0);
 	ncqes = 0;
 }
 
@@ -285,6 +291,21 @@ static void turn_submit(void)
 	world_unlock();
 }
 
+/* As xiw_conn_limit_hold() does for a socket that lives. */
+static void look_at_hold(struct xiw_conn *c)
+{
+	c->timer.hold_ms = XIW_NEVER;
+	xiw_patience_end(c);
+	if (!c->hold.waits)
+		return;
+	if (xiw_srq_has(c))
+		xiw_hold_posted(c);
+	else if (c->hold.until_ms <= engine->now_ms)
+		xiw_hold_expire(c);
+	else
+		xiw_hold_watch(c);
+}
+
 static void turn_timers(void)
 {
 	struct xiw_conn *c;
@@ -297,7 +318,7 @@ static void turn_timers(void)
 			xiw_dirty(c);
 		}
 		if (c->timer.hold_ms <= engine->now_ms)
-			xiw_hold_watch(c); /* the socket lives, and the time is not up */
+			look_at_hold(c);
 		xiw_timer(c);
 	}
 }
@@ -310,6 +331,7 @@ void engine_turn(void *arg)
 	post_those_due();
 	xiw_cqs_refill(engine);
 	turn_poll();
+	take_for_another();
 	turn_reap();
 	turn_timers();
 	if (engine->agenda.holders)
@@ -321,6 +343,10 @@ void engine_turn(void *arg)
 	while (engine->agenda.falling_back)
 		xiw_fall_back_finish(engine->agenda.falling_back);
 	turn_settle();
+	/* Else the time of a hold would never be up, nor would a buffer be looked for that comes without notice. */
+	CHECK((!conn->hold.waits && !conn->keeps.hand) || conn->keeps.go_on ||
+		      conn->timer.hold_ms != XIW_NEVER,
+	      "what waits for a buffer has no time");
 	turn_submit();
 }
 
@@ -391,11 +417,10 @@ static void open_conn(void)
 	conn->reg.index = FLOW;
 	conn->fd = -1;
 	conn->state = XIW_OPEN;
-	conn->opts.hold_ms = UINT32_MAX - 1;
 	conn->send.allowed = conn->crc = true;
 	conn->reg.window = WINDOW;
 	conn->timer.deadline_ms = conn->timer.ack_ms = conn->timer.hold_ms = XIW_NEVER;
-	conn->progress.due_ms = XIW_NEVER;
+	conn->timer.ulp_ms = conn->progress.due_ms = XIW_NEVER;
 	conn->progress.inject_works = true; /* not counted here */
 	conn->reg.ip_version = 4;
 	conn->reg.remote_ip[0] = 1;
@@ -420,13 +445,13 @@ static void open_flow(void)
 	xiw_flow_publish(the_flow, 0);
 }
 
-void engine_open(void)
+void engine_open(uint8_t how)
 {
 	open_engine();
 	open_region();
 	open_port();
 	open_conn();
-	application_begins();
+	application_begins(how);
 	sqe.opcode = IORING_OP_NOP;
 	ncqes = 0;
 	eof_told = false;
@@ -438,6 +463,7 @@ void engine_open(void)
 
 void engine_close(void)
 {
+	application_ends();
 	xiw_hold_forget(conn);
 	xiw_mpa_stream_free(&conn->mpa);
 	xiw_ddp_rx_free(conn->ddp);

@@ -13,11 +13,18 @@ extern uint32_t read_most; /* octets per receive */
 extern struct xiw_engine *engine;
 extern uint8_t *memory; /* the application's, a region */
 
+extern bool failed; /* the application was told that a Send has waited too long */
+
+/* `how` says which buffers there are, and whether a Send waits for ever. */
+void application_begins(uint8_t how);
+void application_ends(void);
 /* The application posts buffers for the next `n` Sends, when its engine's turn begins. */
-void application_begins(void);
 void post_buffers(uint32_t n);
 void post_those_due(void);
-void engine_open(void);
+/* Another stream takes a shared buffer, later in the turn. False: buffers are not shared. */
+bool another_takes(void);
+void take_for_another(void);
+void engine_open(uint8_t how);
 void engine_close(void);
 void engine_turn(void *arg);
 

@@ -44,10 +44,11 @@ static void make_stream(struct fuzz_in *in)
 void world_begin(struct fuzz_in *in)
 {
 	static const uint32_t bases[] = { 1000, 0xfffff000, 0x7ffff000, 0, 0xffffffff };
-	uint8_t how = fuzz_u8(in);
+	uint8_t how = fuzz_u8(in), app;
 
 	xdp_reset();
 	isn = bases[fuzz_below(in, 5)];
+	app = how & 8 ? fuzz_u8(in) : 0;
 	timestamps = how & 1;
 	with_markers = how & 2;
 	with_sends = how & 4;
@@ -70,7 +71,7 @@ void world_begin(struct fuzz_in *in)
 	the_flow->key.local_addr[3] = 2;
 	xdp_index[FLOW] = the_flow->key;
 	make_stream(in);
-	engine_open();
+	engine_open(app);
 	post_buffers(how >> 4);
 }
 

@@ -22,18 +22,19 @@ active proctype engine()
 
 end_turn:
 	if
-	:: atomic { ring?seg, epoch -> engine_busy = true }; goto packet
+	:: atomic { !PATIENT && nempty(ring) -> ring?seg, epoch; engine_busy = true }; goto packet
 #ifndef NO_NOTICE
 	:: atomic {
-		sock_copied < sock_rcv_nxt && LOST_BY_NOW ->
+		sock_copied < sock_rcv_nxt && RECEIVES && LOST_BY_NOW ->
 		engine_busy = true
 	   };
 	   goto ownership_lost
 #endif
 	:: d_step {
-		sock_copied < sock_rcv_nxt && !LOST_BY_NOW ->
+		READS && !LOST_BY_NOW ->
 		if
 		:: c_skip -> c_skip--; printf("engine: passes over octet %d\n", sock_octet[sock_copied])
+		:: !c_skip && THROWN_AWAY
 		:: else -> deliver(sock_octet[sock_copied], sock_octet[sock_copied] + 1)
 		fi;
 		sock_octet[sock_copied] = 0;
@@ -41,6 +42,9 @@ end_turn:
 		c_stream_nxt++;
 		MOVED;
 		c_dirty = c_dirty || c_draining;
+#ifdef HOLDS
+		hold_fed();
+#endif
 		if
 		:: !c_direct && owner_path == KERNEL && arms < ARMS ->
 			c_want_arm = true; c_dirty = true
@@ -48,6 +52,32 @@ end_turn:
 		fi
 	   };
 	   goto end_turn
+#ifdef HOLDS
+	:: d_step {
+		PATIENT && !LACKS(tcp_rcv_nxt) -> c_patient = false; seg = hand; hand = NONE; engine_busy = true
+	   };
+	   goto deliver_segment
+#ifndef NO_PATIENT_END
+	:: atomic { PATIENT -> engine_busy = true }; goto fall_back
+#endif
+	:: d_step { STOPPED && !LOST_BY_NOW && !OVER -> hold_begin() }; goto end_turn
+	:: d_step { hold_on && recv_posted && sock_copied + hold_kept < sock_rcv_nxt -> hold_keep() };
+	   goto end_turn
+	:: d_step { hold_cancels -> hold_cancelled() }; goto end_turn
+	:: atomic { app_posts < ALL_SENDS && (!calm || AT_LAST) -> hold_posted() }; goto end_turn
+#if STEALS
+	:: d_step { !calm && app_buffers && steals < STEALS -> steals++; app_buffers--; app_posts-- };
+	   goto end_turn
+#endif
+#ifdef TIME_ENDS
+	:: atomic { hold_waits && !hold_over && (!calm || AT_LAST) -> hold_expire() }; goto end_turn
+	:: d_step { STOPPED && !LOST_BY_NOW && OVER -> hold_failed(); engine_busy = true };
+	   if
+	   :: c_direct && !c_leaving -> goto fall_back
+	   :: else -> goto turn
+	   fi
+#endif
+#endif
 	:: atomic { c_dirty -> c_dirty = false; engine_busy = true }; goto settle
 	:: atomic { c_leaving -> engine_busy = true }; goto leave
 #ifdef CLOSE
@@ -56,6 +86,12 @@ end_turn:
 	fi;
 
 packet:
+#ifdef TIME_ENDS
+	if
+	:: d_step { rx_dead && !c_leaving -> seg = NONE; epoch = 0 }; goto batch
+	:: else
+	fi;
+#endif
 	if
 	:: in_batch && c_direct && c_epoch == epoch -> epoch = 0
 	:: else ->
@@ -154,6 +190,10 @@ deliver_segment:
 	   }
 	fi;
 	if
+#ifdef HOLDS
+	:: d_step { hand != NONE && LACKS(tcp_rcv_nxt) -> c_patient = true; printf("engine: is patient\n") };
+	   goto batch
+#endif
 	:: hand != NONE -> goto fall_back
 	:: else -> goto batch
 	fi;
@@ -186,6 +226,9 @@ fall_back:
 		fi;
 		c_leaving = true;
 		printf("engine: falls back at %d\n", c_committed);
+#ifdef HOLDS
+		c_patient = false;
+#endif
 		skew = c_committed - kernel_nxt;
 		cur = hand; hand = NONE;
 		mode = LEAVING
@@ -208,6 +251,12 @@ ownership_lost:
 	:: d_step {
 		true ->
 		printf("engine: ownership lost at %d, committed %d\n", tcp_rcv_nxt, c_committed);
+#ifdef HOLDS
+		if
+		:: c_patient -> c_patient = false; cur = hand; hand = NONE
+		:: else
+		fi;
+#endif
 		mode = LOST;
 		skew = owner_value;
 		if
@@ -316,7 +365,7 @@ stale:
 batch:
 	if
 	:: settling -> in_batch = false; goto direct_settle
-	:: atomic { !settling && nempty(ring) -> ring?seg, epoch }; goto packet
+	:: atomic { !settling && !PATIENT && nempty(ring) -> ring?seg, epoch }; goto packet
 	:: !settling && c_direct && !c_draining && !c_leaving && tcp_rcv_nxt != c_committed ->
 		now = true;
 		goto direct_settle
@@ -334,6 +383,9 @@ settle:
 	:: c_draining && !c_leaving ->
 		if
 		:: owner_epoch != c_epoch -> goto ownership_lost
+#ifdef HOLDS
+		:: owner_epoch == c_epoch && HELD -> goto fall_back
+#endif
 		:: owner_epoch == c_epoch && c_stream_nxt == c_committed && c_kept -> goto enter
 		:: else
 		fi
@@ -379,7 +431,7 @@ direct_settle:
 		c_want_arm ->
 		c_want_arm = false;
 		if
-		:: !c_direct && owner_path == KERNEL && arms < ARMS ->
+		:: !c_direct && owner_path == KERNEL && arms < ARMS && MAY_ARM ->
 			arms++;
 			set_owner(ARMED, owner_epoch + 1, owner_value)
 		:: else

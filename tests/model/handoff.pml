@@ -23,6 +23,7 @@
  *     direct_settle  xiw_commit(): xiw_flow_commit(), send_ack(); then xiw_try_arm()
  *     broken         damaged() with REFUSES, wait_for_socket() with NO_LO, xiw_progress_unheard() with DEAF
  *     seen           xiw_note_seen()                GIVES_UP, GOES_ON     xiw_progress_refused()
+ *   hold.pml: Sends that find no posted buffer; it lists its own
  *   kernel.pml
  *     loopback       the interface lo, through which injected segments reach the socket; the socket pruning its queue
  *     xiw_egress     the kernel builds its acknowledgement, then xiw_translate() translates it
@@ -89,9 +90,10 @@
  *     beyond S before the engine knows of the stretch, which then waits for S for ever.
  *   - Every check that the stream moves on must also count segments that end before rcv_nxt: if their acknowledgement
  *     was lost, the peer sends nothing else.
- *   - Three guards can be taken out without any property failing. xiw_to_kernel() raises kernel_high, but the engine
+ *   - Four guards can be taken out without any property failing. xiw_to_kernel() raises kernel_high, but the engine
  *     raises it too before it arms again. The swap is the last step of a fall-back, which only keeps segments in order.
- *     The engine tells XDP that it looks at frames; without that, stretches end although they need not.
+ *     The engine tells XDP that it looks at frames; without that, stretches end although they need not. A held stream is
+ *     not armed; a stretch of it would end at once.
  */
 
 #define KERNEL 1 /* XIW_PATH_* */
@@ -200,7 +202,7 @@ bool seen; /* `seen` differs from try_seen */
 #else
 #define LOSES (!calm)
 #endif
-#define FINISHED (peer_una == OCTETS && (app_nxt == OCTETS || !ALIVE))
+#define FINISHED (peer_una == OCTETS && (APP_FINISHED || !ALIVE))
 
 /* ---- properties ---------------------------------------------------------------------------------- */
 
@@ -291,6 +293,8 @@ inline peer_acked_direct(ack)
 	c_ack_due = false
 #endif
 }
+
+#include "hold.pml"
 
 /* The processes. Spin numbers them in this order; the code of xiw_ingress relies on being the first. */
 #include "ingress.pml"

@@ -57,6 +57,9 @@ inline deliver(from, to)
 	:: t_x >= to -> break
 	:: else ->
 		PROPERTY(app_wrong_octet, t_x != app_nxt);
+#ifdef HOLDS
+		take_buffer(t_x);
+#endif
 		app_nxt++;
 		t_x++
 	od;
@@ -71,6 +74,9 @@ inline take(s)
 	:: CONTROL(s) -> hand = s
 	:: else ->
 		PROPERTY(app_not_at_fpdu, !BOUNDARY(tcp_rcv_nxt));
+#ifdef HOLDS
+		take_posted(s);
+#else
 		t_end = END(s);
 		do
 		:: BOUNDARY(t_end) || t_end == tcp_rcv_nxt -> break
@@ -78,6 +84,7 @@ inline take(s)
 		od;
 		deliver(tcp_rcv_nxt, t_end);
 		tcp_rcv_nxt = t_end;
+#endif
 		if
 		:: t_end != END(s) -> hand = s
 		:: else

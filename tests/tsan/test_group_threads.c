@@ -17,6 +17,7 @@
 #include <xiwarp/xiwarp.h>
 
 #include "tests/fuzz/fuzz.h"
+#include "tests/net/lib/ended.h"
 
 #define ENGINES 2u
 #define ROUNDS 20u
@@ -78,17 +79,12 @@ static void take(struct worker *w, const struct xiw_completion *c)
 		CHECK(c->stag == STAG && c->length == SIZE);
 		w->written++;
 		break;
-	case XIW_EV_ERROR:
-		xiw_conn_abort(c->conn);
-		break;
-	case XIW_EV_EOF:
-		xiw_conn_close(c->conn);
-		break;
 	case XIW_EV_CLOSED:
 		xiw_conn_free(c->conn);
 		w->closed++;
 		break;
 	default:
+		follow_end(c);
 		break;
 	}
 }
@@ -249,10 +245,18 @@ static void region_freed(void)
 	printf("PASS region freed under traffic\n");
 }
 
+static void *see_it_end(void *group)
+{
+	while (xiw_group_engine(group, 0))
+		usleep(100);
+	return NULL;
+}
+
 /* Regions and engines may end in any order, also while other threads use the group. */
 static void engine_ended(void)
 {
 	static uint8_t memory[SIZE];
+	pthread_t other;
 	struct worker w[ENGINES] = { 0 };
 	struct xiw_group *g = make_group();
 	struct xiw_group_region *r[3];
@@ -261,7 +265,9 @@ static void engine_ended(void)
 	CHECK(!xiw_group_region_register(g, memory, SIZE, NULL, &r[0]));
 	w[0].leave = true;
 	pthread_join(w[0].thread, NULL);
+	CHECK(!pthread_create(&other, NULL, see_it_end, g));
 	CHECK(!xiw_engine_destroy(w[0].engine));
+	pthread_join(other, NULL);
 	CHECK(!xiw_group_engine(g, 0) && xiw_group_engine(g, 1) == w[1].engine);
 	CHECK(!xiw_group_region_register(g, memory, SIZE, NULL, &r[1]));
 	CHECK(!xiw_group_region_set_access(r[0], XIW_ACCESS_READ));
@@ -321,7 +327,7 @@ static void listener_goes_on(bool ran)
 	if (ran)
 		start(w, g);
 	begin(peers, &addr);
-	while (ran ? w[0].accepted + w[1].accepted < PEERS : backlog(&addr) < PEERS)
+	while (ran ? w[0].connected + w[1].connected < PEERS : backlog(&addr) < PEERS)
 		usleep(1000);
 	if (ran) {
 		w[0].leave = true;

@@ -48,7 +48,7 @@ static void setup(void)
 	c->engine = e;
 	c->state = XIW_OPEN;
 	c->timer.deadline_ms = c->timer.ack_ms = c->timer.hold_ms = XIW_NEVER;
-	c->progress.due_ms = XIW_NEVER;
+	c->timer.ulp_ms = c->progress.due_ms = XIW_NEVER;
 	c->opts.close_timeout_ms = 4000;
 	c->opts.terminate_timeout_ms = 3000;
 	make_connection();
@@ -211,6 +211,19 @@ Test(conn_limits, a_hold_whose_buffer_another_one_got_does_not_begin_anew)
 	look_at_hold();
 	cr_expect(c->hold.waits);
 	cr_expect_eq(c->counts.holds, 2);
+}
+
+/* The turn could not go on when the time was up, as the completion queue was full. The next Send may wait again. */
+Test(conn_limits, a_buffer_that_comes_just_after_the_time_is_one)
+{
+	hold(500);
+	look_at_hold();
+	cr_assert(c->hold.over);
+	xiw_hold_posted(c);
+	c->counts.fpdus++;
+	hold(500);
+	cr_expect(!c->hold.over);
+	cr_expect_eq(c->hold.until_ms, e->now_ms + 500);
 }
 
 Test(conn_limits, a_hold_ends_with_the_peer)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conn/listener.h"
 #include "conn/unstarted.h"
 
 #define CONNS 8
@@ -112,6 +113,23 @@ Test(conn_unstarted, a_peer_has_its_own_limit)
 	cr_expect_eq(e->unstarted.resets, 1);
 	cr_expect_eq(l->unstarted, 1);
 	cr_expect_eq(e->unstarted.n, 1);
+}
+
+/* By default it is half of the listener's, which may be as large as it can be said. */
+Test(conn_unstarted, a_peer_may_have_half)
+{
+	const struct sockaddr_storage peer = address("192.0.2.1");
+	const unsigned int limits[][2] = { { 1, 1 }, { 9, 5 }, { UINT32_MAX, 1u << 31 } };
+
+	for (int i = 0; i < 3; i++) {
+		const struct xiw_conn_opts o = { .max_unstarted = limits[i][0] };
+		struct xiw_listener *n = xiw_listener_new(e, &o);
+
+		cr_assert(n);
+		cr_expect_eq(n->opts.max_unstarted_peer, limits[i][1]);
+		cr_expect_eq(xiw_unstarted_admit(n, &peer), 0);
+		free(n);
+	}
 }
 
 Test(conn_unstarted, a_peer_of_ipv6_is_a_64)

@@ -138,6 +138,27 @@ Test(core_srq, low_water)
 	cr_expect_eq(next().length, 1);
 }
 
+Test(core_srq, report_of_the_engine)
+{
+	const struct xiw_completion event = { .event = XIW_EV_CLOSED };
+	struct xiw_engine_info i;
+	struct xiw_srq *other = make(1);
+	struct xiw_cq *cq[3];
+
+	for (int n = 0; n < 3; n++)
+		cr_assert_eq(xiw_cq_create(e, NULL, &cq[n]), 0);
+	xiw_complete_for(e, &i, &event);
+	xiw_complete_for(e, &i, &event);
+	xiw_engine_info(e, &i, sizeof(i));
+	cr_expect(i.cqs == 3 && i.srqs == 2 && i.queued == 2);
+	next();
+	cr_expect_eq(xiw_srq_free(other), 0);
+	for (int n = 0; n < 3; n++)
+		cr_expect_eq(xiw_cq_free(cq[n]), 0);
+	xiw_engine_info(e, &i, sizeof(i));
+	cr_expect(i.cqs == 0 && i.srqs == 1 && i.queued == 1);
+}
+
 Test(core_srq, report)
 {
 	struct xiw_srq_info i;
@@ -293,7 +314,7 @@ Test(core_srq, options)
 	struct xiw_srq *made = NULL;
 
 	cr_expect_eq(xiw_srq_create(e, &o, &made), -EINVAL);
-	o = (struct xiw_srq_opts){ .size = sizeof(o), .reserved = 1 };
+	o = (struct xiw_srq_opts){ .size = sizeof(o), .flags = 2 };
 	cr_expect_eq(xiw_srq_create(e, &o, &made), -EINVAL);
 	cr_assert_eq(xiw_srq_create(e, NULL, &made), 0);
 	cr_expect_eq(info_of(made).depth, 1024);

@@ -14,10 +14,12 @@ static struct xiw_ddp_srq srq;
 static struct xiw_ddp_rx *streams[STREAMS];
 static uint8_t shared[SHARED][BUF];
 static unsigned int lows;
+static int low_status;
 
-static void low(struct xiw_ddp_srq *of)
+static void low(struct xiw_ddp_srq *of, int status)
 {
 	cr_assert_eq(of, &srq);
+	low_status = status;
 	lows++;
 }
 
@@ -77,6 +79,8 @@ static enum xiw_ddp_error segment(int stream, uint32_t msn, uint32_t mo, uint32_
 	struct xiw_ddp_place p;
 	enum xiw_ddp_error err = xiw_ddp_rx_place(streams[stream], &h, len, &p);
 
+	if (err)
+		xiw_ddp_rx_refuse(streams[stream], &h, err);
 	if (!err && p.dst && !p.npieces)
 		memset(p.dst, 'a' + stream, len);
 	return err ? err : xiw_ddp_rx_deliver(streams[stream], &h, len, m);
@@ -187,17 +191,48 @@ Test(ddp_srq, too_long_for_its_buffer)
 	struct xiw_ddp_msg m;
 	uint32_t qn;
 
-	post_n(2);
-	/* Nothing is taken for a message whose first segment is too long. */
+	post_n(3);
+	/* The buffer is the message's, whichever segment is too long, and is returned. */
 	cr_assert_eq(segment(0, 1, 0, BUF + 1, false, &m), XIW_DDP_UNTAGGED_TOO_LONG);
 	cr_assert_eq(srq.count, 2);
-	/* Otherwise its buffer is returned. */
 	cr_assert_eq(segment(1, 1, 0, 10, false, &m), XIW_DDP_OK);
 	cr_assert_eq(segment(1, 1, 10, BUF, false, &m), XIW_DDP_UNTAGGED_TOO_LONG);
-	cr_assert(xiw_ddp_rx_flush(streams[1], &qn, &b));
-	cr_assert(qn == 0 && b.user_data == 0);
-	cr_assert(!xiw_ddp_rx_flush(streams[1], &qn, &b));
-	message(2, 1, 1);
+	for (uint64_t i = 0; i < 2; i++) {
+		cr_assert(xiw_ddp_rx_flush(streams[i], &qn, &b));
+		cr_assert(qn == 0 && b.user_data == i);
+		cr_assert(!xiw_ddp_rx_flush(streams[i], &qn, &b));
+	}
+	message(2, 1, 2);
+}
+
+/* A message that is refused for another reason has no buffer, and a stream takes none after its first error. */
+Test(ddp_srq, refused_without_a_buffer)
+{
+	struct xiw_ddp_buf b;
+	struct xiw_ddp_msg m;
+	uint32_t qn;
+
+	post_n(1);
+	cr_assert_eq(segment(0, 1, BUF + 1, 1, true, &m), XIW_DDP_UNTAGGED_MO);
+	cr_assert_eq(segment(0, 1, 0, BUF + 1, true, &m), XIW_DDP_UNTAGGED_MO);
+	cr_assert_eq(segment(1, 2, 0, BUF + 1, true, &m), XIW_DDP_UNTAGGED_MSN_RANGE);
+	for (int i = 0; i < 2; i++)
+		cr_assert(!xiw_ddp_rx_flush(streams[i], &qn, &b));
+	message(2, 1, 0);
+}
+
+Test(ddp_srq, an_empty_buffer)
+{
+	const struct xiw_ddp_buf empty = { .user_data = 9 };
+	struct xiw_ddp_buf b;
+	struct xiw_ddp_msg m;
+	uint32_t qn;
+
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(xiw_ddp_srq_post(&srq, &empty), 0);
+	cr_assert_eq(segment(0, 1, 0, 0, true, &m), XIW_DDP_OK);
+	cr_assert_eq(segment(1, 1, 0, 1, true, &m), XIW_DDP_UNTAGGED_TOO_LONG);
+	cr_assert(xiw_ddp_rx_flush(streams[1], &qn, &b) && b.user_data == 9);
 }
 
 /* What a stream has taken comes back when it ends; what it has not taken is for the others. */
@@ -294,6 +329,24 @@ Test(ddp_srq, low_water)
 	cr_assert_eq(lows, 2, "the limit was taken back");
 }
 
+Test(ddp_srq, missed_is_told_once)
+{
+	struct xiw_ddp_buf b;
+	struct xiw_ddp_msg m;
+
+	srq.tell_missed = true;
+	post_n(2);
+	cr_assert(xiw_ddp_srq_withdraw(&srq, &b));
+	cr_assert_eq(b.user_data, 1, "the newest");
+	message(0, 1, 0);
+	cr_assert(!xiw_ddp_srq_withdraw(&srq, &b));
+	cr_assert_eq(lows, 0);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(segment(0, 2, 0, 10, true, &m), XIW_DDP_UNTAGGED_NO_BUFFER);
+	cr_assert_eq(lows, 1);
+	cr_assert_eq(low_status, -ENOBUFS);
+}
+
 Test(ddp_srq, own_buffers_or_shared_ones)
 {
 	post_buf(0, 0);
@@ -326,4 +379,22 @@ Test(ddp_srq, a_stream_that_has_enough)
 	message(1, 1, 1);
 	allowed = true;
 	message(0, 2, 2);
+}
+
+/* Whoever waits because there is no buffer at all is told of, even if one that may not have more waits already. */
+Test(ddp_srq, missed_by_one_that_has_enough_and_by_another)
+{
+	struct xiw_ddp_msg m;
+
+	srq.tell_missed = true;
+	cr_assert_eq(xiw_ddp_rx_share(streams[0], &srq, may_take, &allowed), 0);
+	post_n(1);
+	allowed = false;
+	cr_assert_eq(segment(0, 1, 0, 10, true, &m), XIW_DDP_UNTAGGED_NO_BUFFER);
+	cr_assert_eq(lows, 1);
+	message(1, 1, 0);
+	for (int i = 0; i < 2; i++)
+		cr_assert_eq(segment(2, 1, 0, 10, true, &m), XIW_DDP_UNTAGGED_NO_BUFFER);
+	cr_assert_eq(lows, 2);
+	cr_assert_eq(low_status, -ENOBUFS);
 }

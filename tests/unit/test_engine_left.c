@@ -118,6 +118,49 @@ Test(engine_left, a_closed_listener_in_a_child)
 	cr_assert_eq(xiw_engine_destroy(e), 0);
 }
 
+/* Another thread, or what an engine that ends runs last, may make a child before all descriptors are closed. */
+struct last {
+	struct xiw_call call;
+	int fds[3];
+	int kept; /* by the child; -1: there was none */
+};
+
+static void make_a_child(struct xiw_engine *engine, struct xiw_call *call, int status)
+{
+	struct last *last = (struct last *)call;
+	int kept = 0;
+	pid_t pid;
+
+	cr_assert_eq(engine, e);
+	cr_assert_eq(status, -ECANCELED);
+	pid = fork();
+	for (int i = 0; !pid && i < 3; i++)
+		kept += fcntl(last->fds[i], F_GETFD) != -1 || errno != EBADF;
+	if (!pid)
+		_exit(kept);
+	cr_assert_eq(waitpid(pid, &kept, 0), pid);
+	last->kept = kept;
+}
+
+Test(engine_left, in_a_child_that_is_made_while_it_ends)
+{
+	struct last last = { .call.run = make_a_child, .kept = -1 };
+	const struct xiw_conn_opts o = { .size = sizeof(o) };
+	struct xiw_listener *l;
+	struct sockaddr_in addr;
+
+	close(any_port(&addr));
+	cr_assert_eq(xiw_listen(e, (struct sockaddr *)&addr, sizeof(addr), &o, &l), 0);
+	cr_assert_geq(xiw_engine_run(e, 1), 0);
+	last.fds[0] = l->fd;
+	last.fds[1] = e->io.ring.ring_fd;
+	last.fds[2] = e->inbox.fd;
+	cr_assert_eq(xiw_engine_call(e, &last.call), 0);
+	cr_assert_eq(xiw_engine_destroy(e), 0);
+	cr_expect_eq(last.kept, 0);
+	xiw_listener_free(l);
+}
+
 /* The first receive in pieces takes memory from an engine, and there is none any more. */
 Test(engine_left, a_receive_in_pieces_without_an_engine)
 {

@@ -74,10 +74,41 @@ Test(group, one_engine_has_all)
 
 Test(group, limits_are_divided)
 {
-	eo.max_unstarted = 10;
+	const unsigned int limits[][2] = { { 10, 3 }, { UINT32_MAX, 1u << 30 } };
+
+	for (int k = 0; k < 2; k++) {
+		eo.max_unstarted = limits[k][0];
+		cr_assert(!xiw_group_create(&go, &g));
+		for (unsigned int i = 0; i < 4; i++)
+			cr_expect_eq(opts_of(i)->max_unstarted, limits[k][1]);
+		cr_expect(!xiw_group_destroy(g));
+	}
+}
+
+Test(group, most_queues_are_divided)
+{
+	const unsigned int share[] = { 2, 2, 1, 1 };
+
+	eo.max_queues = 6;
 	cr_assert(!xiw_group_create(&go, &g));
 	for (unsigned int i = 0; i < 4; i++)
-		cr_expect_eq(opts_of(i)->max_unstarted, 3);
+		cr_expect_eq(opts_of(i)->max_queues, share[i]);
+	/* The heir may have those of the one that has left, too. */
+	cr_expect(!xiw_engine_destroy(xiw_group_engine(g, 3)));
+	for (unsigned int i = 0; i < 3; i++)
+		cr_expect(xiw_engine_run(xiw_group_engine(g, i), 0) >= 0);
+	cr_expect_eq(opts_of(0)->max_queues + opts_of(1)->max_queues + opts_of(2)->max_queues, 6);
+	cr_expect(!xiw_group_destroy(g));
+}
+
+Test(group, no_more_engines_than_queues_that_it_may_take)
+{
+	go.engines = 0;
+	eo.queues = 0xff;
+	eo.max_queues = 1;
+	cr_assert(!xiw_group_create(&go, &g));
+	cr_expect_eq(xiw_group_engines(g), 1);
+	cr_expect_eq(opts_of(0)->max_queues, 1);
 	cr_expect(!xiw_group_destroy(g));
 }
 
@@ -119,6 +150,9 @@ Test(group, mistakes)
 	cr_expect_eq(xiw_group_create(&go, &g), -EINVAL);
 	set_up();
 	eo.queues = 3; /* fewer than engines */
+	cr_expect_eq(xiw_group_create(&go, &g), -EINVAL);
+	set_up();
+	eo.max_queues = 3; /* the same */
 	cr_expect_eq(xiw_group_create(&go, &g), -EINVAL);
 	cr_expect(!xiw_group_destroy(NULL));
 }
@@ -179,4 +213,44 @@ Test(group, an_engines_own_listener_keeps_its_connections)
 	cr_expect(!xiw_group_destroy(g));
 	close(other);
 	close(p.table.arrivals_fd);
+}
+
+static int dial(const struct sockaddr_storage *addr, socklen_t len)
+{
+	int fd = socket(addr->ss_family, SOCK_STREAM, 0);
+	int err = connect(fd, (const struct sockaddr *)addr, len) ? -errno : 0;
+
+	close(fd);
+	return err;
+}
+
+Test(group, bound_before_it_listens)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	struct sockaddr_storage addr;
+	struct xiw_group_listener *l, *other;
+	socklen_t len;
+
+	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	for (go.engines = 1; go.engines <= 4; go.engines += 3) {
+		cr_assert(!xiw_group_create(&go, &g));
+		cr_assert(!xiw_group_listener_bind(g, (void *)&any, sizeof(any), NULL, &l));
+		cr_assert(!xiw_group_listener_addr(l, &addr, &len));
+		cr_expect(((struct sockaddr_in *)&addr)->sin_port != 0);
+		cr_expect_eq(dial(&addr, len), -ECONNREFUSED);
+		cr_expect(!xiw_group_listener_start(l, 5));
+		cr_expect_eq(xiw_group_listener_start(l, 5), -EALREADY);
+		cr_expect_eq(dial(&addr, len), 0);
+		/* The address is taken when somebody listens. */
+		cr_expect_eq(xiw_group_listen(g, (void *)&addr, len, NULL, &other), -EADDRINUSE);
+		xiw_group_listener_free(l);
+		cr_expect_eq(dial(&addr, len), -ECONNREFUSED);
+		/* One that is bound alone is freed before or after its group. */
+		cr_assert(!xiw_group_listener_bind(g, (void *)&any, sizeof(any), NULL, &l));
+		xiw_group_listener_free(l);
+		cr_assert(!xiw_group_listener_bind(g, (void *)&any, sizeof(any), NULL, &l));
+		cr_expect(!xiw_group_destroy(g));
+		cr_expect_eq(xiw_group_listener_start(l, 5), -ESHUTDOWN);
+		xiw_group_listener_free(l);
+	}
 }

@@ -7,12 +7,15 @@
 #include <xiwarp/xiwarp.h>
 
 #include "core/engine.h"
+#include "path/hold.h"
+#include "path/patience.h"
 
 static struct xiw_engine *e;
 static struct xiw_cq *cq;
 static struct xiw_srq *srq;
 static struct xiw_conn *sender, *receiver;
 static struct xiw_rdma *sends;
+static char octets[2][8];
 
 /* The receiver may have one buffer of the shared queue at a time. */
 static void take_request(struct xiw_conn *c)
@@ -64,12 +67,10 @@ static void connect_both(void)
 	xiw_listener_free(l);
 }
 
-/* Nothing is posted meanwhile: that the application takes the first completion is enough. */
-Test(path_hold, goes_on_when_a_completion_is_taken, .timeout = 60)
+/* Two buffers, and the second Send waits, as the application has not taken the completion of the first one. */
+static void hold_at_limit(void)
 {
 	const struct xiw_rdma_op send = { .kind = XIW_RDMA_SEND, .buf = "abc", .len = 3 };
-	static char octets[2][8];
-	struct xiw_completion c;
 
 	connect_both();
 	for (int i = 0; i < 2; i++) {
@@ -78,6 +79,12 @@ Test(path_hold, goes_on_when_a_completion_is_taken, .timeout = 60)
 	}
 	while (!receiver->hold.waits)
 		run();
+}
+
+static void take_both_and_end(void)
+{
+	struct xiw_completion c;
+
 	for (int taken = 0; taken < 2; run())
 		taken += xiw_cq_next(cq, &c);
 	cr_expect_eq(c.event, XIW_EV_RECEIVED);
@@ -88,4 +95,48 @@ Test(path_hold, goes_on_when_a_completion_is_taken, .timeout = 60)
 	xiw_conn_free(receiver);
 	cr_expect_eq(xiw_srq_free(srq), 0);
 	cr_expect_eq(xiw_cq_free(cq), 0);
+}
+
+/* Nothing is posted meanwhile: that the application takes the first completion is enough. */
+Test(path_hold, goes_on_when_a_completion_is_taken, .timeout = 60)
+{
+	hold_at_limit();
+	take_both_and_end();
+}
+
+/* The time is up by the turn that finds that the connection may have the second buffer. */
+Test(path_hold, a_buffer_counts_more_than_the_time, .timeout = 60)
+{
+	hold_at_limit();
+	receiver->hold.until_ms = e->now_ms + 1;
+	xiw_hold_watch(receiver);
+	take_both_and_end();
+}
+
+/* The stream looks for its buffer in each millisecond, and at its socket not nearly as often. */
+Test(path_hold, the_socket_is_looked_at_now_and_then, .timeout = 60)
+{
+	uint64_t since, next;
+
+	hold_at_limit();
+	since = e->now_ms;
+	while (!receiver->hold.look_ms)
+		run();
+	next = receiver->hold.look_ms;
+	while (e->now_ms < since + 20)
+		run();
+	cr_expect(receiver->hold.look_ms == next || e->now_ms >= next);
+	take_both_and_end();
+}
+
+/*
+ * XDP may begin a stretch while the stream is held in the socket. When the stretch's frames are given to the socket, no
+ * segment waits for a buffer on the direct path, and the hold's own time goes on.
+ */
+Test(path_hold, a_stretch_that_ends_leaves_its_time, .timeout = 60)
+{
+	hold_at_limit();
+	cr_assert_null(xiw_patience_over(receiver));
+	cr_expect_neq(receiver->timer.hold_ms, XIW_NEVER);
+	take_both_and_end();
 }

@@ -246,10 +246,10 @@ Test(rdmap_atomic, answers_in_order)
 			cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
 			cr_expect_eq(out.tagged, read);
 			cr_expect_eq(out.rsvdulp[0], read ? 0x42 : 0x4b);
-			xiw_rdmap_sent(&s, out.id, true);
 			if (!read)
 				cr_expect_eq(xiw_get_be64(out.buf + 4),
 					     70 + round + round / 2 + (round % 2 && i));
+			xiw_rdmap_sent(&s, out.id, true); /* the answer's memory is gone */
 		}
 	}
 	cr_expect(s.info.atomics_in == 60 && s.info.reads_in == 20);

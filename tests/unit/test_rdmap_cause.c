@@ -80,7 +80,10 @@ static void terminate(uint8_t layer, unsigned int error, const struct quoted *q)
 		     XIW_RDMAP_ENDED);
 }
 
-/* All operations end: one with this cause, the others are flushed. `sent`: how many DDP has sent by then. */
+/*
+ * All operations end: one with this cause, the others are flushed. `done`: how many DDP has sent by then. If the peer
+ * has refused one, TCP had those before it as well.
+ */
 static void expect_cause(uint64_t blamed, enum xiw_cause cause, uint64_t done)
 {
 	struct xiw_rdmap_op o;
@@ -91,11 +94,18 @@ static void expect_cause(uint64_t blamed, enum xiw_cause cause, uint64_t done)
 	for (uint64_t i = s.head; i != s.tail; i++)
 		xiw_rdmap_sent(&s, i, i < done);
 	for (; xiw_rdmap_completed(&s, &o); n++) {
+		const uint64_t had = s.state == XIW_RDMAP_TERMINATED && blamed != NOBODY ? blamed
+											 : 0;
+
 		if (n == blamed)
 			cr_expect(o.failed && o.cause == cause, "%lu: %d", (unsigned long)n,
 				  o.cause);
 		else
 			cr_expect_eq(o.cause, XIW_CAUSE_NONE, "%lu: %d", (unsigned long)n, o.cause);
+		if (n != blamed)
+			cr_expect_eq(o.failed,
+				     o.op.kind == XIW_RDMA_READ || (n >= done && n >= had), "%lu",
+				     (unsigned long)n);
 	}
 	cr_expect_eq(n, 7);
 }

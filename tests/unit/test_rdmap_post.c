@@ -69,40 +69,6 @@ Test(rdmap_post, gathers)
 	cr_expect_eq(xiw_rdmap_post_work(&s, &w), -EINVAL);
 }
 
-/* Memory is taken for as many operations as are posted at a time, however many there are in the end. */
-Test(rdmap_post, places_are_made_as_they_are_needed)
-{
-	const size_t one = XIW_RDMAP_BLOCK * sizeof(struct xiw_rdmap_op);
-	struct xiw_rdma_work w = work(XIW_RDMA_SEND, NULL, 0);
-	struct xiw_rdmap_opts o = { .table = s.table, .stream = 7, .depth = 100 };
-	struct xiw_rdmap_stream big;
-	struct xiw_rdmap_out out;
-	struct xiw_rdmap_op op;
-	size_t taken = 0;
-
-	cr_assert_eq(xiw_rdmap_init(&big, &o), 0);
-	for (uint64_t i = 0; i < 3 * o.depth; i++) {
-		cr_assert_eq(xiw_rdmap_places_size(&big), 0);
-		cr_assert_eq(xiw_rdmap_post_work(&big, &w), 0);
-		cr_assert_eq(xiw_rdmap_next(&big, &out), 1);
-		xiw_rdmap_sent(&big, out.id, true);
-		cr_assert(xiw_rdmap_completed(&big, &op) && out.id == i);
-	}
-	for (uint64_t i = 0; i < o.depth; i++) {
-		taken += xiw_rdmap_places_size(&big);
-		w.user_data = i;
-		cr_assert_eq(xiw_rdmap_post_work(&big, &w), 0);
-		cr_assert_leq(taken, (i / XIW_RDMAP_BLOCK + 1) * one);
-	}
-	cr_expect_eq(taken, 12 * one);
-	cr_expect_eq(xiw_rdmap_post_work(&big, &w), -EAGAIN);
-	while (xiw_rdmap_next(&big, &out) > 0)
-		xiw_rdmap_sent(&big, out.id, true);
-	for (uint64_t i = 0; i < o.depth; i++)
-		cr_assert(xiw_rdmap_completed(&big, &op) && op.op.user_data == i);
-	xiw_rdmap_free(&big);
-}
-
 /* The array of pieces is the caller's again, and so is the memory of inline octets. */
 Test(rdmap_post, keeps_copies)
 {

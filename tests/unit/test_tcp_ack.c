@@ -70,6 +70,37 @@ Test(tcp_ack, second_segment_whatever_its_size)
 	cr_assert(due(&r, true));
 }
 
+/* RFC 5681 section 4.2 counts segments that were not acknowledged, by whatever segment that is done. */
+Test(tcp_ack, data_of_the_socket_acknowledges)
+{
+	RIG_EACH_BASE(b)
+	{
+		struct rig r;
+
+		rig_init(&r, rig_bases[b], 0);
+		for (int i = 0; i < 4; i++) {
+			rig_data(&r, 0, 100);
+			cr_assert_not(due(&r, true));
+			xiw_tcp_rx_acked(&r.rx, r.rx.rcv_nxt);
+			cr_assert_eq(xiw_tcp_rx_deadline(&r.rx), XIW_TCP_NEVER);
+			cr_assert_eq(r.rx.last_ack_sent, r.rx.rcv_nxt);
+		}
+		/* An old one, and one of octets that never came, mean nothing. */
+		rig_data(&r, 0, 10);
+		xiw_tcp_rx_acked(&r.rx, r.base);
+		xiw_tcp_rx_acked(&r.rx, r.rx.rcv_nxt + 1);
+		cr_assert_eq(r.rx.pending, 10);
+		rig_data(&r, 0, 10);
+		cr_assert(due(&r, true));
+		/* One of the first of two leaves one, and what must be sent now stays so. */
+		xiw_tcp_rx_acked(&r.rx, r.rx.rcv_nxt - 10);
+		cr_assert_eq(r.rx.pending, 10);
+		rig_data(&r, 50, 100);
+		xiw_tcp_rx_acked(&r.rx, r.rx.rcv_nxt);
+		cr_assert(due(&r, true), "a gap");
+	}
+}
+
 Test(tcp_ack, batch_is_answered_once)
 {
 	unsigned int acks = 0;

@@ -172,3 +172,32 @@ Test(tcp_ts, old_timestamp_on_a_duplicate)
 	expect_echo(&r, 1000);
 	cr_assert_eq(r.sent.nsack, 0);
 }
+
+/* Segments that have waited while another one filled the gap before them do not give the echo. */
+Test(tcp_ts, the_echo_is_of_what_advanced_the_stream_elsewhere)
+{
+	RIG_EACH_BASE(b)
+	{
+		struct xiw_tcp_seg seg;
+		struct rig r;
+
+		rig_init(&r, rig_bases[b], 0);
+		seg = rig_seg(&r, 0, 100);
+		cr_assert_eq(rig_in(&r, &seg), XIW_TCP_TAKE);
+		xiw_tcp_rx_advanced_elsewhere(&r.rx, r.base + RIG_TS + 5000);
+		expect_echo(&r, 5000);
+		xiw_tcp_rx_advanced_elsewhere(&r.rx, r.base + RIG_TS + 4000);
+		cr_assert_eq(r.rx.ts_recent, r.base + RIG_TS + 5000);
+	}
+}
+
+Test(tcp_ts, no_echo_from_elsewhere_without_timestamps)
+{
+	struct rig r;
+	uint32_t was;
+
+	rig_init(&r, 1, RIG_NO_TS);
+	was = r.rx.ts_recent;
+	xiw_tcp_rx_advanced_elsewhere(&r.rx, was + 1);
+	cr_assert_eq(r.rx.ts_recent, was);
+}

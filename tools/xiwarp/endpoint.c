@@ -109,30 +109,36 @@ static int prepared(const struct xiw_args *args, int err, const char *why, const
 			     output_dir);
 }
 
+/* What comes before the direct path is opened. */
+static int begin(const struct xiw_args *args, const char *output_dir)
+{
+	int code = check_output(output_dir);
+
+	if (!code)
+		report_crc_policy(args);
+	return code;
+}
+
 int xiw_endpoint_prepare(const struct xiw_args *args, struct xiw_engine *engine,
 			 const struct sockaddr *addr, const char *output_dir)
 {
-	int code = check_output(output_dir), err;
 	char why[256];
+	int code = begin(args, output_dir);
 
-	if (code)
-		return code;
-	report_crc_policy(args);
-	err = xiw_engine_prepare(engine, addr, why, sizeof(why));
-	return prepared(args, err, why, output_dir);
+	return code ? code
+		    : prepared(args, xiw_engine_prepare(engine, addr, why, sizeof(why)), why,
+			       output_dir);
 }
 
 int xiw_endpoint_prepare_group(const struct xiw_args *args, struct xiw_group *group,
 			       const struct sockaddr *addr, const char *output_dir)
 {
-	int code = check_output(output_dir), err;
 	char why[256];
+	int code = begin(args, output_dir);
 
-	if (code)
-		return code;
-	report_crc_policy(args);
-	err = xiw_group_prepare(group, addr, why, sizeof(why));
-	return prepared(args, err, why, output_dir);
+	return code ? code
+		    : prepared(args, xiw_group_prepare(group, addr, why, sizeof(why)), why,
+			       output_dir);
 }
 
 void xiw_endpoint_limits(const struct xiw_args *args, struct xiw_conn_opts *opts)

@@ -62,7 +62,7 @@ struct xiw_put {
 	uint8_t *chunks;
 	bool busy[XIW_PUT_CHUNKS];
 	uint8_t recv[XIW_PUT_RECVS][XIW_XFER_MAX];
-	/* OFFER and DONE: the answer may come before XIW_EV_SENT. */
+	/* OFFER and DONE, each until its XIW_EV_SENT. */
 	uint8_t control[2][XIW_XFER_MAX];
 	bool control_busy[2];
 	EVP_MD_CTX *digest;

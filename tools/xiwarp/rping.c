@@ -183,7 +183,7 @@ static int open_client(struct xiw_rping *p, const struct xiw_args *args, struct 
 		.revision = revision,
 		.rtr = rtr,
 		/* A server without RFC 6581 closes the connection when it sees revision 2. */
-		.fall_back = !revision && !rtr,
+		.fall_back = !revision && (!rtr || rtr == XIW_RTR_NONE),
 		.path = args->receiver.path,
 	};
 	int err;
@@ -232,7 +232,6 @@ static int ping(struct xiw_rping *p)
 	int code = 0;
 
 	while (p->state != XIW_RPING_CLOSED && turn(p, &code)) {
-		xiw_rping_nudge(p);
 		/* A peer that does not close when everything is done is not waited for long. */
 		if (p->state != XIW_RPING_CLOSING)
 			continue;
@@ -288,6 +287,7 @@ static const struct xiw_word rtr_words[] = {
 	{ "send", XIW_RTR_SEND },
 	{ "write", XIW_RTR_WRITE },
 	{ "read", XIW_RTR_READ },
+	{ "none", XIW_RTR_NONE },
 	{},
 };
 
@@ -318,9 +318,10 @@ static const struct xiw_opt rping_opts[] = {
 		  "Linux's siw does. Client: default 2, and 1 for a server that refuses it; "
 		  "server: the highest to accept, default 2",
 	  XIW_NUMBER(mpa.revision, 1, 2) },
-	{ "rtr", .arg = "send|write|read",
+	{ "rtr", .arg = "send|write|read|none",
 	  .help = "client: peer-to-peer startup of RFC 6581, in which this message says that the "
-		  "client is ready",
+		  "client is ready; default: any of them, if the server knows that startup; none: "
+		  "client and server",
 	  XIW_WORD(rping.rtr, rtr_words) },
 	XIW_OPT_CRC,
 	{ "markers", .help = "ask the peer for MPA markers (Linux's siw refuses that)",

@@ -36,7 +36,6 @@ struct xiw_rping {
 	struct xiw_engine *engine;
 	struct xiw_rdma *rdma;
 	bool server;
-	bool nudged; /* client */
 	enum xiw_rping_state state;
 	uint32_t size;	 /* client: of a ping; server: the largest it accepts */
 	uint8_t *source; /* client */
@@ -65,8 +64,6 @@ int xiw_rping_open(struct xiw_rping *p);
 void xiw_rping_free(struct xiw_rping *p);
 /* Takes one completion of its connection. */
 void xiw_rping_completion(struct xiw_rping *p, const struct xiw_completion *c);
-/* The client calls this after each turn: it gets a server over siw going that does not answer the first Send. */
-void xiw_rping_nudge(struct xiw_rping *p);
 /* Ends the stream with an exit code and a reason, unless it has one already. */
 __attribute__((format(printf, 3, 4))) void xiw_rping_fail(struct xiw_rping *p, int code,
 							  const char *fmt, ...);

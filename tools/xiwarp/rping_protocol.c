@@ -19,7 +19,6 @@
 #define SINK_TO 0x200000000ull
 /* user_data of operations; that of a receive buffer is its index. */
 enum { UD_INFO = 16, UD_READ, UD_WRITE };
-#define NUDGE_NS 1000000000ull
 
 void xiw_rping_fail(struct xiw_rping *p, int code, const char *fmt, ...)
 {
@@ -220,22 +219,6 @@ static void client_go_ahead(struct xiw_rping *p)
 	p->octets += 2ull * p->size;
 	p->last_ns = xiw_now_ns();
 	next_ping(p);
-}
-
-/*
- * Linux's siw as a server leaves an FPDU that comes during MPA startup in its socket until the next one comes, so that
- * each end waits for the other. A Write of no octets serves as the next one: no STag is checked for it (RFC 5041
- * section 5.2), and the program at the other end does not notice it.
- */
-void xiw_rping_nudge(struct xiw_rping *p)
-{
-	const struct xiw_rdma_op nothing = { .kind = XIW_RDMA_WRITE, .user_data = UD_WRITE };
-
-	if (p->nudged || p->iterations || p->state != XIW_RPING_SOURCE ||
-	    xiw_now_ns() - p->first_ns < NUDGE_NS)
-		return;
-	p->nudged = true;
-	post(p, &nothing);
 }
 
 /* ---- server -------------------------------------------------------------------------------------- */

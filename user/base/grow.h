@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XIW_RING_FIRST 4u /* the first room */
+#define XIW_RING_FIRST 1u /* the first room: many rings never have more than one entry */
 
 /* The room of a ring that is to have `count` entries, but not more than `room` unless it has to. */
 static inline uint32_t xiw_ring_room(uint32_t room, uint32_t count)

@@ -57,14 +57,11 @@ static int take(struct xiw_listener *l, int fd)
 
 void xiw_accepted(struct xiw_listener *l, int fd)
 {
-	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
 	int err = take(l, fd);
 
 	if (!err)
 		return;
-	/* The reset saves the peer from waiting for an answer. */
-	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-	close(fd);
+	xiw_sock_reset(fd);
 	if (!l->closing && err != -EUSERS)
 		xiw_not_accepted(l, err);
 }

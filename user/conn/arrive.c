@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "conn/conn.h"
 #include "conn/dial.h"
 #include "conn/opts.h"
+#include "conn/sockopts.h"
 #include "core/agenda.h"
 #include "core/cq.h"
 #include "core/netif.h"
@@ -47,12 +47,8 @@ int xiw_dial_new(const struct sockaddr *addr, socklen_t len, const struct xiw_co
 
 void xiw_dial_free(struct xiw_dial *d)
 {
-	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
-
-	if (d->fd >= 0) {
-		setsockopt(d->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-		close(d->fd);
-	}
+	if (d->fd >= 0)
+		xiw_sock_reset(d->fd);
 	free(d);
 }
 

@@ -13,6 +13,7 @@
 /* What travels with the connection. It is freed with the last connection that has it, or by xiw_dial_free(). */
 struct xiw_dial {
 	struct xiw_note note;
+	struct xiw_group *group; /* whose engines open it */
 	/* The connection is open: `fd` and `queue` are set. Called within the turn of the engine that opened it. */
 	void (*connected)(struct xiw_engine *e, struct xiw_dial *d);
 	struct sockaddr_storage addr;

@@ -28,22 +28,21 @@
 #include "path/hold.h"
 #include "path/kernel.h"
 
-/* Chooses the MPA revision: Rev 2 only where it is needed (RFC 6581 section 10). */
+/* The revision of an Initiator that leaves it open is chosen when its Request is made (send_request()). */
 static void take_terms(struct xiw_conn *c)
 {
 	struct xiw_conn_opts *o = &c->opts;
+	const uint8_t rtr = o->rtr & ~XIW_RTR_NONE;
 
-	c->startup.terms = (struct xiw_mpa_terms){ .ird = o->ird, .ord = o->ord, .rtr = o->rtr };
+	c->startup.terms = (struct xiw_mpa_terms){ .ird = o->ird, .ord = o->ord, .rtr = rtr };
 	if (!c->initiator) {
 		o->revision = o->revision ? o->revision : 2;
 		if (!o->rtr) /* section 9.2: at least one */
 			c->startup.terms.rtr = XIW_RTR_SEND | XIW_RTR_WRITE;
 		return;
 	}
-	c->startup.terms.peer_to_peer = o->rtr;
-	o->enhanced |= o->ird || o->ord || o->rtr;
-	if (!o->revision)
-		o->revision = o->enhanced ? 2 : 1;
+	c->startup.terms.peer_to_peer = rtr;
+	o->enhanced |= o->ird || o->ord || rtr;
 }
 
 static int take_opts(struct xiw_conn *c, const struct xiw_conn_opts *opts)
@@ -149,13 +148,18 @@ int xiw_conn_equip(struct xiw_conn *c)
 
 int xiw_conn_add_queue(struct xiw_conn *c)
 {
+	const size_t size = sizeof(*c->ddp->queues) + sizeof(uint32_t);
 	int err;
 
-	if (!xiw_conn_charge(c, sizeof(*c->ddp->queues) + sizeof(uint32_t)))
+	if (!xiw_conn_charge(c, size))
 		return -ENOMEM;
-	err = xiw_ddp_rx_add_queue(c->ddp, xiw_conn_first_msn);
-	if (!err)
-		err = xiw_ddp_tx_add_queue(&c->send.ddp, xiw_conn_first_msn);
+	err = xiw_ddp_tx_add_queue(&c->send.ddp, xiw_conn_first_msn);
+	if (!err && xiw_ddp_rx_add_queue(c->ddp, xiw_conn_first_msn)) {
+		c->send.ddp.nqueues--;
+		err = -ENOMEM;
+	}
+	if (err)
+		xiw_conn_uncharge(c, size);
 	c->opts.queues = c->ddp->nqueues;
 	return err;
 }
@@ -181,7 +185,7 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 	c->fd = -1;
 	c->reg.window = e->opts.window;
 	c->timer.deadline_ms = c->timer.ack_ms = c->timer.alive_ms = c->timer.hold_ms =
-		c->progress.due_ms = XIW_NEVER;
+		c->timer.ulp_ms = c->progress.due_ms = XIW_NEVER;
 	do {
 		c->id = ++e->next_id;
 	} while (c->id == XIW_DDP_ANY_STREAM);
@@ -216,6 +220,11 @@ int xiw_conn_new_equipped(struct xiw_engine *e, bool initiator, const struct xiw
 void xiw_conn_set_user_data(struct xiw_conn *c, uint64_t user_data)
 {
 	c->opts.user_data = user_data;
+}
+
+uint64_t xiw_conn_user_data(const struct xiw_conn *c)
+{
+	return c->opts.user_data;
 }
 
 const void *xiw_conn_private_data(const struct xiw_conn *c, size_t *len)

@@ -23,6 +23,7 @@
 #include "core/agenda.h"
 #include "core/srq.h"
 #include "core/timer.h"
+#include "path/fallback.h"
 #include "path/hold.h"
 
 #define LOOK_MS 1000
@@ -98,6 +99,19 @@ void xiw_conn_limit_last(struct xiw_conn *c)
 		xiw_conn_limit_close(c);
 }
 
+void xiw_conn_limit_started(struct xiw_conn *c)
+{
+	if (c->timer.limit == XIW_LIMIT_STARTUP)
+		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
+	if (c->send.allowed || !c->opts.send_first)
+		return;
+	/* A close that is under way is limited from then on. */
+	if (c->opts.send_first_ms)
+		xiw_conn_deadline(c, XIW_LIMIT_FIRST, c->opts.send_first_ms);
+	else
+		c->send.allowed = true;
+}
+
 void xiw_conn_poll_socket(struct xiw_conn *c)
 {
 	if (c->end.eof && c->timer.limit == XIW_LIMIT_NONE)
@@ -149,21 +163,39 @@ void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit)
 		else
 			lost(c);
 		break;
+	case XIW_LIMIT_FIRST:
+		c->send.allowed = true;
+		xiw_dirty(c);
+		if (c->end.closing)
+			xiw_conn_limit_close(c);
+		else
+			xiw_conn_poll_socket(c);
+		break;
 	}
+}
+
+/* Looks at the socket now and then: one call of the system each time a buffer is looked for would be too many. */
+static bool held_socket_lives(struct xiw_conn *c)
+{
+	uint64_t octets;
+
+	if (c->engine->now_ms < c->hold.look_ms)
+		return true;
+	c->hold.look_ms = c->engine->now_ms + LOOK_MS;
+	return look(c, &octets);
 }
 
 void xiw_conn_limit_hold(struct xiw_conn *c)
 {
-	uint64_t octets;
-
 	c->timer.hold_ms = XIW_NEVER;
+	xiw_patience_end(c);
 	if (!c->hold.waits || c->state == XIW_DEAD || c->end.asked)
 		return;
-	if (c->hold.until_ms <= c->engine->now_ms)
-		xiw_hold_expire(c);
-	else if (xiw_srq_has(c))
+	if (xiw_srq_has(c))
 		xiw_hold_posted(c);
-	else if (look(c, &octets))
+	else if (c->hold.until_ms <= c->engine->now_ms)
+		xiw_hold_expire(c);
+	else if (held_socket_lives(c))
 		xiw_hold_watch(c);
 	else
 		lost(c);
@@ -179,6 +211,8 @@ void xiw_conn_ask_close(struct xiw_conn *c)
 	if (c->end.closing)
 		return;
 	c->end.closing = true;
-	if (c->timer.limit != XIW_LIMIT_CLOSE && c->timer.limit != XIW_LIMIT_LAST)
+	/* What is queued for XIW_LIMIT_FIRST is sent first. */
+	if (c->timer.limit != XIW_LIMIT_CLOSE && c->timer.limit != XIW_LIMIT_LAST &&
+	    c->timer.limit != XIW_LIMIT_FIRST)
 		xiw_conn_limit_close(c);
 }

@@ -14,6 +14,12 @@ void xiw_conn_limit_close(struct xiw_conn *c);
 void xiw_conn_limit_last(struct xiw_conn *c);
 
 /*
+ * The startup of client and server is over, and the peer has all of it. A Responder may now send without having
+ * received an FPDU, or after some time, if the application departs from RFC 5044 section 7.1.2 rule 4.
+ */
+void xiw_conn_limit_started(struct xiw_conn *c);
+
+/*
  * Starts to poll the socket, if the peer has closed and no other limit is set. No receive is posted then that
  * would report an error.
  */

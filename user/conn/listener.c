@@ -29,10 +29,9 @@ void xiw_accept_post(struct xiw_listener *l)
 	l->engine->accepts++;
 }
 
-/* Opens and binds the socket. */
-static int open_bound(const struct xiw_engine *e, const struct xiw_conn_opts *opts,
-		      const struct sockaddr *addr, socklen_t len, bool shared,
-		      struct xiw_sock_was *was)
+int xiw_listener_bound(const struct xiw_engine *e, const struct xiw_conn_opts *opts,
+		       const struct sockaddr *addr, socklen_t len, bool shared,
+		       struct xiw_sock_was *was)
 {
 	const int one = 1;
 	int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP), err;
@@ -52,7 +51,7 @@ static int open_bound(const struct xiw_engine *e, const struct xiw_conn_opts *op
 	return err;
 }
 
-static int start(int fd, int backlog)
+int xiw_listener_listen(int fd, int backlog)
 {
 	return listen(fd, backlog ? backlog : BACKLOG) ? -errno : 0;
 }
@@ -61,8 +60,8 @@ int xiw_listener_socket(const struct xiw_engine *e, const struct xiw_conn_opts *
 			const struct sockaddr *addr, socklen_t len, bool shared,
 			struct xiw_sock_was *was)
 {
-	int fd = open_bound(e, opts, addr, len, shared, was);
-	int err = fd < 0 ? fd : start(fd, opts->backlog);
+	int fd = xiw_listener_bound(e, opts, addr, len, shared, was);
+	int err = fd < 0 ? fd : xiw_listener_listen(fd, opts->backlog);
 
 	if (!err)
 		return fd;
@@ -85,7 +84,7 @@ struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_con
 	if (!l->opts.max_unstarted)
 		l->opts.max_unstarted = e->opts.max_unstarted;
 	if (!l->opts.max_unstarted_peer)
-		l->opts.max_unstarted_peer = (l->opts.max_unstarted + 1) / 2;
+		l->opts.max_unstarted_peer = xiw_unstarted_part(l->opts.max_unstarted, 2);
 	return l;
 }
 
@@ -125,7 +124,7 @@ int xiw_listener_bind(struct xiw_engine *e, const struct sockaddr *addr, socklen
 	l = xiw_listener_new(e, &own);
 	if (!l)
 		return -ENOMEM;
-	l->fd = open_bound(e, &own, addr, len, false, &l->sock_was);
+	l->fd = xiw_listener_bound(e, &own, addr, len, false, &l->sock_was);
 	if (l->fd < 0) {
 		err = l->fd;
 		free(l);
@@ -183,7 +182,7 @@ int xiw_listener_start(struct xiw_listener *l, int backlog)
 	if (!backlog)
 		backlog = l->opts.backlog;
 	if (!l->listens || backlog)
-		err = start(l->fd, backlog);
+		err = xiw_listener_listen(l->fd, backlog);
 	if (!err)
 		accept_soon(l);
 	return err;

@@ -8,9 +8,17 @@
 void xiw_accept_post(struct xiw_listener *l);
 
 /*
- * Opens a socket that listens, with the options that the library needs, and notes in `was` what these were. `shared`:
+ * Opens a socket that is bound, with the options that the library needs, and notes in `was` what these were. `shared`:
  * others with SO_REUSEPORT listen there already. Returns the descriptor or an error.
  */
+int xiw_listener_bound(const struct xiw_engine *e, const struct xiw_conn_opts *opts,
+		       const struct sockaddr *addr, socklen_t len, bool shared,
+		       struct xiw_sock_was *was);
+
+/* It begins to listen. backlog 0: the default. */
+int xiw_listener_listen(int fd, int backlog);
+
+/* Both: opens a socket that listens. */
 int xiw_listener_socket(const struct xiw_engine *e, const struct xiw_conn_opts *opts,
 			const struct sockaddr *addr, socklen_t len, bool shared,
 			struct xiw_sock_was *was);

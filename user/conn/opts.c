@@ -22,15 +22,20 @@ static bool sizes_valid(const struct xiw_conn_opts *o)
 	       (uint64_t)o->queues * o->recv_depth <= XIW_QUEUE_DEPTHS_MAX;
 }
 
+static bool rtr_valid(uint8_t rtr, bool initiator)
+{
+	return rtr == XIW_RTR_NONE ? initiator
+				   : !(rtr & ~(XIW_RTR_SEND | XIW_RTR_WRITE | XIW_RTR_READ));
+}
+
 static int check(const struct xiw_conn_opts *o, bool initiator)
 {
-	bool enhanced = o->enhanced || o->ird || o->ord || o->rtr;
+	bool enhanced = o->enhanced || o->ird || o->ord || (o->rtr & ~XIW_RTR_NONE);
 	size_t most = XIW_PRIVATE_DATA_MAX;
 
 	if (o->path > XIW_USE_DIRECT || o->revision > 2 || o->ird > XIW_DEPTH_ULP ||
-	    o->ord > XIW_DEPTH_ULP || o->rtr & ~(XIW_RTR_SEND | XIW_RTR_WRITE | XIW_RTR_READ) ||
-	    o->hold_ms == XIW_NO_LIMIT || o->reserved1 || o->reserved2 || o->backlog < 0 ||
-	    !xiw_all_zero(o->reserved, sizeof(o->reserved)) || !sizes_valid(o))
+	    o->ord > XIW_DEPTH_ULP || !rtr_valid(o->rtr, initiator) || o->hold_ms == XIW_NO_LIMIT ||
+	    o->reserved1 || o->reserved || o->reserved2 || o->backlog < 0 || !sizes_valid(o))
 		return -EINVAL;
 	if (!initiator)
 		return 0;

@@ -57,3 +57,26 @@ int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len,
 {
 	return c->ulp ? -EINVAL : xiw_post_recv(c, qn, buf, len, user_data);
 }
+
+static bool has_posted(const struct xiw_conn *c)
+{
+	for (uint32_t i = 0; i < c->ddp->nqueues; i++)
+		if (c->ddp->queues[i].count)
+			return true;
+	return false;
+}
+
+int xiw_conn_set_queues(struct xiw_conn *c, unsigned int recv_depth, unsigned int send_depth,
+			uint32_t pd)
+{
+	if (!recv_depth || recv_depth > XIW_QUEUE_DEPTH_MAX || !send_depth ||
+	    send_depth > XIW_QUEUE_DEPTH_MAX ||
+	    (uint64_t)c->opts.queues * recv_depth > XIW_QUEUE_DEPTHS_MAX)
+		return -EINVAL;
+	if (c->initiator || c->state != XIW_DECIDING || c->ulp || has_posted(c))
+		return -ENOTCONN;
+	c->opts.recv_depth = c->ddp->depth = recv_depth;
+	c->opts.send_depth = c->send.depth = send_depth;
+	c->opts.pd = c->ddp->pd = pd;
+	return 0;
+}

@@ -31,18 +31,34 @@
 #define TERMINATE_LEN 4
 #define TERMINATE_LLP_MPA 0x20
 
+void xiw_rtr_offer(struct xiw_conn *c)
+{
+	struct xiw_conn_opts *o = &c->opts;
+
+	if (o->rtr || o->revision == 1 ||
+	    o->private_data_len > XIW_PRIVATE_DATA_MAX - XIW_MPA_ENHANCED_SIZE)
+		return;
+	if (!o->enhanced && !o->revision)
+		o->fall_back = true;
+	o->enhanced = true;
+	c->startup.terms.peer_to_peer = true;
+	c->startup.terms.rtr = XIW_RTR_SEND | XIW_RTR_WRITE | XIW_RTR_READ;
+}
+
 void xiw_rtr_send(struct xiw_conn *c)
 {
 	static const uint8_t rsvdulp[XIW_DDP_UNTAGGED_RSVDULP_LEN] = { RDMAP_SEND };
 	struct xiw_ddp_tx_msg m = {};
 	struct xiw_ddp_seg seg;
 
+	if (!c->startup.terms.peer_to_peer && (!c->ulp || c->opts.rtr == XIW_RTR_NONE))
+		return;
 	if (c->startup.terms.rtr == XIW_RTR_READ)
 		return; /* the ULP's first message says it */
-	if (c->startup.terms.rtr == XIW_RTR_WRITE)
-		xiw_ddp_tx_tagged(&m, 0, 0, 0, RDMAP_WRITE);
-	else
+	if (c->startup.terms.rtr == XIW_RTR_SEND)
 		xiw_ddp_tx_untagged(&c->send.ddp, &m, RDMAP_QN_SEND, 0, rsvdulp);
+	else
+		xiw_ddp_tx_tagged(&m, 0, 0, 0, RDMAP_WRITE);
 	xiw_ddp_tx_next(&m, XIW_MPA_MULPDU_MIN, &seg);
 	xiw_startup_fpdu(c, &seg.hdr, NULL, 0);
 }

@@ -4,7 +4,18 @@
 
 #include "core/engine.h"
 
-/* Sends the ready-to-receive message of a peer-to-peer Initiator, unless the ULP's first message is one. */
+/*
+ * The Initiator of an RDMAP Stream offers the peer-to-peer startup of RFC 6581, unless its application has decided
+ * about that. If Rev 2 was not asked for either, a Responder that closes upon it is asked once more with Rev 1 (section
+ * 10).
+ */
+void xiw_rtr_offer(struct xiw_conn *c);
+
+/*
+ * Sends the ready-to-receive message of a peer-to-peer Initiator, unless the ULP's first message is one. Where none was
+ * agreed on, the Initiator of an RDMAP Stream sends an RDMA Write of no octets all the same, because the Responder may
+ * not send before it has received an FPDU (RFC 5044 section 7.1.2 rule 4).
+ */
 void xiw_rtr_send(struct xiw_conn *c);
 
 /*

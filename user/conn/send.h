@@ -16,7 +16,7 @@ void xiw_send_paused(struct xiw_conn *c);
 /* Gives back all queued messages, when the connection ends. */
 void xiw_send_flush(struct xiw_conn *c);
 
-/* Gives back every message that has not been cut into FPDUs completely. */
+/* Gives back every message that has not been cut into FPDUs completely. The ULP's sent() queues no other one then. */
 void xiw_send_cancel(struct xiw_conn *c);
 
 /* Makes room in the queue for @n messages more, whatever its depth. False: there is no memory for it. */

@@ -8,6 +8,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #ifndef SO_BUF_LOCK
 #define SO_BUF_LOCK 72 /* since Linux 5.14 */
@@ -126,6 +127,14 @@ void xiw_sock_restore(int fd, const struct xiw_sock_was *was)
 		set(fd, SOL_SOCKET, SO_RCVBUF, was->rcvbuf / 2);
 	/* If the application had not set the buffer size, the kernel tunes it again. */
 	set(fd, SOL_SOCKET, SO_BUF_LOCK, was->locks);
+}
+
+void xiw_sock_reset(int fd)
+{
+	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	close(fd);
 }
 
 /* ---- the application's -------------------------------------------------------------------------------- */

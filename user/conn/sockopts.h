@@ -14,6 +14,9 @@ void xiw_sock_prepare(int fd, const struct xiw_engine *e, enum xiw_use_path path
 /* Sets how long the kernel waits for a silent peer, and notes in `was` what was set before. */
 void xiw_sock_limit(int fd, const struct xiw_conn_opts *o, struct xiw_sock_was *was);
 
+/* Closes a socket of ours by a reset, so that the peer does not wait for an answer. */
+void xiw_sock_reset(int fd);
+
 /* Restores the options that `was` has, before the application gets the socket back. */
 void xiw_sock_restore(int fd, const struct xiw_sock_was *was);
 

@@ -59,9 +59,8 @@ void xiw_startup_sent(struct xiw_conn *c, int res)
 		xiw_conn_ask_end(c, c->startup.refusing, true);
 	else if (c->startup.rejected)
 		xiw_conn_ask_end(c, ECONNREFUSED, true);
-	else if (c->timer.limit == XIW_LIMIT_STARTUP && !c->startup.rtr_wait &&
-		 c->state == XIW_OPEN)
-		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0); /* everything has been sent */
+	else if (!c->startup.rtr_wait && c->state == XIW_OPEN)
+		xiw_conn_limit_started(c);
 	if (c->send.count || c->end.closing)
 		xiw_dirty(c);
 	xiw_startup_forget(c);
@@ -80,12 +79,17 @@ static void send_request(struct xiw_conn *c)
 	struct xiw_mpa_frame frame = {
 		.markers = c->opts.markers,
 		.crc = !c->opts.no_crc,
-		.rev = c->opts.revision,
-		.has_enhanced = c->opts.enhanced,
 		.pd = c->startup.frames->private_out,
 		.pd_len = (uint16_t)c->opts.private_data_len,
 	};
 
+	if (c->ulp)
+		xiw_rtr_offer(c);
+	/* Rev 2 only where it is needed (RFC 6581 section 10). */
+	if (!c->opts.revision)
+		c->opts.revision = c->opts.enhanced ? 2 : 1;
+	frame.rev = c->opts.revision;
+	frame.has_enhanced = c->opts.enhanced;
 	if (frame.has_enhanced)
 		xiw_mpa_offer(&c->startup.terms, &frame.enhanced);
 	send_frame(c, &frame);
@@ -181,8 +185,7 @@ static void open_stream(struct xiw_conn *c)
 	c->mpa.ctx = c;
 	c->send.mpa = (struct xiw_mpa_tx){ .markers = c->startup.peer.markers, .crc = c->crc };
 	xiw_slot_describe(c);
-	/* Rule 4, unless the application departs from it. */
-	c->send.allowed = c->initiator || (c->opts.send_first && !c->startup.terms.peer_to_peer);
+	c->send.allowed = c->initiator; /* rule 4; see xiw_conn_limit_started() */
 	c->startup.rtr_wait = !c->initiator &&
 			      (c->startup.terms.peer_to_peer || c->startup.local_error);
 	c->startup.gate = c->startup.rtr_wait ? xiw_rtr_take : NULL;
@@ -194,7 +197,7 @@ static void open_stream(struct xiw_conn *c)
 	/* The flow is armed before the Reply is sent, so that the first FPDU can already go direct. */
 	xiw_try_arm(c, 1);
 	xiw_recv_post(c);
-	if (c->initiator && c->startup.terms.peer_to_peer)
+	if (c->initiator)
 		xiw_rtr_send(c);
 	/*
 	 * The peer may not take our frame, or not say that it is ready, and the application may have taken long to
@@ -203,7 +206,7 @@ static void open_stream(struct xiw_conn *c)
 	if (c->startup.rtr_wait || c->send.busy)
 		xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
 	else
-		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
+		xiw_conn_limit_started(c);
 	if (!c->startup.rtr_wait)
 		xiw_conn_event(c, XIW_EV_CONNECTED, 0);
 	xiw_startup_forget(c);
@@ -238,6 +241,9 @@ static void got_reply(struct xiw_conn *c)
 	 * too (RFC 5042 section 5).
 	 */
 	c->counts.surplus = unread(c);
+	/* A Responder without the peer-to-peer model is an error only if the application has asked for that. */
+	if (!c->opts.rtr && !c->startup.peer.enhanced.peer_to_peer)
+		c->startup.terms.peer_to_peer = false;
 	if (c->startup.peer.has_enhanced)
 		err = xiw_mpa_conclude(&c->startup.terms, &c->startup.peer.enhanced);
 	if (err)

@@ -10,6 +10,12 @@
  */
 unsigned int xiw_unstarted_default(void);
 
+/* The n-th part of a limit, rounded up. It must not become 0 by an overflow: that is the default, or lets nobody in. */
+static inline unsigned int xiw_unstarted_part(unsigned int limit, unsigned int n)
+{
+	return limit / n + !!(limit % n);
+}
+
 /* Counts a connection as unstarted. */
 void xiw_unstarted_add(struct xiw_conn *c, struct xiw_listener *l);
 

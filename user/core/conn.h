@@ -10,6 +10,7 @@
 #include <xiwarp/xiwarp.h>
 
 #include "core/orphan.h"
+#include "core/waits.h"
 #include "ddp/recv.h"
 #include "ddp/tx.h"
 #include "handoff/owner.h"
@@ -92,6 +93,11 @@ struct xiw_ulp {
 	int (*check)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
 		     const struct xiw_ddp_place *p, bool in_turn);
 	void (*refuse)(struct xiw_conn *c, int why, const struct xiw_header *h);
+	/*
+	 * Asked if the payload does not fit the posted buffer. Returns another place for it, or NULL. The segment must
+	 * be a whole message. It takes the buffer all the same, and is delivered with `aside` (struct xiw_ddp_msg).
+	 */
+	uint8_t *(*aside)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len);
 	/* DDP has delivered a message; `last` is the header of its last segment. */
 	void (*message)(struct xiw_conn *c, const struct xiw_ddp_msg *m,
 			const struct xiw_header *last);
@@ -102,6 +108,8 @@ struct xiw_ulp {
 	bool (*readable)(struct xiw_conn *c, uint64_t user_data, uint32_t off);
 	/* xiw_conn_set_depths() was called after the ULP was attached. Returns 0 or -ENOMEM. */
 	int (*set_depths)(struct xiw_conn *c, uint16_t ird);
+	/* The time that the ULP has set (timer.ulp_ms) has come. */
+	void (*due)(struct xiw_conn *c);
 	void (*free)(struct xiw_conn *c);
 };
 
@@ -112,6 +120,7 @@ enum xiw_limit {
 	XIW_LIMIT_CLOSE,   /* the part of a graceful close in which no octet moves */
 	XIW_LIMIT_LAST,	   /* the last message after an error, even if octets move */
 	XIW_LIMIT_POLL, /* not a limit: no receive is under way, so the socket is looked at regularly */
+	XIW_LIMIT_FIRST, /* not a limit: a Responder that has heard nothing speaks first */
 };
 
 enum xiw_conn_state {
@@ -176,24 +185,6 @@ struct xiw_recv {
 	uint64_t fpdu_ms; /* when octets of the unfinished FPDU last came */
 };
 
-/* path/hold.c: the stream stands in front of a Send for which no buffer is posted. */
-struct xiw_hold {
-	bool on; /* nothing is read from the socket, until the octets below are taken */
-	bool waits; /* for a buffer; else a buffer was posted or the time is up, and the stream goes on in this turn */
-	bool over;		/* the time is up */
-	uint32_t at, len, room; /* of `octets`: what is not taken yet is from `at` to `len` */
-	uint8_t *
-		octets; /* were read behind the place where the stream stands; charged to the budget */
-	uint64_t fpdus; /* that had been accepted when it began */
-	uint64_t since_ms, until_ms;
-};
-
-/* path/packet.c, direct.c, fallback.c: packets that wait or are kept. */
-struct xiw_keeps {
-	struct xiw_kept *waiting, **waiting_end; /* until the socket has been read up to S */
-	uint32_t frames;			 /* of these, and of those behind a gap */
-};
-
 /* conn/register.c: how XDP and the engine know the connection. */
 struct xiw_registration {
 	struct xiw_sock_state sock;
@@ -245,6 +236,9 @@ struct xiw_progress {
 	uint32_t dup_seq, dup_end;	/* the first of these segments */
 	/* When the stretch's first segment came while the socket had not been read up to it; 0: none has. */
 	uint64_t waits_ms;
+	/* The TSval of the last segment that has filled a hole in the socket meanwhile. */
+	bool filled;
+	uint32_t filled_tsval;
 
 	enum xiw_reason ended_reason; /* why the last stretch ended in failure */
 	uint64_t ended_ms;
@@ -325,6 +319,7 @@ struct xiw_timer {
 	uint64_t alive_ms; /* when the socket is told that the peer is alive, or XIW_NEVER */
 	uint64_t ack_ms;   /* when the delayed ACK is due, or XIW_NEVER */
 	uint64_t hold_ms;  /* when the hold is looked at, or XIW_NEVER */
+	uint64_t ulp_ms;   /* when the ULP's due() is called, or XIW_NEVER; the ULP sets it */
 	uint64_t at_ms;	   /* the place on the wheel; `at` is NULL if it has none */
 	struct xiw_conn *next, **at;
 };

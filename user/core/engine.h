@@ -173,19 +173,23 @@ struct xiw_unready {
 	uint64_t refused_until_ms; /* until then no connection tries again */
 };
 
-/* path/packet.c, conn/stage.c: objects that connections take and give back. */
+/* path/packet.c, conn/stage.c, core/blocks.c: objects that connections take and give back. */
 struct xiw_pools {
 	struct xiw_kept *kept, *kept_free;
 	uint32_t kept_total;	  /* packets that can be kept */
 	uint32_t kept_frames;	  /* frames that are kept */
 	struct xiw_stage *stages; /* free ones */
 	uint32_t nstages;
+	struct xiw_free_block *blocks; /* free ones */
+	uint32_t nblocks;
 };
 
 /* What a group does for an engine that it has. */
 struct xiw_group_ops {
-	/* The engine is about to be destroyed. */
-	void (*leave)(struct xiw_engine *e);
+	/* The engine is about to be destroyed. Returns the group, for left(). */
+	struct xiw_group *(*leave)(struct xiw_engine *e);
+	/* The engine has run the last one of its notes, which may use the group. */
+	void (*left)(struct xiw_group *g);
 	/* A socket was accepted. True: another engine is to have it, and gets it. */
 	bool (*accepted)(struct xiw_listener *l, int fd);
 	/* The engine is left behind in a child (engine/fork.c). */

@@ -38,9 +38,14 @@ static uint64_t wanted(const struct xiw_engine *e, const struct xiw_netif *p)
 	return e->opts.queues ? e->opts.queues & all : all;
 }
 
+static bool has_enough(const struct xiw_engine *e, const struct xiw_netif *p)
+{
+	return e->opts.max_queues && p->nqueues >= e->opts.max_queues;
+}
+
 static uint64_t missing(const struct xiw_engine *e, const struct xiw_netif *p)
 {
-	return wanted(e, p) & ~p->served;
+	return has_enough(e, p) ? 0 : wanted(e, p) & ~p->served;
 }
 
 static const char *xsk_cause(int err, bool jumbo, bool foreign)
@@ -117,7 +122,7 @@ static int open_some(struct xiw_engine *e, struct xiw_netif *p, bool *patient, c
 {
 	int first = 0;
 
-	for (uint64_t left = missing(e, p); left; left &= left - 1) {
+	for (uint64_t left = missing(e, p); left && !has_enough(e, p); left &= left - 1) {
 		uint32_t index = first_of(left);
 		int err = open_queue(e, p, index, *patient);
 

@@ -14,7 +14,7 @@
 /* The size of the options in the first release. */
 #define SRQ_OPTS_FIRST 24
 
-XIW_OPTS_WHOLE(struct xiw_srq_opts, reserved);
+XIW_OPTS_WHOLE(struct xiw_srq_opts, flags);
 
 #define DEPTH_DEFAULT 1024u
 
@@ -22,13 +22,14 @@ _Static_assert(XIW_RDMA_PIECES_MAX <= XIW_DDP_SRQ_PIECES_MAX, "DDP takes all pie
 
 /* ---- the application's functions ----------------------------------------------------------------- */
 
-static void tell_low(struct xiw_ddp_srq *ddp)
+static void tell_low(struct xiw_ddp_srq *ddp, int status)
 {
 	const struct xiw_srq *srq = (const struct xiw_srq *)ddp;
 	const struct xiw_completion done = {
 		.user_data = srq->user_data,
 		.event = XIW_EV_SRQ_LOW,
 		.length = ddp->count,
+		.status = status,
 	};
 
 	xiw_complete_for(srq->engine, srq, &done);
@@ -40,7 +41,7 @@ static int take_opts(struct xiw_srq_opts *o, const struct xiw_srq_opts *opts)
 
 	if (err)
 		return err;
-	if (o->depth > XIW_SRQ_DEPTH_MAX || o->reserved)
+	if (o->depth > XIW_SRQ_DEPTH_MAX || o->flags & ~XIW_SRQ_TELL_MISSED)
 		return -EINVAL;
 	if (!o->depth)
 		o->depth = DEPTH_DEFAULT;
@@ -70,6 +71,7 @@ int xiw_srq_create(struct xiw_engine *e, const struct xiw_srq_opts *opts, struct
 		return err;
 	}
 	q->ddp.low = tell_low;
+	q->ddp.tell_missed = o.flags & XIW_SRQ_TELL_MISSED;
 	q->engine = e;
 	q->user_data = o.user_data;
 	q->at = &e->srqs;
@@ -103,6 +105,16 @@ int xiw_srq_room(struct xiw_srq *srq, struct xiw_ddp_piece **room)
 	}
 	*room = srq->rooms[xiw_ddp_srq_at(&srq->ddp)];
 	return 0;
+}
+
+int xiw_srq_withdraw(struct xiw_srq *srq, uint64_t *user_data)
+{
+	struct xiw_ddp_buf b;
+
+	if (!srq->engine || !xiw_ddp_srq_withdraw(&srq->ddp, &b))
+		return 0;
+	*user_data = b.user_data;
+	return 1;
 }
 
 int xiw_srq_set_limit(struct xiw_srq *srq, unsigned int limit)
@@ -191,33 +203,56 @@ void xiw_srq_received(struct xiw_conn *c)
 		s->told[s->n++ % s->max] = c->uses.outlets[XIW_OUTLET_RECVS].last_told;
 }
 
+static void join(struct xiw_conn *c, struct xiw_srq *srq)
+{
+	struct xiw_share *s = &c->uses.share;
+
+	s->at = &srq->conns;
+	s->next = srq->conns;
+	if (s->next)
+		s->next->uses.share.at = &s->next;
+	srq->conns = c;
+}
+
+static void part(const struct xiw_share *s)
+{
+	*s->at = s->next;
+	if (s->next)
+		s->next->uses.share.at = s->at;
+}
+
+void xiw_srq_waits(struct xiw_conn *c)
+{
+	if (!c->uses.share.srq)
+		return;
+	part(&c->uses.share);
+	join(c, c->uses.share.srq);
+}
+
 int xiw_srq_use(struct xiw_conn *c, struct xiw_srq *srq, uint32_t max)
 {
 	uint64_t *told = NULL;
+	size_t charge;
 	int err;
 
 	if (!srq)
 		return 0;
 	if (srq->engine != c->engine || max > XIW_SRQ_SHARE_MAX)
 		return -EINVAL;
-	if (!xiw_conn_charge(c, xiw_ddp_rx_growth(c->ddp, 0, 1)))
+	charge = xiw_ddp_rx_growth(c->ddp, 0, 1) + max * sizeof(*told);
+	if (!xiw_conn_charge(c, charge))
 		return -ENOMEM;
-	if (max) {
-		told = xiw_conn_charge(c, max * sizeof(*told)) ? calloc(max, sizeof(*told)) : NULL;
-		if (!told)
-			return -ENOMEM;
-	}
-	err = xiw_ddp_rx_share(c->ddp, &srq->ddp, max ? may_take : NULL, c);
+	if (max)
+		told = calloc(max, sizeof(*told));
+	err = max && !told ? -ENOMEM
+			   : xiw_ddp_rx_share(c->ddp, &srq->ddp, max ? may_take : NULL, c);
 	if (err) {
+		xiw_conn_uncharge(c, charge);
 		free(told);
 		return err;
 	}
 	c->uses.share = (struct xiw_share){ .srq = srq, .told = told, .max = max };
-	c->uses.share.at = &srq->conns;
-	c->uses.share.next = srq->conns;
-	if (c->uses.share.next)
-		c->uses.share.next->uses.share.at = &c->uses.share.next;
-	srq->conns = c;
+	join(c, srq);
 	srq->users++;
 	return 0;
 }
@@ -227,10 +262,9 @@ void xiw_srq_leave(struct xiw_conn *c)
 	if (!c->uses.share.srq)
 		return;
 	xiw_ddp_rx_share(c->ddp, NULL, NULL, NULL);
-	*c->uses.share.at = c->uses.share.next;
-	if (c->uses.share.next)
-		c->uses.share.next->uses.share.at = c->uses.share.at;
+	part(&c->uses.share);
 	c->uses.share.srq->users--;
 	free(c->uses.share.told);
+	xiw_conn_uncharge(c, c->uses.share.max * sizeof(*c->uses.share.told));
 	c->uses.share = (struct xiw_share){};
 }

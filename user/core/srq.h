@@ -14,7 +14,7 @@ struct xiw_srq {
 	struct xiw_srq *next, **at; /* in engine->srqs */
 	struct xiw_orphan orphan;
 	uint64_t user_data;
-	struct xiw_conn *conns;
+	struct xiw_conn *conns; /* of those that wait, who has waited longest is the last */
 	uint32_t users; /* of these */
 	size_t memory;	/* taken from the budget */
 	/* For the pieces of the buffer at each place of the ring; NULL until one is needed. */
@@ -32,7 +32,9 @@ int xiw_srq_use(struct xiw_conn *c, struct xiw_srq *srq, uint32_t max);
 void xiw_srq_received(struct xiw_conn *c);
 /* True if there is a buffer that the connection may take now. */
 bool xiw_srq_has(const struct xiw_conn *c);
-/* The end of that. */
+/* A Send of the connection begins to wait for a buffer: those that wait already come first. */
+void xiw_srq_waits(struct xiw_conn *c);
+/* The end of its use. */
 void xiw_srq_leave(struct xiw_conn *c);
 
 /* Says where the pieces of the buffer that is posted next have their place. -ENOMEM, and as xiw_srq_post(). */

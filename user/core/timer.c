@@ -38,6 +38,8 @@ void xiw_timer(struct xiw_conn *c)
 		at = c->progress.due_ms;
 	if (c->timer.hold_ms < at)
 		at = c->timer.hold_ms;
+	if (c->timer.ulp_ms < at)
+		at = c->timer.ulp_ms;
 	if (at == XIW_NEVER || (c->timer.at && c->timer.at_ms <= at))
 		return;
 	xiw_timer_stop(c);

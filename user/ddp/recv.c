@@ -111,7 +111,8 @@ static const struct xiw_ddp_buf *first_shared(const struct xiw_ddp_rx *rx)
 	const bool may = !rx->may_take || rx->may_take(rx->may_take_ctx);
 	const struct xiw_ddp_buf *b = may ? xiw_ddp_srq_first(rx->srq) : NULL;
 
-	rx->srq->missed |= !b;
+	if (!b)
+		xiw_ddp_srq_miss(rx->srq);
 	return b;
 }
 
@@ -143,11 +144,12 @@ static enum xiw_ddp_error find_buffer(const struct xiw_ddp_rx *rx, const struct 
 
 /*
  * Checks 3 and 4 of section 7.1. Wire numbers are added only after they are known to fit. Without payload MO may be the
- * buffer's end, for the empty last segment of a message that fills the buffer.
+ * buffer's end, for the empty last segment of a message that fills the buffer. For an empty buffer any message with
+ * payload is too long.
  */
 static enum xiw_ddp_error check_extent(const struct xiw_ddp_buf *b, uint32_t mo, uint32_t len)
 {
-	if (mo > b->len || (len && mo == b->len))
+	if (mo > b->len || (len && mo && mo == b->len))
 		return XIW_DDP_UNTAGGED_MO;
 	if (len > b->len - mo)
 		return XIW_DDP_UNTAGGED_TOO_LONG;
@@ -340,6 +342,13 @@ static void take_shared(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h)
 		return;
 	memcpy(rx->taken, b->base, b->npieces * sizeof(*rx->taken));
 	b->base = (uint8_t *)rx->taken;
+}
+
+void xiw_ddp_rx_refuse(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, enum xiw_ddp_error error)
+{
+	if (!rx->error && error == XIW_DDP_UNTAGGED_TOO_LONG && shares(rx, h->qn))
+		take_shared(rx, h);
+	xiw_ddp_rx_fail(rx, error);
 }
 
 enum xiw_ddp_error xiw_ddp_rx_deliver(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,

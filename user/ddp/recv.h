@@ -103,6 +103,7 @@ struct xiw_ddp_rx_opts {
 struct xiw_ddp_place {
 	uint8_t *dst;	/* NULL for a segment without payload */
 	bool predicted; /* see xiw_ddp_rx_place() */
+	bool aside; /* set by the caller: dst is not in the buffer, none of whose octets are written */
 	bool untaken; /* dst is in a buffer that other Streams share, until xiw_ddp_rx_deliver() */
 	uint64_t serial; /* tagged, with payload: of the region's registration */
 	/*
@@ -137,6 +138,8 @@ struct xiw_ddp_msg {
 	uint32_t qn;
 	uint32_t msn;
 	struct xiw_ddp_buf buf;
+	/* Set by the caller: the payload, which is not in the buffer. len is 0 then. */
+	const uint8_t *aside;
 };
 
 /* Returns 0, -EINVAL or -ENOMEM. */
@@ -211,7 +214,7 @@ void xiw_ddp_rx_sinks(struct xiw_ddp_rx *rx, uint8_t mask, uint8_t sink);
  * the framing must have other evidence of that (the FPDU ends exactly where its TCP segment does).
  *
  * As the header may not be verified yet, an error does not fail the stream. If the segment is in
- * its turn and its CRC is right, the caller calls xiw_ddp_rx_fail(). One that is early may be
+ * its turn and its CRC is right, the caller calls xiw_ddp_rx_refuse(). One that is early may be
  * refused for a reason that passes (no buffer posted yet, say): it is kept, and placed in its turn.
  * So is an early one if p->untaken, because another Stream may take the buffer meanwhile.
  */
@@ -228,6 +231,13 @@ enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_
  */
 enum xiw_ddp_error xiw_ddp_rx_deliver(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
 				      uint32_t payload_len, struct xiw_ddp_msg *m);
+
+/*
+ * A segment in its turn was refused by Placement, and its CRC was verified: fails the stream with that error. A shared
+ * buffer that is too short for a message which has begun is that message's, and is returned by xiw_ddp_rx_flush().
+ */
+void xiw_ddp_rx_refuse(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
+		       enum xiw_ddp_error error);
 
 /* From now on Placement and Delivery return this error. Section 7.1: what follows is dropped silently. */
 void xiw_ddp_rx_fail(struct xiw_ddp_rx *rx, enum xiw_ddp_error error);

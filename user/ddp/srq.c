@@ -50,7 +50,7 @@ static void look_at_limit(struct xiw_ddp_srq *srq)
 	if (srq->count >= srq->limit)
 		return;
 	srq->limit = 0;
-	srq->low(srq);
+	srq->low(srq, 0);
 }
 
 void xiw_ddp_srq_take(struct xiw_ddp_srq *srq, struct xiw_ddp_buf *b)
@@ -59,6 +59,25 @@ void xiw_ddp_srq_take(struct xiw_ddp_srq *srq, struct xiw_ddp_buf *b)
 	srq->count--;
 	srq->taken++;
 	look_at_limit(srq);
+}
+
+void xiw_ddp_srq_miss(struct xiw_ddp_srq *srq)
+{
+	const bool news = !srq->missed || (!srq->count && !srq->empty);
+
+	srq->missed = true;
+	srq->empty |= !srq->count;
+	if (news && srq->tell_missed)
+		srq->low(srq, -ENOBUFS);
+}
+
+bool xiw_ddp_srq_withdraw(struct xiw_ddp_srq *srq, struct xiw_ddp_buf *b)
+{
+	if (!srq->count)
+		return false;
+	srq->count--;
+	*b = srq->ring[xiw_ddp_srq_at(srq)];
+	return true;
 }
 
 int xiw_ddp_srq_set_limit(struct xiw_ddp_srq *srq, uint32_t limit)

@@ -18,8 +18,10 @@ struct xiw_ddp_srq {
 	uint32_t head, count;
 	uint32_t limit; /* low() is called, once, when count falls below it; 0: never */
 	uint64_t taken; /* buffers so far */
-	bool missed;	/* a message has found no buffer since this was cleared */
-	void (*low)(struct xiw_ddp_srq *srq);
+	bool missed;	  /* a message has found no buffer since this was cleared */
+	bool empty;	  /* likewise, and there was none at all */
+	bool tell_missed; /* when these become true, low() is called with -ENOBUFS */
+	void (*low)(struct xiw_ddp_srq *srq, int status);
 };
 
 /* Returns 0, -EINVAL or -ENOMEM. xiw_ddp_srq_free() accepts zeros. */
@@ -43,6 +45,12 @@ static inline const struct xiw_ddp_buf *xiw_ddp_srq_first(const struct xiw_ddp_s
 	return srq->count ? &srq->ring[srq->head & srq->mask] : NULL;
 }
 void xiw_ddp_srq_take(struct xiw_ddp_srq *srq, struct xiw_ddp_buf *b);
+
+/* A message has found no buffer, as there is none or as its stream may not take one. */
+void xiw_ddp_srq_miss(struct xiw_ddp_srq *srq);
+
+/* Takes back the newest buffer. False: there is none. */
+bool xiw_ddp_srq_withdraw(struct xiw_ddp_srq *srq, struct xiw_ddp_buf *b);
 
 /* Sets the limit; low() is called at once if fewer buffers are posted. 0: none. -EINVAL: more than depth. */
 int xiw_ddp_srq_set_limit(struct xiw_ddp_srq *srq, uint32_t limit);

@@ -15,6 +15,7 @@
 #include "conn/stage.h"
 #include "conn/unstarted.h"
 #include "path/packet.h"
+#include "core/blocks.h"
 #include "core/budget.h"
 #include "core/clock.h"
 #include "core/cq.h"
@@ -33,6 +34,14 @@
 
 /* ---- report --------------------------------------------------------------------------------------- */
 
+static uint64_t queued(const struct xiw_cq *q)
+{
+	struct xiw_cq_info i;
+
+	xiw_cq_info(q, &i, sizeof(i));
+	return i.queued;
+}
+
 void xiw_engine_info(const struct xiw_engine *e, struct xiw_engine_info *info, size_t size)
 {
 	struct xiw_engine_info i = {
@@ -43,10 +52,15 @@ void xiw_engine_info(const struct xiw_engine *e, struct xiw_engine_info *info, s
 		.unstarted_reset = e->unstarted.resets,
 		.connections = e->nconns,
 		.unstarted = e->unstarted.n,
+		.queued = queued(&e->cq),
 	};
 
 	for (const struct xiw_conn *c = e->agenda.slotless; c; c = c->reg.next_slotless)
 		i.slotless++;
+	for (const struct xiw_cq *q = e->cqs.made; q; q = q->next)
+		i.cqs++;
+	for (const struct xiw_srq *q = e->srqs; q; q = q->next)
+		i.srqs++;
 	xiw_opts_give(info, size, &i, sizeof(i));
 }
 
@@ -65,12 +79,10 @@ static bool power_of_two(uint32_t n)
 	return n && !(n & (n - 1));
 }
 
-#define SPIN_MAX_US 1000000
-
 /* The size of the options in the first release. */
 #define ENGINE_OPTS_FIRST 48
 
-XIW_OPTS_WHOLE(struct xiw_engine_opts, queues);
+XIW_OPTS_WHOLE(struct xiw_engine_opts, reserved_end);
 
 /* Zeroed options have descriptor 0, so a descriptor counts only if XIW_ENGINE_APP_RING is set. */
 static int take_app_ring(struct xiw_engine *e)
@@ -95,7 +107,7 @@ static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
 	if (err)
 		return err;
 	if (e->opts.path > XIW_USE_DIRECT || e->opts.flags & ~(unsigned int)XIW_ENGINE_FLAGS ||
-	    e->opts.reserved || e->opts.spin_us > SPIN_MAX_US ||
+	    e->opts.reserved || e->opts.reserved_end || e->opts.spin_us > XIW_SPIN_MAX_US ||
 	    (e->opts.memory && e->opts.memory < XIW_MEMORY_MIN))
 		return -EINVAL;
 	if (!e->opts.memory)
@@ -205,7 +217,7 @@ static void wait_for_requests(struct xiw_engine *e)
 		xiw_engine_run(e, 1);
 }
 
-static void close_all(struct xiw_engine *e)
+static void end_all(struct xiw_engine *e)
 {
 	e->destroying = true;
 	xiw_inbox_close(e);
@@ -226,22 +238,8 @@ static void detach_all(struct xiw_engine *e)
 	xiw_srqs_detach(e);
 }
 
-int xiw_engine_destroy(struct xiw_engine *e)
+static void close_all(struct xiw_engine *e)
 {
-	enum xiw_ring_runner owner = e ? xiw_ring_runner(e) : XIW_RUNNER_NONE;
-
-	if (!e)
-		return 0;
-	if (owner == XIW_RUNNER_OTHER)
-		return -EEXIST;
-	if (e->group)
-		e->group_ops->leave(e);
-	if (owner == XIW_RUNNER_NONE && e->io.ready)
-		forget_requests(e);
-	xiw_fork_remove(e);
-	close_all(e);
-	if (owner == XIW_RUNNER_SELF)
-		wait_for_requests(e);
 	detach_all(e);
 	xiw_netifs_free(e);
 	xiw_ring_free(e);
@@ -250,8 +248,30 @@ int xiw_engine_destroy(struct xiw_engine *e)
 	if (e->watch.fd >= 0)
 		close(e->watch.fd);
 	xiw_injector_close(&e->injector);
+}
+
+int xiw_engine_destroy(struct xiw_engine *e)
+{
+	enum xiw_ring_runner owner = e ? xiw_ring_runner(e) : XIW_RUNNER_NONE;
+	struct xiw_group *left = NULL;
+
+	if (!e)
+		return 0;
+	if (owner == XIW_RUNNER_OTHER)
+		return -EEXIST;
+	if (e->group)
+		left = e->group_ops->leave(e);
+	if (owner == XIW_RUNNER_NONE && e->io.ready)
+		forget_requests(e);
+	end_all(e);
+	if (left)
+		e->group_ops->left(left);
+	if (owner == XIW_RUNNER_SELF)
+		wait_for_requests(e);
+	xiw_fork_remove(e, close_all);
 	xiw_ddp_table_free(&e->regions);
 	xiw_stages_free(e);
+	xiw_blocks_free(e);
 	xiw_overflow_free(&e->cq);
 	xiw_budget_free(&e->budget, e->pools.kept, e->pools.kept_total * sizeof(*e->pools.kept));
 	free(e->cq.entries);

@@ -3,7 +3,9 @@
  * fork() without exec gives the child copies of all descriptors. AF_XDP sockets would keep their queues, and
  * connections would stay open, for as long as the child lives. So the child closes the descriptors of engines that are
  * in use, and cannot use these engines. Memory that an engine shares with the kernel is not inherited at all
- * (MADV_DONTFORK), because mappings keep sockets and rings alive as descriptors do.
+ * (MADV_DONTFORK), because mappings keep sockets and rings alive as descriptors do. So the child cannot see which
+ * sockets io_uring has accepted and the engine has not taken yet. Nor does it look into inboxes, which other threads
+ * may have been writing.
  */
 #include "engine/fork.h"
 
@@ -89,7 +91,7 @@ void xiw_fork_add(struct xiw_engine *e)
 	pthread_mutex_unlock(&lock);
 }
 
-void xiw_fork_remove(struct xiw_engine *e)
+void xiw_fork_remove(struct xiw_engine *e, void (*close_all)(struct xiw_engine *e))
 {
 	struct xiw_engine **at = &all;
 
@@ -98,5 +100,6 @@ void xiw_fork_remove(struct xiw_engine *e)
 		at = &(*at)->next_engine;
 	if (*at)
 		*at = e->next_engine;
+	close_all(e);
 	pthread_mutex_unlock(&lock);
 }

@@ -5,8 +5,12 @@
 
 #include "core/engine.h"
 
-/* Puts an engine on the list of this process, or takes it off. */
+/* Puts an engine on the list of this process. */
 void xiw_fork_add(struct xiw_engine *e);
-void xiw_fork_remove(struct xiw_engine *e);
+/*
+ * Takes it off, if it is there, and calls close_all(), which closes its descriptors. No child is made meanwhile, so
+ * none has them.
+ */
+void xiw_fork_remove(struct xiw_engine *e, void (*close_all)(struct xiw_engine *e));
 
 #endif

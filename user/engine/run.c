@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * xiw_engine_run(): turns, and what is done when a turn finds nothing. The engine then looks for a while without system
- * calls (spin_us), and sleeps in its ring; or it makes its descriptor ready for the application's own loop to wait.
+ * xiw_engine_run(): turns, and what is done when a turn finds nothing. The engine then looks for a while (spin_us), and
+ * sleeps in its ring; or it makes its descriptor ready for the application's own loop to wait.
  */
 #include <errno.h>
+#include <sched.h>
 
 #include "core/inbox.h"
 #include "core/ring.h"
+#include "engine/create.h"
 #include "engine/ready.h"
 #include "engine/turn.h"
 
@@ -48,7 +50,10 @@ static int submit(struct xiw_engine *e)
 	return err < 0 && err != -EBUSY && err != -EAGAIN ? err : 0;
 }
 
-/* Looks for something to do, without a system call unless the kernel waits for one. False: there was nothing. */
+/*
+ * Looks for something to do. False: there was nothing. Between looks, a thread that wants this core gets it: it may be
+ * the one that is waited for.
+ */
 static bool spin(struct xiw_engine *e, uint64_t until_ms)
 {
 	const uint64_t end_ns = e->now_ns + e->opts.spin_us * 1000ull;
@@ -58,6 +63,7 @@ static bool spin(struct xiw_engine *e, uint64_t until_ms)
 			return false; /* the caller meets the error, too */
 		if (xiw_turn(e) || told(e))
 			return true;
+		sched_yield();
 	}
 	return false;
 }
@@ -131,6 +137,11 @@ static int run_for_descriptor(struct xiw_engine *e)
 	}
 	xiw_ready_light(e);
 	return err ? err : result(e);
+}
+
+void xiw_engine_set_spin(struct xiw_engine *e, uint32_t spin_us)
+{
+	e->opts.spin_us = spin_us < XIW_SPIN_MAX_US ? spin_us : XIW_SPIN_MAX_US;
 }
 
 int xiw_engine_run(struct xiw_engine *e, int timeout_ms)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The turn, which is one round of xiw_engine_run(). It takes frames, completions of io_uring and timers that are due.
+ * The turn, which is one round of xiw_engine_run(). It takes completions of io_uring, frames and timers that are due.
  * Then it does what these have noted on the agenda, in the order in which packets must leave. Connections end only
  * here, or in a call of the application that asks for it.
  */
@@ -189,13 +189,42 @@ static bool poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
 	return true;
 }
 
-static bool poll_queues(struct xiw_engine *e)
+/*
+ * Takes a batch from each queue, beginning with number *next of them. Returns true if io_uring has completions
+ * meanwhile, which come before the frames of the queues from *next on.
+ */
+static bool poll_queues(struct xiw_engine *e, uint32_t *next, bool *busy)
 {
+	uint32_t number = 0, polled = 0;
+
+	for (struct xiw_netif *p = e->netifs; p; p = p->next) {
+		for (uint32_t i = 0; i < p->nqueues; i++, number++) {
+			if (number < *next)
+				continue;
+			if (polled && io_uring_cq_ready(&e->io.ring)) {
+				*next = number;
+				return true;
+			}
+			*busy |= poll_queue(e, &p->queues[i]);
+			polled++;
+		}
+	}
+	return false;
+}
+
+/*
+ * io_uring's completions come before frames, so that a message that was sent completes before what the peer answers to
+ * it: its last octets are sent by a system call of this thread, which leaves the completion in the ring. Every queue
+ * has its turn, however much comes by the others. Interfaces may be retired by a completion, so none is looked at then.
+ */
+static bool take(struct xiw_engine *e)
+{
+	uint32_t next = 0;
 	bool busy = false;
 
-	for (struct xiw_netif *p = e->netifs; p; p = p->next)
-		for (uint32_t i = 0; i < p->nqueues; i++)
-			busy |= poll_queue(e, &p->queues[i]);
+	do
+		busy |= xiw_turn_reap(e) > 0;
+	while (poll_queues(e, &next, &busy));
 	return busy;
 }
 
@@ -206,7 +235,7 @@ static bool poll_queues(struct xiw_engine *e)
 static void finish_fall_backs(struct xiw_engine *e)
 {
 	for (int i = 0; e->agenda.falling_back && i < FALL_BACK_BATCHES; i++)
-		if (!poll_queues(e))
+		if (!take(e))
 			break;
 	while (e->agenda.falling_back)
 		xiw_fall_back_finish(e->agenda.falling_back);
@@ -259,6 +288,13 @@ static void deadline(struct xiw_conn *c)
 		xiw_conn_limit(c, limit);
 }
 
+static void ulp_due(struct xiw_conn *c)
+{
+	c->timer.ulp_ms = XIW_NEVER;
+	if (c->state == XIW_OPEN)
+		c->ulp->due(c);
+}
+
 static void due(struct xiw_conn *c)
 {
 	if (c->timer.deadline_ms <= c->engine->now_ms)
@@ -267,6 +303,8 @@ static void due(struct xiw_conn *c)
 		xiw_progress_due(c);
 	if (c->timer.hold_ms <= c->engine->now_ms)
 		xiw_conn_limit_hold(c);
+	if (c->timer.ulp_ms <= c->engine->now_ms)
+		ulp_due(c);
 	if (c->timer.ack_ms <= c->engine->now_ms) {
 		xiw_commit(c);
 		xiw_dirty(c); /* for what follows an ACK */
@@ -323,8 +361,10 @@ static bool delivered(struct xiw_conn *c)
 	       (c->end.eof && !xiw_octets_wait(c) && frames_taken(c));
 }
 
-static void carry_out_ends(struct xiw_engine *e)
+/* Returns true if io_uring's completions, which come before frames, have left something for another turn to do. */
+static bool carry_out_ends(struct xiw_engine *e)
 {
+	const bool busy = e->agenda.ending && xiw_turn_reap(e);
 	struct xiw_conn *c, *waiting = NULL;
 
 	while ((c = e->agenda.ending)) {
@@ -337,6 +377,7 @@ static void carry_out_ends(struct xiw_engine *e)
 		xiw_conn_end(c, c->end.asked_error);
 	}
 	e->agenda.ending = waiting;
+	return busy;
 }
 
 /* ---- the turn ---------------------------------------------------------------------------------------- */
@@ -350,8 +391,7 @@ bool xiw_turn(struct xiw_engine *e)
 	busy = xiw_inbox_run(
 		e); /* outside the gate, as the application's functions may use the group */
 	xiw_regions_enter(e);
-	busy |= poll_queues(e);
-	busy |= xiw_turn_reap(e) > 0;
+	busy |= take(e);
 	run_timers(e);
 	resume(e);
 	finish_batch(e);
@@ -359,7 +399,7 @@ bool xiw_turn(struct xiw_engine *e)
 	finish_batch(e);
 	if (e->short_of_memory)
 		xiw_reclaim(e);
-	carry_out_ends(e);
+	busy |= carry_out_ends(e);
 	kick(e);
 	if (e->retired)
 		xiw_watch_sweep(e);

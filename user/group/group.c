@@ -48,13 +48,15 @@ static uint32_t most_queues(void)
 	return most;
 }
 
-static uint32_t how_many(const struct xiw_group_opts *o, uint64_t queues_given)
+static uint32_t how_many(const struct xiw_group_opts *o, const struct xiw_engine_opts *eo)
 {
 	uint32_t queues, n;
 
 	if (o->engines)
 		return o->engines;
-	queues = queues_given ? (uint32_t)__builtin_popcountll(queues_given) : most_queues();
+	queues = eo->queues ? (uint32_t)__builtin_popcountll(eo->queues) : most_queues();
+	if (eo->max_queues && queues > eo->max_queues)
+		queues = eo->max_queues;
 	n = cpus();
 	n = n < queues ? n : queues;
 	return n > XIW_GROUP_ENGINES_MAX ? XIW_GROUP_ENGINES_MAX : n ? n : 1;
@@ -87,6 +89,7 @@ static int share_queues(struct xiw_group *g, const uint64_t *queues, uint64_t al
 struct heritage {
 	struct xiw_note note;
 	uint64_t queues;
+	uint32_t max_queues;
 };
 
 /* In the thread of the heir, which takes the queues when it looks for them (xiw_queues_look()). */
@@ -95,18 +98,21 @@ static void inherit(struct xiw_engine *e, struct xiw_note *note)
 	struct heritage *h = (void *)((char *)note - offsetof(struct heritage, note));
 
 	e->opts.queues |= h->queues;
+	e->opts.max_queues += h->max_queues;
 	free(h);
 }
 
 /* Leaves the queues of engine i to another one. What comes on them meanwhile takes the kernel path. */
-static void bequeath(struct xiw_group *g, uint32_t i)
+static void bequeath(struct xiw_group *g, uint32_t i, const struct xiw_engine *e)
 {
 	struct xiw_engine *heir = xiw_group_any(g, i);
 	struct heritage *h = heir && !g->ending ? malloc(sizeof(*h)) : NULL;
 
 	if (!h)
 		return;
-	*h = (struct heritage){ .note.run = inherit, .queues = g->queues[i] };
+	*h = (struct heritage){ .note.run = inherit,
+				.queues = g->queues[i],
+				.max_queues = e->opts.max_queues };
 	for (uint32_t k = 0; k < g->n; k++)
 		if (g->engines[k] == heir)
 			g->queues[k] |= g->queues[i];
@@ -114,7 +120,7 @@ static void bequeath(struct xiw_group *g, uint32_t i)
 }
 
 /* The engine is being destroyed. Its connections are still there, and no thread is in a turn of it. */
-static void leave(struct xiw_engine *e)
+static struct xiw_group *leave(struct xiw_engine *e)
 {
 	struct xiw_group *g = e->group;
 	uint32_t i = 0;
@@ -123,33 +129,58 @@ static void leave(struct xiw_engine *e)
 	while (g->engines[i] != e)
 		i++;
 	xiw_group_regions_leave(g, i);
-	g->engines[i] = NULL;
-	bequeath(g, i);
+	__atomic_store_n(&g->engines[i], NULL, __ATOMIC_RELEASE);
+	bequeath(g, i, e);
 	xiw_group_listeners_leave(g, e);
+	xiw_group_dials_leave(g, e);
 	e->group = NULL;
+	g->leaving++;
 	pthread_mutex_unlock(&g->lock);
 	xiw_gate_destroy(&e->gate);
+	return g;
+}
+
+static void left(struct xiw_group *g)
+{
+	pthread_mutex_lock(&g->lock);
+	g->leaving--;
+	pthread_mutex_unlock(&g->lock);
 }
 
 static void forked(struct xiw_engine *e)
 {
+	e->group->forked = true;
 	xiw_group_listeners_forked(e->group);
 }
 
 static const struct xiw_group_ops group_ops = {
 	.leave = leave,
+	.left = left,
 	.accepted = xiw_group_accepted,
 	.forked = forked,
 };
+
+/* Begins to end the group, unless another thread runs an engine or is about to have destroyed one. */
+static bool begin_to_end(struct xiw_group *g)
+{
+	bool used;
+
+	pthread_mutex_lock(&g->lock);
+	used = g->leaving;
+	for (uint32_t i = 0; i < g->n && !used; i++)
+		used = g->engines[i] && xiw_ring_runner(g->engines[i]) == XIW_RUNNER_OTHER;
+	g->ending = !used;
+	pthread_mutex_unlock(&g->lock);
+	return !used;
+}
 
 int xiw_group_destroy(struct xiw_group *g)
 {
 	if (!g)
 		return 0;
-	for (uint32_t i = 0; i < g->n; i++)
-		if (g->engines[i] && xiw_ring_runner(g->engines[i]) == XIW_RUNNER_OTHER)
-			return -EEXIST;
-	g->ending = true;
+	/* In a child the lock may be held for ever. */
+	if (g->forked || !begin_to_end(g))
+		return -EEXIST;
 	for (uint32_t i = 0; i < g->n; i++)
 		xiw_engine_destroy(g->engines[i]);
 	xiw_group_listeners_detach(g);
@@ -170,7 +201,8 @@ static int make_engine(struct xiw_group *g, uint32_t i, const struct xiw_engine_
 
 	if (!o.max_unstarted)
 		o.max_unstarted = xiw_unstarted_default();
-	o.max_unstarted = (o.max_unstarted + g->n - 1) / g->n;
+	o.max_unstarted = xiw_unstarted_part(o.max_unstarted, g->n);
+	o.max_queues = o.max_queues / g->n + (i < o.max_queues % g->n);
 	if (g->n > 1)
 		o.queues =
 			g->queues[i]; /* a single engine may take every queue, also those to come */
@@ -209,8 +241,11 @@ int xiw_group_create(const struct xiw_group_opts *opts, struct xiw_group **group
 		free(g);
 		return err;
 	}
-	g->n = how_many(&o, eo.queues);
-	err = share_queues(g, o.queues, eo.queues);
+	g->n = how_many(&o, &eo);
+	/* An engine without its share would have no limit. */
+	err = eo.max_queues && eo.max_queues < g->n ? -EINVAL : 0;
+	if (!err)
+		err = share_queues(g, o.queues, eo.queues);
 	for (uint32_t i = 0; i < g->n && !err; i++)
 		err = make_engine(g, i, &eo);
 	if (err) {
@@ -226,9 +261,10 @@ unsigned int xiw_group_engines(const struct xiw_group *g)
 	return g->n;
 }
 
+/* Without the lock, so that a signal handler may ask whom it is to wake (xiw_engine_wake()). */
 struct xiw_engine *xiw_group_engine(const struct xiw_group *g, unsigned int i)
 {
-	return i < g->n ? g->engines[i] : NULL;
+	return i < g->n ? __atomic_load_n(&g->engines[i], __ATOMIC_ACQUIRE) : NULL;
 }
 
 int xiw_group_prepare(struct xiw_group *g, const struct sockaddr *addr, char *why, size_t why_len)
@@ -237,11 +273,12 @@ int xiw_group_prepare(struct xiw_group *g, const struct sockaddr *addr, char *wh
 	int err = -ESHUTDOWN;
 
 	for (uint32_t i = 0; i < g->n; i++) {
+		struct xiw_engine *e = xiw_group_engine(g, i);
 		int one;
 
-		if (!g->engines[i])
+		if (!e)
 			continue;
-		one = xiw_engine_prepare(g->engines[i], addr, line, sizeof(line));
+		one = xiw_engine_prepare(e, addr, line, sizeof(line));
 		if (!first[0])
 			snprintf(first, sizeof(first), "%s", line);
 		if (err && (!one || err == -ESHUTDOWN))

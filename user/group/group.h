@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Groups of engines. The lock is held around everything that reads or changes the lists here; it is taken before an
- * engine's gate, and never within a turn.
+ * Groups of engines. The lock is held around everything that reads or changes the lists here, but xiw_group_engine();
+ * it is taken before an engine's gate, and never within a turn.
  */
 #ifndef XIW_GROUP_GROUP_H
 #define XIW_GROUP_GROUP_H
@@ -14,7 +14,9 @@ struct xiw_group {
 	pthread_mutex_t lock;
 	uint32_t n;
 	uint32_t next_dial; /* which engine connects next (group/connect.c) */
+	uint32_t leaving;   /* engines that may still use the group, though they have left it */
 	bool ending;	    /* xiw_group_destroy() is under way */
+	bool forked;	    /* this is a child's copy of its parent's group */
 	struct xiw_group_region *regions;
 	struct xiw_group_listener *listeners;
 	uint64_t serial;				   /* of the last listener */
@@ -48,5 +50,11 @@ struct xiw_group_region {
 	uint32_t stag;
 	struct xiw_region *each[XIW_GROUP_ENGINES_MAX]; /* NULL: that engine does not have it */
 };
+
+/*
+ * group/connect.c: the engine is being destroyed, and another one opens the connections that it has not opened yet. The
+ * caller holds the lock, and has taken the engine out of the group.
+ */
+void xiw_group_dials_leave(struct xiw_group *g, struct xiw_engine *e);
 
 #endif

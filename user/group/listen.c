@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@
 #include "conn/arrive.h"
 #include "conn/listener.h"
 #include "conn/opts.h"
+#include "conn/sockopts.h"
+#include "conn/unstarted.h"
 #include "core/inbox.h"
 #include "core/orphan.h"
 #include "group/reuseport.h"
@@ -32,6 +35,7 @@ struct xiw_group_listener {
 	struct xiw_group_listener *next, **at;
 	struct xiw_orphan orphan;
 	uint64_t serial;
+	bool started;
 	struct xiw_conn_opts opts;
 	struct xiw_sock_was sock_was;
 	int fds[XIW_GROUP_ENGINES_MAX];
@@ -166,10 +170,7 @@ struct parcel {
 
 static void drop(struct parcel *p)
 {
-	const struct linger reset = { .l_onoff = 1, .l_linger = 0 };
-
-	setsockopt(p->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-	close(p->fd);
+	xiw_sock_reset(p->fd);
 	free(p);
 }
 
@@ -249,16 +250,17 @@ bool xiw_group_accepted(struct xiw_listener *l, int fd)
 
 /* ---- the application's functions ------------------------------------------------------------------------ */
 
-static int open_all(struct xiw_group *g, struct xiw_group_listener *gl, const struct sockaddr *addr,
+static int bind_one(struct xiw_group *g, struct xiw_group_listener *gl, const struct sockaddr *addr,
 		    socklen_t len)
 {
 	const struct xiw_engine *e = xiw_group_any(g, 0);
-	int err = -ESHUTDOWN;
 
-	if (e)
-		err = xiw_reuseport_open(g, e, &gl->opts, addr, len, gl->fds, &gl->sock_was);
-	if (err)
-		return err;
+	if (!e)
+		return -ESHUTDOWN;
+	memset(gl->fds, -1, sizeof(gl->fds));
+	gl->fds[0] = xiw_listener_bound(e, &gl->opts, addr, len, false, &gl->sock_was);
+	if (gl->fds[0] < 0)
+		return gl->fds[0];
 	gl->group = g;
 	gl->serial = ++g->serial;
 	gl->at = &g->listeners;
@@ -266,29 +268,36 @@ static int open_all(struct xiw_group *g, struct xiw_group_listener *gl, const st
 	if (gl->next)
 		gl->next->at = &gl->next;
 	g->listeners = gl;
+	return 0;
+}
+
+static int open_all(struct xiw_group *g, struct xiw_group_listener *gl)
+{
+	const struct xiw_engine *e = xiw_group_any(g, 0);
+	int err = -ESHUTDOWN;
+
+	if (gl->started)
+		return -EALREADY;
+	gl->started = true;
+	if (e)
+		err = xiw_reuseport_open(g, e, &gl->opts, gl->fds, &gl->sock_was);
 	for (uint32_t i = 0; i < g->n && !err; i++)
 		err = accept_from(gl, i);
-	if (err)
-		close_all(gl);
 	return err;
 }
 
-static unsigned int share(unsigned int all, uint32_t n)
-{
-	return (all + n - 1) / n;
-}
-
-int xiw_group_listen(struct xiw_group *g, const struct sockaddr *addr, socklen_t len,
-		     const struct xiw_conn_opts *opts, struct xiw_group_listener **listener)
+int xiw_group_listener_bind(struct xiw_group *g, const struct sockaddr *addr, socklen_t len,
+			    const struct xiw_conn_opts *opts, struct xiw_group_listener **listener)
 {
 	struct xiw_group_listener *gl = calloc(1, sizeof(*gl));
 	int err = gl ? xiw_conn_opts_take(&gl->opts, opts, false) : -ENOMEM;
 
 	if (!err) {
-		gl->opts.max_unstarted = share(gl->opts.max_unstarted, g->n);
-		gl->opts.max_unstarted_peer = share(gl->opts.max_unstarted_peer, g->n);
+		gl->opts.max_unstarted = xiw_unstarted_part(gl->opts.max_unstarted, g->n);
+		gl->opts.max_unstarted_peer =
+			xiw_unstarted_part(gl->opts.max_unstarted_peer, g->n);
 		pthread_mutex_lock(&g->lock);
-		err = open_all(g, gl, addr, len);
+		err = bind_one(g, gl, addr, len);
 		pthread_mutex_unlock(&g->lock);
 	}
 	if (err)
@@ -298,13 +307,51 @@ int xiw_group_listen(struct xiw_group *g, const struct sockaddr *addr, socklen_t
 	return err;
 }
 
+int xiw_group_listener_start(struct xiw_group_listener *gl, int backlog)
+{
+	struct xiw_group *g = gl->group;
+	int err;
+
+	if (!g)
+		return -ESHUTDOWN;
+	pthread_mutex_lock(&g->lock);
+	if (backlog)
+		gl->opts.backlog = backlog;
+	err = open_all(g, gl);
+	pthread_mutex_unlock(&g->lock);
+	return err;
+}
+
+int xiw_group_listen(struct xiw_group *g, const struct sockaddr *addr, socklen_t len,
+		     const struct xiw_conn_opts *opts, struct xiw_group_listener **listener)
+{
+	struct xiw_group_listener *gl;
+	int err = xiw_group_listener_bind(g, addr, len, opts, &gl);
+
+	if (err)
+		return err;
+	err = xiw_group_listener_start(gl, 0);
+	if (err)
+		xiw_group_listener_free(gl);
+	else
+		*listener = gl;
+	return err;
+}
+
 int xiw_group_listener_addr(const struct xiw_group_listener *gl, struct sockaddr_storage *addr,
 			    socklen_t *len)
 {
-	if (!gl->group)
+	struct xiw_group *g = gl->group;
+	int err;
+
+	/* In a child the lock may be held for ever, and the sockets are closed. */
+	if (!g || g->forked)
 		return -EBADF;
 	*len = sizeof(*addr);
-	return getsockname(gl->fds[0], (struct sockaddr *)addr, len) ? -errno : 0;
+	pthread_mutex_lock(&g->lock); /* an engine that ends takes its descriptor with it */
+	err = getsockname(gl->fds[0], (struct sockaddr *)addr, len) ? -errno : 0;
+	pthread_mutex_unlock(&g->lock);
+	return err;
 }
 
 void xiw_group_listener_free(struct xiw_group_listener *gl)

@@ -51,33 +51,27 @@ static int choose_by_queue(const struct xiw_group *g, int fd)
  * The first socket listens alone at first, so that it is refused where somebody else listens already, be it another
  * group. Then it shares its port with the others.
  */
-static int open_first(const struct xiw_group *g, const struct xiw_engine *e,
-		      const struct xiw_conn_opts *opts, const struct sockaddr *addr, socklen_t len,
-		      struct xiw_sock_was *was)
+static int listen_first(const struct xiw_group *g, const struct xiw_conn_opts *opts, int fd)
 {
 	const int one = 1;
-	int fd = xiw_listener_socket(e, opts, addr, len, false, was), err;
+	int err = xiw_listener_listen(fd, opts->backlog);
 
-	if (fd < 0 || g->n == 1 || !setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)))
-		return fd;
-	err = -errno;
-	close(fd);
-	return err;
+	if (err || g->n == 1 || !setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one)))
+		return err;
+	return -errno;
 }
 
 int xiw_reuseport_open(const struct xiw_group *g, const struct xiw_engine *e,
-		       const struct xiw_conn_opts *opts, const struct sockaddr *addr, socklen_t len,
-		       int fds[XIW_GROUP_ENGINES_MAX], struct xiw_sock_was *was)
+		       const struct xiw_conn_opts *opts, int fds[XIW_GROUP_ENGINES_MAX],
+		       struct xiw_sock_was *was)
 {
 	struct sockaddr_storage bound;
 	socklen_t bound_len = sizeof(bound);
 	uint32_t n = 1;
-	int err;
+	int err = listen_first(g, opts, fds[0]);
 
-	fds[0] = open_first(g, e, opts, addr, len, was);
-	if (fds[0] < 0)
-		return fds[0];
-	err = getsockname(fds[0], (struct sockaddr *)&bound, &bound_len) ? -errno : 0;
+	if (!err && getsockname(fds[0], (struct sockaddr *)&bound, &bound_len))
+		err = -errno;
 	for (; n < g->n && !err; n++) {
 		fds[n] = xiw_listener_socket(e, opts, (struct sockaddr *)&bound, bound_len, true,
 					     was);
@@ -86,17 +80,13 @@ int xiw_reuseport_open(const struct xiw_group *g, const struct xiw_engine *e,
 			break;
 		}
 	}
-	if (!err && n > 1)
-		err = choose_by_queue(g, fds[0]);
-	if (err)
-		xiw_reuseport_close(fds, n);
-	return err;
+	return !err && n > 1 ? choose_by_queue(g, fds[0]) : err;
 }
 
 void xiw_reuseport_close(int fds[XIW_GROUP_ENGINES_MAX], uint32_t n)
 {
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && fds[i] >= 0; i++)
 		shutdown(fds[i], SHUT_RDWR);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n && fds[i] >= 0; i++)
 		close(fds[i]);
 }

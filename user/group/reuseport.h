@@ -6,14 +6,15 @@
 #include "group/group.h"
 
 /*
- * Opens a socket for each engine on one address; with port 0, on the same free one. A SYN that came on queue q goes to
- * the socket of the engine that serves q if the driver records queues; else to one by its hash. Returns 0 or an error.
+ * fds[0] is bound, and the others are -1. It begins to listen, and a socket for each other engine on its address. A SYN
+ * that came on queue q goes to the socket of the engine that serves q if the driver records queues; else to one by its
+ * hash. Returns 0 or an error, with which some may be open.
  */
 int xiw_reuseport_open(const struct xiw_group *g, const struct xiw_engine *e,
-		       const struct xiw_conn_opts *opts, const struct sockaddr *addr, socklen_t len,
-		       int fds[XIW_GROUP_ENGINES_MAX], struct xiw_sock_was *was);
+		       const struct xiw_conn_opts *opts, int fds[XIW_GROUP_ENGINES_MAX],
+		       struct xiw_sock_was *was);
 
-/* Closes them: nothing is accepted any more, even if copies of the descriptors are still in use. */
+/* Closes those that are open: nothing is accepted any more, even if copies of the descriptors are still in use. */
 void xiw_reuseport_close(int fds[XIW_GROUP_ENGINES_MAX], uint32_t n);
 
 #endif

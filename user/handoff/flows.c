@@ -15,6 +15,16 @@
 
 #define BATCH 1024u /* entries of the index that are read by one call */
 
+/* Takes slots behind those of the list into it, except numbers that no slot has. */
+static void take_slots(struct xiw_flow_list *list, uint32_t count)
+{
+	const uint32_t *slot = list->slots + list->n;
+
+	for (; count--; slot++)
+		if (*slot < list->nflows)
+			list->slots[list->n++] = *slot;
+}
+
 /* Reads the slots in the index, which costs time for those that are in use. */
 static int list_slots(int index_fd, struct xiw_flow_list *list)
 {
@@ -34,7 +44,7 @@ static int list_slots(int index_fd, struct xiw_flow_list *list)
 		err = bpf_map_lookup_batch(index_fd, begun ? &at : NULL, &at, keys, more + list->n,
 					   &count, NULL);
 		if (!err || err == -ENOENT)
-			list->n += count;
+			take_slots(list, count);
 		begun = true;
 	}
 	free(keys);

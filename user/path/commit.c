@@ -153,6 +153,9 @@ void xiw_commit(struct xiw_conn *c)
 		/* There is nothing to commit, but a delayed ACK and its window would be outdated. */
 		xiw_ownership_lost(c);
 		return;
+	} else {
+		/* A delayed ACK is not sent if data of the socket has carried it since. */
+		xiw_tcp_rx_acked(&c->tcp, xiw_flow_get(&c->flow->acked));
 	}
 	publish(c);
 	while (xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, true)) {
@@ -168,8 +171,17 @@ void xiw_commit(struct xiw_conn *c)
 	xiw_timer(c);
 }
 
+/*
+ * A segment without data that XDP has passed since the batch was fetched came later than the batch, and told the socket
+ * more. What the batch says would take that back now, as all have the same sequence number there. Should the socket
+ * have refused it, the next segment with data says everything again (sending_half() in path/direct.c).
+ */
 void xiw_feedback_flush(struct xiw_conn *c)
 {
-	if (c->stretch.state == XIW_STRETCH_RUNS && c->tcp.feedback_due)
+	if (c->stretch.state != XIW_STRETCH_RUNS || !c->tcp.feedback_due)
+		return;
+	if (__atomic_load_n(&c->flow->control_segs, __ATOMIC_RELAXED) != c->handoff.control_seen)
+		xiw_tcp_rx_feedback_given(&c->tcp);
+	else
 		xiw_inject_feedback(c);
 }

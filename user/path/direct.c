@@ -13,6 +13,7 @@
 #include "path/inject.h"
 #include "path/ooo.h"
 #include "path/packet.h"
+#include "path/patience.h"
 #include "path/progress.h"
 #include "path/take.h"
 #include "tcp/csum.h"
@@ -121,14 +122,15 @@ static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
 }
 
 /*
- * Tells the TCP receiver what our sending half, the kernel's socket, has sent and which window it has promised.
- * This is read after the frames were fetched, so that no frame is ahead of it.
+ * Tells the TCP receiver what our sending half, the kernel's socket, has sent and acknowledged, and which window it has
+ * promised. This is read after the frames were fetched, so that no frame is ahead of it.
  */
 static void sending_half(struct xiw_conn *c)
 {
 	uint64_t control = __atomic_load_n(&c->flow->control_segs, __ATOMIC_RELAXED);
 
 	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
+	xiw_tcp_rx_acked(&c->tcp, xiw_flow_get(&c->flow->acked));
 	xiw_tcp_rx_set_snd(&c->tcp, xiw_flow_get(&c->flow->snd_nxt));
 	if (c->flow->resent != c->progress.resent)
 		xiw_progress_resent(c, c->flow->resent);
@@ -162,13 +164,15 @@ static void take_kept(struct xiw_conn *c)
 	struct xiw_tcp_take t;
 	struct xiw_kept *k;
 
-	while (c->stretch.state != XIW_STRETCH_OFF && !c->rx_dead &&
+	while (c->stretch.state != XIW_STRETCH_OFF && !c->rx_dead && !xiw_patient(c) &&
 	       (k = (struct xiw_kept *)xiw_tcp_rx_next(&c->tcp))) {
 		struct xiw_segment s = { &k->packet, &k->meta };
 
 		switch (xiw_tcp_rx_turn(&c->tcp, &k->node, &t)) {
 		case XIW_TCP_TAKE:
-			xiw_take(c, &s, &t, k);
+			xiw_kept_uncount(k);
+			if (xiw_take(c, &s, &t, k))
+				k->packet.frags = 0; /* they are another node's */
 			break;
 		case XIW_TCP_CONTROL:
 			xiw_fall_back(c, t.flags & XIW_TCP_FIN ? XIW_REASON_FIN : XIW_REASON_URGENT,
@@ -235,7 +239,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 	switch (xiw_tcp_rx_segment(&c->tcp, seg, c->engine->now_ms, &t)) {
 	case XIW_TCP_TAKE:
 		note_link(c, s);
-		xiw_take(c, s, &t, NULL);
+		kept = xiw_take(c, s, &t, NULL);
 		if (c->tcp.keep_head)
 			take_kept(c);
 		break;
@@ -300,6 +304,10 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 	if (xiw_seq_before(seg->seq, c->stretch.committed)) {
 		xiw_inject_old(c, s);
 		c->progress.waits_ms = 0; /* the socket may make progress now */
+		if (seg->has_ts && awaited(c, seg->seq, seg->seq + s->meta->payload_len)) {
+			c->progress.filled = true;
+			c->progress.filled_tsval = seg->tsval;
+		}
 		if (comes_again(c, seg->seq))
 			xiw_progress_refused(c, XIW_REASON_INJECT, NULL);
 		return false;
@@ -316,6 +324,25 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 	*c->keeps.waiting_end = k;
 	c->keeps.waiting_end = &k->next_free;
 	return true;
+}
+
+/* Handles a segment that comes behind one that waits for a buffer. Returns true if the packet's frames are kept. */
+static bool wait_for_buffer(struct xiw_conn *c, const struct xiw_segment *s,
+			    const struct xiw_tcp_seg *seg)
+{
+	/* The peer was offered no more than this window. */
+	if (!xiw_flow_within_window(c->flow, seg->seq)) {
+		xiw_segment_dropped(c);
+		return false;
+	}
+	if (xiw_patience_keep(c, s))
+		return true;
+	xiw_fall_back(c, XIW_REASON_NO_BUFFER, NULL);
+	if (c->stretch.state == XIW_STRETCH_ENDS)
+		xiw_inject_late(c, s);
+	else
+		xiw_stale_segment(c, s->packet, s->meta);
+	return false;
 }
 
 /* Processes a packet from AF_XDP. Returns true if the packet's frames are kept. */
@@ -353,6 +380,8 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 		xiw_inject_late(c, &s);
 		return false;
 	}
+	if (xiw_patient(c))
+		return wait_for_buffer(c, &s, &seg);
 	if (c->stretch.state == XIW_STRETCH_WAITS) {
 		if (c->keeps.waiting || c->recv.nxt != c->stretch.committed)
 			return wait_for_socket(c, &s, &seg);
@@ -367,10 +396,51 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 	return segment(c, &s, &seg);
 }
 
-void xiw_stretch_resume(struct xiw_conn *c)
+/* Takes the segments that wait, until one of them finds no buffer. False: the stretch cannot begin. */
+static bool take_waiting(struct xiw_conn *c)
 {
 	struct xiw_kept *k;
 
+	/* A fall-back within the loop empties the list, and so does the one that follows an error. */
+	while (!c->rx_dead && !xiw_patient(c) && (k = c->keeps.waiting)) {
+		struct xiw_segment s = { &k->packet, &k->meta };
+		struct xiw_tcp_seg seg = {};
+
+		xiw_packet_read(c, s.packet, s.meta, &seg);
+		if (c->stretch.state == XIW_STRETCH_WAITS && !enter(c, s.packet, s.meta, &seg))
+			return false;
+		c->keeps.waiting = k->next_free;
+		c->stretch.rxq = k->rxq;
+		xiw_kept_uncount(k);
+		/* If the segment is kept again, behind a gap, its frames have moved to another node. */
+		if (segment(c, &s, &seg))
+			k->packet.frags = 0;
+		xiw_kept_free(c->engine, k);
+	}
+	return true;
+}
+
+/* A buffer was posted for the segment that waits first. */
+static void go_on(struct xiw_conn *c)
+{
+	struct xiw_tcp_take rest = c->keeps.rest;
+	struct xiw_kept *k = xiw_patience_over(c);
+	struct xiw_segment s = { &k->packet, &k->meta };
+
+	c->stretch.rxq = k->rxq;
+	xiw_kept_uncount(k);
+	if (xiw_take(c, &s, &rest, NULL))
+		k->packet.frags = 0;
+	xiw_kept_free(c->engine, k);
+	if (c->tcp.keep_head)
+		take_kept(c);
+	take_waiting(c);
+}
+
+void xiw_stretch_resume(struct xiw_conn *c)
+{
+	if (c->keeps.go_on && c->stretch.state == XIW_STRETCH_RUNS && !c->rx_dead)
+		go_on(c);
 	if (c->stretch.state != XIW_STRETCH_WAITS)
 		return;
 	/* XDP may have taken the stream back, and no frame would show it. */
@@ -385,22 +455,11 @@ void xiw_stretch_resume(struct xiw_conn *c)
 	}
 	if (c->recv.nxt != c->stretch.committed)
 		return;
-	/* A fall-back within the loop empties the list, and so does the one that follows an error. */
-	while (!c->rx_dead && (k = c->keeps.waiting)) {
-		struct xiw_segment s = { &k->packet, &k->meta };
-		struct xiw_tcp_seg seg = {};
-
-		xiw_packet_read(c, s.packet, s.meta, &seg);
-		if (c->stretch.state == XIW_STRETCH_WAITS && !enter(c, s.packet, s.meta, &seg))
-			return;
-		c->keeps.waiting = k->next_free;
-		c->stretch.rxq = k->rxq;
-		xiw_kept_uncount(k);
-		/* If the segment is kept again, behind a gap, its frames have moved to another node. */
-		if (segment(c, &s, &seg))
-			k->packet.frags = 0;
-		xiw_kept_free(c->engine, k);
-	}
+	if (!take_waiting(c))
+		return;
+	if (c->progress.filled && c->stretch.state == XIW_STRETCH_RUNS)
+		xiw_tcp_rx_advanced_elsewhere(&c->tcp, c->progress.filled_tsval);
+	c->progress.filled = false;
 }
 
 unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)

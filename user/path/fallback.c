@@ -11,19 +11,23 @@
 #include "core/queue.h"
 #include "path/inject.h"
 #include "path/packet.h"
+#include "path/patience.h"
 
 /*
- * Releases every frame that the engine holds of the connection: those that wait for the socket, and those
- * behind a gap. If `ours_to_give`, they are injected first.
+ * Releases every frame that the engine holds of the connection: those that wait for a buffer or for the socket, and
+ * those behind a gap. If `ours_to_give`, they are injected first.
  */
 static void inject_kept(struct xiw_conn *c, bool ours_to_give, uint32_t skew)
 {
 	struct xiw_tcp_keep *node, *next;
 
-	while (c->keeps.waiting) {
-		struct xiw_kept *k = c->keeps.waiting;
+	while (c->keeps.hand || c->keeps.waiting) {
+		struct xiw_kept *k = xiw_patience_over(c);
 
-		c->keeps.waiting = k->next_free;
+		if (!k) {
+			k = c->keeps.waiting;
+			c->keeps.waiting = k->next_free;
+		}
 		if (ours_to_give) {
 			xiw_inject_note_ecn(c, &k->packet, &k->meta);
 			xiw_inject_whole(c, &k->packet, &k->meta, skew);
@@ -88,6 +92,12 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_
 	if (in_hand)
 		xiw_inject_whole(c, in_hand->packet, in_hand->meta, skew);
 	inject_kept(c, true, skew);
+}
+
+void xiw_patience_end(struct xiw_conn *c)
+{
+	if (xiw_patient(c) && !c->keeps.go_on)
+		xiw_fall_back(c, XIW_REASON_NO_BUFFER, NULL);
 }
 
 /*

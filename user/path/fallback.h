@@ -10,6 +10,9 @@
  */
 void xiw_fall_back(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_segment *in_hand);
 
+/* The time of a segment that waits for a buffer is up (path/patience.h), unless one was posted for it. */
+void xiw_patience_end(struct xiw_conn *c);
+
 /*
  * Swaps the owner word, which ends the fall-back. The turn calls it when the frames that were on the rings have
  * been injected.

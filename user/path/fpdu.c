@@ -165,6 +165,12 @@ static enum xiw_ddp_error find_place(struct xiw_conn *c, const struct xiw_ddp_hd
 {
 	enum xiw_ddp_error err = xiw_ddp_rx_place(c->ddp, h, len, p);
 
+	if (c->ulp && err == XIW_DDP_UNTAGGED_TOO_LONG) {
+		p->dst = c->ulp->aside(c, h, len);
+		p->aside = p->dst;
+		if (p->aside)
+			return XIW_DDP_OK;
+	}
 	if (!err || err == XIW_DDP_UNTAGGED_TOO_LONG)
 		*refused = ask_ulp(c, h, len, p, true);
 	if (err || *refused)
@@ -213,9 +219,9 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		return -EPROTO;
 	}
 	if (!err)
-		err = xiw_ddp_rx_deliver(c->ddp, &h, payload, &m);
+		err = xiw_ddp_rx_deliver(c->ddp, &h, p.aside ? 0 : payload, &m);
 	else
-		xiw_ddp_rx_fail(c->ddp, err);
+		xiw_ddp_rx_refuse(c->ddp, &h, err);
 	if (err)
 		return refuse(c, f, raw, h.len, err);
 	accepted(c);
@@ -225,6 +231,7 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		c->counts.placed_kernel += payload;
 	if (!m.complete)
 		return 0;
+	m.aside = p.aside ? p.dst : NULL;
 	deliver(c, &m, &(struct xiw_header){ raw, h.len, f->ulpdu_len });
 	return c->rx_dead ? -EPROTO : 0;
 }

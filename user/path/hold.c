@@ -16,40 +16,55 @@
 #define QN_SEND 0
 #define LOOK_MS 1000 /* between looks at the socket, as no receive tells of its end */
 
+/* The next FPDU is the one at which the hold began. */
+static bool still_there(const struct xiw_conn *c)
+{
+	return c->hold.begun && c->hold.fpdus == c->counts.fpdus;
+}
+
+/* A stream that went on, although its time was up, has time again for the next Send. */
 bool xiw_hold_allowed(const struct xiw_conn *c, const struct xiw_ddp_hdr *h)
 {
-	return c->opts.hold_ms && !c->hold.over && h->qn == QN_SEND &&
+	return c->opts.hold_ms && !(c->hold.over && still_there(c)) && h->qn == QN_SEND &&
 	       xiw_ddp_rx_lacks_buffer(c->ddp, h);
 }
 
-/*
- * Buffers are there, and the connection has had all that it may have: it gets another one when the application takes
- * completions, which it does without notice.
- */
-static bool at_limit(const struct xiw_conn *c)
+/* It gets another one when the application takes completions, which it does without notice. */
+bool xiw_hold_at_limit(const struct xiw_conn *c)
 {
 	return c->uses.share.srq && c->uses.share.srq->ddp.count;
 }
 
 void xiw_hold_watch(struct xiw_conn *c)
 {
-	const uint64_t next = c->engine->now_ms + (at_limit(c) ? 1 : LOOK_MS);
+	const uint64_t next = c->engine->now_ms + (xiw_hold_at_limit(c) ? 1 : LOOK_MS);
 
 	c->timer.hold_ms = next < c->hold.until_ms ? next : c->hold.until_ms;
 	xiw_timer(c);
+}
+
+uint64_t xiw_hold_count(struct xiw_conn *c)
+{
+	struct xiw_hold *h = &c->hold;
+
+	/* A buffer of several connections may have gone to another one. The time then does not begin anew. */
+	if (!still_there(c)) {
+		h->begun = true;
+		h->over = false;
+		h->fpdus = c->counts.fpdus;
+		h->since_ms = c->engine->now_ms;
+		h->until_ms = c->engine->now_ms + c->opts.hold_ms;
+		c->counts.holds++;
+		xiw_srq_waits(c);
+	}
+	return h->since_ms;
 }
 
 void xiw_hold_begin(struct xiw_conn *c)
 {
 	struct xiw_hold *h = &c->hold;
 
-	/* A buffer of several connections may have gone to another one. The time then does not begin anew. */
-	if (!h->on || h->fpdus != c->counts.fpdus) {
-		h->fpdus = c->counts.fpdus;
-		h->since_ms = c->engine->now_ms;
-		h->until_ms = c->engine->now_ms + c->opts.hold_ms;
-		c->counts.holds++;
-	}
+	xiw_hold_count(c);
 	h->on = h->waits = true;
 	if (c->recv.posted)
 		io_uring_prep_cancel64(xiw_sqe(c->engine, NULL, XIW_OP_NONE),
@@ -90,6 +105,10 @@ bool xiw_hold_taken(struct xiw_conn *c, uint32_t len)
 
 void xiw_hold_posted(struct xiw_conn *c)
 {
+	if (c->keeps.hand) {
+		c->keeps.go_on = true;
+		xiw_retry(c);
+	}
 	if (!c->hold.waits)
 		return;
 	c->hold.waits = false;

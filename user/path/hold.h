@@ -2,7 +2,8 @@
 /*
  * A stream that stands in front of a Send for which no buffer is posted. It is held for hold_ms at most, until the
  * application posts one: nothing more is read from the socket, so that its window closes, and what had been read is
- * kept here. On the direct path the stream falls back first (XIW_REASON_NO_BUFFER).
+ * kept here. On the direct path its frames wait for a moment (path/patience.h), then the stream falls back
+ * (XIW_REASON_NO_BUFFER).
  */
 #ifndef XIW_PATH_HOLD_H
 #define XIW_PATH_HOLD_H
@@ -12,7 +13,13 @@
 /* True if the segment, for which DDP has no buffer, may wait for one. */
 bool xiw_hold_allowed(const struct xiw_conn *c, const struct xiw_ddp_hdr *h);
 
-/* The stream stands in front of such a segment. The receive is cancelled. */
+/* Buffers are there, and the connection has had all that it may have. */
+bool xiw_hold_at_limit(const struct xiw_conn *c);
+
+/* The stream stands in front of such a segment, on either path. Returns since when. */
+uint64_t xiw_hold_count(struct xiw_conn *c);
+
+/* It does on the kernel path. The receive is cancelled. */
 void xiw_hold_begin(struct xiw_conn *c);
 
 /* Sets the time at which the turn looks at the hold: until then the socket may have ended, or the time is up. */

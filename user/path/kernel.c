@@ -224,6 +224,12 @@ void xiw_stream_resume(struct xiw_conn *c)
 	struct xiw_hold *h = &c->hold;
 	const bool was_held = h->on;
 
+	/* The frames of a stretch go on at the end of the batch. */
+	if (c->keeps.go_on) {
+		xiw_retry_no_more(c);
+		xiw_dirty(c);
+		return;
+	}
 	if (!h->on || xiw_hold_taken(c, feed(c, h->octets + h->at, h->len - h->at)))
 		resume_buffers(c);
 	if (h->waits)

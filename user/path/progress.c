@@ -290,6 +290,7 @@ void xiw_progress_begin(struct xiw_conn *c)
 {
 	c->progress.refused.n = c->progress.unheard.n = 0;
 	c->progress.waits_ms = 0;
+	c->progress.filled = false;
 }
 
 /*

@@ -7,6 +7,7 @@
 #include "core/agenda.h"
 #include "path/fallback.h"
 #include "path/fpdu.h"
+#include "path/patience.h"
 #include "path/progress.h"
 
 #define CRC_TRIES 8 /* so many bad CRCs at one place are no accident: MPA error 2 */
@@ -72,7 +73,22 @@ static struct walk walk(struct xiw_conn *c, const struct xiw_vec *v, unsigned in
 	return w;
 }
 
-void xiw_take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
+/* The next FPDU of the segment is a Send without a buffer. */
+static bool no_buffer(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
+		      uint32_t done, const struct xiw_kept *k)
+{
+	struct xiw_tcp_take rest = *t;
+
+	rest.seq += done;
+	rest.off += done;
+	rest.len -= done;
+	if (xiw_patience_begin(c, s, &rest, k ? k->rxq : c->stretch.rxq))
+		return true;
+	xiw_fall_back(c, XIW_REASON_NO_BUFFER, s); /* the socket's window can close */
+	return false;
+}
+
+bool xiw_take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
 	      const struct xiw_kept *k)
 {
 	struct xiw_vec v[XIW_XSK_FRAGS_MAX];
@@ -84,13 +100,14 @@ void xiw_take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_
 		c->handoff.crc_tries = 0;
 		xiw_tcp_rx_advance(&c->tcp, w.done);
 	}
+	if (w.err == -ENOBUFS)
+		return no_buffer(c, s, t, w.done, k);
 	if (w.err == -EBADMSG)
 		bad_crc(c);
-	else if (w.err == -ENOBUFS) /* the socket's window can close */
-		xiw_fall_back(c, XIW_REASON_NO_BUFFER, s);
 	else if (w.status == XIW_MPA_BAD_MARKER || w.status == XIW_MPA_BAD_LENGTH)
 		xiw_conn_stream_error(c, XIW_MPA_ERR_MARKER, 0);
 	else if (w.status == XIW_MPA_MORE && !c->rx_dead)
 		xiw_fall_back(c, w.need > c->tcp.mss ? XIW_REASON_TOO_LARGE : XIW_REASON_MISALIGNED,
 			      s);
+	return false;
 }

@@ -6,9 +6,10 @@
 
 /*
  * Takes what the TCP receiver has accepted of a segment, and handles what ended the walk over its FPDUs. `k` is set if
- * the segment was kept; some of its FPDUs may then be placed already.
+ * the segment was kept; some of its FPDUs may then be placed already. Returns true if the packet's frames are kept,
+ * because the rest of the segment waits for a buffer.
  */
-void xiw_take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
+bool xiw_take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
 	      const struct xiw_kept *k);
 
 #endif

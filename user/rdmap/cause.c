@@ -55,17 +55,36 @@ static bool is_of(const struct xiw_rdmap_op *o, const struct xiw_ddp_hdr *h)
 	       (h->to == o->op.to || h->to - o->op.to < o->op.len);
 }
 
-static struct xiw_rdmap_op *find(struct xiw_rdmap_stream *s, const struct xiw_ddp_hdr *h)
+/* The operation may be sent, but not complete because of one before it. */
+static void blame(struct xiw_rdmap_op *o, enum xiw_cause cause)
 {
-	for (uint64_t i = s->head; i != s->next; i++) {
-		struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, i);
+	if (!o)
+		return;
+	o->failed = true;
+	o->cause = (uint8_t)cause;
+}
 
-		if (!is_of(o, h))
-			continue;
-		/* A Write with Immediate Data is two operations, and the application is told of the second one. */
-		return o->internal && o->op.kind == XIW_RDMA_WRITE ? xiw_rdmap_op_at(s, i + 1) : o;
-	}
-	return NULL;
+/*
+ * Blames the operation that the peer has refused, the oldest if several Writes went there. TCP had all of those before
+ * it, although it may not have said so yet. (A peer that lies about that could as well have dropped them.)
+ */
+static void blame_refused(struct xiw_rdmap_stream *s, const struct xiw_ddp_hdr *h,
+			  enum xiw_cause cause)
+{
+	struct xiw_rdmap_op *o;
+	uint64_t i = s->head;
+
+	while (i != s->next && !is_of(xiw_rdmap_op_at(s, i), h))
+		i++;
+	if (i == s->next)
+		return;
+	o = xiw_rdmap_op_at(s, i);
+	/* A Write with Immediate Data is two operations, and the application is told of the second one. */
+	if (o->internal && o->op.kind == XIW_RDMA_WRITE)
+		o = xiw_rdmap_op_at(s, i + 1);
+	blame(o, cause);
+	while (i != s->head)
+		xiw_rdmap_op_at(s, --i)->given = true;
 }
 
 /* Returns the operation that this segment is meant to answer, if it answers one. */
@@ -78,15 +97,6 @@ static struct xiw_rdmap_op *answered_by(struct xiw_rdmap_stream *s, const struct
 		       : NULL;
 }
 
-/* The operation may be sent, but not complete because of one before it. */
-static void blame(struct xiw_rdmap_op *o, enum xiw_cause cause)
-{
-	if (!o)
-		return;
-	o->failed = true;
-	o->cause = (uint8_t)cause;
-}
-
 void xiw_rdmap_blame(struct xiw_rdmap_stream *s)
 {
 	const bool peers = s->state == XIW_RDMAP_TERMINATED;
@@ -97,7 +107,7 @@ void xiw_rdmap_blame(struct xiw_rdmap_stream *s)
 	    xiw_ddp_hdr_decode(&h, t->ddp_header, t->ddp_header_len, t->ddp_header_len))
 		return;
 	if (peers)
-		blame(find(s, &h), xiw_rdmap_cause(t));
+		blame_refused(s, &h, xiw_rdmap_cause(t));
 	else
 		blame(answered_by(s, &h), h.tagged && t->layer == XIW_RDMA_LAYER_DDP
 						  ? XIW_CAUSE_LOCAL_PROTECTION

@@ -29,6 +29,12 @@ static bool has_room(const struct xiw_rdmap_stream *s, bool empty)
 	return s->answer_tail - open < s->ird && s->answer_tail - s->answer_head < s->answer_depth;
 }
 
+/* Memory for one more answer, which the peer was promised. */
+static int make_answer(struct xiw_rdmap_stream *s)
+{
+	return xiw_block_need(&s->answers, s->answer_tail / XIW_RDMAP_ANSWERS, &s->source, true);
+}
+
 static enum xiw_rdmap_result read_request(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m)
 {
 	const struct xiw_ddp_region *r = NULL;
@@ -57,6 +63,8 @@ static enum xiw_rdmap_result read_request(struct xiw_rdmap_stream *s, const stru
 	}
 	if (!has_room(s, !read.size))
 		return fail(s, m, XIW_RDMAP_STREAM);
+	if (make_answer(s))
+		return fail(s, m, XIW_RDMAP_LOCAL_CATASTROPHIC);
 	a = xiw_rdmap_answer_at(s, s->answer_tail++);
 	*a = (struct xiw_rdmap_answer){ .read = read, .serial = r ? r->serial : 0 };
 	memcpy(a->header, m->header, m->header_len);
@@ -81,6 +89,8 @@ static enum xiw_rdmap_result atomic_request(struct xiw_rdmap_stream *s,
 	err = xiw_rdmap_atomic_check(s, &request, &word);
 	if (!err && !has_room(s, false))
 		err = XIW_RDMAP_STREAM;
+	if (!err && make_answer(s))
+		err = XIW_RDMAP_LOCAL_CATASTROPHIC;
 	if (err)
 		return fail(s, m, err);
 	a = xiw_rdmap_answer_at(s, s->answer_tail++);

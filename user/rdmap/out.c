@@ -240,14 +240,18 @@ static void answer_sent(struct xiw_rdmap_stream *s, uint64_t seq, bool success)
 		s->info.read_octets_out += a->read.size;
 	}
 	/* An answer that comes back unsent may overtake one that is being sent. */
-	while (s->answer_head != s->answer_next && xiw_rdmap_answer_at(s, s->answer_head)->sent)
+	while (s->answer_head != s->answer_next && xiw_rdmap_answer_at(s, s->answer_head)->sent) {
 		s->answer_head++;
+		xiw_block_pass(&s->answers, s->answer_head, s->answer_tail, XIW_RDMAP_ANSWERS,
+			       &s->source);
+	}
 }
 
 static void op_sent(struct xiw_rdmap_stream *s, uint64_t seq, bool success)
 {
 	struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, seq);
 
+	success |= o->given;
 	o->sent = true;
 	o->failed |= !success;
 	if (!success)

@@ -322,7 +322,7 @@ int xiw_rdmap_post_work(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *
 		return err;
 	if (s->tail - s->head + two >= s->depth)
 		return -EAGAIN;
-	if (xiw_rdmap_make_places(s))
+	if (xiw_rdmap_make_places(s, two, false))
 		return -ENOMEM;
 	if (new.own_sink)
 		err = make_sink(s, w, &new);
@@ -349,7 +349,7 @@ int xiw_rdmap_post_change(struct xiw_rdmap_stream *s, const struct xiw_rdma_work
 		return -EACCES;
 	if (s->tail - s->head == s->depth)
 		return -EAGAIN;
-	if (xiw_rdmap_make_places(s))
+	if (xiw_rdmap_make_places(s, false, false))
 		return -ENOMEM;
 	new.op.stag = region->stag;
 	new.op.access = rights;
@@ -391,7 +391,7 @@ int xiw_rdmap_post_ready(struct xiw_rdmap_stream *s)
 
 	if (s->tail != s->head)
 		return -EAGAIN;
-	if (xiw_rdmap_make_places(s))
+	if (xiw_rdmap_make_places(s, false, true))
 		return -ENOMEM;
 	o = xiw_rdmap_op_at(s, s->tail);
 	*o = (struct xiw_rdmap_op){ .op.kind = XIW_RDMA_READ, .internal = true };

@@ -7,42 +7,46 @@
 
 #include "rdmap/reads.h"
 
-#define BLOCK_SIZE (XIW_RDMAP_BLOCK * sizeof(struct xiw_rdmap_op))
-
-static uint32_t blocks_of(const struct xiw_rdmap_stream *s)
+static void *take_from_system(void *ctx, bool promised)
 {
-	return (s->depth + XIW_RDMAP_BLOCK - 1) / XIW_RDMAP_BLOCK;
+	(void)ctx;
+	(void)promised;
+	return malloc(XIW_BLOCK);
 }
 
-static int make_block(struct xiw_rdmap_stream *s, uint64_t block)
+static void give_to_system(void *ctx, void *block)
 {
-	if (!s->blocks[block])
-		s->blocks[block] = calloc(1, BLOCK_SIZE);
-	return s->blocks[block] ? 0 : -ENOMEM;
+	(void)ctx;
+	free(block);
 }
 
-/* The block of the n-th operation behind those that are posted. */
-static uint64_t block_behind(const struct xiw_rdmap_stream *s, uint32_t n)
+static int blocks_init(struct xiw_blocks *b, uint32_t room)
 {
-	const uint64_t base = s->head == s->tail ? s->tail : s->base;
-
-	return (s->tail + n - base) % s->depth / XIW_RDMAP_BLOCK;
+	b->room = room;
+	b->at = calloc(room, sizeof(*b->at));
+	return b->at ? 0 : -ENOMEM;
 }
 
-size_t xiw_rdmap_places_size(const struct xiw_rdmap_stream *s)
+static void blocks_free(struct xiw_blocks *b, const struct xiw_block_source *source)
 {
-	const uint64_t a = block_behind(s, 0), b = block_behind(s, 1);
-
-	return (!s->blocks[a] + (a != b && !s->blocks[b])) * BLOCK_SIZE;
+	for (uint32_t i = 0; b->at && i < b->room; i++)
+		xiw_block_drop(b, i, source);
+	free(b->at);
+	b->at = NULL;
 }
 
-int xiw_rdmap_make_places(struct xiw_rdmap_stream *s)
+int xiw_rdmap_make_places(struct xiw_rdmap_stream *s, bool two, bool promised)
 {
-	const uint64_t a = block_behind(s, 0), b = block_behind(s, 1);
+	const uint64_t first = s->tail / XIW_RDMAP_OPS, last = (s->tail + two) / XIW_RDMAP_OPS;
+	int err = xiw_block_need(&s->ops, first, &s->source, promised);
 
-	if (s->head == s->tail)
-		s->base = s->tail;
-	return make_block(s, a) || make_block(s, b) ? -ENOMEM : 0;
+	return err ? err : xiw_block_need(&s->ops, last, &s->source, promised);
+}
+
+/* As many answers as may be open, and as many that TCP has. */
+static uint32_t answers_of(uint16_t ird)
+{
+	return 2 * (ird ? ird : 1u);
 }
 
 int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
@@ -52,18 +56,18 @@ int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 		.pd = o->pd,
 		.stream = o->stream,
 		.depth = o->depth,
-		.answer_depth =
-			2 * (o->ird_max
-				     ? o->ird_max
-				     : 1u), /* as many as may be open, and as many that TCP has */
+		.answer_depth = answers_of(o->ird_max),
+		.source = o->source,
 	};
 	if (!o->table || !o->depth || o->depth > XIW_RDMAP_MAX_DEPTH)
 		return -EINVAL;
-	s->blocks = calloc(blocks_of(s), sizeof(*s->blocks));
-	s->answers = calloc(s->answer_depth, sizeof(*s->answers));
+	if (!s->source.take)
+		s->source = (struct xiw_block_source){ take_from_system, give_to_system, NULL };
 	if (o->extended)
 		s->exchanges = calloc(s->depth, sizeof(*s->exchanges));
-	if (s->blocks && s->answers && (s->exchanges || !o->extended) && !make_block(s, 0))
+	if ((s->exchanges || !o->extended) &&
+	    !blocks_init(&s->ops, xiw_blocks_room(s->depth, XIW_RDMAP_OPS)) &&
+	    !blocks_init(&s->answers, xiw_blocks_room(s->answer_depth, XIW_RDMAP_ANSWERS)))
 		return 0;
 	xiw_rdmap_free(s);
 	return -ENOMEM;
@@ -71,38 +75,38 @@ int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 
 size_t xiw_rdmap_memory(const struct xiw_rdmap_stream *s)
 {
-	return blocks_of(s) * sizeof(*s->blocks) + BLOCK_SIZE +
-	       s->answer_depth * sizeof(*s->answers) +
+	return (s->ops.room + s->answers.room) * sizeof(void *) +
 	       (s->exchanges ? s->depth * sizeof(*s->exchanges) : 0);
 }
 
 void xiw_rdmap_free(struct xiw_rdmap_stream *s)
 {
-	for (uint32_t i = 0; s->blocks && i < blocks_of(s); i++)
-		free(s->blocks[i]);
-	free(s->blocks);
+	blocks_free(&s->ops, &s->source);
+	blocks_free(&s->answers, &s->source);
 	free(s->rooms);
 	free(s->exchanges);
-	free(s->answers);
-	s->blocks = NULL;
 	s->exchanges = NULL;
 	s->rooms = NULL;
-	s->answers = NULL;
+}
+
+size_t xiw_rdmap_reserve_size(const struct xiw_rdmap_stream *s, uint16_t ird)
+{
+	const uint32_t room = xiw_blocks_room(answers_of(ird), XIW_RDMAP_ANSWERS);
+
+	return room > s->answers.room ? (room - s->answers.room) * sizeof(void *) : 0;
 }
 
 int xiw_rdmap_reserve(struct xiw_rdmap_stream *s, uint16_t ird)
 {
-	const uint32_t depth = 2 * (uint32_t)ird;
-	struct xiw_rdmap_answer *more;
+	struct xiw_blocks more;
 
-	if (depth <= s->answer_depth)
+	if (answers_of(ird) <= s->answer_depth)
 		return 0;
-	more = calloc(depth, sizeof(*more));
-	if (!more)
+	if (blocks_init(&more, xiw_blocks_room(answers_of(ird), XIW_RDMAP_ANSWERS)))
 		return -ENOMEM;
-	free(s->answers);
+	blocks_free(&s->answers, &s->source);
 	s->answers = more;
-	s->answer_depth = depth;
+	s->answer_depth = answers_of(ird);
 	return 0;
 }
 
@@ -153,6 +157,10 @@ bool xiw_rdmap_completed(struct xiw_rdmap_stream *s, struct xiw_rdmap_op *op)
 		return false;
 	*op = *o;
 	s->head++;
+	/* What the peer will not answer is complete without having been with DDP. */
+	if (s->next < s->head)
+		s->next = s->head;
+	xiw_block_pass(&s->ops, s->head, s->tail, XIW_RDMAP_OPS, &s->source);
 	return true;
 }
 
@@ -183,7 +191,7 @@ void xiw_rdmap_abandon(struct xiw_rdmap_stream *s)
 		struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, i);
 
 		/* Section 6.2.1: the outcome is unknown, so it counts as an error. */
-		o->failed |= !o->sent || !o->answered;
+		o->failed |= !(o->sent || o->given) || !o->answered;
 		o->answered = true;
 		xiw_rdmap_drop_sink(s, o);
 		if (i >= s->next)

@@ -3,8 +3,8 @@
  * rdmap/stream.h - one RDMAP Stream: which message goes to DDP next, what one that DDP delivers means,
  * when operations are complete, and what is an error. RFC 5040 sections 5 to 7.
  *
- * Nothing here does I/O. After creation, only posting an operation allocates. The caller passes messages between this
- * and DDP:
+ * Nothing here does I/O. After creation, memory is taken in blocks: for operations that are posted, and for the peer's
+ * Reads and atomic operations. The caller passes messages between this and DDP:
  *
  *	xiw_rdmap_next()      -> DDP                the next message to queue
  *	DDP -> xiw_rdmap_sent()                     it was sent, or came back
@@ -17,12 +17,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/block.h"
 #include "base/vec.h"
 #include "ddp/region.h"
 #include "rdmap/hdr.h"
 
 #define XIW_RDMAP_MAX_DEPTH (1u << 16)
-#define XIW_RDMAP_BLOCK 8u /* operations whose memory is taken at once */
 /* Ids of messages: operations count from 0, responses from here. */
 #define XIW_RDMAP_ID_RESPONSE (1ull << 63)
 
@@ -53,6 +53,7 @@ struct xiw_rdmap_op {
 	uint8_t request[XIW_RDMAP_READ_LEN]; /* of a Read; or Immediate Data */
 	bool internal;			     /* the application is not told */
 	bool sent;			     /* DDP is done with it */
+	bool given; /* TCP had all of it, as the peer has refused a later one: it does not fail any more */
 	bool answered; /* the response is here, or will not come. Without a response: true from the start */
 	bool failed;
 	uint8_t cause;	  /* enum xiw_cause, if failed; 0: none of its own */
@@ -73,6 +74,10 @@ struct xiw_rdmap_answer {
 	bool sent;
 };
 
+/* How many a block has. */
+#define XIW_RDMAP_OPS (XIW_BLOCK / (uint32_t)sizeof(struct xiw_rdmap_op))
+#define XIW_RDMAP_ANSWERS (XIW_BLOCK / (uint32_t)sizeof(struct xiw_rdmap_answer))
+
 enum xiw_rdmap_state {
 	XIW_RDMAP_OPEN,
 	XIW_RDMAP_FAILED,     /* in error: `sent` is to be sent to the peer */
@@ -83,10 +88,10 @@ struct xiw_rdmap_stream {
 	enum xiw_rdmap_state state;
 	struct xiw_ddp_table *table;
 	uint32_t pd, stream; /* with which DDP checks STags */
+	struct xiw_block_source source;
 
 	/* Operations: [head, next) are with DDP or wait for an answer, [next, tail) wait for DDP. */
-	struct xiw_rdmap_op **blocks; /* of XIW_RDMAP_BLOCK operations; NULL: not needed yet */
-	uint64_t base;		      /* the operation that is at the first place */
+	struct xiw_blocks ops;
 	union xiw_rdmap_room
 		*rooms; /* one for each of `depth` operations; NULL until one is needed */
 	uint32_t depth;
@@ -100,7 +105,7 @@ struct xiw_rdmap_stream {
 	/*
 	 * The peer's Reads and atomic operations: [answer_head, answer_next) are with DDP, up to answer_tail they wait.
 	 */
-	struct xiw_rdmap_answer *answers;
+	struct xiw_blocks answers;
 	uint32_t answer_depth, ird;
 	uint64_t answer_head, answer_next, answer_tail;
 	uint64_t
@@ -112,9 +117,9 @@ struct xiw_rdmap_stream {
 
 static inline struct xiw_rdmap_op *xiw_rdmap_op_at(struct xiw_rdmap_stream *s, uint64_t seq)
 {
-	const uint64_t at = (seq - s->base) % s->depth;
+	struct xiw_rdmap_op *block = s->ops.at[seq / XIW_RDMAP_OPS % s->ops.room];
 
-	return &s->blocks[at / XIW_RDMAP_BLOCK][at % XIW_RDMAP_BLOCK];
+	return &block[seq % XIW_RDMAP_OPS];
 }
 
 static inline struct xiw_rdmap_exchange *xiw_rdmap_exchange_at(struct xiw_rdmap_stream *s,
@@ -125,7 +130,9 @@ static inline struct xiw_rdmap_exchange *xiw_rdmap_exchange_at(struct xiw_rdmap_
 
 static inline struct xiw_rdmap_answer *xiw_rdmap_answer_at(struct xiw_rdmap_stream *s, uint64_t seq)
 {
-	return &s->answers[seq % s->answer_depth];
+	struct xiw_rdmap_answer *block = s->answers.at[seq / XIW_RDMAP_ANSWERS % s->answers.room];
+
+	return &block[seq % XIW_RDMAP_ANSWERS];
 }
 
 /* Is it a change of rights, without a message? */
@@ -146,15 +153,20 @@ struct xiw_rdmap_opts {
 	uint32_t depth;	  /* operations */
 	bool extended;	  /* with RFC 7306 */
 	uint16_t ird_max; /* the most that xiw_rdmap_limits() may set without xiw_rdmap_reserve() */
+	struct xiw_block_source source; /* of memory; zeros: the system */
 };
 
 /* Returns 0, -EINVAL or -ENOMEM. xiw_rdmap_free() accepts zeros. */
 int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o);
-/* The number of octets that it has allocated. */
+/* The number of octets that it has allocated, without blocks and rooms. */
 size_t xiw_rdmap_memory(const struct xiw_rdmap_stream *s);
 void xiw_rdmap_free(struct xiw_rdmap_stream *s);
 
-/* Called before xiw_rdmap_limits(), which may then set as many as this. 0 or -ENOMEM. */
+/*
+ * Called before xiw_rdmap_limits(), which may then set as many as this: the number of octets that this allocates, and
+ * does so. Returns 0 or -ENOMEM.
+ */
+size_t xiw_rdmap_reserve_size(const struct xiw_rdmap_stream *s, uint16_t ird);
 int xiw_rdmap_reserve(struct xiw_rdmap_stream *s, uint16_t ird);
 
 /* Sets what was negotiated (section 6.1), before the first message. Until then no Read is passed on or accepted. */
@@ -170,12 +182,8 @@ int xiw_rdmap_post_work(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *
  */
 int xiw_rdmap_post_change(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *work,
 			  const struct xiw_ddp_region *region, uint32_t rights);
-/*
- * Makes places for two more operations. Each post does so, too; before it, the number of octets that are allocated,
- * until the stream is freed, can be asked for. A stream that has nothing posted begins with the first place again.
- */
-size_t xiw_rdmap_places_size(const struct xiw_rdmap_stream *s);
-int xiw_rdmap_make_places(struct xiw_rdmap_stream *s);
+/* Makes places for one more operation, or two. promised: as in struct xiw_block_source. Returns 0 or -ENOMEM. */
+int xiw_rdmap_make_places(struct xiw_rdmap_stream *s, bool two, bool promised);
 
 /*
  * Makes room for pieces and copied octets, xiw_rdmap_rooms_size() octets. Called before the first operation that needs
@@ -187,7 +195,10 @@ static inline bool xiw_rdmap_needs_room(unsigned int flags, unsigned int npieces
 {
 	return flags & XIW_RDMA_INLINE || npieces > 1;
 }
-/* RFC 6581 section 9.2: posts a zero-length Read as the first message, whatever the limit. 0 or -EAGAIN. */
+/*
+ * RFC 6581 section 9.2: posts a zero-length Read as the first message, whatever the limit. Returns 0, -EAGAIN or
+ * -ENOMEM.
+ */
 int xiw_rdmap_post_ready(struct xiw_rdmap_stream *s);
 
 /* A message for DDP. */

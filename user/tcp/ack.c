@@ -57,6 +57,16 @@ uint64_t xiw_tcp_rx_deadline(const struct xiw_tcp_rx *rx)
 	return rx->pending ? rx->ack_since_ms + rx->delack_ms : XIW_TCP_NEVER;
 }
 
+void xiw_tcp_rx_acked(struct xiw_tcp_rx *rx, uint32_t ack)
+{
+	if (!xiw_seq_after(ack, rx->last_ack_sent) || xiw_seq_after(ack, rx->rcv_nxt))
+		return;
+	rx->last_ack_sent = ack;
+	rx->pending = rx->rcv_nxt - ack;
+	if (!rx->pending)
+		rx->pending_segs = 0;
+}
+
 /*
  * Where the right edge will stand with the next ACK. Small steps are saved up (silly window
  * avoidance, RFC 9293 section 3.8.6.2.2). If the edge cannot move, the field is rounded up, so

@@ -250,6 +250,24 @@ static inline void xiw_tcp_rx_acked_elsewhere(struct xiw_tcp_rx *rx)
 }
 
 /*
+ * The kernel socket has sent a segment that acknowledges octets up to `ack`. To be called at the beginning of a batch,
+ * so that what is pending and not covered are whole segments of later ones.
+ */
+void xiw_tcp_rx_acked(struct xiw_tcp_rx *rx, uint32_t ack);
+
+/*
+ * A segment with this TSval has advanced rcv_nxt elsewhere, after segments that are taken here only now. ACKs echo it
+ * (RFC 7323 section 4.3): an older TSval would tell the peer that its round trip took as long as those waited.
+ */
+static inline void xiw_tcp_rx_advanced_elsewhere(struct xiw_tcp_rx *rx, uint32_t tsval)
+{
+	if (!(rx->flags & XIW_TCP_RX_TS) || !xiw_seq_after(tsval, rx->ts_recent))
+		return;
+	rx->ts_recent = tsval;
+	rx->ts_recent_ms = rx->now_ms;
+}
+
+/*
  * The number of octets that can be accepted from rcv_nxt on. Takes effect with the next ACK, and never takes back what
  * was advertised.
  */

@@ -7,6 +7,7 @@
 #include "conn/conn.h"
 #include "conn/send.h"
 #include "core/agenda.h"
+#include "core/blocks.h"
 #include "core/cq.h"
 #include "core/srq.h"
 #include "ulp/rdma.h"
@@ -27,7 +28,12 @@ static int check_attach(const struct xiw_conn *c, const struct xiw_rdma_opts *o)
 		return -EINVAL;
 	if (c->ulp)
 		return -EALREADY;
-	return c->state >= XIW_OPEN ? -ENOTCONN : 0;
+	if (c->state >= XIW_OPEN)
+		return -ENOTCONN;
+	return c->ddp->queues[XIW_RDMAP_QN_READ].count ||
+			       c->ddp->queues[XIW_RDMAP_QN_TERMINATE].count
+		       ? -EINVAL
+		       : 0;
 }
 
 /*
@@ -47,40 +53,44 @@ static void raise_depths(struct xiw_rdma *r)
 }
 
 /*
- * Posts a buffer for each Read and atomic operation that the peer may have open (RFC 5040 section 5.2.2, RFC 7306
- * section 5.2.2), and one for a Terminate.
+ * Gives the stream its queues, and posts what it receives itself: Read Requests and Atomic Requests (RFC 5040 section
+ * 5.2.2, RFC 7306 section 5.2.2), and a Terminate. The queue of RFC 7306 is added last and nothing fails after it, so
+ * that a failure leaves three queues, and no buffer that is freed.
  */
-static int post_buffers(struct xiw_rdma *r, uint32_t reads)
-{
-	if (reads > r->conn->opts.recv_depth)
-		reads = r->conn->opts.recv_depth;
-	/* Nothing fails after the first post, so that no buffer is posted which is freed. */
-	if (xiw_post_reserve(r->conn, XIW_RDMAP_QN_READ, reads) ||
-	    xiw_post_reserve(r->conn, XIW_RDMAP_QN_TERMINATE, 1))
-		return -ENOMEM;
-	r->requests = calloc(reads, r->request_len);
-	if (!r->requests)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < reads; i++)
-		xiw_rdma_post_request(r, i);
-	return xiw_post_recv(r->conn, XIW_RDMAP_QN_TERMINATE, r->term_in, sizeof(r->term_in), 0);
-}
-
-/* Gives the stream its queues, and posts what it receives itself. Nothing fails once that is posted. */
-static int equip(struct xiw_rdma *r, const struct xiw_rdma_opts *o, uint32_t reads)
+static int take_queues(struct xiw_rdma *r, const struct xiw_rdma_opts *o)
 {
 	struct xiw_conn *c = r->conn;
 	int err = xiw_outlets_set(c, o->send_cq, o->recv_cq);
 
 	if (!err)
 		err = xiw_srq_use(c, o->srq, o->srq_max);
-	/* This comes after the allocation, since the connection keeps what it is charged until it is freed. */
-	if (!err &&
-	    !xiw_conn_charge(c, sizeof(*r) + xiw_rdmap_memory(&r->s) + reads * r->request_len))
-		err = -ENOMEM;
+	if (!err)
+		err = xiw_post_reserve(c, XIW_RDMAP_QN_READ, 1);
+	if (!err)
+		err = xiw_post_reserve(c, XIW_RDMAP_QN_TERMINATE, 1);
 	if (!err && o->extended)
 		err = xiw_conn_add_queue(c);
-	return err ? err : post_buffers(r, reads);
+	if (err)
+		return err;
+	xiw_rdma_post_request(r);
+	return xiw_post_recv(c, XIW_RDMAP_QN_TERMINATE, r->term_in, sizeof(r->term_in), 0);
+}
+
+/* Charges the stream, and gives it its queues. If that fails, another attempt may be made. */
+static int equip(struct xiw_rdma *r, const struct xiw_rdma_opts *o)
+{
+	const size_t size = sizeof(*r) + xiw_rdmap_memory(&r->s);
+	int err;
+
+	if (!xiw_conn_charge(r->conn, size))
+		return -ENOMEM;
+	err = take_queues(r, o);
+	if (err) {
+		xiw_outlets_leave(r->conn);
+		xiw_srq_leave(r->conn);
+		xiw_conn_uncharge(r->conn, size);
+	}
+	return err;
 }
 
 int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct xiw_rdma **rdma)
@@ -108,14 +118,12 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	o.ird_max = c->startup.terms.ird != XIW_DEPTH_ULP && c->startup.terms.ird > r->ird
 			    ? c->startup.terms.ird
 			    : r->ird;
+	o.source = xiw_blocks_of(c);
 	err = xiw_rdmap_init(&r->s, &o);
 	if (!err)
-		err = equip(r, &ro, o.ird_max);
+		err = equip(r, &ro);
 	if (err) {
-		xiw_outlets_leave(c);
-		xiw_srq_leave(c);
 		xiw_rdmap_free(&r->s);
-		free(r->requests);
 		free(r);
 		return err;
 	}

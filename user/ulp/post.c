@@ -20,17 +20,23 @@ XIW_OPTS_WHOLE(struct xiw_rdma_work, invalidate);
 
 /* ---- to the application ------------------------------------------------------------------------- */
 
-static const uint8_t operations[] = {
-	[XIW_RDMA_SEND] = XIW_OPERATION_SEND,
-	[XIW_RDMA_WRITE] = XIW_OPERATION_WRITE,
-	[XIW_RDMA_READ] = XIW_OPERATION_READ,
-	[XIW_RDMA_IMMEDIATE] = XIW_OPERATION_IMMEDIATE,
-	[XIW_RDMA_WRITE_IMMEDIATE] = XIW_OPERATION_WRITE,
-	[XIW_RDMA_FETCH_ADD] = XIW_OPERATION_FETCH_ADD,
-	[XIW_RDMA_CMP_SWAP] = XIW_OPERATION_CMP_SWAP,
-	[XIW_RDMA_REGISTER] = XIW_OPERATION_REGISTER,
-	[XIW_RDMA_LOCAL_INVALIDATE] = XIW_OPERATION_LOCAL_INVALIDATE,
-};
+enum xiw_operation xiw_rdma_operation(enum xiw_rdma_kind kind)
+{
+	static const uint8_t of[] = {
+		[XIW_RDMA_SEND] = XIW_OPERATION_SEND,
+		[XIW_RDMA_WRITE] = XIW_OPERATION_WRITE,
+		[XIW_RDMA_READ] = XIW_OPERATION_READ,
+		[XIW_RDMA_IMMEDIATE] = XIW_OPERATION_IMMEDIATE,
+		[XIW_RDMA_WRITE_IMMEDIATE] = XIW_OPERATION_WRITE,
+		[XIW_RDMA_FETCH_ADD] = XIW_OPERATION_FETCH_ADD,
+		[XIW_RDMA_CMP_SWAP] = XIW_OPERATION_CMP_SWAP,
+		[XIW_RDMA_REGISTER] = XIW_OPERATION_REGISTER,
+		[XIW_RDMA_LOCAL_INVALIDATE] = XIW_OPERATION_LOCAL_INVALIDATE,
+	};
+
+	return (enum xiw_operation)((unsigned int)kind < sizeof(of) ? of[kind]
+								    : XIW_OPERATION_NONE);
+}
 
 static enum xiw_event event_of(const struct xiw_rdmap_op *o)
 {
@@ -69,7 +75,7 @@ void xiw_rdma_report(struct xiw_rdma *r)
 			.length = o.op.len,
 			.to = o.op.to,
 			.stag = o.op.stag,
-			.op = operations[o.op.kind],
+			.op = (uint8_t)xiw_rdma_operation(o.op.kind),
 			.cause = (uint8_t)cause_of(r, &o),
 		};
 
@@ -127,7 +133,8 @@ void xiw_rdma_pump(struct xiw_rdma *r)
 
 	xiw_regions_enter(c->engine);
 	/* One place stays free for a Terminate. Without memory for more, what has been sent makes room. */
-	while (r->connected && r->with_ddp + 1 < c->send.depth && xiw_send_reserve(c, 2) &&
+	while (r->connected && !r->ended && r->with_ddp + 1 < c->send.depth &&
+	       !xiw_rdmap_idle(&r->s) && xiw_send_reserve(c, 2) &&
 	       (got = xiw_rdmap_next(&r->s, &out)) > 0)
 		pass(r, &out);
 	xiw_regions_leave(c->engine);
@@ -139,10 +146,9 @@ void xiw_rdma_pump(struct xiw_rdma *r)
 		xiw_conn_ask_close(c);
 }
 
-void xiw_rdma_post_request(struct xiw_rdma *r, uint64_t i)
+void xiw_rdma_post_request(struct xiw_rdma *r)
 {
-	xiw_post_recv(r->conn, XIW_RDMAP_QN_READ, r->requests + i * r->request_len, r->request_len,
-		      i);
+	xiw_post_recv(r->conn, XIW_RDMAP_QN_READ, r->request, r->request_len, 0);
 }
 
 /* ---- the application's functions ---------------------------------------------------------------- */
@@ -180,24 +186,10 @@ static int make_rooms(struct xiw_rdma *r, enum xiw_rdma_kind kind, unsigned int 
 	return xiw_rdmap_make_rooms(&r->s);
 }
 
-/* Charges the places of operations that the stream does not have yet. */
-static int make_places(struct xiw_rdma *r)
-{
-	const size_t size = xiw_rdmap_places_size(&r->s);
-
-	if (!size)
-		return 0;
-	if (!xiw_conn_charge(r->conn, size))
-		return -ENOMEM;
-	return xiw_rdmap_make_places(&r->s);
-}
-
 int xiw_rdma_post(struct xiw_rdma *r, const struct xiw_rdma_op *op)
 {
 	int err = check_open(r);
 
-	if (!err)
-		err = make_places(r);
 	if (!err)
 		err = make_rooms(r, op->kind, op->flags, 1);
 	if (!err) {
@@ -232,8 +224,6 @@ static int post_one(struct xiw_rdma *r, const void *theirs, size_t size)
 	/* The elements of an array have one size, by which the next one is found. */
 	if (!err && *(const size_t *)theirs != size)
 		err = -EINVAL;
-	if (!err)
-		err = make_places(r);
 	if (!err && xiw_rdmap_is_change(w.kind))
 		return post_change(r, &w);
 	if (!err)

@@ -13,10 +13,12 @@
 #include "core/agenda.h"
 #include "core/cq.h"
 #include "core/srq.h"
+#include "core/timer.h"
 #include "path/fpdu.h"
 #include "ulp/rdma.h"
 
 #define ID_TERMINATE UINT64_MAX
+#define ID_PROMPT (UINT64_MAX - 1)
 
 /* ---- the end ------------------------------------------------------------------------------------ */
 
@@ -84,12 +86,14 @@ static void on_closed(struct xiw_rdma *r, int status)
 
 /* ---- from DDP ----------------------------------------------------------------------------------- */
 
-/* Immediate Data, which the buffer has as well, maybe in pieces. */
-static uint64_t immediate_of(const struct xiw_ddp_buf *b)
+/* Immediate Data, which the buffer has as well, maybe in pieces, unless it is too short. */
+static uint64_t immediate_of(const struct xiw_ddp_msg *m)
 {
 	uint8_t octets[XIW_RDMAP_WORD_LEN];
 
-	xiw_ddp_buf_read(b, octets, sizeof(octets));
+	if (m->aside)
+		return xiw_get_be64(m->aside);
+	xiw_ddp_buf_read(&m->buf, octets, sizeof(octets));
 	return xiw_get_be64(octets);
 }
 
@@ -100,8 +104,10 @@ static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t 
 	struct xiw_ddp_msg send = *m;
 
 	send.stag = invalidated;
-	if (xiw_rdmap_is_immediate(m->rsvdulp[0]))
-		send.to = immediate_of(&m->buf);
+	if (xiw_rdmap_is_immediate(m->rsvdulp[0])) {
+		send.to = immediate_of(m);
+		send.len = XIW_RDMAP_WORD_LEN;
+	}
 	xiw_deliver(c, &send,
 		    opcode == XIW_RDMAP_OP_SEND_SE || opcode == XIW_RDMAP_OP_SEND_SE_INV ||
 				    opcode == XIW_RDMAP_OP_IMMEDIATE_SE
@@ -130,6 +136,23 @@ static int check(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
 	return (int)xiw_rdmap_check_segment(&r->s, &g);
 }
 
+/*
+ * Immediate Data takes a buffer of the application (RFC 7306 section 6.3), but needs none of its octets, since the
+ * completion has the value. Applications of other transports post empty buffers for it.
+ */
+static uint8_t *aside(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+	const bool whole = h->last && !h->mo && len == sizeof(r->aside);
+
+	return whole && h->qn == XIW_RDMAP_QN_SEND && r->s.exchanges &&
+			       r->s.state == XIW_RDMAP_OPEN &&
+			       xiw_rdmap_version(h->rsvdulp[0]) == XIW_RDMAP_RV &&
+			       xiw_rdmap_is_immediate(h->rsvdulp[0])
+		       ? r->aside
+		       : NULL;
+}
+
 static void refuse(struct xiw_conn *c, int why, const struct xiw_header *h)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
@@ -150,7 +173,7 @@ static void look_at_answers(struct xiw_rdma *r)
 	for (uint32_t i = c->send.staged; i--;) {
 		uint64_t id = c->send.queue[(c->send.head + i) & (c->send.room - 1)].user_data;
 
-		if (id == ID_TERMINATE || !(id & XIW_RDMAP_ID_RESPONSE))
+		if (id >= ID_PROMPT || !(id & XIW_RDMAP_ID_RESPONSE))
 			continue;
 		xiw_rdmap_given(&r->s, id);
 		return;
@@ -195,7 +218,7 @@ static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m,
 		.qn = m->qn,
 		.stag = m->stag,
 		.to = m->to,
-		.len = m->len,
+		.len = m->aside ? sizeof(r->aside) : m->len,
 		.serial = m->serial,
 		.rsvdulp = m->rsvdulp,
 		.buf = m->tagged || m->qn == XIW_RDMAP_QN_SEND ? NULL : m->buf.base,
@@ -228,8 +251,47 @@ static void on_message(struct xiw_conn *c, const struct xiw_ddp_msg *m,
 		break;
 	}
 	if (!m->tagged && m->qn == XIW_RDMAP_QN_READ)
-		xiw_rdma_post_request(r, m->buf.user_data);
+		xiw_rdma_post_request(r);
 	xiw_rdma_pump(r);
+}
+
+/* ---- a peer that says nothing ------------------------------------------------------------------- */
+
+/* How long an Initiator has heard nothing when it sends another FPDU, and then the last one. */
+static const unsigned int silences_ms[] = { 250, 1000 };
+
+static void await_peer(struct xiw_rdma *r)
+{
+	struct xiw_conn *c = r->conn;
+
+	if (r->prompts == sizeof(silences_ms) / sizeof(silences_ms[0]))
+		return;
+	c->timer.ulp_ms = c->engine->now_ms + silences_ms[r->prompts];
+	xiw_timer(c);
+}
+
+/*
+ * TCP loses nothing, but Linux's siw as a Responder may overlook FPDUs that come while it takes over the socket after
+ * its Reply. It reads them when the next segment comes, and if both sides waited for each other, none would. A Write of
+ * no octets is such a segment. No STag is checked for it (RFC 5041 section 5.2), and the peer's application does not
+ * notice it. It does not wait in the stream's queue, where a fence may hold it up.
+ */
+static void on_due(struct xiw_conn *c)
+{
+	struct xiw_rdma *r = c->ulp_ctx;
+	const struct xiw_message m = {
+		.tagged = true,
+		.rsvdulp = { xiw_rdmap_control(XIW_RDMAP_OP_WRITE) },
+		.user_data = ID_PROMPT,
+	};
+
+	if (c->counts.fpdus || r->closing || r->ended)
+		return;
+	/* One place stays free for a Terminate. If the others are taken, there is enough to send. */
+	if (r->with_ddp + 1 < c->send.depth && !xiw_send(c, &m))
+		r->with_ddp++;
+	r->prompts++;
+	await_peer(r);
 }
 
 static void on_connected(struct xiw_rdma *r)
@@ -247,8 +309,14 @@ static void on_connected(struct xiw_rdma *r)
 		ord = (uint16_t)c->opts.recv_depth;
 	r->connected = true;
 	xiw_rdmap_limits(&r->s, ird, ord);
-	if (c->initiator && c->startup.terms.peer_to_peer && c->startup.terms.rtr == XIW_RTR_READ)
-		xiw_rdmap_post_ready(&r->s);
+	if (!c->initiator)
+		return;
+	/* The peer waits for that Read. */
+	if (c->startup.terms.peer_to_peer && c->startup.terms.rtr == XIW_RTR_READ &&
+	    xiw_rdmap_post_ready(&r->s))
+		xiw_conn_ask_end(c, ENOMEM, true);
+	if (c->opts.rtr != XIW_RTR_NONE)
+		await_peer(r);
 }
 
 /* DDP has given a message to TCP, or will not do so. */
@@ -259,9 +327,11 @@ static void on_sent(struct xiw_conn *c, uint64_t id, bool sent)
 	if (id == ID_TERMINATE)
 		return;
 	r->with_ddp--;
-	xiw_regions_enter(c->engine);
-	xiw_rdmap_sent(&r->s, id, sent);
-	xiw_regions_leave(c->engine);
+	if (id != ID_PROMPT) {
+		xiw_regions_enter(c->engine);
+		xiw_rdmap_sent(&r->s, id, sent);
+		xiw_regions_leave(c->engine);
+	}
 	xiw_rdma_pump(r);
 }
 
@@ -345,7 +415,6 @@ static void free_stream(struct xiw_conn *c)
 	struct xiw_rdma *r = c->ulp_ctx;
 
 	xiw_rdmap_free(&r->s);
-	free(r->requests);
 	free(r->recv_rooms);
 	free(r);
 }
@@ -354,11 +423,10 @@ static void free_stream(struct xiw_conn *c)
 static int set_depths(struct xiw_conn *c, uint16_t ird)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
-	uint32_t more = 2 * (uint32_t)ird;
 
-	if (ird == XIW_DEPTH_ULP || more <= r->s.answer_depth)
+	if (ird == XIW_DEPTH_ULP)
 		return 0;
-	if (!xiw_conn_charge(c, (more - r->s.answer_depth) * sizeof(*r->s.answers)))
+	if (!xiw_conn_charge(c, xiw_rdmap_reserve_size(&r->s, ird)))
 		return -ENOMEM;
 	return xiw_rdmap_reserve(&r->s, ird);
 }
@@ -369,8 +437,10 @@ const struct xiw_ulp xiw_rdma_ulp = {
 	.ended = on_ended,
 	.check = check,
 	.refuse = refuse,
+	.aside = aside,
 	.message = on_message,
 	.readable = readable,
 	.set_depths = set_depths,
+	.due = on_due,
 	.free = free_stream,
 };

@@ -16,19 +16,25 @@
 #include "rdmap/stream.h"
 
 /* The longest Terminate Header has 52 octets. A longer message still fits, and its first octets are understood. */
-#define XIW_RDMA_TERMINATE_ROOM 256
+#define XIW_RDMA_TERMINATE_ROOM 64
 
 struct xiw_rdma {
 	struct xiw_conn *conn;
 	struct xiw_rdmap_stream s;
 	uint32_t with_ddp; /* messages in DDP's queue; one place stays free for a Terminate */
 	bool connected, closing, ended;
+	uint8_t prompts;   /* Initiator: FPDUs that were sent because nothing had come */
 	bool timed_out;	   /* an operation has XIW_CAUSE_TIMEOUT */
 	bool returned;	   /* a buffer for Sends was returned */
 	uint16_t ird, ord; /* used if nothing is negotiated */
 	uint8_t term_out[XIW_RDMAP_TERM_MAX], term_in[XIW_RDMA_TERMINATE_ROOM];
-	uint8_t *requests; /* buffers of the Read Request queue, of request_len octets each */
+	/*
+	 * The buffer of the Read Request queue. One is enough, as it is posted again when a Request is delivered. A
+	 * Request that comes early waits for its turn where the octets around it do.
+	 */
+	uint8_t request[XIW_RDMAP_ATOMIC_LEN];
 	uint32_t request_len;
+	uint8_t aside[XIW_RDMAP_WORD_LEN]; /* Immediate Data whose buffer is too short */
 	/* Places for the pieces of posted buffers, one more than buffers may be posted; NULL until one is needed. */
 	struct xiw_ddp_piece (*recv_rooms)[XIW_RDMA_PIECES_MAX];
 	uint64_t recv_scattered; /* buffers in pieces that were posted so far */
@@ -43,7 +49,7 @@ void xiw_rdma_report(struct xiw_rdma *r);
  * done.
  */
 void xiw_rdma_pump(struct xiw_rdma *r);
-/* Posts the buffer of a Read Request. */
-void xiw_rdma_post_request(struct xiw_rdma *r, uint64_t i);
+/* Posts the buffer for the peer's next Read Request or Atomic Request. */
+void xiw_rdma_post_request(struct xiw_rdma *r);
 
 #endif

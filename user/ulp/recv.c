@@ -63,14 +63,17 @@ static int own_room(struct xiw_rdma *r, struct xiw_ddp_piece **room)
 	return 0;
 }
 
-/* Messages that wait for a buffer may be placed now: one of them, but it is not known which one. */
+/*
+ * Messages that wait for a buffer may be placed now: one of them, but it is not known which one. The one that has
+ * waited longest is put last, and tried first (xiw_retry()), so that a stream with many Sends does not have all.
+ */
 static int post_shared(struct xiw_srq *srq, struct xiw_ddp_buf b)
 {
 	int err = xiw_srq_post_buf(srq, &b);
 
 	if (err || !srq->ddp.missed)
 		return err;
-	srq->ddp.missed = false;
+	srq->ddp.missed = srq->ddp.empty = false;
 	for (struct xiw_conn *c = srq->conns; c; c = c->uses.share.next)
 		xiw_hold_posted(c);
 	return 0;

@@ -240,6 +240,7 @@ static void open_initiator(struct cell *c)
 	struct sockaddr_in a = address(ends.there[c->act == VANISH], cell_port(c));
 	int err;
 
+	o.rtr = XIW_RTR_NONE; /* the peer's frames are a server's */
 	if (c->state == CONNECTING && c->act == SILENT)
 		a = address("192.0.2.1", 9);
 	if (c->state != CONNECTING) {

@@ -21,6 +21,7 @@
 #include <xiwarp/xiwarp.h>
 
 #include "tests/net/lib/common.h"
+#include "tests/net/lib/ended.h"
 #include "tests/net/lib/json.h"
 
 #define STAG 0x51000002u
@@ -117,16 +118,11 @@ static void take(struct worker *w, const struct xiw_completion *c)
 	case XIW_EV_WRITTEN:
 		written(c);
 		break;
-	case XIW_EV_ERROR:
-		xiw_conn_abort(c->conn);
-		break;
-	case XIW_EV_EOF:
-		xiw_conn_close(c->conn);
-		break;
 	case XIW_EV_CLOSED:
 		ended(w, c);
 		break;
 	default:
+		follow_end(c);
 		break;
 	}
 }
@@ -172,6 +168,8 @@ static void report(unsigned int engines)
 		add(one, "kernel", w->kernel);
 		json_object_array_add(list, one);
 	}
+	/* First, as what the script reads is the last number of a name: that of all engines. */
+	json_object_object_add(o, "engines", list);
 	add(o, "complete", complete);
 	add(o, "broken", broken);
 	add(o, "direct", direct);
@@ -179,7 +177,6 @@ static void report(unsigned int engines)
 	add(o, "astray", astray);
 	add(o, "stalled", stalled);
 	add(o, "idle", idle);
-	json_object_object_add(o, "engines", list);
 	print_json(o);
 }
 

@@ -25,8 +25,7 @@
 #define PIECE 1000u /* octets of a message, which takes a segment */
 #define PIECES 10u
 #define MOST (4u << 10) /* octets of memory for a connection */
-/* With an RDMAP Stream, which has places for its peer's Reads, and for the first operations, from the start. */
-#define MOST_RDMA (9u << 10)
+
 #define LOOKS 3
 #define PATIENCE_MS 60000
 
@@ -111,11 +110,13 @@ static bool with_rdma;
 static void on_event(const struct xiw_completion *c)
 {
 	struct xiw_rdma_opts o = { .size = sizeof(o) };
+	static uint8_t posted[64];
 	struct xiw_rdma *rdma;
 
 	switch (c->event) {
 	case XIW_EV_REQUEST:
-		if (with_rdma && xiw_rdma_attach(c->conn, &o, &rdma))
+		if (with_rdma && (xiw_rdma_attach(c->conn, &o, &rdma) ||
+				  xiw_rdma_post_recv(rdma, posted, sizeof(posted), 0)))
 			die("xiw_rdma_attach");
 		xiw_conn_accept(c->conn, NULL, 0);
 		break;
@@ -249,7 +250,7 @@ static void receive(uint16_t port)
 	struct xiw_region_opts ropts = { .size = sizeof(ropts), .stag = &stag };
 	struct xiw_listener *l;
 	struct xiw_region *r;
-	const uint64_t most = with_rdma ? MOST_RDMA : MOST;
+	const uint64_t most = MOST;
 	uint64_t empty, budget, memory;
 
 	region = calloc(1, len);

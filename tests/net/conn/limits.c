@@ -9,6 +9,7 @@
  * Prints PASS or FAIL for each case. Exit codes: 0 all passed, 1 some failed.
  */
 #include "tests/net/conn/limits.h"
+#include "tests/net/lib/ended.h"
 
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -50,12 +51,6 @@ static void on_event(const struct xiw_completion *c)
 		t.told_crowded += c->status == -EUSERS;
 		t.told_memory += c->status == -ENOMEM;
 		break;
-	case XIW_EV_ERROR:
-		xiw_conn_abort(c->conn);
-		break;
-	case XIW_EV_EOF:
-		xiw_conn_close(c->conn);
-		break;
 	case XIW_EV_CLOSED:
 		t.closed++;
 		t.crowded_out += c->status == -EUSERS;
@@ -64,6 +59,7 @@ static void on_event(const struct xiw_completion *c)
 		xiw_conn_free(c->conn);
 		break;
 	default:
+		follow_end(c);
 		break;
 	}
 }

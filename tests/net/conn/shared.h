@@ -13,13 +13,13 @@
 #define WINDOW 6u
 #define SIZE (64u << 10)
 
-enum what { GOOD, EMPTY, SHARED, HALF };
+enum what { GOOD, EMPTY, SHARED, HALF, LONG };
 
 static inline enum what what_of(const char *name)
 {
-	static const char *const names[] = { "good", "empty", "share", "half" };
+	static const char *const names[] = { "good", "empty", "share", "half", "long" };
 
-	for (unsigned int i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < 5; i++)
 		if (!strcmp(name, names[i]))
 			return (enum what)i;
 	die("%s is no case", name);

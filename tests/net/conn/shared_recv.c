@@ -2,13 +2,14 @@
 /*
  * shared_recv - RDMAP Streams that share a receive queue and completion queues; shared_send is the peer.
  *
- *   shared_recv good|empty|share|half kernel|direct    prints a line of JSON when CONNS streams have ended
+ *   shared_recv good|empty|share|half|long kernel|direct    prints a line of JSON when CONNS streams have ended
  *
  * good: CONNS streams, MESSAGES Sends on each; a thread of its own takes what arrives, checks each octet, and has the
  *   buffer posted again. It sleeps until its queue tells. The peer has at most WINDOW Sends under way on each stream.
  * empty: nobody posts again, and the peer sends more than the FEW buffers that there are.
  * share: a stream may only have SHARE buffers, and nothing is taken until all streams have ended.
  * half: the peer ends in the middle of long Sends.
+ * long: the first segment of each stream is longer than any buffer.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -21,7 +22,8 @@
 #define FEW 20u	    /* for `empty`: fewer than the peer sends */
 #define LOW 12u
 #define SHARE 3u
-#define PIECE 1000u /* every third buffer is in pieces: this many octets, and the rest */
+#define TOO_SHORT 15u /* for `long`: shorter than any message */
+#define PIECE 1000u   /* every third buffer is in pieces: this many octets, and the rest */
 
 static enum what what;
 static struct xiw_engine *engine;
@@ -67,7 +69,8 @@ static void watch_limit(void)
 
 static void post(struct buffer *b)
 {
-	const struct iovec iov[2] = { { b->octets, PIECE }, { b->octets + PIECE, SIZE - PIECE } };
+	const uint32_t len = what == LONG ? TOO_SHORT : SIZE, one = what == LONG ? 1 : PIECE;
+	const struct iovec iov[2] = { { b->octets, one }, { b->octets + one, len - one } };
 	const uint64_t n = (uint64_t)(b - buffers);
 	const struct xiw_rdma_recv recv = {
 		.size = sizeof(recv), .user_data = n, .iov = iov, .iov_count = 2
@@ -79,7 +82,7 @@ static void post(struct buffer *b)
 	if (n % 3 == 0)
 		ok(xiw_srq_post_many(srq, &recv, 1, NULL), "post_many");
 	else
-		ok(xiw_srq_post(srq, b->octets, SIZE, n), "post");
+		ok(xiw_srq_post(srq, b->octets, len, n), "post");
 }
 
 /* In the engine's thread: the buffer is posted again, and the peer may send one more. */
@@ -121,7 +124,7 @@ static void take(const struct xiw_completion *c)
 		die("operation %u, user_data %llu", c->op, (unsigned long long)c->user_data);
 	b->posted = false;
 	if (c->event == XIW_EV_FLUSHED) {
-		if (c->cause != XIW_CAUSE_FLUSHED)
+		if (c->cause != (what == LONG ? XIW_CAUSE_LOCAL_LENGTH : XIW_CAUSE_FLUSHED))
 			die("flushed by %s", xiw_cause_name(c->cause));
 		flushed++;
 		return;
@@ -298,7 +301,7 @@ int main(int argc, char **argv)
 	pthread_t thread;
 
 	if (argc != 3)
-		die("shared_recv good|empty|share|half kernel|direct");
+		die("shared_recv good|empty|share|half|long kernel|direct");
 	what = what_of(argv[1]);
 	ok(xiw_engine_create(&eo, &engine), "engine");
 	ok(xiw_cq_create(engine, &co, &recv_cq), "cq");

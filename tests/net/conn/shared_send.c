@@ -2,7 +2,7 @@
 /*
  * shared_send - the peer of shared_recv: CONNS streams that send MESSAGES messages each, WINDOW at a time.
  *
- *   shared_send good|empty|share|half ADDR
+ *   shared_send good|empty|share|half|long ADDR
  *
  * At the end of `good` it checks the causes of its operations: of a Read that is not allowed, and of those around it.
  */
@@ -128,9 +128,7 @@ static bool all_closed(void)
 
 static void open_peer(struct peer *p, const struct sockaddr_storage *to, socklen_t len)
 {
-	const struct xiw_conn_opts o = { .size = sizeof(o),
-					 .enhanced = true,
-					 .rtr = XIW_RTR_WRITE };
+	const struct xiw_conn_opts o = { .size = sizeof(o) };
 	const struct xiw_rdma_opts ro = { .size = sizeof(ro), .send_depth = WINDOW + 4 };
 
 	ok(xiw_connect(engine, (const struct sockaddr *)to, len, &o, &p->conn), "connect");
@@ -150,7 +148,7 @@ int main(int argc, char **argv)
 	struct xiw_completion c;
 
 	if (!len)
-		die("shared_send good|empty|share|half ADDR");
+		die("shared_send good|empty|share|half|long ADDR");
 	what = what_of(argv[1]);
 	peers = calloc(CONNS, sizeof(*peers));
 	if (!peers)

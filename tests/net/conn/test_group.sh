@@ -22,6 +22,7 @@ one_run() { # NAME ROLE ENGINES [VARIABLE]
 	if [[ $role == responder ]]; then
 		spawn RECV rcv got env "$env" "$group" recv "$3" "${size[@]}"
 		wait_listen rcv 15077 20
+		${before:-}
 		spawn SEND snd sent "$group" send "$V4_RCV" "${size[@]}"
 	else
 		spawn SEND snd sent "$group" send - "${size[@]}"
@@ -41,6 +42,10 @@ one_run() { # NAME ROLE ENGINES [VARIABLE]
 	fi
 }
 
+# Engines with sanitizers are slow to take frames.
+least=99
+[[ $BUILD == */san ]] && least=90
+
 in_place() { # NAME ROLE
 	local direct kernel
 	one_run "$@" $ENGINES || return
@@ -49,7 +54,7 @@ in_place() { # NAME ROLE
 		fail "$1" "not all came: $(cat "$report")"
 	elif (($(field astray) || $(field idle))); then
 		fail "$1" "not on the engines of their queues: $(cat "$report")"
-	elif ((direct < (direct + kernel) * 99 / 100 && ! $(field stalled))); then
+	elif ((direct * 100 < (direct + kernel) * least && ! $(field stalled))); then
 		fail "$1" "not direct: $(cat "$report")"
 	else
 		pass "$1"
@@ -71,6 +76,28 @@ freed() {
 	fi
 }
 freed
+
+# 20,000 SYNs that nobody stands behind come meanwhile. Connections may be on any engine then, but all come.
+syns() {
+	local mac
+	mac=$(in_ns rcv ip -o link show "$IF_RCV" | sed 's/.*link\/ether \([0-9a-f:]*\).*/\1/')
+	spawn SYNS snd syns "$BUILD/tests/net/conn/group_syns" "$IF_SND" "$mac" 10.77.0.100 \
+		"$V4_RCV" 15077 20000
+	sleep 1
+}
+flooded() {
+	local name="64 connections come in a flood of SYNs" before=syns rc
+	one_run "$name" responder $ENGINES
+	rc=$?
+	reap "$SYNS" 60 || { fail "$name" "no flood: $(cat "$TMP/syns")"; return; }
+	((rc)) && return
+	if (($(field complete) != CONNS || $(field broken))); then
+		fail "$name" "not all came: $(cat "$report")"
+	else
+		pass "$name"
+	fi
+}
+flooded
 
 # An engine is destroyed while 64 streams come. Only its own connections end, and all that come later are served.
 an_engine_ends() {

@@ -10,14 +10,15 @@ none() {
 	in_ns rcv "$BUILD/xiwarp" status --json "$IF_RCV" | grep -q '"flows":\[\]'
 }
 
-# run NAME N [RDMA SILENT]
+# run NAME PORT N [RDMA SILENT]; each with a port of its own, as connections that have ended keep theirs for a minute.
 run() {
-	local name=$1 n=$2 recv= send=
-	spawn recv rcv "$name" "$idle" recv 15044 "$n" ${3:+"$3"}
-	wait_listen rcv 15044
-	spawn send snd peers "$idle" send $V4_RCV 15044 "$n" ${4:+"$4"}
+	local name=$1 port=$2 n=$3 recv= send=
+	shift 3
+	spawn recv rcv "$name" "$idle" recv "$port" "$n" ${1:+"$1"}
+	wait_listen rcv "$port"
+	spawn send snd peers "$idle" send $V4_RCV "$port" "$n" ${2:+"$2"}
 	wait_until 90 grep -q '^rested' "$TMP/$name" && kill -USR1 "$send"
-	[[ ${4:-} ]] || { wait_until 60 grep -q '^done' "$TMP/$name"; kill -USR1 "$send"; }
+	[[ ${2:-} ]] || { wait_until 60 grep -q '^done' "$TMP/$name"; kill -USR1 "$send"; }
 	reap "$send" 30 || fail "$name-peers" "exit code $?: $(cat "$TMP/peers")"
 	reap "$recv" 60 || ((_failures++))
 	sed "s/^\(PASS\|FAIL\) /&$name-/" "$TMP/$name"
@@ -26,6 +27,6 @@ run() {
 
 wire_up plain 1500
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" --flows 16384 >/dev/null || fail load "exit code $?"
-run plain 10000
-run rdma 500 rdma silent
+run plain 15044 10000
+run rdma 15045 10000 rdma silent
 finish

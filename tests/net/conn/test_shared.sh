@@ -3,9 +3,9 @@
 # timeout: 300
 #
 # Streams that share a receive queue, with completion queues that a second thread takes from (shared_recv.c), on both
-# paths: each octet of each message, the event of few buffers, a queue that is empty, a stream that has its share, and
-# peers that end in the middle of messages. No buffer is lost or comes twice, and queues in use cannot be freed. At the
-# peer, the operation that was refused has the cause.
+# paths: each octet of each message, the event of few buffers, a queue that is empty, a stream that has its share,
+# peers that end in the middle of messages, and Sends that are too long. No buffer is lost or comes twice, and queues in
+# use cannot be freed. At the peer, the operation that was refused has the cause.
 . "${0%/*}/../lib/lib.sh"
 
 shared=$BUILD/tests/net/conn/shared report=$TMP/got
@@ -50,10 +50,16 @@ half() {
 	both half "$1"
 }
 
+# Each of 6 streams has used up one buffer.
+long() {
+	both long "$1" && (($(field received) == 0 && $(field flushed) == 6)) &&
+		(($(field errors) == 6))
+}
+
 wire_up plain 1500 || exit 1
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || exit 1
 for path in kernel direct; do
-	for what in good empty share half; do
+	for what in good empty share half long; do
 		expect "$path-$what" $what $path
 	done
 done

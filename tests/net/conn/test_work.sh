@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What RDMAP offers for real work (pieces, inline octets, batches, Reads into memory, deep queues ...), between two
-# processes (work.c): each acts once as Initiator and once as Responder, on both paths. CASE chooses. timeout: 120
+# An application that uses what RDMAP offers for real work (work.c), as two processes: in each case the Initiator acts
+# once, and the Responder once, on both paths. CASE chooses. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 work=$BUILD/tests/net/conn/work

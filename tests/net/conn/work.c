@@ -4,7 +4,17 @@
  *
  *   work listen|connect kernel|direct ADDRESS [CASE]
  *
- * The cases are in work_*.c. Prints PASS for each case in which this end has acted, and FAIL.
+ * The cases are in work_*.c, each a small program on a connection of its own:
+ *
+ *   memory     gather, scatter, Reads into memory and into regions
+ *   queue      inline octets, batches, no completions, depth, rights that change in order, limits
+ *   depths     all kinds of operations on streams of the least and of the greatest depths
+ *   extended   Immediate Data, atomic operations, Send with Invalidate, causes
+ *   ready      a shared receive queue with completion queues, Sends that wait for buffers, Responders that speak first
+ *   gone       memory and rights that go away in use
+ *   careless   what a program should not do
+ *
+ * Prints PASS for each case in which this end has acted, and FAIL.
  */
 #include "tests/net/conn/work.h"
 
@@ -16,18 +26,17 @@
 #define PATIENCE_MS 60000
 
 struct work work;
-uint8_t arenas[ARENAS][ARENA];
 
 static const char *path, *only, *address;
 static uint16_t port = PORT;
 static struct sockaddr_storage peer_addr;
 static socklen_t peer_len;
 static struct xiw_listener *listener;
+static unsigned int nrequests;
 static struct xiw_conn_opts conn_opts;
 static struct xiw_rdma_opts rdma_opts;
 static uint64_t octets_direct, octets_kernel;
 static int control = -1;
-static bool actor;
 
 static void report(const char *word, const char *why)
 {
@@ -40,47 +49,112 @@ void work_failed(const char *file, int line, const char *what)
 {
 	char why[512];
 
-	snprintf(why, sizeof(why), " as %s: %s:%d: %s", actor ? "actor" : "witness", file, line,
-		 what);
+	snprintf(why, sizeof(why), " as %s: %s:%d: %s", work.actor ? "actor" : "witness", file,
+		 line, what);
 	report("FAIL", why);
 	exit(1);
 }
 
 /* ---- turns ------------------------------------------------------------------------------------- */
 
-static void attach(struct xiw_conn *c)
+static void attach(struct stream *s, struct xiw_conn *c)
 {
-	work.conn = c;
-	CHECK(!xiw_rdma_attach(c, &rdma_opts, &work.rdma));
+	s->conn = c;
+	xiw_conn_set_user_data(c, (uint64_t)(s - work.s));
+	CHECK(!xiw_rdma_attach(c, &rdma_opts, &s->rdma));
 }
 
-static void handle(const struct xiw_completion *c)
+static struct stream *stream_of(const struct xiw_completion *c)
 {
+	for (unsigned int i = 0; i < nrequests; i++)
+		if (work.s[i].conn == c->conn)
+			return &work.s[i];
+	CHECK(!"a completion of another connection");
+}
+
+/* Buffers complete in the order of the messages. The first one may be a Send by which an Initiator says it is ready. */
+static void number(struct stream *s, const struct xiw_completion *c)
+{
+	if (!s->msn && !work.initiator && c->msn == 2)
+		s->msn++;
+	CHECK(!c->qn && c->msn == ++s->msn);
+}
+
+/* An operation, or a posted buffer, is complete. */
+static void keep(const struct xiw_completion *c)
+{
+	CHECK(work.ngot < COMPLETIONS);
+	if (c->event == XIW_EV_RECEIVED)
+		number(stream_of(c), c);
+	work.got[work.ngot++] = *c;
+}
+
+/* Completions have the queue that the application gave the stream for them. */
+static void take_from(struct xiw_cq *cq)
+{
+	struct xiw_completion c;
+
+	while (cq && xiw_cq_next(cq, &c) > 0) {
+		CHECK(cq == (c.op == XIW_OPERATION_RECV ? work.recv_cq : work.send_cq));
+		keep(&c);
+	}
+}
+
+static void handle_stream(struct stream *s, const struct xiw_completion *c)
+{
+	CHECK(c->user_data == (uint64_t)(s - work.s) && c->op == XIW_OPERATION_NONE);
 	switch (c->event) {
-	case XIW_EV_REQUEST:
-		attach(c->conn);
-		CHECK(!xiw_conn_accept(c->conn, NULL, 0));
-		break;
 	case XIW_EV_CONNECTED:
-		work.connected = true;
+		s->connected = true;
 		break;
 	case XIW_EV_ERROR:
-		work.failed = true;
+		s->failed = true;
 		break;
 	case XIW_EV_TERMINATED:
-		work.terminated = true;
+		s->terminated = true;
+		s->cause = c->cause;
 		break;
 	case XIW_EV_EOF:
 		/* The Initiator closes first. */
 		if (!work.initiator)
-			xiw_rdma_close(work.rdma);
+			xiw_rdma_close(s->rdma);
 		break;
 	case XIW_EV_CLOSED:
-		work.closed = true;
+		s->closed = true;
 		break;
 	default:
-		CHECK(work.ngot < COMPLETIONS);
-		work.got[work.ngot++] = *c;
+		CHECK(!"an event that nobody expects");
+	}
+}
+
+static void handle(const struct xiw_completion *c)
+{
+	/* A Responder has refused the Request. */
+	if (c->event == XIW_EV_CLOSED && !nrequests) {
+		xiw_conn_free(c->conn);
+		return;
+	}
+	switch (c->event) {
+	case XIW_EV_REQUEST:
+		CHECK(nrequests < work.nstreams);
+		attach(&work.s[nrequests], c->conn);
+		work.s[nrequests++].requested = true;
+		if (!work.the_case->opening)
+			CHECK(!xiw_conn_accept(c->conn, NULL, 0));
+		break;
+	case XIW_EV_SRQ_LOW:
+		work.lows++;
+		break;
+	case XIW_EV_CONNECTED:
+	case XIW_EV_ERROR:
+	case XIW_EV_TERMINATED:
+	case XIW_EV_EOF:
+	case XIW_EV_CLOSED:
+		handle_stream(stream_of(c), c);
+		break;
+	default:
+		CHECK(!(c->op == XIW_OPERATION_RECV ? work.recv_cq : work.send_cq));
+		keep(c);
 	}
 }
 
@@ -92,6 +166,9 @@ void take_turn(void)
 	CHECK(err >= 0 || err == -EINTR);
 	while (xiw_engine_next(work.engine, &c) > 0)
 		handle(&c);
+	take_from(work.recv_cq);
+	if (work.send_cq != work.recv_cq)
+		take_from(work.send_cq);
 }
 
 void await_flag(const bool *flag)
@@ -110,22 +187,70 @@ const struct xiw_completion *await(unsigned int n)
 
 	while (work.ngot < n) {
 		CHECK(now_ms() < end);
-		CHECK(!work.closed);
+		CHECK(!work.s->closed);
 		take_turn();
 	}
 	CHECK(work.ngot == n);
 	return work.got;
 }
 
-const struct xiw_completion *done(unsigned int i, enum xiw_event event, uint64_t user_data)
+static enum xiw_event event_of(enum xiw_operation op)
+{
+	switch (op) {
+	case XIW_OPERATION_RECV:
+		return XIW_EV_RECEIVED;
+	case XIW_OPERATION_READ:
+		return XIW_EV_READ;
+	case XIW_OPERATION_FETCH_ADD:
+	case XIW_OPERATION_CMP_SWAP:
+		return XIW_EV_ATOMIC;
+	case XIW_OPERATION_REGISTER:
+	case XIW_OPERATION_LOCAL_INVALIDATE:
+		return XIW_EV_CHANGED;
+	default:
+		return XIW_EV_SENT;
+	}
+}
+
+const struct xiw_completion *done(unsigned int i, enum xiw_operation op, uint64_t user_data,
+				  uint64_t length)
 {
 	const struct xiw_completion *c = &work.got[i];
 
 	CHECK(i < work.ngot);
-	CHECK(c->event == event);
-	CHECK(!c->status);
+	CHECK(c->op == op);
+	CHECK(c->event == event_of(op));
+	CHECK(!c->status && c->cause == XIW_CAUSE_NONE);
 	CHECK(c->user_data == user_data);
+	CHECK(c->length == length);
 	return c;
+}
+
+void ended(unsigned int i, enum xiw_operation op, uint64_t user_data, enum xiw_cause cause)
+{
+	const struct xiw_completion *c = &work.got[i];
+
+	CHECK(i < work.ngot);
+	CHECK(c->op == op);
+	CHECK(c->event == XIW_EV_FLUSHED && c->status == -ECANCELED);
+	CHECK(c->user_data == user_data);
+	CHECK(c->cause == cause);
+}
+
+struct xiw_rdma_info rdma_info(void)
+{
+	struct xiw_rdma_info i;
+
+	xiw_rdma_info(work.s->rdma, &i, sizeof(i));
+	return i;
+}
+
+struct xiw_conn_info conn_info(void)
+{
+	struct xiw_conn_info i;
+
+	xiw_conn_info(work.s->conn, &i, sizeof(i));
+	return i;
 }
 
 /* ---- operations ---------------------------------------------------------------------------------- */
@@ -143,7 +268,7 @@ void post(unsigned int n)
 {
 	unsigned int posted;
 
-	CHECK(!xiw_rdma_post_many(work.rdma, ops, n, &posted));
+	CHECK(!xiw_rdma_post_many(work.s->rdma, ops, n, &posted));
 	CHECK(posted == n);
 }
 
@@ -151,7 +276,7 @@ void post_recvs(unsigned int n)
 {
 	unsigned int posted;
 
-	CHECK(!xiw_rdma_post_recv_many(work.rdma, recvs, n, &posted));
+	CHECK(!xiw_rdma_post_recv_many(work.s->rdma, recvs, n, &posted));
 	CHECK(posted == n);
 }
 
@@ -160,6 +285,16 @@ void post_recvs(unsigned int n)
 void tell(uint64_t value)
 {
 	CHECK(send(control, &value, sizeof(value), MSG_NOSIGNAL) == sizeof(value));
+}
+
+uint64_t hear_still(void)
+{
+	const struct timeval patience = { .tv_sec = PATIENCE_MS / 1000 };
+	uint64_t value;
+
+	CHECK(!setsockopt(control, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)));
+	CHECK(recv(control, &value, sizeof(value), 0) == sizeof(value));
+	return value;
 }
 
 uint64_t hear(void)
@@ -176,121 +311,75 @@ uint64_t hear(void)
 	return value;
 }
 
-/* ---- octets -------------------------------------------------------------------------------------- */
-
-void lay(struct iovec *iov, unsigned int n, uint8_t *arena, size_t len, uint64_t seed)
-{
-	uint8_t *end = arena + ARENA;
-
-	memset(arena, 0xee, ARENA);
-	for (unsigned int i = 0; i < n; i++) {
-		size_t part = lcg(&seed, 5) ? lcg(&seed, 2 * (uint32_t)(len / (n - i)) + 2) : 0;
-
-		if (part > len || i == n - 1)
-			part = len;
-		len -= part;
-		end -= part + 3;
-		CHECK(end >= arena);
-		iov[i] = (struct iovec){ end, part };
-	}
-}
-
-void fill(const struct iovec *iov, unsigned int n, uint64_t stream)
-{
-	uint64_t off = 0;
-
-	for (unsigned int i = 0; i < n; off += iov[i++].iov_len)
-		stream_octets(stream, off, iov[i].iov_base, iov[i].iov_len);
-}
-
-void check_arena(const struct iovec *iov, unsigned int n, uint8_t *arena, uint64_t stream,
-		 size_t len)
-{
-	uint64_t off = 0;
-
-	for (unsigned int i = 0; i < n && off < len; i++) {
-		size_t part = iov[i].iov_len < len - off ? iov[i].iov_len : len - off;
-
-		CHECK(stream_wrong(stream, off, iov[i].iov_base, part) < 0);
-		memset(iov[i].iov_base, 0xee, part);
-		off += part;
-	}
-	CHECK(off == len);
-	for (size_t i = 0; i < ARENA; i++)
-		CHECK(arena[i] == 0xee);
-}
-
-struct xiw_region *work_region(uint8_t *arena, unsigned int access)
-{
-	const struct xiw_region_opts o = { .size = sizeof(o), .conn = work.conn, .access = access };
-	struct xiw_region *region;
-
-	CHECK(!xiw_region_register(work.engine, arena, ARENA, &o, &region));
-	return region;
-}
-
 /* ---- cases --------------------------------------------------------------------------------------- */
 
-static void open_case(const struct work_case *c)
+static void begin_case(const struct work_case *c)
 {
 	/* A freed listener may have its port for a moment longer. */
 	peer_len = address_of(address, port++, &peer_addr);
 	work.the_case = c;
-	work.conn = NULL;
-	work.rdma = NULL;
-	work.connected = work.failed = work.terminated = work.closed = false;
-	work.ngot = 0;
-	conn_opts = (struct xiw_conn_opts){ .size = sizeof(conn_opts), .enhanced = true };
-	if (work.initiator)
-		conn_opts.rtr = XIW_RTR_WRITE; /* so that a Responder may send first */
+	memset(work.s, 0, sizeof(work.s));
+	work.nstreams = 1;
+	work.send_cq = work.recv_cq = NULL;
+	work.lows = work.ngot = nrequests = 0;
+	conn_opts = (struct xiw_conn_opts){ .size = sizeof(conn_opts) };
 	rdma_opts = (struct xiw_rdma_opts){ .size = sizeof(rdma_opts) };
 	if (c->options)
 		c->options(&conn_opts, &rdma_opts);
-	if (work.initiator) {
-		struct xiw_conn *conn;
-
-		hear(); /* the other end listens */
-		CHECK(!xiw_connect(work.engine, (struct sockaddr *)&peer_addr, peer_len, &conn_opts,
-				   &conn));
-		attach(conn);
-	} else {
-		CHECK(!xiw_listen(work.engine, (struct sockaddr *)&peer_addr, peer_len, &conn_opts,
-				  &listener));
-		tell(0);
-	}
-	await_flag(&work.connected);
 }
 
-static void count_path(void)
+static void open_case(void)
 {
-	struct xiw_conn_info info;
+	struct sockaddr *to = (struct sockaddr *)&peer_addr;
+	struct xiw_conn *conn;
 
-	xiw_conn_info(work.conn, &info, sizeof(info));
-	octets_direct += info.octets_direct;
-	octets_kernel += info.octets_kernel;
+	if (work.initiator) {
+		hear(); /* the other end listens */
+		while (nrequests < work.nstreams) {
+			CHECK(!xiw_connect(work.engine, to, peer_len, &conn_opts, &conn));
+			attach(&work.s[nrequests++], conn);
+		}
+	} else {
+		CHECK(!xiw_listen(work.engine, to, peer_len, &conn_opts, &listener));
+		tell(0);
+	}
+	if (work.the_case->opening)
+		work.the_case->opening();
+	for (unsigned int i = 0; i < work.nstreams; i++)
+		await_flag(&work.s[i].connected);
 }
 
 static void close_case(void)
 {
-	if (work.initiator && !work.the_case->fails)
-		xiw_rdma_close(work.rdma);
-	await_flag(&work.closed);
-	count_path();
-	xiw_conn_free(work.conn);
+	for (struct stream *s = work.s; s < work.s + work.nstreams; s++) {
+		struct xiw_conn_info info;
+
+		if (work.initiator && !work.the_case->fails)
+			xiw_rdma_close(s->rdma);
+		await_flag(&s->closed);
+		CHECK(work.the_case->fails == (s->failed || s->terminated));
+		xiw_conn_info(s->conn, &info, sizeof(info));
+		octets_direct += info.octets_direct;
+		octets_kernel += info.octets_kernel;
+		xiw_conn_free(s->conn);
+	}
 	if (!work.initiator)
 		xiw_listener_free(listener);
+	if (work.the_case->cleanup)
+		work.the_case->cleanup();
 }
 
 static void run_case(const struct work_case *c, bool initiator_acts)
 {
-	actor = work.initiator == initiator_acts;
-	open_case(c);
-	if (!actor && c->prepare)
+	work.actor = work.initiator == initiator_acts;
+	begin_case(c);
+	open_case();
+	if (!work.actor && c->prepare)
 		c->prepare();
 	/* Both are ready. */
 	tell(0);
 	hear();
-	if (actor)
+	if (work.actor)
 		c->act();
 	else
 		c->witness();
@@ -298,7 +387,7 @@ static void run_case(const struct work_case *c, bool initiator_acts)
 	tell(0);
 	hear();
 	close_case();
-	if (actor)
+	if (work.actor)
 		report("PASS", "");
 }
 
@@ -346,8 +435,14 @@ int main(int argc, char **argv)
 	address = argv[3];
 	open_control();
 	CHECK(!xiw_engine_create(&eo, &work.engine));
+	run_cases(work_first);
 	run_cases(work_memory);
 	run_cases(work_queue);
+	run_cases(work_depths);
+	run_cases(work_extended);
+	run_cases(work_ready);
+	run_cases(work_gone);
+	run_cases(work_careless);
 	work.the_case = NULL;
 	printf("%llu octets direct, %llu by the kernel\n", (unsigned long long)octets_direct,
 	       (unsigned long long)octets_kernel);

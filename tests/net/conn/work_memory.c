@@ -45,14 +45,14 @@ static void act_gather(void)
 	memset(ops, 0xff, MESSAGES * sizeof(*ops));
 	await(MESSAGES);
 	for (unsigned int i = 0; i < MESSAGES; i++)
-		CHECK(done(i, XIW_EV_SENT, i)->length == lengths[i]);
+		done(i, XIW_OPERATION_SEND, i, lengths[i]);
 }
 
 static void witness_scattered(void)
 {
 	await(MESSAGES);
 	for (unsigned int i = 0; i < MESSAGES; i++) {
-		CHECK(done(i, XIW_EV_RECEIVED, i)->length == lengths[i]);
+		done(i, XIW_OPERATION_RECV, i, lengths[i]);
 		check_arena(iov[i], pieces_of(i + 1), arenas[i], i, lengths[i]);
 	}
 }
@@ -77,8 +77,9 @@ static void act_write(void)
 	op(MESSAGES - 1, XIW_RDMA_SEND);
 	post(MESSAGES);
 	await(MESSAGES);
-	for (unsigned int i = 0; i < MESSAGES; i++)
-		done(i, XIW_EV_SENT, i);
+	for (unsigned int i = 0; i < MESSAGES - 1; i++)
+		done(i, XIW_OPERATION_WRITE, i, lengths[i]);
+	done(MESSAGES - 1, XIW_OPERATION_SEND, MESSAGES - 1, 0);
 }
 
 static void prepare_one(void)
@@ -95,7 +96,7 @@ static void witness_written(void)
 	memset(arenas[0], 0xee, ARENA);
 	tell(xiw_region_stag(region));
 	await(1);
-	done(0, XIW_EV_RECEIVED, 77);
+	done(0, XIW_OPERATION_RECV, 77, 0);
 	for (unsigned int i = 0; i < MESSAGES - 1; at += lengths[i++])
 		CHECK(stream_wrong(i, 0, at, lengths[i]) < 0);
 	for (; at < arenas[0] + ARENA; at++)
@@ -131,7 +132,7 @@ static void act_read(void)
 	post(MESSAGES);
 	await(MESSAGES);
 	for (unsigned int i = 0; i < MESSAGES; i++) {
-		CHECK(done(i, XIW_EV_READ, i)->length == lengths[i]);
+		done(i, XIW_OPERATION_READ, i, lengths[i]);
 		/* The witness has the stream 5 there, so octet 0 of this message is octet i of that. */
 		for (unsigned int k = 0, off = i; k < (i == sink ? 1 : pieces_of(i)); k++) {
 			CHECK(stream_wrong(5, off, iov[i][k].iov_base, iov[i][k].iov_len) < 0);
@@ -165,7 +166,7 @@ static void act_intrude(void)
 	o->iov_count = 1;
 	o->stag = stag;
 	post(1);
-	await_flag(&work.terminated);
+	await_flag(&work.s->terminated);
 }
 
 static void witness_intruded(void)
@@ -175,8 +176,8 @@ static void witness_intruded(void)
 
 	memset(arenas[0], 0xee, ARENA);
 	tell(xiw_region_stag(region));
-	await_flag(&work.failed);
-	xiw_rdma_info(work.rdma, &info, sizeof(info));
+	await_flag(&work.s->failed);
+	xiw_rdma_info(work.s->rdma, &info, sizeof(info));
 	CHECK(info.sent.present && info.sent.layer == XIW_RDMA_LAYER_DDP);
 	CHECK((info.sent.etype << 8 | info.sent.code) == XIW_DDP_TAGGED_STAG);
 	for (size_t i = 0; i < ARENA; i++)
@@ -185,9 +186,18 @@ static void witness_intruded(void)
 }
 
 const struct work_case work_memory[] = {
-	{ "gather-and-scatter", NULL, prepare_scattered, act_gather, witness_scattered, false },
-	{ "gather-into-a-region", NULL, prepare_one, act_write, witness_written, false },
-	{ "read-into-memory", NULL, NULL, act_read, witness_read, false },
-	{ "a-sink-is-no-target", NULL, NULL, act_intrude, witness_intruded, true },
+	{ .name = "gather-and-scatter",
+	  .prepare = prepare_scattered,
+	  .act = act_gather,
+	  .witness = witness_scattered },
+	{ .name = "gather-into-a-region",
+	  .prepare = prepare_one,
+	  .act = act_write,
+	  .witness = witness_written },
+	{ .name = "read-into-memory", .act = act_read, .witness = witness_read },
+	{ .name = "a-sink-is-no-target",
+	  .act = act_intrude,
+	  .witness = witness_intruded,
+	  .fails = true },
 	{ 0 },
 };

@@ -23,7 +23,7 @@ static void prepare_short(unsigned int n, uint32_t len)
 		recvs[i] = (struct xiw_rdma_recv){
 			.size = sizeof(recvs[i]), .user_data = i, .iov = &one, .iov_count = 1
 		};
-		CHECK(!xiw_rdma_post_recv_many(work.rdma, &recvs[i], 1, NULL));
+		CHECK(!xiw_rdma_post_recv_many(work.s->rdma, &recvs[i], 1, NULL));
 	}
 }
 
@@ -59,7 +59,7 @@ static void act_inline(void)
 							 .len = len,
 							 .user_data = i };
 
-			CHECK(!xiw_rdma_post(work.rdma, &one));
+			CHECK(!xiw_rdma_post(work.s->rdma, &one));
 		}
 		memset(octets, 0xdd, sizeof(octets));
 		memset(two, 0, sizeof(two));
@@ -67,21 +67,22 @@ static void act_inline(void)
 	two[0] = (struct iovec){ octets, sizeof(octets) };
 	ops[0].iov = two;
 	ops[0].iov_count = 1;
-	CHECK(xiw_rdma_post_many(work.rdma, ops, 1, NULL) == -EMSGSIZE);
+	CHECK(xiw_rdma_post_many(work.s->rdma, ops, 1, NULL) == -EMSGSIZE);
 	await(INLINES / 4);
 	for (unsigned int i = 0; i < INLINES / 4; i++)
-		done(i, XIW_EV_SENT, 4 * i);
+		done(i, XIW_OPERATION_SEND, 4 * i, 4 * i * 13 % (XIW_RDMA_INLINE_MAX + 1));
 }
 
 static void witness_inline(void)
 {
 	await(INLINES);
 	for (unsigned int i = 0; i < INLINES; i++) {
-		const struct xiw_completion *c = done(i, XIW_EV_RECEIVED, i);
+		const uint32_t len = i * 13 % (XIW_RDMA_INLINE_MAX + 1);
+		uint8_t *at = arenas[0] + (size_t)i * XIW_RDMA_INLINE_MAX;
 
-		CHECK(c->length == i * 13 % (XIW_RDMA_INLINE_MAX + 1));
-		CHECK(stream_wrong(i, 0, arenas[0] + (size_t)i * XIW_RDMA_INLINE_MAX, c->length) <
-		      0);
+		done(i, XIW_OPERATION_RECV, i, len);
+		CHECK(stream_wrong(i, 0, at, len) < 0);
+		memset(at, 0xee, len);
 	}
 }
 
@@ -93,29 +94,46 @@ static void act_batch(void)
 	for (unsigned int i = 0; i < 10; i++)
 		op(i, XIW_RDMA_SEND)->flags = i < 9 ? XIW_RDMA_UNSIGNALED : 0;
 	ops[6].flags = 1u << 30;
-	CHECK(xiw_rdma_post_many(work.rdma, ops, 10, &posted) == -EINVAL);
+	CHECK(xiw_rdma_post_many(work.s->rdma, ops, 10, &posted) == -EINVAL);
 	CHECK(posted == 6);
 	ops[6].flags = XIW_RDMA_UNSIGNALED;
 	ops[8].size--;
-	CHECK(xiw_rdma_post_many(work.rdma, ops + 6, 4, &posted) == -EINVAL);
+	CHECK(xiw_rdma_post_many(work.s->rdma, ops + 6, 4, &posted) == -EINVAL);
 	CHECK(posted == 2);
 	ops[8].size++;
-	CHECK(!xiw_rdma_post_many(work.rdma, ops + 8, 2, &posted));
+	CHECK(!xiw_rdma_post_many(work.s->rdma, ops + 8, 2, &posted));
 	CHECK(posted == 2);
 	await(1);
-	done(0, XIW_EV_SENT, 9);
+	done(0, XIW_OPERATION_SEND, 9, 0);
 }
 
+/* So does a batch of buffers. */
 static void prepare_ten(void)
 {
-	prepare_short(10, 4);
+	struct iovec one = { arenas[0], 4 };
+	unsigned int posted = 99;
+
+	for (unsigned int i = 0; i < 10; i++)
+		recvs[i] = (struct xiw_rdma_recv){
+			.size = sizeof(recvs[i]), .user_data = i, .iov = &one, .iov_count = 1
+		};
+	recvs[3].iov_count = XIW_RDMA_PIECES_MAX + 1;
+	CHECK(xiw_rdma_post_recv_many(work.s->rdma, recvs, 10, &posted) == -EINVAL);
+	CHECK(posted == 3);
+	recvs[3].iov_count = 1;
+	recvs[8].reserved = 1;
+	CHECK(xiw_rdma_post_recv_many(work.s->rdma, recvs + 3, 7, &posted) == -EINVAL);
+	CHECK(posted == 5);
+	recvs[8].reserved = 0;
+	CHECK(!xiw_rdma_post_recv_many(work.s->rdma, recvs + 8, 2, &posted));
+	CHECK(posted == 2);
 }
 
 static void witness_ten(void)
 {
 	await(10);
 	for (unsigned int i = 0; i < 10; i++)
-		CHECK(!done(i, XIW_EV_RECEIVED, i)->length);
+		done(i, XIW_OPERATION_RECV, i, 0);
 }
 
 /* ---- depth ----------------------------------------------------------------------------------------- */
@@ -135,7 +153,7 @@ static void prepare_deep(void)
 	}
 	memset(arenas[0], 0xee, ARENA);
 	post_recvs(DEPTH);
-	CHECK(xiw_rdma_post_recv(work.rdma, arenas[0], 1, 0) == -EAGAIN);
+	CHECK(xiw_rdma_post_recv(work.s->rdma, arenas[0], 1, 0) == -EAGAIN);
 }
 
 static void act_deep(void)
@@ -150,17 +168,17 @@ static void act_deep(void)
 		o->iov_count = 1;
 	}
 	op(DEPTH, XIW_RDMA_SEND);
-	CHECK(xiw_rdma_post_many(work.rdma, ops, DEPTH + 1, NULL) == -EAGAIN);
+	CHECK(xiw_rdma_post_many(work.s->rdma, ops, DEPTH + 1, NULL) == -EAGAIN);
 	await(DEPTH);
 	for (unsigned int i = 0; i < DEPTH; i++)
-		done(i, XIW_EV_SENT, i);
+		done(i, XIW_OPERATION_SEND, i, 32);
 }
 
 static void witness_deep(void)
 {
 	await(DEPTH);
 	for (unsigned int i = 0; i < DEPTH; i++) {
-		CHECK(done(i, XIW_EV_RECEIVED, i)->length == 32);
+		done(i, XIW_OPERATION_RECV, i, 32);
 		CHECK(stream_wrong(i, 0, arenas[0] + 64 * i, 20) < 0);
 		CHECK(stream_wrong(i, 20, arenas[0] + 64 * i + 32, 12) < 0);
 	}
@@ -210,13 +228,13 @@ static void act_rights(void)
 	prepare_word(7);
 	post_change(XIW_RDMA_REGISTER, region, xiw_region_stag(region));
 	await(2);
-	CHECK(done(0, XIW_EV_CHANGED, 0)->op == XIW_OPERATION_REGISTER);
-	CHECK(done(1, XIW_EV_RECEIVED, 7)->length == 8);
+	done(0, XIW_OPERATION_REGISTER, 0, 0);
+	done(1, XIW_OPERATION_RECV, 7, 8);
 	CHECK(stream_wrong(9, 0, arenas[0], 50000) < 0);
 	memset(arenas[0], 0xee, ARENA);
 	post_change(XIW_RDMA_LOCAL_INVALIDATE, region, 0);
-	await_flag(&work.failed);
-	CHECK(done(2, XIW_EV_CHANGED, 0)->op == XIW_OPERATION_LOCAL_INVALIDATE);
+	await_flag(&work.s->failed);
+	done(2, XIW_OPERATION_LOCAL_INVALIDATE, 0, 0);
 	for (size_t i = 0; i < ARENA; i++)
 		CHECK(arenas[0][i] == 0xee);
 	xiw_region_free(region);
@@ -245,12 +263,12 @@ static void post_written(unsigned int count)
 static void witness_rights(void)
 {
 	await(1);
-	CHECK(done(0, XIW_EV_RECEIVED, 0)->length == 8);
+	done(0, XIW_OPERATION_RECV, 0, 8);
 	post_written(2);
 	await(2);
-	CHECK(done(1, XIW_EV_RECEIVED, 1)->length == 8);
+	done(1, XIW_OPERATION_RECV, 1, 8);
 	post_written(1);
-	await_flag(&work.terminated);
+	await_flag(&work.s->terminated);
 }
 
 /* ---- limits ------------------------------------------------------------------------------------------ */
@@ -259,7 +277,7 @@ static struct xiw_rdma_info info(void)
 {
 	struct xiw_rdma_info i;
 
-	xiw_rdma_info(work.rdma, &i, sizeof(i));
+	xiw_rdma_info(work.s->rdma, &i, sizeof(i));
 	return i;
 }
 
@@ -283,7 +301,7 @@ static void act_limits(void)
 	i = info();
 	CHECK(i.posted == 2 && i.unanswered == 1 && i.recvs_posted == 2);
 	await(1);
-	done(0, XIW_EV_READ, 0);
+	done(0, XIW_OPERATION_READ, 0, 1000);
 	/* The Send is complete as well as soon as TCP has it. */
 	while (info().posted)
 		take_turn();
@@ -308,10 +326,25 @@ static void prepare_empty(void)
 }
 
 const struct work_case work_queue[] = {
-	{ "inline", NULL, prepare_inline, act_inline, witness_inline, false },
-	{ "batch", NULL, prepare_ten, act_batch, witness_ten, false },
-	{ "depth", deep, prepare_deep, act_deep, witness_deep, false },
-	{ "rights-in-order", NULL, prepare_words, act_rights, witness_rights, true },
-	{ "limits", deep, prepare_empty, act_limits, witness_limits, false },
+	{ .name = "inline",
+	  .prepare = prepare_inline,
+	  .act = act_inline,
+	  .witness = witness_inline },
+	{ .name = "batch", .prepare = prepare_ten, .act = act_batch, .witness = witness_ten },
+	{ .name = "depth",
+	  .options = deep,
+	  .prepare = prepare_deep,
+	  .act = act_deep,
+	  .witness = witness_deep },
+	{ .name = "rights-in-order",
+	  .prepare = prepare_words,
+	  .act = act_rights,
+	  .witness = witness_rights,
+	  .fails = true },
+	{ .name = "limits",
+	  .options = deep,
+	  .prepare = prepare_empty,
+	  .act = act_limits,
+	  .witness = witness_limits },
 	{ 0 },
 };

@@ -130,7 +130,8 @@ told() {
 	}
 }
 
-# A slot is collected when the kernel has forgotten the connection.
+# An engine collects a slot after the kernel has forgotten the connection, so the receiver must still run: a slot that
+# it leaves waits for the next engine of the interface.
 no_trace() {
 	if ! json | grep -q '"flows":\[\]'; then
 		fail "$1" "$(json)"

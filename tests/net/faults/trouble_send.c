@@ -186,7 +186,7 @@ int main(int argc, char **argv)
 			opt.octets = (uint64_t)v << 20;
 			break;
 		case 'r':
-			opt.rate = (double)v * 1048576;
+			opt.rate = strtod(optarg, NULL) * 1048576;
 			break;
 		case 't':
 			opt.user_timeout = (unsigned int)v;

@@ -14,6 +14,7 @@
 
 #include <xiwarp/xiwarp.h>
 
+#include "tests/net/lib/ended.h"
 #include "tests/net/lib/json.h"
 #include "tests/net/lib/turns.h"
 
@@ -120,13 +121,6 @@ static bool on_event(const struct xiw_completion *c)
 		on_written(c);
 		send_back(c->conn);
 		break;
-	case XIW_EV_ERROR:
-		xiw_conn_abort(c->conn);
-		break;
-	case XIW_EV_EOF:
-		/* What is queued still goes out; the sender reads to the end. */
-		xiw_conn_close(c->conn);
-		break;
 	case XIW_EV_CLOSED:
 		xiw_conn_info(c->conn, &info, sizeof(info));
 		report(&info, now_s() - started);
@@ -136,6 +130,8 @@ static bool on_event(const struct xiw_completion *c)
 		xiw_conn_free(c->conn);
 		return false;
 	default:
+		/* What is queued still goes out; the sender reads to the end. */
+		follow_end(c);
 		break;
 	}
 	return true;

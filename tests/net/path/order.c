@@ -29,6 +29,7 @@
 #include <xiwarp/xiwarp.h>
 
 #include "crc32c/crc32c.h"
+#include "tests/net/lib/ended.h"
 #include "tests/net/lib/plain.h"
 
 #define STAG 0x1234u
@@ -159,17 +160,12 @@ static int on_event(const struct xiw_completion *c, uint64_t *delivered)
 			return 1;
 		*delivered += c->length;
 		break;
-	case XIW_EV_ERROR:
-		xiw_conn_abort(c->conn);
-		break;
-	case XIW_EV_EOF:
-		xiw_conn_close(c->conn);
-		break;
 	case XIW_EV_CLOSED:
 		report(c->conn);
 		xiw_conn_free(c->conn);
 		return write(STDERR_FILENO, buffer, len) != (ssize_t)len;
 	default:
+		follow_end(c);
 		break;
 	}
 	return -1;

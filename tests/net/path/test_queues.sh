@@ -133,12 +133,29 @@ for queue in 1 0 3 0 2 0; do
 	moves A 1 || fail steered-again "$(cat "$TMP/A.state")"
 done
 expect to-and-fro-direct wait_until "$LONG" again_direct A 1
+# Thousands of times within seconds: the stream goes on, mostly by the kernel path, and no other one suffers.
+flips=2000
+bounce() {
+	local i
+	for ((i = 0; i < flips; i++)); do
+		echo "map update pinned $progs/queue_of key 1 0 0 0 value $((2 - i % 2)) 0 0 0"
+		sleep 0.002
+	done | bpftool batch file - >/dev/null
+}
+before=$(steered A 1) at=$(octets A 1)
+expect bounces bounce
+expect bounced-moves eval '(($(octets A 1) > at + 1000000)) && moves A 1'
+# The row that it takes to go direct again doubles with each time.
+expect bounced-seldom eval 'n=$(($(steered A 1) - before)); echo "$n times"
+	((n > 0 && n < flips / 20))'
+expect bounced-others-direct eval 'again_direct B 2 && again_direct C 3 && never_steered C 3'
+expect bounced-direct wait_until "$LONG" again_direct A 1
 for i in 1 2 3 4; do
 	name=ABCD
 	finishes "one-process-complete-$i" "${name:i-1:1}" $i
 done
-quit one-process-ends P
 no_trace one-process-no-trace
+quit one-process-ends P
 
 # ---- two processes with two queues each; one is killed
 # Promised: connections of the other stay direct throughout, and nothing of it changes. Its queues are free.
@@ -236,7 +253,7 @@ if in_ns snd ethtool -L "$IF_SND" tx 2 2>/dev/null; then
 else
 	skip more-queues "the interface cannot change the number of its queues"
 fi
-quit last-ends P
 no_trace no-trace
+quit last-ends P
 unload >/dev/null || fail unload "exit code $?"
 finish

@@ -61,6 +61,28 @@ bool take_words(const struct number *numbers, size_t n,
 	return true;
 }
 
+struct xiw_conn *open_as(int role, int port, struct xiw_engine *engine,
+			 const struct xiw_conn_opts *opts, struct xiw_listener **listener)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET };
+	struct xiw_conn *conn = NULL;
+	socklen_t len = sizeof(a);
+	int err;
+
+	if (role == 'i')
+		getpeername(control, (struct sockaddr *)&a, &len);
+	a.sin_port = htons((uint16_t)port);
+	if (role == 'i')
+		err = xiw_connect(engine, (struct sockaddr *)&a, sizeof(a), opts, &conn);
+	else
+		err = xiw_listen(engine, (struct sockaddr *)&a, sizeof(a), opts, listener);
+	if (err)
+		say("failed %d", err);
+	else
+		say("ready");
+	return conn;
+}
+
 /* ---- RDMAP ----------------------------------------------------------------------------------- */
 
 void add_event(char letter)

@@ -29,6 +29,13 @@ struct number {
 bool take_words(const struct number *numbers, size_t n,
 		void (*other)(void *ctx, const char *key, const char *value), void *ctx);
 
+/*
+ * Listens on the port (role r), or connects to the peer's (role i), and says `ready`, or `failed` and the error.
+ * Returns an Initiator's connection, or NULL.
+ */
+struct xiw_conn *open_as(int role, int port, struct xiw_engine *engine,
+			 const struct xiw_conn_opts *opts, struct xiw_listener **listener);
+
 /* ---- RDMAP ----------------------------------------------------------------------------------- */
 
 void add_event(char letter);

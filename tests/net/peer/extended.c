@@ -125,6 +125,36 @@ static const char *immediates_in(int unused)
 			peer.direct);
 }
 
+/* Buffers that are too short, or empty, are taken as well. */
+static const char *short_buffers(int len)
+{
+	TRY(begin("role=r ext=1 rlen=%d", len));
+	TRY(send_frame(REQUEST, C | S, 2, enhanced(0, 0, DEPTH, DEPTH), 0));
+	TRY(expect_frame(REPLY, C | S, 2, enhanced(0, 0, DEPTH, DEPTH), 0));
+	TRY(warm_up());
+	TRY(push_ulpdu(immediate_ulpdu(IMMEDIATE, 1, 0x0102030405060708)));
+	TRY(push_send(SEND, 0, 2, (uint32_t)len));
+	TRY(push_ulpdu(immediate_ulpdu(IMMEDIATE_SE, 3, 1)));
+	return finished("events=CrrrEX status=0 immediates=2/0 sends=1/0 lengths=%d "
+			"values=102030405060709 solicited=1 direct=%d",
+			16 + len, peer.direct);
+}
+
+/* But not by anything else that they have no room for. */
+static const char *too_short(int how)
+{
+	static const uint8_t controls[] = { SEND, IMMEDIATE, IMMEDIATE, 0x88 };
+	static const uint32_t lens[] = { 8, 9, 8, 8 };
+	const struct ulpdu *m;
+
+	TRY(open_responder("ext=1 rlen=7"));
+	TRY(warm_up());
+	m = untagged_ulpdu(how == 2 ? DV : LD, controls[how], 0, 0, 1, 0, lens[how]);
+	TRY(push_ulpdu(m));
+	TRY(pull_terminate(how == 3 ? "0.2.5D" : "1.2.5D", m));
+	return ended("events=CeX immediates=0/0 sends=0/0 direct=%d", peer.direct);
+}
+
 static const char *expect_immediate(uint8_t control, uint32_t msn, uint64_t value)
 {
 	struct fpdu f;
@@ -185,6 +215,27 @@ static const char *atomics_in(int unused)
 	TRY(expect_original(8, 7, 77));
 	return finished("events=CEX status=0 atomics=8/0 reads=0/0 writes=3/0 direct=%d",
 			peer.direct);
+}
+
+/* A Request in segments (RFC 5041 section 5.2): nothing is done before the last one, and then once. */
+static const char *atomic_in_segments(int unused)
+{
+	const struct atomic a = { FETCH_ADD, 9, WORDS_STAG, BASE, 7, 0, 0, 0 };
+	const struct ulpdu whole = *atomic_ulpdu(1, &a);
+	struct ulpdu *m;
+
+	(void)unused;
+	TRY(open_responder("ext=1"));
+	TRY(warm_up());
+	for (uint32_t at = 0; at < ATOMIC_LEN; at += 13) {
+		m = untagged_ulpdu(at + 13 < ATOMIC_LEN ? DV : LD, ATOMIC_REQUEST, 0, 1, 1, at, 13);
+		memcpy(m->u + 18, whole.u + 18 + at, 13);
+		TRY(push_ulpdu(m));
+	}
+	TRY(expect_original(1, 9, word(0)));
+	TRY(add(2, 10, BASE, 0, 0));
+	TRY(expect_original(2, 10, word(0) + 7));
+	return finished("events=CEX status=0 atomics=2/0 direct=%d", peer.direct);
 }
 
 /* As many as were agreed on, Reads among them: the answers come in the order of the Requests (section 7). */
@@ -459,8 +510,15 @@ static const char *peer_without(int unused)
 
 static const struct test_case cases[] = {
 	{ "immediates-in", immediates_in, 0 },
+	{ "immediates-in-short", short_buffers, 7 },
+	{ "immediates-in-empty", short_buffers, 0 },
+	{ "short-send", too_short, 0 },
+	{ "short-immediate-9", too_short, 1 },
+	{ "short-not-last", too_short, 2 },
+	{ "short-version", too_short, 3 },
 	{ "immediates-out", immediates_out, 0 },
 	{ "atomics-in", atomics_in, 0 },
+	{ "atomic-in-segments", atomic_in_segments, 0 },
 	{ "atomics-among-reads", among_reads, 0 },
 	{ "atomics-out", atomics_out, 0 },
 	{ "atomics-unanswered", unanswered, 0 },

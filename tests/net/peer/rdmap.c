@@ -218,29 +218,6 @@ static const char *short_segment(int unused)
 	return ended("events=CeX sent=1.0.0");
 }
 
-/*
- * RFC 6581 section 9.2: the first message is not an RTR indication, or it is a Terminate, which is allowed.
- */
-static const char *not_ready(int terminate)
-{
-	static const uint8_t body[] = { 0x20, 6, 0, 0 };
-	struct ulpdu *m;
-
-	TRY(begin("role=r ops=s"));
-	TRY(send_frame(REQUEST, C | S, 2, enhanced(1, RTR_WRITE, DEPTH, DEPTH), 0));
-	TRY(expect_frame(REPLY, C | S, 2,
-			 enhanced(1, RTR_SEND | RTR_WRITE | RTR_READ, DEPTH, DEPTH), 0));
-	if (!terminate) {
-		TRY(push_send(SEND, 0, 1, 10));
-		TRY(pull_terminate("2.0.7", NULL));
-		return ended("events=eX sent=2.0.7 received=none");
-	}
-	m = untagged_ulpdu(LD, TERMINATE, 0, 2, 1, 0, sizeof(body));
-	memcpy(m->u + 18, body, sizeof(body));
-	TRY(push_ulpdu(m));
-	return ended("events=tX sent=none received=2.0.6");
-}
-
 /* ---- MPA ----------------------------------------------------------------------------------------- */
 
 /* On the direct path such a segment is dropped, and TCP sends it again. After some times it is an error. */
@@ -453,8 +430,6 @@ static const char *unread(int unused)
 static const struct test_case cases[] = {
 	{ "first-fpdu", first_bad, 0 },
 	{ "bad-reply", bad_reply, 0 },
-	{ "rtr-not-ready", not_ready, 0 },
-	{ "rtr-terminate", not_ready, 1 },
 	{ "last-segment", last_segment, 0 },
 	{ "short-segment", short_segment, 0 },
 	{ "mpa-crc", crc, 0 },
@@ -491,6 +466,8 @@ int main(int argc, char **argv)
 {
 	open_control(argc, argv);
 	run_cases(good_cases);
+	run_cases(first_cases);
+	run_cases(sink_cases);
 	for (int i = 0; i < NBAD; i++)
 		run_case(bad[i].name, one_bad, i);
 	run_cases(cases);

@@ -31,7 +31,7 @@ struct ulpdu {
 	uint32_t len;
 };
 
-extern const struct test_case good_cases[];
+extern const struct test_case good_cases[], first_cases[], sink_cases[];
 
 struct ulpdu *tagged_ulpdu(uint8_t ddp, uint8_t control, uint32_t stag, uint64_t to, uint32_t len);
 struct ulpdu *untagged_ulpdu(uint8_t ddp, uint8_t control, uint32_t inv, uint32_t qn, uint32_t msn,

@@ -23,6 +23,7 @@ static const uint32_t stags[S_COUNT] = { 0x1111, 0x2222, 0x3333, 0x6666, 0x7777,
 #define RECV_SIZE 4096
 #define OPS_MAX 16
 #define PATIENCE_MS 12000
+#define UNUSED_OCTET 0xee
 
 static struct end {
 	struct xiw_engine *engine;
@@ -34,20 +35,26 @@ static struct end {
 	uint8_t *mem[S_COUNT];
 	uint8_t recv[RECVS][RECV_SIZE];
 	uint8_t out[SIZE];
+	uint8_t plain[SIZE]; /* Read i goes to 1000 * i; UNUSED_OCTET where none is under way */
 
 	struct line {
 		int port;
 		char role; /* r, i */
 		char ops[OPS_MAX +
-			 1]; /* posted when connected: s S v V sends, w write, r read, f fenced send, T;
-			      * RFC 7306: m M immediates, x write and immediate, a add, c compare and swap */
+			 1]; /* posted when connected: s S v V sends, w write, r read, p read into plain memory,
+			      * f fenced send, T; RFC 7306: m M immediates, x write and immediate, a add,
+			      * c compare and swap */
 		int len;     /* of each */
-		int ird, ord, rtr, rev, markers, depth, extended;
+		/* rev=0: the revision and the depths of the connection's options are left open. */
+		int ird, ord, rev, markers, depth, extended;
+		int rtr;	      /* unless given, an Initiator uses XIW_RTR_NONE */
+		int pd;		      /* octets of Private Data */
+		int rlen;	      /* of the posted buffers */
 		int set_ird, set_ord; /* unless negative, when the Request has come */
 		int set_first;	      /* and before the stream is attached */
 		/*
 		 * The first Send: r the READ region goes; R and another gets its STag; W likewise for WRITE; n READ
-		 * has no rights; i INV's STag again; T terminate; c close; C that, and r.
+		 * has no rights; i INV's STag again; T terminate; c close; C that, and r; p posts Read p again.
 		 */
 		int on_send;
 	} line;
@@ -56,6 +63,7 @@ static struct end {
 	uint64_t lengths;
 	uint64_t values; /* the sum of Immediate Data and of what atomic operations found */
 	uint32_t solicited, invalidated, last_stag;
+	uint32_t under_way; /* a bit for each Read into plain memory */
 	int status, post_error;
 	char sent[64], received[64];
 } e;
@@ -145,20 +153,32 @@ static bool take_line(void)
 		{ "ird", &e.line.ird },		{ "ord", &e.line.ord },
 		{ "rtr", &e.line.rtr },		{ "rev", &e.line.rev },
 		{ "markers", &e.line.markers }, { "depth", &e.line.depth },
-		{ "ext", &e.line.extended },	{ "setird", &e.line.set_ird },
+		{ "ext", &e.line.extended },	{ "rlen", &e.line.rlen },
+		{ "pd", &e.line.pd },		{ "setird", &e.line.set_ird },
 		{ "setord", &e.line.set_ord },	{ "setfirst", &e.line.set_first },
 	};
 
-	e.line = (struct line){
-		.role = 'r', .len = 100, .ird = 4, .ord = 4, .rev = 2, .set_ird = -1, .set_ord = -1
-	};
-	return take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), take_word, NULL);
+	e.line = (struct line){ .role = 'r',
+				.rlen = RECV_SIZE,
+				.len = 100,
+				.ird = 4,
+				.ord = 4,
+				.rev = 2,
+				.set_ird = -1,
+				.set_ord = -1,
+				.rtr = -1 };
+	if (!take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), take_word, NULL))
+		return false;
+	if (e.line.rtr < 0)
+		e.line.rtr = e.line.role == 'i' ? XIW_RTR_NONE : 0;
+	return true;
 }
 
 static enum xiw_rdma_kind kind_of(char op)
 {
 	static const enum xiw_rdma_kind kinds[128] = {
 		['w'] = XIW_RDMA_WRITE,		  ['r'] = XIW_RDMA_READ,
+		['p'] = XIW_RDMA_READ,
 		['m'] = XIW_RDMA_IMMEDIATE,	  ['M'] = XIW_RDMA_IMMEDIATE,
 		['x'] = XIW_RDMA_WRITE_IMMEDIATE, ['a'] = XIW_RDMA_FETCH_ADD,
 		['c'] = XIW_RDMA_CMP_SWAP,
@@ -200,6 +220,8 @@ static void post_ops(const char *ops)
 			op.atomic = &operands, op.len = 0;
 		else if (op.kind == XIW_RDMA_IMMEDIATE)
 			op.len = 0;
+		else if (ops[i] == 'p')
+			op.buf = e.plain + 1000 * i, op.sink_stag = 0, op.sink_to = 0;
 		else if (op.kind != XIW_RDMA_READ)
 			op.buf = e.out;
 		if (op.kind == XIW_RDMA_IMMEDIATE || op.kind == XIW_RDMA_WRITE_IMMEDIATE)
@@ -210,6 +232,7 @@ static void post_ops(const char *ops)
 			continue;
 		}
 		err = xiw_rdma_post(e.rdma, &op);
+		e.under_way |= (uint32_t)(ops[i] == 'p' && !err) << i;
 		if (err && !e.post_error)
 			e.post_error = err;
 	}
@@ -235,7 +258,7 @@ static void attach(struct xiw_conn *c)
 		exit(1);
 	make_region(S_INV);
 	for (int i = 0; i < RECVS; i++)
-		xiw_rdma_post_recv(e.rdma, e.recv[i], RECV_SIZE, (uint64_t)i);
+		xiw_rdma_post_recv(e.rdma, e.recv[i], (uint32_t)e.line.rlen, (uint64_t)i);
 }
 
 /* ---- completions --------------------------------------------------------------------------------- */
@@ -246,7 +269,7 @@ static void on_send(const struct xiw_completion *c)
 
 	if (xiw_rdma_immediate(c, &value)) {
 		e.values += value;
-		for (unsigned int i = 0; i < 8; i++)
+		for (unsigned int i = 0; i < 8 && e.line.rlen >= 8; i++)
 			if (e.recv[c->user_data][i] != (uint8_t)(value >> (56 - 8 * i)))
 				add_event('?');
 	}
@@ -262,7 +285,7 @@ static void on_send(const struct xiw_completion *c)
 			add_event('?');
 			break;
 		}
-	xiw_rdma_post_recv(e.rdma, e.recv[c->user_data], RECV_SIZE, c->user_data);
+	xiw_rdma_post_recv(e.rdma, e.recv[c->user_data], (uint32_t)e.line.rlen, c->user_data);
 	if (e.line.on_send == 'r')
 		drop_region(S_READ);
 	else if (e.line.on_send == 'R')
@@ -277,9 +300,26 @@ static void on_send(const struct xiw_completion *c)
 		xiw_rdma_close(e.rdma), drop_region(S_READ);
 	else if (e.line.on_send == 'i')
 		reuse_stag(), post_ops("s");
+	else if (e.line.on_send == 'p')
+		post_ops("p");
 	else if (e.line.on_send == 'n')
 		xiw_region_set_access(e.regions[S_READ], XIW_ACCESS_NONE);
 	e.line.on_send = 0;
+}
+
+static void on_read(const struct xiw_completion *c)
+{
+	const bool to_plain = e.under_way >> c->user_data & 1;
+	uint8_t *at = (to_plain ? e.plain : e.mem[S_WRITE]) + 1000 * c->user_data;
+
+	for (uint64_t i = 0; i < c->length; i++)
+		if (at[i] != octet(i + 7)) {
+			add_event('?');
+			break;
+		}
+	if (to_plain)
+		memset(at, UNUSED_OCTET, c->length);
+	e.under_way &= ~(1u << c->user_data);
 }
 
 static void handle(const struct xiw_completion *c)
@@ -303,11 +343,7 @@ static void handle(const struct xiw_completion *c)
 		on_send(c);
 		break;
 	case XIW_EV_READ:
-		for (uint64_t i = 0; i < c->length; i++)
-			if (e.mem[S_WRITE][1000 * c->user_data + i] != octet(i + 7)) {
-				add_event('?');
-				break;
-			}
+		on_read(c);
 		break;
 	case XIW_EV_ATOMIC:
 		e.values += c->value;
@@ -328,7 +364,7 @@ static void handle(const struct xiw_completion *c)
 
 static void open_end(void)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)e.line.port) };
+	struct xiw_conn *c;
 	struct xiw_conn_opts o = {
 		.size = sizeof(o),
 		.path = e.path,
@@ -336,28 +372,18 @@ static void open_end(void)
 		.rtr = (uint8_t)e.line.rtr,
 		.revision = (uint8_t)e.line.rev,
 		.send_depth = (unsigned int)e.line.depth,
+		.private_data = e.out,
+		.private_data_len = (size_t)e.line.pd,
 	};
-	socklen_t len = sizeof(a);
-	int err;
 
-	if (e.line.rev != 1) {
+	if (e.line.rev == 2) {
 		o.ird = (uint16_t)e.line.ird;
 		o.ord = (uint16_t)e.line.ord;
 		o.enhanced = e.line.role == 'i';
 	}
-	if (e.line.role == 'r') {
-		err = xiw_listen(e.engine, (struct sockaddr *)&a, sizeof(a), &o, &e.listener);
-	} else {
-		getpeername(control, (struct sockaddr *)&a, &len);
-		a.sin_port = htons((uint16_t)e.line.port);
-		err = xiw_connect(e.engine, (struct sockaddr *)&a, sizeof(a), &o, &e.conn);
-		if (!err)
-			attach(e.conn);
-	}
-	if (err)
-		say("failed %d", err);
-	else
-		say("ready");
+	c = open_as(e.line.role, e.line.port, e.engine, &o, &e.listener);
+	if (c)
+		attach(c);
 }
 
 /* How many octets of the WRITE region have changed. */
@@ -367,6 +393,18 @@ static unsigned int touched(void)
 
 	for (size_t k = 0; k < SIZE; k++)
 		n += e.mem[S_WRITE][k] != (e.replaced ? (uint8_t)~octet(k) : octet(k));
+	return n;
+}
+
+/* Octets of plain memory that no Read was to write, or no longer. */
+static unsigned int strays(void)
+{
+	unsigned int n = 0;
+
+	for (size_t k = 0; k < SIZE; k++)
+		n += e.plain[k] != UNUSED_OCTET &&
+		     !(k / 1000 < OPS_MAX && e.under_way >> k / 1000 & 1 &&
+		       k % 1000 < (size_t)e.line.len);
 	return n;
 }
 
@@ -384,7 +422,7 @@ static void report(void)
 	    "write_octets=%llu read_octets=%llu/%llu lengths=%llu solicited=%u invalidated=%u "
 	    "inv_stag=%x ird=%u "
 	    "ord=%u post=%d direct=%d touched=%u immediates=%llu/%llu atomics=%llu/%llu "
-	    "values=%llx",
+	    "values=%llx strays=%u",
 	    events, e.status, e.sent, e.received, (unsigned long long)r.sends_in,
 	    (unsigned long long)r.sends_out, (unsigned long long)r.writes_in,
 	    (unsigned long long)r.writes_out, (unsigned long long)r.reads_in,
@@ -393,7 +431,7 @@ static void report(void)
 	    (unsigned long long)e.lengths, e.solicited, e.invalidated, e.last_stag, r.ird, r.ord,
 	    e.post_error, info.went_direct > 0, touched(), (unsigned long long)r.immediates_in,
 	    (unsigned long long)r.immediates_out, (unsigned long long)r.atomics_in,
-	    (unsigned long long)r.atomics_out, (unsigned long long)e.values);
+	    (unsigned long long)r.atomics_out, (unsigned long long)e.values, strays());
 }
 
 static void serve(void)
@@ -408,6 +446,8 @@ static void serve(void)
 	e.values = 0;
 	e.lengths = e.solicited = e.invalidated = e.last_stag = 0;
 	e.status = e.post_error = 0;
+	e.under_way = 0;
+	memset(e.plain, UNUSED_OCTET, sizeof(e.plain));
 	for (int i = 0; i < S_COUNT; i++)
 		if (i != S_INV && !e.regions[i])
 			make_region(i);

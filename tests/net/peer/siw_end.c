@@ -11,6 +11,7 @@
  *   read=HOW        one RDMA Read likewise
  *   path=PATH       kernel, direct; default what can be had
  *   crc=off
+ *   rtr=none        as siw, do not offer the peer-to-peer startup
  *
  * Prints one line at the end: `events=` C connected, r received, s sent, d read, f flushed, e error, t terminated, E
  * end of the peer's stream, F refused, X closed; status, and both Terminates as LAYER.TYPE.CODE with M, D and R,
@@ -84,12 +85,6 @@ static void post_sends(void)
 
 static void connected(void)
 {
-	/*
-	 * After its MPA Reply, siw takes some time until it reads its socket. It leaves an FPDU that comes meanwhile
-	 * there until the next one comes, which never happens here.
-	 */
-	if (e.connects && !e.reply)
-		usleep(500000);
 	if (!e.reply)
 		post_sends();
 	if (e.write)
@@ -213,7 +208,6 @@ static void open_end(const struct sockaddr *a, socklen_t len)
 	if (!e.connects) {
 		err = xiw_listen(e.engine, a, len, &e.opts, &listener);
 	} else {
-		e.opts.enhanced = true;
 		err = xiw_connect(e.engine, a, len, &e.opts, &e.conn);
 		if (!err)
 			attach(e.conn);
@@ -238,6 +232,8 @@ static bool option(const char *word)
 		e.opts.path = XIW_USE_KERNEL;
 	else if (!strcmp(word, "path=direct"))
 		e.opts.path = XIW_USE_DIRECT;
+	else if (!strcmp(word, "rtr=none"))
+		e.opts.rtr = XIW_RTR_NONE;
 	else if (!strcmp(word, "crc=off"))
 		e.opts.no_crc = true;
 	else

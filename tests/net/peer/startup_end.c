@@ -32,7 +32,7 @@ struct end {
 	struct xiw_conn_opts opts;
 	char role, answer[8], review[8];
 	int port, upgrade, stream, greedy, last, pd, apd, hold, send, take;
-	int set_ird, set_ord, idle, must, drop, first;
+	int set_ird, set_ord, idle, must, drop, first, leave;
 
 	/* What came of it. */
 	char events[256];
@@ -77,6 +77,8 @@ static void take_word(void *ctx, const char *key, const char *value)
 		e->opts.fall_back = n;
 	else if (!strcmp(key, "first_sends"))
 		e->opts.send_first = n;
+	else if (!strcmp(key, "first_ms"))
+		e->opts.send_first_ms = (uint16_t)n;
 	else if (!strcmp(key, "rtr"))
 		e->opts.rtr = (uint8_t)n;
 	else if (!strcmp(key, "ird"))
@@ -106,11 +108,12 @@ static bool take_line(struct end *e)
 		{ "must", &e->must }, /* direct or not at all, whatever this run is about */
 		{ "drop", &e->drop }, /* nor that: the right to is dropped */
 		{ "first", &e->first },
+		{ "leave", &e->leave }, /* close behind the message that is sent */
 	};
 
 	e->opts = (struct xiw_conn_opts){ .size = sizeof(e->opts), .path = e->path };
 	e->port = e->upgrade = e->stream = e->greedy = e->last = e->pd = e->apd = e->hold =
-		e->idle = e->must = e->drop = e->first = 0;
+		e->idle = e->must = e->drop = e->first = e->leave = 0;
 	e->send = e->take = e->status = e->error = e->accept_error = 0;
 	e->set_ird = e->set_ord = -1;
 	e->tagged = 0;
@@ -208,6 +211,8 @@ static void on_event(struct end *e, const struct xiw_completion *c)
 	case XIW_EV_CONNECTED:
 		if (e->send)
 			send_message(e);
+		if (e->leave)
+			xiw_conn_close(e->conn);
 		break;
 	case XIW_EV_WRITTEN:
 		e->tagged += c->length;

@@ -271,7 +271,7 @@ static const char *enhanced_private_data_509(int unused)
 static const char *options_refused(int i)
 {
 	static const char *const lines[] = { "i rev=1 ird=1", "i ird=0x4000", "i ird=1 pd=509",
-					     "i rev=3",	      "i rtr=8",      "i pd=513",
+					     "i rev=3",	      "i rtr=16",     "i pd=513",
 					     "r rev=3",	      "r ord=0x4000", "r rtr=8" };
 
 	TRY(begin("role=%s fails=1", lines[i]));

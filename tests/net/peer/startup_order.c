@@ -125,6 +125,32 @@ static const char *responder_sends_first(int p2p)
 	return stream_end("events=REQUEST,CONNECTED,CLOSED");
 }
 
+/* It may also wait for the first FPDU for some time: none comes, also while it closes; or one does. */
+static const char *responder_sends_later(int leaves)
+{
+	TRY(begin("role=r send=100 first_sends=1 first_ms=1000 leave=%d", leaves));
+	TRY(send_frame(REQUEST, C, 1, NULL, 0));
+	TRY(expect_frame(REPLY, C, 1, NULL, 0));
+	TRY(silent(50));
+	TRY(expect_message(1, 100));
+	if (!leaves)
+		return stream_end("events=REQUEST,CONNECTED,CLOSED");
+	TRY(closed_orderly());
+	TRY(half_close());
+	return result("events=REQUEST,CONNECTED,CLOSED status=0");
+}
+
+static const char *responder_hears_first(int unused)
+{
+	(void)unused;
+	TRY(begin("role=r send=100 first_sends=1 first_ms=65535"));
+	TRY(send_frame(REQUEST, C, 1, NULL, 0));
+	TRY(expect_frame(REPLY, C, 1, NULL, 0));
+	TRY(send_stream());
+	TRY(expect_message(1, 100));
+	return clean_end("tagged=20000");
+}
+
 /* Nothing comes, or half a frame. This is also what two Responders see of each other. */
 static const char *times_out(int i)
 {
@@ -219,6 +245,9 @@ const struct test_case order_cases[] = {
 	{ "garbage-with-reply", glued_garbage, 0 },
 	{ "responder-sends-first", responder_sends_first, 0 },
 	{ "responder-sends-first-p2p", responder_sends_first, 1 },
+	{ "responder-sends-later", responder_sends_later, 0 },
+	{ "responder-sends-later-leaves", responder_sends_later, 1 },
+	{ "responder-hears-first", responder_hears_first, 0 },
 	{ "timeout-responder", times_out, 0 },
 	{ "timeout-initiator", times_out, 1 },
 	{ "timeout-half-responder", times_out, 2 },

@@ -74,7 +74,7 @@ full() {
 options() {
 	full kernel $V4_RCV on 20 --rev 1 && is server revision 1 enhanced false &&
 		full direct $V4_RCV on 20 &&
-		is server revision 2 enhanced true ird 1 ord 1 peer_to_peer false &&
+		is server revision 2 enhanced true ird 1 ord 1 peer_to_peer true &&
 		rping $V4_RCV "--rev 1" "-C 20" && is server revision 1 iterations 20 &&
 		is client revision 1 &&
 		full direct $V4_RCV on 20 --markers && is client markers_in true &&
@@ -86,6 +86,8 @@ rtr() {
 	for kind in send write read; do
 		full direct $V4_RCV on 20 --rtr $kind && is server peer_to_peer true || return
 	done
+	full direct $V4_RCV on 20 --rtr none && is server enhanced true peer_to_peer false &&
+		rping $V4_RCV "--rev 1" "-C 20 --rtr none" && is server revision 1 iterations 20
 }
 
 # What the client pings with and the server shows is what rdma-core's rping would.
@@ -99,18 +101,6 @@ verbose() {
 	grep -qx 'server ping data: rdma-ping-0: ABCDEFGHIJKLMNOPQR' "$TMP/server" &&
 		grep -qx 'server ping data: rdma-ping-1: BCDEFGHIJKLMNOPQRS' "$TMP/server" &&
 		grep -qx 'ping data: rdma-ping-1: BCDEFGHIJKLMNOPQRS' "$TMP/client"
-}
-
-# A client that hears nothing sends one Write of no octets. The server is slow to show the ping, as nothing reads it.
-nudge() {
-	local server
-	spawn server rcv server bash -c '"$@" | { sleep 3; cat; }' - "$xiwarp" rping -s -v --json \
-		-S 128K
-	listens || return
-	in_ns snd timeout 30 "$xiwarp" rping -c -a $V4_RCV -C 2 -S 128K -V \
-		--json >"$TMP/client" || return
-	reap "$server" 20 || return
-	is client iterations 2 writes_out 1 error "" && is server iterations 2 writes_in 1 error ""
 }
 
 # The server refuses a ping that is too large with a Terminate, and each end says so.
@@ -212,7 +202,6 @@ if [[ -z ${CASE:-} ]]; then
 	expect rping-options options
 	expect rping-rtr rtr
 	expect rping-verbose verbose
-	expect rping-nudge nudge
 	expect rping-too-large too_large
 	expect rping-again again
 	expect rping-no-descriptor no_descriptor

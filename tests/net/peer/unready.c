@@ -7,6 +7,8 @@
  *
  * Prints PASS or FAIL for each case. Exit codes: 0 all passed, 1 some failed, 2 usage.
  */
+#include <linux/filter.h>
+
 #include "tests/net/peer/rdmap.h"
 
 #define MANY 1000
@@ -32,13 +34,24 @@ static const char *await_hold(void)
 	return NULL;
 }
 
-/* All arrives, once and in order, also what is behind the hold when we close. */
+/* All arrives, once and in order, also what is behind the hold when we close. On the direct path it stays there. */
 static const char *slow(int role)
 {
 	TRY(open_as(role, "bunch=50"));
 	for (uint32_t i = 1; i <= MANY; i++)
 		TRY(push_send(SEND, 0, i, 1 + i % 1400));
-	return finished("status=0 received=1000 bad=0 many=1 expired=0 sent=none reason=%d "
+	return finished("status=0 received=1000 bad=0 many=1 expired=0 sent=none reason=0 "
+			"direct=%d",
+			peer.direct);
+}
+
+/* Buffers that come later than a Send waits on the direct path. */
+static const char *late(int role)
+{
+	TRY(open_as(role, "bunch=10 after=60"));
+	for (uint32_t i = 1; i <= 100; i++)
+		TRY(push_send(SEND, 0, i, 1 + 14 * i));
+	return finished("status=0 received=100 bad=0 many=1 expired=0 sent=none reason=%d "
 			"direct=%d",
 			peer.direct, peer.direct);
 }
@@ -49,16 +62,29 @@ static const char *one_at_a_time(int role)
 	TRY(open_as(role, "bunch=1"));
 	for (uint32_t i = 1; i <= 100; i++)
 		TRY(push_send(SEND, 0, i, i % 3 ? 0 : 700));
-	return finished("status=0 received=100 bad=0 many=1 expired=0 sent=none reason=%d",
-			peer.direct);
+	return finished("status=0 received=100 bad=0 many=1 expired=0 sent=none reason=0");
 }
 
-/* No buffer comes in time: the error that it would have been at once. */
+/*
+ * The buffers are those of a shared queue. With `max` the stream has no more than two of them at a time, and goes on
+ * when the application has taken completions, too.
+ */
+static const char *shared(int max)
+{
+	TRY(open_as('r', max ? "shared=1 max=2 bunch=1" : "shared=1 bunch=50"));
+	for (uint32_t i = 1; i <= MANY; i++)
+		TRY(push_send(SEND, 0, i, 1 + i % 1400));
+	/* Whether the next one is late is not known to a stream that has all that it may have: it does not wait. */
+	return finished("status=0 received=1000 bad=0 many=1 expired=0 sent=none %s direct=%d",
+			max ? "" : "reason=0", peer.direct);
+}
+
+/* No buffer comes in time: the error that it would have been at once. Role s: a Responder with a shared queue. */
 static const char *times_out(int role)
 {
 	const struct ulpdu *m;
 
-	TRY(open_as(role, "hold=300"));
+	TRY(open_as(role == 's' ? 'r' : role, role == 's' ? "hold=300 shared=1" : "hold=300"));
 	m = untagged_ulpdu(LAST | DV, SEND, 0, 0, 1, 0, 10);
 	TRY(push_ulpdu(m));
 	TRY(pull_terminate("1.2.2D", m));
@@ -127,11 +153,71 @@ static const char *stays_alive(int role)
 	return finished("status=0 received=2 bad=0 held=1 expired=0");
 }
 
+/* Behind the hold octets come one at a time, and its buffer when they have. */
+static const char *trickles(int role)
+{
+	uint8_t f[256];
+	uint32_t n;
+
+	TRY(open_as(role, "bunch=3 after=1500"));
+	TRY(push_send(SEND, 0, 1, 1000));
+	for (uint32_t msn = 2; msn <= 3; msn++) {
+		n = make_fpdu(f, untagged_ulpdu(LAST | DV, SEND, 0, 0, msn, 0, 100)->u, 118);
+		for (uint32_t i = 0; i < n; i++) {
+			TRY(push(f + i, 1));
+			usleep(1000);
+		}
+	}
+	return finished("status=0 received=3 bad=0 held=1 expired=0");
+}
+
+/* What comes behind the hold is no FPDU: what came before it is received all the same. */
+static const char *garbage_behind(int unused)
+{
+	(void)unused;
+	TRY(open_as('r', "bunch=1 tell=1 after=500"));
+	TRY(push_send(SEND, 0, 1, 1000));
+	TRY(await_hold());
+	TRY(push("\0\377\0\377\0\377\0\377", 8));
+	TRY(all_acknowledged());
+	shutdown(peer.fd, SHUT_WR);
+	return result("received=1 bad=0 held=1 expired=0");
+}
+
+/* The peer is gone without a word: keepalive ends the connection, not the hold. */
+static const char *falls_silent(int role)
+{
+	struct sock_filter drop = { BPF_RET | BPF_K, 0, 0, 0 };
+	const struct sock_fprog all = { 1, &drop };
+	int fd;
+
+	TRY(open_as(role, "tell=1 after=50000 limit=1000"));
+	TRY(push_send(SEND, 0, 1, 1000));
+	TRY(await_hold());
+	TRY(all_acknowledged());
+	CHECK(!setsockopt(peer.fd, SOL_SOCKET, SO_ATTACH_FILTER, &all, sizeof(all)));
+	fd = peer.fd;
+	peer.fd = -1;
+	TRY(result("status=-110 received=0 held=1 expired=0 closed=1"));
+	close(fd);
+	return NULL;
+}
+
 static const struct test_case all_cases[] = {
+	{ "trickles-responder", trickles, 'r' },
+	{ "trickles-initiator", trickles, 'i' },
+	{ "garbage-behind", garbage_behind, 0 },
+	{ "falls-silent-responder", falls_silent, 'r' },
+	{ "falls-silent-initiator", falls_silent, 'i' },
 	{ "slow-responder", slow, 'r' },
 	{ "slow-initiator", slow, 'i' },
+	{ "late-responder", late, 'r' },
+	{ "late-initiator", late, 'i' },
 	{ "one-at-a-time-responder", one_at_a_time, 'r' },
 	{ "one-at-a-time-initiator", one_at_a_time, 'i' },
+	{ "shared", shared, 0 },
+	{ "shared-limited", shared, 1 },
+	{ "shared-times-out", times_out, 's' },
 	{ "times-out-responder", times_out, 'r' },
 	{ "times-out-initiator", times_out, 'i' },
 	{ "not-the-next", not_the_next, 0 },

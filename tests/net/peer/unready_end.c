@@ -23,16 +23,19 @@ static struct end {
 	struct xiw_conn *conn;
 	struct xiw_rdma *rdma;
 	struct xiw_region *region;
+	struct xiw_srq *srq; /* NULL: the stream has buffers of its own */
 
 	struct line {
 		int port;
-		char role; /* r, i */
-		int hold;  /* hold_ms */
-		int bunch; /* buffers that are posted when the stream is held */
-		int after; /* ms that a hold lasts before they are */
-		int limit; /* keepalive_ms and user_timeout_ms */
-		int tell;  /* of the first hold */
-		char act;  /* at the first hold: a abort, f free */
+		char role;  /* r, i */
+		int hold;   /* hold_ms */
+		int bunch;  /* buffers that are posted when the stream is held */
+		int after;  /* ms that a hold lasts before they are */
+		int limit;  /* keepalive_ms and user_timeout_ms */
+		int tell;   /* of the first hold */
+		int shared; /* the buffers are those of a shared queue */
+		int max;    /* srq_max */
+		char act;   /* at the first hold: a abort, f free */
 	} line;
 
 	bool closed, told;
@@ -60,8 +63,10 @@ static void take_word(void *ctx, const char *key, const char *value)
 static bool take_line(void)
 {
 	static const struct number numbers[] = {
-		{ "port", &e.line.port },   { "hold", &e.line.hold },	{ "bunch", &e.line.bunch },
-		{ "after", &e.line.after }, { "limit", &e.line.limit }, { "tell", &e.line.tell },
+		{ "port", &e.line.port },     { "hold", &e.line.hold },
+		{ "bunch", &e.line.bunch },   { "after", &e.line.after },
+		{ "limit", &e.line.limit },   { "tell", &e.line.tell },
+		{ "shared", &e.line.shared }, { "max", &e.line.max },
 	};
 
 	e.line = (struct line){ .role = 'r', .hold = 30000 };
@@ -70,7 +75,11 @@ static bool take_line(void)
 
 static void attach(struct xiw_conn *c)
 {
-	struct xiw_rdma_opts o = { .size = sizeof(o), .ird = DEPTH, .ord = DEPTH };
+	struct xiw_rdma_opts o = { .size = sizeof(o),
+				   .ird = DEPTH,
+				   .ord = DEPTH,
+				   .srq = e.srq,
+				   .srq_max = (uint32_t)e.line.max };
 
 	e.conn = c;
 	if (xiw_rdma_attach(c, &o, &e.rdma))
@@ -79,9 +88,13 @@ static void attach(struct xiw_conn *c)
 
 static void post(int n)
 {
-	for (; n; n--, e.posted++)
-		if (xiw_rdma_post_recv(e.rdma, bufs[e.posted % BUFS], BUF_SIZE, e.posted))
+	for (; n; n--, e.posted++) {
+		uint8_t *buf = bufs[e.posted % BUFS];
+
+		if (e.srq ? xiw_srq_post(e.srq, buf, BUF_SIZE, e.posted)
+			  : xiw_rdma_post_recv(e.rdma, buf, BUF_SIZE, e.posted))
 			exit(1);
+	}
 }
 
 static void check(const struct xiw_completion *c)
@@ -110,9 +123,9 @@ static void note(void)
 static void send_first(void)
 {
 	static uint8_t octets[10];
-	const struct xiw_rdma_op op = {
-		.kind = XIW_RDMA_SEND, .buf = octets, .len = sizeof(octets)
-	};
+	const struct xiw_rdma_op op = { .kind = XIW_RDMA_SEND,
+					.buf = octets,
+					.len = sizeof(octets) };
 
 	for (size_t i = 0; i < sizeof(octets); i++)
 		octets[i] = octet(i);
@@ -174,7 +187,7 @@ static void answer(void)
 
 static void open_end(void)
 {
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons((uint16_t)e.line.port) };
+	struct xiw_conn *c;
 	struct xiw_conn_opts o = {
 		.size = sizeof(o),
 		.path = e.path,
@@ -184,23 +197,12 @@ static void open_end(void)
 		.ird = DEPTH,
 		.ord = DEPTH,
 		.enhanced = e.line.role == 'i',
+		.rtr = e.line.role == 'i' ? XIW_RTR_NONE : 0, /* as the peer's Reply */
 	};
-	socklen_t len = sizeof(a);
-	int err;
 
-	if (e.line.role == 'r') {
-		err = xiw_listen(e.engine, (struct sockaddr *)&a, sizeof(a), &o, &e.listener);
-	} else {
-		getpeername(control, (struct sockaddr *)&a, &len);
-		a.sin_port = htons((uint16_t)e.line.port);
-		err = xiw_connect(e.engine, (struct sockaddr *)&a, sizeof(a), &o, &e.conn);
-		if (!err)
-			attach(e.conn);
-	}
-	if (err)
-		say("failed %d", err);
-	else
-		say("ready");
+	c = open_as(e.line.role, e.line.port, e.engine, &o, &e.listener);
+	if (c)
+		attach(c);
 }
 
 static void serve(void)
@@ -210,6 +212,8 @@ static void serve(void)
 	struct xiw_completion c;
 
 	e = (struct end){ .engine = e.engine, .path = e.path, .region = e.region, .line = line };
+	if (line.shared && xiw_srq_create(e.engine, NULL, &e.srq))
+		exit(1);
 	open_end();
 	while (!e.closed && now_ms() < until) {
 		xiw_engine_run(e.engine, 20);
@@ -229,6 +233,8 @@ static void serve(void)
 	    e.info.went_direct > 0, e.sent, e.info.ddp_error, e.closed);
 	xiw_conn_free(e.conn);
 	xiw_listener_free(e.listener);
+	if (xiw_srq_free(e.srq))
+		exit(1);
 }
 
 int main(int argc, char **argv)

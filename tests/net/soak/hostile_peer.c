@@ -340,6 +340,33 @@ static void flood_of_reads(int fd)
 	rnd(2) ? finish(fd, true) : hold(fd);
 }
 
+/* Immediate Data, atomic operations and their answers (RFC 7306), and Sends that invalidate any STag. */
+static void extensions(int fd)
+{
+	static const uint8_t opcodes[] = { 0x48, 0x49, 0x4a, 0x4b, 0x44, 0x46 };
+	static const uint32_t lens[] = { 8, 8, 52, 12, 100, 100 };
+
+	if (startup(fd)) {
+		for (uint32_t n = 1; n < 1 + rnd(5); n++) {
+			const uint32_t i = rnd(6);
+			struct xiw_ddp_hdr h = { .last = rnd(4), .dv = 1, .msn = n };
+			uint8_t payload[100];
+
+			h.qn = rnd(8) ? (i < 2 || i > 3 ? 0 : 2 * i - 3) : rnd(5);
+			h.rsvdulp[0] = opcodes[i];
+			put(h.rsvdulp + 1, rnd(2) ? STAG : rnd(UINT32_MAX), 4);
+			for (uint32_t k = 0; k < sizeof(payload); k++)
+				payload[k] = (uint8_t)rnd(256);
+			fpdu(&h, payload, rnd(8) ? lens[i] : rnd(sizeof(payload)));
+		}
+		flush_out(fd);
+		if (rnd(2))
+			shutdown(fd, SHUT_WR);
+		drain(fd);
+	}
+	finish(fd, rnd(2));
+}
+
 static void flood_of_small_ones(int fd)
 {
 	if (startup(fd)) {
@@ -370,6 +397,7 @@ static const struct {
 	{ "FIN inside an FPDU", fin_in_an_fpdu, false },
 	{ "unfinished FPDU", unfinished_fpdu, false },
 	{ "flood of Reads", flood_of_reads, true },
+	{ "extensions", extensions, false },
 	{ "flood of small messages", flood_of_small_ones, false },
 };
 #define ATTACKS (sizeof(attacks) / sizeof(attacks[0]))

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Both ends of a connection on which one message goes there and back at a time.
+ *
+ *   trip_bench serve PATH SPIN SIZE COUNT ADDRESS PORT
+ *   trip_bench ask PATH SPIN SIZE COUNT ADDRESS PORT   prints the median and the 99th percentile of the round trips in
+ *                                                      microseconds, and the share that came direct
+ *
+ * PATH is direct or kernel (the library at both ends, which answers each Send by one) or plain (sockets with
+ * TCP_NODELAY, one write for each message). An end looks for what comes for SPIN microseconds before it sleeps; one of
+ * plain sockets either sleeps in recv() at once, or, if SPIN is not 0, never does. The first eighth of COUNT is not
+ * counted. The one that asks compares the number at the beginning of each answer.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <xiwarp/xiwarp.h>
+
+#include "tests/bench/clocks.h"
+
+#define SIZE_MAX_OCTETS (64u << 10)
+#define DEPTH 8u
+
+static struct sockaddr_in addr = { .sin_family = AF_INET };
+static uint8_t sent[SIZE_MAX_OCTETS], came[DEPTH][SIZE_MAX_OCTETS];
+static uint32_t size, spin_us;
+static uint64_t count, done; /* answers */
+static uint64_t asked_ns, *trips;
+static bool asks;
+static double share = 1;
+
+static void __attribute__((noreturn)) die(const char *what, int err)
+{
+	fprintf(stderr, "trip_bench: %s: %s\n", what, strerror(err < 0 ? -err : err));
+	exit(1);
+}
+
+static void need(int err, const char *what)
+{
+	if (err)
+		die(what, err);
+}
+
+static void number_next(void)
+{
+	memcpy(sent, &done, sizeof(done));
+	asked_ns = clock_ns(CLOCK_MONOTONIC);
+}
+
+static void take_answer(const uint8_t *octets)
+{
+	uint64_t number;
+
+	trips[done] = clock_ns(CLOCK_MONOTONIC) - asked_ns;
+	memcpy(&number, octets, sizeof(number));
+	if (number != done++)
+		die("wrong octets", EPROTO);
+}
+
+/* ---- plain sockets ------------------------------------------------------------------------------- */
+
+static void write_all(int fd, const uint8_t *octets)
+{
+	for (uint32_t at = 0; at < size;) {
+		ssize_t n = send(fd, octets + at, size - at, MSG_NOSIGNAL);
+
+		if (n < 0)
+			die("send", errno);
+		at += (uint32_t)n;
+	}
+}
+
+/* False: the peer has closed. */
+static bool read_all(int fd, uint8_t *octets)
+{
+	for (uint32_t at = 0; at < size;) {
+		ssize_t n = recv(fd, octets + at, size - at, spin_us ? MSG_DONTWAIT : 0);
+
+		if (!n)
+			return false;
+		if (n > 0)
+			at += (uint32_t)n;
+		else if (errno != EAGAIN)
+			die("recv", errno);
+	}
+	return true;
+}
+
+static int accept_plain(void)
+{
+	int one = 1, fd, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
+	    bind(listener, (struct sockaddr *)&addr, sizeof(addr)) || listen(listener, 1))
+		die("listen", errno);
+	fd = accept(listener, NULL, NULL);
+	close(listener);
+	return fd;
+}
+
+static int connect_plain(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		die("connect", errno);
+	return fd;
+}
+
+static void use_sockets(void)
+{
+	int fd = asks ? connect_plain() : accept_plain(), one = 1;
+
+	if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+		die("socket", errno);
+	while (!asks && read_all(fd, came[0]))
+		write_all(fd, came[0]);
+	while (asks && done < count) {
+		number_next();
+		write_all(fd, sent);
+		if (!read_all(fd, came[0]))
+			die("recv", ECONNRESET);
+		take_answer(came[0]);
+	}
+	close(fd);
+}
+
+/* ---- the library --------------------------------------------------------------------------------- */
+
+static void post(struct xiw_conn *conn, uint64_t i)
+{
+	int err = xiw_conn_post_recv(conn, 0, came[i], size, i);
+
+	if (err != -ESHUTDOWN) /* the last ones, when the stream has ended */
+		need(err, "post");
+}
+
+static void send_octets(struct xiw_conn *conn, const uint8_t *octets)
+{
+	const struct xiw_message m = { .buf = octets, .len = size };
+
+	need(xiw_conn_send(conn, &m), "send");
+}
+
+static void ask_next(struct xiw_conn *conn)
+{
+	if (done == count) {
+		xiw_conn_close(conn);
+		return;
+	}
+	number_next();
+	send_octets(conn, sent);
+}
+
+static void take_message(const struct xiw_completion *c)
+{
+	if (asks) {
+		take_answer(came[c->user_data]);
+		post(c->conn, c->user_data);
+		ask_next(c->conn);
+	} else {
+		/* With DEPTH buffers this one is filled again only when the answer has gone. */
+		send_octets(c->conn, came[c->user_data]);
+		post(c->conn, c->user_data);
+	}
+}
+
+static void ended(const struct xiw_completion *c)
+{
+	struct xiw_conn_info info;
+	uint64_t all;
+
+	xiw_conn_info(c->conn, &info, sizeof(info));
+	if (c->status || (asks && done < count))
+		die("the connection ended early", c->status ? c->status : -ECONNRESET);
+	all = info.octets_direct + info.octets_kernel;
+	share = all ? (double)info.octets_direct / (double)all : 0;
+	xiw_conn_free(c->conn);
+}
+
+/* False: the connection has ended. */
+static bool handle(const struct xiw_completion *c)
+{
+	switch (c->event) {
+	case XIW_EV_REQUEST:
+		for (uint64_t i = 0; i < DEPTH; i++)
+			post(c->conn, i);
+		need(xiw_conn_accept(c->conn, NULL, 0), "accept");
+		break;
+	case XIW_EV_CONNECTED:
+		if (asks)
+			ask_next(c->conn);
+		break;
+	case XIW_EV_RECEIVED:
+		take_message(c);
+		break;
+	case XIW_EV_EOF:
+		xiw_conn_close(c->conn);
+		break;
+	case XIW_EV_ERROR:
+		die("the stream is invalid", EPROTO);
+	case XIW_EV_CLOSED:
+		ended(c);
+		return false;
+	default:
+		break;
+	}
+	return true;
+}
+
+static void use_library(enum xiw_use_path path)
+{
+	struct xiw_engine_opts e = { .size = sizeof(e), .path = path, .spin_us = spin_us };
+	struct xiw_conn_opts o = { .size = sizeof(o),
+				   .path = path,
+				   .queues = 1,
+				   .recv_depth = DEPTH,
+				   .send_depth = DEPTH };
+	const struct sockaddr *a = (const struct sockaddr *)&addr;
+	struct xiw_listener *listener;
+	struct xiw_engine *engine;
+	struct xiw_completion c;
+	struct xiw_conn *conn;
+	bool more = true;
+	int n;
+
+	need(xiw_engine_create(&e, &engine), "engine");
+	if (asks) {
+		need(xiw_connect(engine, a, sizeof(addr), &o, &conn), "connect");
+		for (uint64_t i = 0; i < DEPTH; i++)
+			post(conn, i);
+	} else {
+		need(xiw_listen(engine, a, sizeof(addr), &o, &listener), "listen");
+	}
+	while (more) {
+		n = xiw_engine_run(engine, -1);
+		if (n < 0 && n != -EINTR)
+			die("engine", n);
+		while (more && xiw_engine_next(engine, &c) > 0)
+			more = handle(&c);
+	}
+	xiw_engine_destroy(engine);
+}
+
+static int by_length(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void print_trips(void)
+{
+	uint64_t skip = count / 8, n = count - skip;
+
+	qsort(trips + skip, n, sizeof(*trips), by_length);
+	printf("%.3f %.3f %.4f\n", (double)trips[skip + n / 2] / 1e3,
+	       (double)trips[skip + n * 99 / 100] / 1e3, share);
+}
+
+int main(int argc, char **argv)
+{
+	bool plain = argc > 2 && !strcmp(argv[2], "plain");
+	bool direct = argc > 2 && !strcmp(argv[2], "direct");
+
+	asks = argc > 1 && !strcmp(argv[1], "ask");
+	if (argc != 8 || (!asks && strcmp(argv[1], "serve")) ||
+	    (!plain && !direct && strcmp(argv[2], "kernel")) ||
+	    inet_pton(AF_INET, argv[6], &addr.sin_addr) != 1) {
+		fprintf(stderr, "usage: trip_bench serve|ask direct|kernel|plain SPIN SIZE COUNT "
+				"ADDRESS PORT\n");
+		return 2;
+	}
+	spin_us = (uint32_t)strtoul(argv[3], NULL, 10);
+	size = (uint32_t)strtoul(argv[4], NULL, 10);
+	count = strtoull(argv[5], NULL, 10);
+	addr.sin_port = htons((uint16_t)atoi(argv[7]));
+	trips = calloc(count ? count : 1, sizeof(*trips));
+	if (size < sizeof(done) || size > SIZE_MAX_OCTETS || count < 8 || !trips)
+		die("size or count", EINVAL);
+	if (plain)
+		use_sockets();
+	else
+		use_library(direct ? XIW_USE_DIRECT : XIW_USE_KERNEL);
+	if (asks)
+		print_trips();
+	free(trips);
+	return 0;
+}
