@@ -63,9 +63,16 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Wn
 
 # ---- what there is ---------------------------------------------------------------------------------
 
-LAYERS ?= $(notdir $(patsubst %/,%,$(wildcard user/*/)))
+# Other interfaces above the library, and what they share. They are no part of the library.
+FRONTS := host verbs trace fabric
+LAYERS ?= $(filter-out $(FRONTS),$(notdir $(patsubst %/,%,$(wildcard user/*/))))
 
 LIB_SRC := $(sort $(foreach l,$(LAYERS),$(wildcard user/$l/*.c)))
+TRACE_SRC := $(sort $(wildcard user/trace/*.c))
+VERBS_SRC := $(sort $(wildcard user/verbs/*.c))
+FABRIC_SRC := $(sort $(wildcard user/fabric/*.c))
+HOST_SRC := $(sort $(wildcard user/host/*.c))
+FRONT_SRC := $(sort $(foreach f,$(FRONTS),$(wildcard user/$f/*.c)))
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 TOOL_SRC := $(sort $(wildcard tools/xiwarp/*.c))
 EXAMPLE_SRC := $(sort $(wildcard tools/example_*.c))
@@ -76,7 +83,8 @@ BPFTEST_COMMON_SRC := $(filter-out $(BPFTEST_SRC) %.bpf.c,$(sort $(wildcard test
 NET_BPF_SRC := $(sort $(wildcard tests/net/*/*.bpf.c tests/bpf/*.bpf.c tests/bench/*.bpf.c))
 # In a folder of tests/net a source with main() is a program. The others become the archive of the folder, and a program
 # is linked with what it needs from the archives of its own folder and of lib.
-NET_C := $(filter-out %.bpf.c,$(sort $(wildcard tests/net/*/*.c)))
+# What is compiled by a test, with a compiler of its own, is named mpi_*.c.
+NET_C := $(filter-out %.bpf.c tests/net/programs/mpi_%,$(sort $(wildcard tests/net/*/*.c)))
 NET_SRC := $(shell grep -l '^int main\b' $(NET_C) /dev/null)
 NET_PART_SRC := $(filter-out $(NET_SRC),$(NET_C))
 NET_ROOMS := $(patsubst tests/net/%/,%,$(sort $(dir $(NET_C))))
@@ -89,7 +97,7 @@ TSAN_SRC := $(sort $(wildcard tests/tsan/test_*.c))
 HANDOFF_SRC := $(sort $(wildcard tests/fuzz/handoff_*.c))
 FUZZ_COMMON_SRC := $(filter-out $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(HANDOFF_SRC),\
 	$(sort $(wildcard tests/fuzz/*.c tests/bpf/ref*.c)))
-C_SRC := $(LIB_SRC) $(TOOL_SRC) $(EXAMPLE_SRC) $(UNIT_SRC) $(UNIT_COMMON_SRC) $(BPFTEST_SRC) \
+C_SRC := $(LIB_SRC) $(FRONT_SRC) $(TOOL_SRC) $(EXAMPLE_SRC) $(UNIT_SRC) $(UNIT_COMMON_SRC) $(BPFTEST_SRC) \
 	$(BPFTEST_COMMON_SRC) $(NET_C) $(BENCH_SRC) $(FUZZ_SRC) $(FUZZ_REPLAY_SRC) $(FUZZ_COMMON_SRC) \
 	$(HANDOFF_SRC) $(TSAN_SRC)
 
@@ -97,11 +105,16 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$1)
 
 LIB_A := $(B)/libxiwarp.a
 LIB_SO := $(B)/libxiwarp.so.$(VERSION)
+HOST_A := $(B)/libxiw-host.a
+VERBS_SO := $(B)/libxiw-verbs.so
+TRACE_SO := $(B)/libxiw-trace.so
+# libfabric looks for names that end so.
+FABRIC_SO := $(B)/libxiw-fi.so
 PC := $(B)/xiwarp.pc
 BPF_OBJ := $(if $(BPF_SRC),$(B)/bpf/xiwarp.bpf.o)
 SKEL := $(if $(BPF_SRC),$(B)/bpf/xiwarp.skel.h)
 TOOL := $(if $(TOOL_SRC),$(B)/xiwarp)
-# The command's man page is made by tools/xiwarp/man from its help text; the other one lies beside it.
+# The command's man page is made by tools/xiwarp/man from its help text; those of section 7 lie beside it.
 MAN7 := $(wildcard tools/xiwarp/*.7)
 MAN := $(if $(TOOL_SRC),$(if $(wildcard tools/xiwarp/man),$(B)/xiwarp.1))
 EXAMPLES := $(patsubst tools/%.c,$(B)/%,$(EXAMPLE_SRC))
@@ -113,7 +126,8 @@ NET_BIN := $(patsubst %.c,$(B)/%,$(NET_SRC))
 NET_BPF := $(patsubst %.bpf.c,$(B)/%.bpf.o,$(NET_BPF_SRC))
 BENCH_BIN := $(patsubst tests/bench/%.c,$(B)/bench/%,$(BENCH_SRC))
 
-ALL := $(BPF_OBJ) $(LIB_A) $(if $(LIB_SRC),$(LIB_SO)) $(PC) $(TOOL) $(MAN) $(EXAMPLES)
+ALL := $(BPF_OBJ) $(LIB_A) $(if $(LIB_SRC),$(LIB_SO)) $(VERBS_SO) $(TRACE_SO) $(FABRIC_SO) \
+	$(PC) $(TOOL) $(MAN) $(EXAMPLES)
 WIRE := $(B)/tests/net/lib/wire.bpf.o
 SIW_BIN := $(patsubst %.c,$(B)/%,$(SIW_SRC))
 
@@ -123,7 +137,7 @@ STRUCTURE := $(wildcard tests/structure/test_*.sh)
 chosen = $(if $(ONLY),$(sort $(foreach w,$(ONLY),$(foreach t,$1,$(if $(findstring $w,$t),$t)))),$1)
 CHECK_BIN := $(call chosen,$(UNIT_BIN) $(FUZZ_BIN) $(TSAN_BIN) $(BPFTEST_BIN))
 CHECK_ALL := $(CHECK_BIN) $(if $(call chosen,$(SCRIPTS)),$(ALL) $(NET_BIN) $(NET_BPF)) \
-	$(if $(call chosen,$(STRUCTURE)),$(call obj,$(LIB_SRC)))
+	$(if $(call chosen,$(STRUCTURE)),$(call obj,$(LIB_SRC) $(FRONT_SRC)))
 
 # As many jobs as cores, unless the caller has said how many.
 jobs = $(if $(filter -j% --jobserver%,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -149,8 +163,11 @@ demo: ## send a file between two namespaces over the direct path
 	$(submake) all $(WIRE)
 	$(Q)XIW_BUILD=$(abspath $(B)) tools/demo
 
+# Programs that the tests run unmodified.
+CHECK_PACKAGES := rdmacm-utils perftest libfabric-bin openmpi-bin libopenmpi-dev
+
 check: ## run all tests; ONLY="word ..." chooses
-	$(Q)tools/setup
+	$(Q)tools/setup $(CHECK_PACKAGES)
 	$(submake) check-build
 	$(Q)XIW_BUILD=$(abspath $(B)) ONLY='$(ONLY)' tests/run
 
@@ -179,6 +196,13 @@ hostile: ## run ATTACKERS=10000 connections of attackers against everything that
 .PHONY: hostile-build
 hostile-build: $(ALL) $(B)/tests/net/soak/hostile_peer
 
+.PHONY: programs
+programs: ## run Debian's RDMA programs, unmodified, over the library that xiwarp run preloads
+	$(Q)tools/setup $(CHECK_PACKAGES) fio qperf tgt libiscsi-bin qemu-utils qemu-block-extra \
+		qemu-system-x86 debootstrap
+	$(submake) all $(NET_BIN) $(NET_BPF)
+	$(Q)XIW_BUILD=$(abspath $(B)) XIW_DOWNLOADS=1 ONLY=tests/net/programs/ tests/run
+
 model: ## search all states of the model of the hand-off, and find the error in each mutation
 	$(Q)tools/setup spin
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/model/run
@@ -204,7 +228,8 @@ bench: ## measure the paths against each other; write build/bench/report.json
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run $(addprefix --only ,$(ONLY))
 
 VM_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils curl gpgv debian-archive-keyring bc libelf-dev \
-	rdma-core ibverbs-providers rdmacm-utils libibverbs-dev librdmacm-dev tcpdump
+	rdma-core ibverbs-providers rdmacm-utils libibverbs-dev librdmacm-dev tcpdump tgt open-iscsi e2fsprogs \
+	perftest libfabric-bin fio
 
 vmtest: ## run the scenarios in VMs with Debian's kernels; KERNEL=, SCENARIO= and QUICK=1 choose
 	$(Q)tools/setup $(VM_PACKAGES)
@@ -229,10 +254,13 @@ install: $(ALL) ## install to DESTDIR and PREFIX (/usr/local)
 	ln -sf $(notdir $(LIB_SO)) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libxiwarp.so'
 	install -m 644 $(PC) '$(DESTDIR)$(LIBDIR)/pkgconfig/'
+	install -m 755 $(VERBS_SO) $(TRACE_SO) '$(DESTDIR)$(LIBDIR)/'
+	install -D -m 755 $(FABRIC_SO) '$(DESTDIR)$(LIBDIR)/libfabric/$(notdir $(FABRIC_SO))'
 	$(if $(TOOL),install -D -m 755 $(TOOL) '$(DESTDIR)$(PREFIX)/bin/xiwarp')
 	$(if $(BPF_OBJ),install -D -m 644 $(BPF_OBJ) '$(DESTDIR)$(LIBDIR)/bpf/xiwarp.bpf.o')
 	$(if $(MAN),install -D -m 644 $(MAN) '$(DESTDIR)$(PREFIX)/share/man/man1/xiwarp.1')
-	$(if $(MAN7),install -D -m 644 $(MAN7) '$(DESTDIR)$(PREFIX)/share/man/man7/xiwarp.7')
+	$(if $(MAN7),install -d '$(DESTDIR)$(PREFIX)/share/man/man7')
+	$(if $(MAN7),install -m 644 $(MAN7) '$(DESTDIR)$(PREFIX)/share/man/man7/')
 
 FORMATTED = $(shell git ls-files -co --exclude-standard '*.c' '*.h')
 
@@ -261,6 +289,7 @@ quote = '$(subst ','\'',$1)'
 $(eval $(call stamp,flags,$$(CC) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(LDFLAGS_ALL)))
 $(eval $(call stamp,bpfflags,$$(CLANG) $$(BPF_CFLAGS)))
 $(eval $(call stamp,members,$$(LIB_SRC)))
+$(eval $(call stamp,hostmembers,$$(HOST_SRC)))
 $(eval $(call stamp,netparts,$$(NET_PART_SRC)))
 
 $(B)/obj/%.o: %.c $(B)/flags.stamp
@@ -275,6 +304,26 @@ $(call obj,$(SKEL_USERS) $(filter user/load/%,$(LIB_SRC))): | $(SKEL)
 $(LIB_A): $(call obj,$(LIB_SRC)) $(B)/members.stamp
 	$(say) AR $@
 	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+
+$(HOST_A): $(call obj,$(HOST_SRC)) $(B)/hostmembers.stamp
+	$(say) AR $@
+	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+
+# Everything is inside, and hidden but for the functions that it interposes.
+$(VERBS_SO): $(call obj,$(VERBS_SRC)) $(HOST_A) $(LIB_A)
+	$(say) LD $@
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LIBS)
+
+# libfabric loads it, perhaps as a library that others do not see: it names libfabric itself.
+$(FABRIC_SO): $(call obj,$(FABRIC_SRC)) $(HOST_A) $(LIB_A)
+	$(say) LD $@
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL -Wl,-z,nodelete $(LDFLAGS_ALL) -o $@ \
+		$(filter %.o %.a,$^) $(LIBS) -lfabric
+
+# It calls what it wraps, also where a plug-in of the program has brought these libraries, which others do not see then.
+$(TRACE_SO): $(call obj,$(TRACE_SRC))
+	$(say) LD $@
+	$(Q)$(CC) -shared -Wl,-soname,$(@F) $(LDFLAGS_ALL) -o $@ $^ -lrdmacm -libverbs
 
 $(LIB_SO): $(call obj,$(LIB_SRC)) $(B)/members.stamp
 	$(say) LD $@
@@ -322,7 +371,7 @@ $(EXAMPLES): $(B)/%: $(B)/obj/tools/%.o $(LIB_A)
 	$(say) LD $@
 	$(link) $(TOOL_LIBS)
 
-$(UNIT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(UNIT_COMMON_SRC)) $(LIB_A)
+$(UNIT_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(UNIT_COMMON_SRC)) $(HOST_A) $(LIB_A)
 	$(say) LD $@
 	$(link) $(TEST_LIBS)
 
@@ -338,7 +387,7 @@ $(FUZZ_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(FUZZ_COMMON_SRC)) \
 	$(say) LD $@
 	$(link) -Wl,-z,muldefs $(if $(FUZZ),-fsanitize=fuzzer) $(TOOL_LIBS)
 
-$(TSAN_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(FUZZ_COMMON_SRC)) $(LIB_A)
+$(TSAN_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(call obj,$(FUZZ_COMMON_SRC)) $(HOST_A) $(LIB_A)
 	$(say) LD $@
 	$(link) -Wl,-z,muldefs $(TOOL_LIBS)
 
@@ -358,7 +407,9 @@ $(NET_ROOMS:%=$(B)/tests/net/%/room.a): $(B)/netparts.stamp
 # It includes the command's main.c.
 $(B)/tests/net/peer/peer_wrap: $(call obj,$(filter-out %/main.c,$(TOOL_SRC)))
 
-$(NET_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/tests/net/lib/room.a $(LIB_A)
+$(B)/tests/net/programs/fabric: TOOL_LIBS += -lfabric
+$(B)/tests/net/programs/verbs_ends: TOOL_LIBS += -lrdmacm -libverbs
+$(NET_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/tests/net/lib/room.a $(HOST_A) $(LIB_A)
 	$(say) LD $@
 	$(link) $(TOOL_LIBS)
 

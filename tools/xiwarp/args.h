@@ -66,6 +66,12 @@ struct xiw_args {
 		uint8_t rtr;	      /* enum xiw_rtr */
 	} rping;
 	struct {
+		const char *interface; /* NULL: all */
+		uint32_t path;	       /* run_path_words; 0: as the environment says */
+		uint32_t queues;       /* 0: as the environment says */
+		bool extended, report, send_first, trace;
+	} run;
+	struct {
 		bool man;
 	} help;
 };
@@ -119,11 +125,12 @@ struct xiw_cmd {
 	const char *examples;	    /* one per line */
 	const struct xiw_opt *opts; /* ends with name NULL */
 	int min_words, max_words;   /* max < 0: no limit */
+	bool program;		    /* the words are another program's: options end at the first */
 	int (*run)(const struct xiw_args *args);
 };
 
 extern const struct xiw_cmd xiw_cmd_load, xiw_cmd_unload, xiw_cmd_status, xiw_cmd_serve,
-	xiw_cmd_put, xiw_cmd_sink, xiw_cmd_rping, xiw_cmd_help;
+	xiw_cmd_put, xiw_cmd_sink, xiw_cmd_rping, xiw_cmd_run, xiw_cmd_help;
 extern const struct xiw_cmd *const xiw_cmds[]; /* ends with NULL */
 extern const struct xiw_opt xiw_global_opts[]; /* of every command */
 extern const struct xiw_args xiw_default_args;

@@ -13,6 +13,8 @@ enum xiw_exit {
 	XIW_EXIT_UNSUPPORTED = 6,
 	XIW_EXIT_PEER = 7,
 	XIW_EXIT_VERIFY = 8,
+	XIW_EXIT_NOT_EXECUTED = 126, /* `run`, as env(1) */
+	XIW_EXIT_NO_COMMAND = 127,
 	XIW_EXIT_SIGNAL = 128,
 };
 

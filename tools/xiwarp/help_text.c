@@ -32,6 +32,8 @@ const struct xiw_help_row xiw_help_exits[] = {
 	{ "6", "not supported by the kernel or the driver" },
 	{ "7", "the connection or the peer failed, or the peer refused" },
 	{ "8", "verification failed: digests or pings differ" },
+	{ "126", "run: COMMAND cannot be executed" },
+	{ "127", "run: COMMAND was not found" },
 	{ "128+N", "stopped cleanly by signal N (130: interrupted)" },
 	{},
 };

@@ -212,6 +212,7 @@ int xiw_parse_options(int argc, char **argv, struct xiw_args *args)
 	const char *name = cmd ? cmd->name : "";
 	struct option table[MAX_OPTS] = {};
 	/* The "+" ends at the first word, the ":" tells a missing value from an unknown option. */
+	bool ends_late = cmd && !cmd->program;
 	char letters[2 * MAX_OPTS + 5] = "+:hV";
 	const struct xiw_opt *opt;
 	int index, c, err;
@@ -220,7 +221,7 @@ int xiw_parse_options(int argc, char **argv, struct xiw_args *args)
 	make_tables(cmd, table, letters + (cmd ? 3 : 4));
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, letters + (cmd ? 1 : 0), table, &index)) != -1) {
+	while ((c = getopt_long(argc, argv, letters + ends_late, table, &index)) != -1) {
 		if (c == ':')
 			return xiw_fail(XIW_EXIT_USAGE, "%s needs a value: see 'xiwarp %s%s--help'",
 					argv[optind - 1], name, *name ? " " : "");

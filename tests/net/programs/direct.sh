@@ -1,0 +1,16 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# What `xiwarp run --report` has said in the logs of programs:
+#
+#   received LOG...         octets, and how many per cent of them by the direct path
+#   direct_enough LOG LEAST was that at least so many per cent, if it was more than 1 MiB?
+
+received() {
+	sed -n 's/.*xiwarp: .* \([0-9]*\) octets received, \([0-9.]*\) % .*/\1 \2/p' "$@"
+}
+
+direct_enough() {
+	received "$1" | awk -v "least=$2" \
+		'$1 > 1048576 && $2 < least { few = 1 } END { exit few }'
+}

@@ -1,0 +1,116 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# timeout: 300
+#
+# The provider for libfabric: as an application of our own uses it, and with libfabric's fi_pingpong, over a wire of two
+# namespaces by both paths; with libfabric's verbs provider at one end; and Open MPI, whose ranks are in one namespace.
+. "${0%/*}/../lib/lib.sh"
+
+provider=$BUILD/libxiw-fi.so fabric=$BUILD/tests/net/programs/fabric
+export FI_PROVIDER_PATH=$BUILD
+server=
+
+_silent() {
+	! _listens "$1" "$2"
+}
+
+# both PORT SERVER CLIENT: SERVER on rcv, CLIENT on snd; both succeed. No connection but by $path is made.
+both() {
+	local client rc_client rc_server
+	wait_until 10 _silent rcv "$1" || return
+	# The commands are words of ours, without blanks in them.
+	# shellcheck disable=SC2086
+	spawn server rcv server env XIWARP_PATH="$path" $2
+	wait_listen rcv "$1" || { cat "$TMP/server"; stop "$server"; return 1; }
+	# shellcheck disable=SC2086
+	spawn client snd client env XIWARP_PATH=auto $3
+	reap "$client" 60
+	rc_client=$?
+	((rc_client == 124)) && stop "$client"
+	reap "$server" 20
+	rc_server=$?
+	((rc_server == 124)) && stop "$server"
+	cat "$TMP/server" "$TMP/client"
+	((rc_client == 0 && rc_server == 0))
+}
+
+# Nothing else of ours is seen by the program, and nothing is unloaded under the feet of our threads.
+exported() {
+	[[ $(nm -D --defined-only "$provider" | awk '{ print $3 }') == fi_prov_ini ]] &&
+		readelf -d "$provider" | grep NODELETE
+}
+
+offered() {
+	in_ns rcv fi_info -p xiwarp >"$TMP/info" && cat "$TMP/info" &&
+		grep -q "domain: $IF_RCV" "$TMP/info" && grep -q FI_PROTO_IWARP "$TMP/info" &&
+		grep -q "xiwarp;ofi_rxm" "$TMP/info" && ! grep -q "domain: lo" "$TMP/info"
+}
+
+# Who does not ask for it gets what he had.
+not_first() {
+	in_ns rcv fi_info | head -n 1 >"$TMP/info" && cat "$TMP/info" && grep -qv xiwarp "$TMP/info"
+}
+
+application() {
+	both 15777 "$fabric serve $V4_RCV 15777" "$fabric connect $V4_RCV 15777" || return
+	for name in reject connect messages rma remote-cq-data trywait shutdown wrong-key \
+		shared-context selective closed-with-message; do
+		grep -qx "PASS $name" "$TMP/client" || return
+	done
+}
+
+pingpong() {
+	both 47592 "fi_pingpong -c -I 50 -e $1 -p $2" "fi_pingpong -c -I 50 -e $1 -p $2 $V4_RCV"
+}
+
+# libfabric's provider for verbs, over the preloaded library, at the other end.
+with_verbs() { # SERVER CLIENT
+	both 47592 "$1" "$2 $V4_RCV"
+}
+
+mpi() {
+	local ranks
+	spawn ranks rcv mpi timeout 90 mpirun --allow-run-as-root --oversubscribe --mca pml cm \
+		--mca mtl ofi --mca mtl_ofi_provider_include xiwarp --mca btl '^vader' \
+		-np "$1" "$TMP/mpi_all"
+	reap "$ranks" 100 || { stop "$ranks"; cat "$TMP/mpi"; return 1; }
+	cat "$TMP/mpi"
+	grep -qx "all right" "$TMP/mpi"
+}
+
+wire_up plain 1500 1 || exit 1
+wire_clamp 262144
+expect exports exported
+expect local in_ns rcv "$fabric" local "$V4_RCV"
+if nm -D "$provider" | grep -q __asan_init; then
+	debian=
+	skip programs "Debian's programs do not load what is built with sanitizers"
+else
+	debian=1
+	expect offered offered
+	expect not-first not_first
+fi
+for path in kernel direct; do
+	if [[ $path == direct ]]; then
+		in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || exit 1
+	fi
+	expect "$path-application" application
+	if [[ $debian ]]; then
+		expect "$path-pingpong-msg" pingpong msg xiwarp
+		expect "$path-pingpong-rdm" pingpong rdm 'xiwarp;ofi_rxm'
+	fi
+done
+if [[ $debian ]]; then
+	run="$BUILD/xiwarp run --" ours="fi_pingpong -c -I 50 -e" path=auto
+	expect verbs-serves-msg with_verbs "$run $ours msg -p verbs" "$ours msg -p xiwarp"
+	expect verbs-serves-rdm with_verbs "$run $ours rdm -p verbs;ofi_rxm" \
+		"$ours rdm -p xiwarp;ofi_rxm"
+	expect verbs-connects-msg with_verbs "$ours msg -p xiwarp" "$run $ours msg -p verbs"
+	expect verbs-connects-rdm with_verbs "$ours rdm -p xiwarp;ofi_rxm" \
+		"$run $ours rdm -p verbs;ofi_rxm"
+	expect mpicc mpicc -O2 -Wall -o "$TMP/mpi_all" "${0%/*}/mpi_all.c"
+	for ranks in 2 3 4; do
+		expect "mpi-$ranks" mpi "$ranks"
+	done
+fi
+finish

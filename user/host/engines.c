@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "host/engines.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/now.h"
+#include "host/cq.h"
+#include "host/life.h"
+#include "host/settings.h"
+
+/*
+ * How long an engine looks for work before it sleeps, while threads poll. Longer gains little, and costs others their
+ * core where there are more threads than cores.
+ */
+#define SPIN_US 100u
+
+void (*xiw_host_take)(struct xiw_engine *engine, const struct xiw_completion *completion);
+
+/* With xiw_host_lock. */
+static struct {
+	struct xiw_host_life life;
+	struct xiw_group *group;
+	bool starting;
+} all;
+
+static pthread_cond_t started = PTHREAD_COND_INITIALIZER;
+
+static _Thread_local unsigned int here;
+
+unsigned int xiw_host_here(void)
+{
+	return here;
+}
+
+/* Has a thread polled in vain lately? */
+static bool polled(void)
+{
+	return __atomic_load_n(&xiw_host_polled, __ATOMIC_RELAXED) &&
+	       __atomic_exchange_n(&xiw_host_polled, false, __ATOMIC_RELAXED);
+}
+
+struct place {
+	struct xiw_engine *engine;
+	unsigned int number;
+};
+
+/* ---- later ---------------------------------------------------------------------------------------------------- */
+
+static _Thread_local struct xiw_host_later *waiting; /* the earliest first */
+
+void xiw_host_do_later(struct xiw_host_later *later, unsigned int ms)
+{
+	struct xiw_host_later **at = &waiting;
+
+	later->at = xiw_now_ms() + ms;
+	while (*at && (*at)->at <= later->at)
+		at = &(*at)->next;
+	later->next = *at;
+	*at = later;
+}
+
+/* Does what is due, and returns how long the engine may wait: -1: for ever. */
+static int do_due(struct xiw_engine *e)
+{
+	struct xiw_host_later *due;
+	uint64_t now;
+
+	while (waiting && waiting->at <= (now = xiw_now_ms())) {
+		due = waiting;
+		waiting = due->next;
+		due->run(e, due);
+	}
+	/* At a later reading it might be overdue, and less than 0 is for ever. */
+	return waiting ? (int)(waiting->at - now) : -1;
+}
+
+/* ---- threads -------------------------------------------------------------------------------------------------- */
+
+static void *serve(void *arg)
+{
+	struct place *p = arg;
+	struct xiw_engine *e = p->engine;
+	struct xiw_completion c;
+	bool looks = false, looked;
+
+	here = p->number;
+	free(p);
+	for (;;) {
+		int n;
+
+		/* Once more, as a thread that waits for what this one has just found did not poll meanwhile. */
+		looked = looks;
+		looks = polled();
+		xiw_engine_set_spin(e, looks || looked ? SPIN_US : 0);
+		n = xiw_engine_run(e, do_due(e));
+		if (n < 0 && n != -EINTR) {
+			fprintf(stderr, "xiwarp: the engine cannot go on: %s\n", strerror(-n));
+			abort(); /* its connections would stand still for ever */
+		}
+		while (xiw_engine_next(e, &c) > 0)
+			xiw_host_take(e, &c);
+	}
+	return NULL;
+}
+
+static int start_thread(struct xiw_group *g, unsigned int i)
+{
+	struct place *p = malloc(sizeof(*p));
+	char name[32];
+	pthread_t thread;
+	int err;
+
+	if (!p)
+		return -ENOMEM;
+	*p = (struct place){ .engine = xiw_group_engine(g, i), .number = i };
+	err = -pthread_create(&thread, NULL, serve, p);
+	if (err) {
+		free(p);
+		return err;
+	}
+	snprintf(name, sizeof(name), "xiwarp/%u", i % 1000);
+	pthread_setname_np(thread, name);
+	pthread_detach(thread);
+	return 0;
+}
+
+static void nothing(void *ctx)
+{
+	(void)ctx;
+}
+
+/*
+ * Returns when each engine has run once. A program may rewrite functions of libc that an engine calls when it begins,
+ * as libfabric does with madvise() to watch memory, and that is safe only while no other thread is in them.
+ */
+static int start_threads(struct xiw_group *g)
+{
+	const unsigned int n = xiw_group_engines(g);
+	unsigned int running = 0;
+	sigset_t every, was;
+	int err = 0;
+
+	sigfillset(&every);
+	pthread_sigmask(SIG_SETMASK, &every, &was);
+	while (running < n && !err) {
+		err = start_thread(g, running);
+		running += !err;
+	}
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	if (!running)
+		return err;
+	/* Those that run go on, and the others are missing only as their queues are. */
+	for (unsigned int i = running; i < n; i++)
+		xiw_engine_destroy(xiw_group_engine(g, i));
+	for (unsigned int i = 0; i < running; i++)
+		xiw_host_ask(xiw_group_engine(g, i), nothing, NULL);
+	return 0;
+}
+
+/* Says why there is no direct path, where the program would not be expected to be without. */
+static void prepare(struct xiw_group *g, enum xiw_use_path path)
+{
+	char why[256] = "";
+	int err = xiw_group_prepare(g, NULL, why, sizeof(why));
+
+	if (err && path == XIW_USE_DIRECT)
+		fprintf(stderr, "xiwarp: no connection can be made, as none can go direct: %s\n",
+			why);
+	else if (err == -EBUSY)
+		fprintf(stderr, "xiwarp: all octets take the kernel's path: %s\n", why);
+}
+
+static int start(struct xiw_group **group)
+{
+	struct xiw_engine_opts eo = { .size = sizeof(eo) };
+	struct xiw_group_opts go = { .size = sizeof(go), .engine = &eo };
+	struct xiw_group *g;
+	int err = xiw_host_settings(&eo, &go);
+
+	if (!err)
+		err = xiw_group_create(&go, &g);
+	if (err)
+		return err;
+	prepare(g, eo.path);
+	err = start_threads(g);
+	if (err)
+		xiw_group_destroy(g);
+	else
+		*group = g;
+	return err;
+}
+
+int xiw_host_engines(struct xiw_group **group)
+{
+	struct xiw_group *made = NULL;
+	int err = 0;
+
+	pthread_mutex_lock(&xiw_host_lock);
+	if (xiw_host_dead(&all.life)) {
+		/* What a child finds there is its parent's. */
+		all.group = NULL;
+		all.starting = false;
+		pthread_cond_init(&started, NULL);
+		xiw_host_born(&all.life);
+	}
+	while (all.starting)
+		pthread_cond_wait(&started, &xiw_host_lock);
+	if (!all.group) {
+		/* Without the lock: a fork() takes it, and the one of the list of engines before that. */
+		all.starting = true;
+		pthread_mutex_unlock(&xiw_host_lock);
+		err = start(&made);
+		pthread_mutex_lock(&xiw_host_lock);
+		all.group = made;
+		all.starting = false;
+		pthread_cond_broadcast(&started);
+	}
+	*group = all.group;
+	pthread_mutex_unlock(&xiw_host_lock);
+	return err;
+}
+
+struct ask {
+	struct xiw_call call;
+	void (*run)(void *ctx);
+	void *ctx;
+	sem_t done;
+};
+
+static void answer(struct xiw_engine *e, struct xiw_call *call, int status)
+{
+	struct ask *a = (void *)((char *)call - offsetof(struct ask, call));
+
+	(void)e;
+	(void)status;
+	a->run(a->ctx);
+	sem_post(&a->done);
+}
+
+void xiw_host_ask(struct xiw_engine *e, void (*run)(void *ctx), void *ctx)
+{
+	struct ask a = { .call.run = answer, .run = run, .ctx = ctx };
+
+	sem_init(&a.done, 0, 0);
+	if (!xiw_engine_call(e, &a.call))
+		while (sem_wait(&a.done))
+			;
+	sem_destroy(&a.done);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* host/engines.h - the engines of the process, and the threads that run them. */
+#ifndef XIW_HOST_ENGINES_H
+#define XIW_HOST_ENGINES_H
+
+#include <xiwarp/xiwarp.h>
+
+/* What to do with a completion, in the thread of its engine. It is set before the first connection can be there. */
+extern void (*xiw_host_take)(struct xiw_engine *engine, const struct xiw_completion *completion);
+
+/* The group, whose engines run; it is made if it is not there. */
+int xiw_host_engines(struct xiw_group **group);
+
+/* The number of an engine of this process, in its thread. */
+unsigned int xiw_host_here(void);
+
+/*
+ * Has run(ctx) called in the engine's thread, and waits until it has been. Calls that were handed over before come
+ * first. Not for threads of engines.
+ */
+void xiw_host_ask(struct xiw_engine *engine, void (*run)(void *ctx), void *ctx);
+
+/* What the engine's thread is to do in so many milliseconds. Only for threads of engines. */
+struct xiw_host_later {
+	struct xiw_host_later *next;
+	uint64_t at; /* milliseconds of CLOCK_MONOTONIC */
+	void (*run)(struct xiw_engine *engine, struct xiw_host_later *later);
+};
+
+void xiw_host_do_later(struct xiw_host_later *later, unsigned int ms);
+
+#endif

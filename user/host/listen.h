@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* host/listen.h - listeners: whose a new connection is. */
+#ifndef XIW_HOST_LISTEN_H
+#define XIW_HOST_LISTEN_H
+
+#include "host/host.h"
+
+/* Options that all connections have; those of a queue pair and of the application are added. */
+void xiw_host_conn_opts(struct xiw_conn_opts *opts);
+
+/*
+ * The user data of a connection that was accepted is odd until its Request has come, and tells the listener by a number
+ * that no other one has had.
+ */
+static inline bool xiw_host_is_new(uint64_t user_data)
+{
+	return user_data & 1;
+}
+
+/* Where the events of that listener go. False: it was freed. With xiw_host_lock. */
+bool xiw_host_listener_find(uint64_t user_data, struct xiw_host_eq **eq, void **context);
+
+#endif

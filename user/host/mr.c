@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Memory regions, and a table of them by STag for those that post. */
+#include "host/mr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "host/engines.h"
+#include "host/life.h"
+
+#define BUCKETS 16384u
+
+struct xiw_host_mr {
+	struct xiw_host_life life;
+	struct xiw_host_mr *next;
+	struct xiw_group_region *region;
+	uintptr_t addr;
+	size_t len;
+	uint64_t base_to;
+	uint32_t stag, pd;
+	bool writable;
+};
+
+/* With xiw_host_regions. STags are random, so they need no hash. */
+static struct xiw_host_mr *table[BUCKETS];
+/* Changes whenever a region goes: what was seen before may be gone. */
+static uint64_t era = 1;
+static uint32_t last_pd;
+
+uint32_t xiw_host_pd(void)
+{
+	return __atomic_add_fetch(&last_pd, 1, __ATOMIC_RELAXED);
+}
+
+/* RFC 5040 section 8.1: the sink of an RDMA Read needs a right, too. */
+static unsigned int rights(unsigned int access)
+{
+	unsigned int r = 0;
+
+	if (access & XIW_HOST_LOCAL_WRITE)
+		r |= XIW_ACCESS_SINK;
+	if (access & XIW_HOST_REMOTE_WRITE)
+		r |= XIW_ACCESS_WRITE;
+	if (access & XIW_HOST_REMOTE_READ)
+		r |= XIW_ACCESS_READ;
+	if (access & XIW_HOST_REMOTE_ATOMIC)
+		r |= XIW_ACCESS_ATOMIC;
+	return r ? r : XIW_ACCESS_NONE;
+}
+
+int xiw_host_mr_register(uint32_t pd, void *addr, size_t len, uint64_t base_to, unsigned int access,
+			 struct xiw_host_mr **mr)
+{
+	const struct xiw_region_opts opts = {
+		.size = sizeof(opts),
+		.base_to = base_to,
+		.pd = pd,
+		.access = rights(access),
+	};
+	struct xiw_group *group;
+	struct xiw_host_mr *m;
+	int err;
+
+	if (access & ~(XIW_HOST_LOCAL_WRITE | XIW_HOST_REMOTE_WRITE | XIW_HOST_REMOTE_READ |
+		       XIW_HOST_REMOTE_ATOMIC))
+		return -EINVAL;
+	err = xiw_host_engines(&group);
+	if (err)
+		return err;
+	m = calloc(1, sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	err = xiw_group_region_register(group, addr, len, &opts, &m->region);
+	if (err) {
+		free(m);
+		return err;
+	}
+	xiw_host_born(&m->life);
+	m->stag = xiw_group_region_stag(m->region);
+	m->addr = (uintptr_t)addr;
+	m->len = len;
+	m->base_to = base_to;
+	m->pd = pd;
+	m->writable = access & XIW_HOST_LOCAL_WRITE;
+	pthread_rwlock_wrlock(&xiw_host_regions);
+	m->next = table[m->stag % BUCKETS];
+	table[m->stag % BUCKETS] = m;
+	pthread_rwlock_unlock(&xiw_host_regions);
+	*mr = m;
+	return 0;
+}
+
+uint32_t xiw_host_mr_stag(const struct xiw_host_mr *mr)
+{
+	return mr->stag;
+}
+
+int xiw_host_mr_free(struct xiw_host_mr *mr)
+{
+	struct xiw_host_mr **at;
+
+	if (!mr)
+		return 0;
+	pthread_rwlock_wrlock(&xiw_host_regions);
+	for (at = &table[mr->stag % BUCKETS]; *at != mr; at = &(*at)->next)
+		;
+	*at = mr->next;
+	__atomic_fetch_add(&era, 1, __ATOMIC_RELEASE);
+	pthread_rwlock_unlock(&xiw_host_regions);
+	if (!xiw_host_dead(&mr->life))
+		xiw_group_region_free(mr->region);
+	free(mr);
+	return 0;
+}
+
+/* ---- posted work ---------------------------------------------------------------------------------------- */
+
+static bool inside(const struct xiw_host_seen *s, const struct xiw_host_sge *sge, bool write)
+{
+	const uintptr_t off = (uintptr_t)sge->addr - s->addr;
+
+	return off <= s->len && sge->len <= s->len - off && (s->writable || !write);
+}
+
+static bool look_up(const struct xiw_host_sge *sge, uint32_t pd, struct xiw_host_seen *seen)
+{
+	const struct xiw_host_mr *m;
+
+	pthread_rwlock_rdlock(&xiw_host_regions);
+	for (m = table[sge->lkey % BUCKETS]; m; m = m->next)
+		if (m->stag == sge->lkey && m->pd == pd && !xiw_host_dead(&m->life))
+			break;
+	if (m)
+		*seen = (struct xiw_host_seen){
+			.era = __atomic_load_n(&era, __ATOMIC_RELAXED),
+			.lkey = m->stag,
+			.writable = m->writable,
+			.addr = m->addr,
+			.len = m->len,
+			.base_to = m->base_to,
+		};
+	pthread_rwlock_unlock(&xiw_host_regions);
+	return m;
+}
+
+int64_t xiw_host_pieces(const struct xiw_host_sge *sge, unsigned int n,
+			const struct xiw_host_sge_rules *rules, bool write,
+			struct xiw_host_seen *seen, struct iovec *iov)
+{
+	uint64_t sum = 0;
+
+	if (n > rules->max)
+		return -EINVAL;
+	for (unsigned int i = 0; i < n; i++) {
+		if (!rules->unchecked && sge[i].len) {
+			if ((seen->lkey != sge[i].lkey ||
+			     seen->era != __atomic_load_n(&era, __ATOMIC_ACQUIRE)) &&
+			    !look_up(&sge[i], rules->pd, seen))
+				return -EINVAL;
+			if (!inside(seen, &sge[i], write))
+				return -EINVAL;
+		} else if (sge[i].len && !sge[i].addr) {
+			/* The engine would refuse it, and nobody be told. */
+			return -EINVAL;
+		}
+		iov[i] = (struct iovec){ .iov_base = sge[i].addr, .iov_len = sge[i].len };
+		sum += sge[i].len;
+	}
+	return sum > UINT32_MAX ? -EMSGSIZE : (int64_t)sum;
+}

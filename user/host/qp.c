@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Queue pairs: how they are made, and what engines do with their work. */
+#include "host/qp.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint32_t ring_size(unsigned int depth)
+{
+	uint32_t size = 1;
+
+	while (size < depth)
+		size *= 2;
+	return size;
+}
+
+/* ---- creation ---------------------------------------------------------------------------------------- */
+
+static bool valid(const struct xiw_host_qp_opts *o)
+{
+	return o->send_cq && o->recv_cq && o->send_depth && o->send_depth <= XIW_HOST_DEPTH_MAX &&
+	       o->send_sge && o->send_sge <= XIW_HOST_SGE_MAX &&
+	       o->inline_max <= XIW_HOST_INLINE_MAX &&
+	       (o->srq || (o->recv_depth && o->recv_depth <= XIW_HOST_DEPTH_MAX && o->recv_sge &&
+			   o->recv_sge <= XIW_HOST_SGE_MAX));
+}
+
+static bool make_sends(struct xiw_host_sends *s, const struct xiw_host_qp_opts *o)
+{
+	const uint32_t size = ring_size(o->send_depth);
+
+	pthread_mutex_init(&s->lock, NULL);
+	s->rules = (struct xiw_host_sge_rules){ o->pd, o->send_sge, o->unchecked };
+	s->depth = o->send_depth;
+	s->inline_max = o->inline_max;
+	s->mask = size - 1;
+	s->work = calloc(size, sizeof(*s->work));
+	s->sent = calloc(size, sizeof(*s->sent));
+	s->iov = calloc(size, o->send_sge * sizeof(*s->iov));
+	s->bytes = calloc(size, o->inline_max + 1ul);
+	return s->work && s->sent && s->iov && s->bytes;
+}
+
+static bool make_recvs(struct xiw_host_recvs *r, const struct xiw_host_qp_opts *o)
+{
+	const uint32_t size = ring_size(o->recv_depth);
+
+	pthread_mutex_init(&r->lock, NULL);
+	if (o->srq)
+		return true;
+	r->rules = (struct xiw_host_sge_rules){ o->pd, o->recv_sge, o->unchecked };
+	r->depth = o->recv_depth;
+	r->mask = size - 1;
+	r->recv = calloc(size, sizeof(*r->recv));
+	r->signaled = calloc(size, sizeof(*r->signaled));
+	r->iov = calloc(size, o->recv_sge * sizeof(*r->iov));
+	return r->recv && r->signaled && r->iov;
+}
+
+static void free_memory(struct xiw_host_qp *qp)
+{
+	free(qp->sends.work);
+	free(qp->sends.sent);
+	free(qp->sends.iov);
+	free(qp->sends.bytes);
+	free(qp->recvs.recv);
+	free(qp->recvs.signaled);
+	free(qp->recvs.iov);
+	free(qp);
+}
+
+static int reserve(struct xiw_host_qp *qp)
+{
+	int err = xiw_host_cq_reserve(qp->send_cq, qp->sends.depth);
+
+	if (err)
+		return err;
+	err = qp->srq ? xiw_host_srq_use(qp->srq, qp->recv_cq)
+		      : xiw_host_cq_reserve(qp->recv_cq, qp->recvs.depth);
+	if (err)
+		xiw_host_cq_unreserve(qp->send_cq, qp->sends.depth);
+	return err;
+}
+
+static void pass(struct xiw_engine *e, struct xiw_call *call, int status)
+{
+	struct xiw_host_qp *qp = (void *)((char *)call - offsetof(struct xiw_host_qp, call));
+
+	(void)e;
+	(void)status;
+	/* Whoever posts from now on makes a new call; what was posted before is seen here. */
+	__atomic_store_n(&qp->called, false, __ATOMIC_SEQ_CST);
+	xiw_host_qp_pass(qp);
+}
+
+int xiw_host_qp_create(const struct xiw_host_qp_opts *opts, struct xiw_host_qp **qp)
+{
+	struct xiw_host_qp *q;
+	int err;
+
+	if (!valid(opts))
+		return -EINVAL;
+	q = calloc(1, sizeof(*q));
+	if (!q)
+		return -ENOMEM;
+	q->send_cq = opts->send_cq;
+	q->recv_cq = opts->recv_cq;
+	q->srq = opts->srq;
+	q->pd = opts->pd;
+	q->signal_all = opts->signal_all;
+	q->recv_selective = opts->recv_selective;
+	q->context = opts->context;
+	q->call.run = pass;
+	err = make_sends(&q->sends, opts) && make_recvs(&q->recvs, opts) ? reserve(q) : -ENOMEM;
+	if (err) {
+		free_memory(q);
+		return err;
+	}
+	xiw_host_born(&q->life);
+	err = xiw_host_eq_use(opts->eq);
+	if (err) {
+		xiw_host_qp_release(q);
+		return err;
+	}
+	q->eq = opts->eq;
+	q->fault.context = q->last.context = opts->eq_context;
+	*qp = q;
+	return 0;
+}
+
+void xiw_host_qp_release(struct xiw_host_qp *qp)
+{
+	if (!xiw_host_dead(&qp->life)) {
+		xiw_host_cq_purge(qp->send_cq, qp);
+		xiw_host_cq_purge(qp->recv_cq, qp);
+		xiw_host_cq_unreserve(qp->send_cq, qp->sends.depth);
+		if (qp->srq)
+			xiw_host_srq_leave(qp->srq, qp->recv_cq);
+		else
+			xiw_host_cq_unreserve(qp->recv_cq, qp->recvs.depth);
+	}
+	free_memory(qp);
+}
+
+enum xiw_host_state xiw_host_qp_state(const struct xiw_host_qp *qp)
+{
+	return __atomic_load_n(&qp->state, __ATOMIC_ACQUIRE);
+}
+
+/* ---- completions, in the engine's thread --------------------------------------------------------------- */
+
+/* The oldest operation is complete. */
+static void sent(struct xiw_host_qp *qp, uint8_t cause)
+{
+	struct xiw_host_sends *s = &qp->sends;
+	const struct xiw_host_sent *o = &s->sent[s->tail++ & s->mask];
+
+	if (o->signaled || cause != XIW_CAUSE_NONE) {
+		const struct xiw_host_wc wc = {
+			.wr_id = o->wr_id,
+			.context = qp->context,
+			.length = o->length,
+			.op = (uint8_t)xiw_rdma_operation(o->kind),
+			.cause = cause,
+			.kind = o->kind,
+		};
+
+		xiw_host_cq_add(qp->send_cq, &wc, qp, &s->used);
+	} else {
+		__atomic_fetch_sub(&s->used, 1, __ATOMIC_RELEASE);
+	}
+}
+
+/* The buffer of a completion. Those that the queue pair does not share complete in the order in which they came. */
+static uint64_t taken(struct xiw_host_qp *qp, uint64_t user_data, bool *signaled)
+{
+	if (qp->srq)
+		return xiw_host_srq_taken(qp->srq, user_data, signaled);
+	*signaled = qp->recvs.signaled[qp->recvs.tail++ & qp->recvs.mask];
+	return user_data;
+}
+
+static void received(struct xiw_host_qp *qp, const struct xiw_completion *c)
+{
+	uint32_t *used = qp->srq ? xiw_host_srq_used(qp->srq) : &qp->recvs.used;
+	bool signaled;
+	struct xiw_host_wc wc = {
+		.wr_id = taken(qp, c->user_data, &signaled),
+		.context = qp->context,
+		.op = XIW_OPERATION_RECV,
+		.cause = c->cause,
+	};
+
+	if (c->event == XIW_EV_RECEIVED) {
+		wc.length = (uint32_t)c->length;
+		if (c->flags & XIW_COMPLETION_SOLICITED)
+			wc.flags |= XIW_HOST_WC_SOLICITED;
+		if (xiw_rdma_immediate(c, &wc.immediate))
+			wc.flags |= XIW_HOST_WC_IMMEDIATE;
+		if (xiw_rdma_invalidated(c)) {
+			wc.flags |= XIW_HOST_WC_INVALIDATED;
+			wc.invalidated = c->stag;
+		}
+	} else if (wc.cause == XIW_CAUSE_NONE) {
+		wc.cause = XIW_CAUSE_FLUSHED;
+	}
+	if (qp->recv_selective && !signaled && wc.cause == XIW_CAUSE_NONE &&
+	    !(wc.flags & XIW_HOST_WC_IMMEDIATE))
+		__atomic_fetch_sub(used, 1, __ATOMIC_RELEASE);
+	else
+		xiw_host_cq_add(qp->recv_cq, &wc, qp, used);
+}
+
+void xiw_host_qp_complete(struct xiw_host_qp *qp, const struct xiw_completion *c)
+{
+	const struct xiw_host_sent *o = &qp->sends.sent[qp->sends.tail & qp->sends.mask];
+
+	if (c->op == XIW_OPERATION_RECV) {
+		received(qp, c);
+		return;
+	}
+	if (c->event == XIW_EV_ATOMIC)
+		memcpy(o->result, &c->value, sizeof(c->value));
+	if (c->event == XIW_EV_FLUSHED)
+		sent(qp, c->cause ? c->cause : XIW_CAUSE_FLUSHED);
+	else
+		sent(qp, XIW_CAUSE_NONE);
+	/* If the library had no place for more, it has one now. */
+	if (qp->sends.passed != __atomic_load_n(&qp->sends.head, __ATOMIC_ACQUIRE))
+		xiw_host_qp_pass(qp);
+}
+
+/* ---- passing on ----------------------------------------------------------------------------------------- */
+
+/* So many of the ring lie side by side, from a place on. */
+static uint32_t run_of(uint32_t from, uint32_t to, uint32_t mask)
+{
+	const uint32_t n = to - from, rest = mask + 1 - (from & mask);
+
+	return n < rest ? n : rest;
+}
+
+/*
+ * An operation was refused although it was checked. The stream ends with it: what follows must not overtake it. If the
+ * stream ends already, it is flushed with the others.
+ */
+static void refused(struct xiw_host_qp *qp, int err)
+{
+	struct xiw_host_sends *s = &qp->sends;
+
+	qp->open = false;
+	if (err == -EPIPE || err == -ENOTCONN)
+		return;
+	s->sent[s->passed & s->mask].cause = err == -EOPNOTSUPP ? XIW_CAUSE_REMOTE_INVALID
+								: XIW_CAUSE_LOCAL_PROTECTION;
+	xiw_rdma_terminate(qp->rdma);
+}
+
+static void pass_sends(struct xiw_host_qp *qp)
+{
+	struct xiw_host_sends *s = &qp->sends;
+	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_SEQ_CST);
+
+	while (qp->open && s->passed != head) {
+		unsigned int posted = 0;
+		int err = xiw_rdma_post_many(qp->rdma, &s->work[s->passed & s->mask],
+					     run_of(s->passed, head, s->mask), &posted);
+
+		s->passed += posted;
+		if (err == -EAGAIN)
+			return;
+		if (err)
+			refused(qp, err);
+	}
+}
+
+static void flush_recvs(struct xiw_host_qp *qp, uint32_t head)
+{
+	struct xiw_host_recvs *r = &qp->recvs;
+
+	for (; r->passed != head; r->passed++) {
+		const struct xiw_completion c = {
+			.user_data = r->recv[r->passed & r->mask].user_data,
+			.event = XIW_EV_FLUSHED,
+			.op = XIW_OPERATION_RECV,
+			.cause = XIW_CAUSE_FLUSHED,
+		};
+
+		received(qp, &c);
+	}
+}
+
+static void pass_recvs(struct xiw_host_qp *qp)
+{
+	struct xiw_host_recvs *r = &qp->recvs;
+	uint32_t head = __atomic_load_n(&r->head, __ATOMIC_SEQ_CST);
+	int err = 0;
+
+	while (qp->rdma && r->passed != head && !err) {
+		unsigned int posted = 0;
+
+		err = xiw_rdma_post_recv_many(qp->rdma, &r->recv[r->passed & r->mask],
+					      run_of(r->passed, head, r->mask), &posted);
+		r->passed += posted;
+	}
+	/* Of a stream that has ended, they are flushed at its end. Without memory it cannot go on. */
+	if (err && err != -ESHUTDOWN)
+		xiw_rdma_terminate(qp->rdma);
+}
+
+static void flush(struct xiw_host_qp *qp)
+{
+	struct xiw_host_sends *s = &qp->sends;
+
+	for (uint32_t head = __atomic_load_n(&s->head, __ATOMIC_SEQ_CST); s->tail != head;) {
+		const uint8_t cause = s->sent[s->tail & s->mask].cause;
+
+		sent(qp, cause ? cause : XIW_CAUSE_FLUSHED);
+	}
+	s->passed = s->tail;
+	flush_recvs(qp, __atomic_load_n(&qp->recvs.head, __ATOMIC_SEQ_CST));
+}
+
+void xiw_host_qp_pass(struct xiw_host_qp *qp)
+{
+	if (qp->ended) {
+		flush(qp);
+		return;
+	}
+	pass_recvs(qp);
+	pass_sends(qp);
+}
+
+void xiw_host_qp_end(struct xiw_host_qp *qp)
+{
+	qp->rdma = NULL;
+	qp->open = false;
+	qp->ended = true;
+	__atomic_store_n(&qp->state, XIW_HOST_ENDED, __ATOMIC_RELEASE);
+	flush(qp);
+	xiw_host_qp_tell_last(qp);
+}

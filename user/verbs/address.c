@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The addresses of librdmacm's identifiers, and the devices that have them. */
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "verbs/cm.h"
+#include "verbs/devices.h"
+#include "verbs/theirs.h"
+#include "verbs/verbs.h"
+
+static socklen_t length(const struct sockaddr *addr)
+{
+	return addr->sa_family == AF_INET    ? sizeof(struct sockaddr_in)
+	       : addr->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					     : 0;
+}
+
+static bool is_any(const struct sockaddr *addr)
+{
+	const struct sockaddr_in *a4 = (const void *)addr;
+	const struct sockaddr_in6 *a6 = (const void *)addr;
+
+	return addr->sa_family == AF_INET ? !a4->sin_addr.s_addr
+					  : IN6_IS_ADDR_UNSPECIFIED(&a6->sin6_addr);
+}
+
+/* An address of no device of ours is an RNIC's, if there is one. */
+static bool is_theirs(const struct xiw_id *id, const struct sockaddr *addr)
+{
+	return ((struct xiw_cm_channel *)id->cm.channel)->real && !is_any(addr) &&
+	       !xiw_device_of(addr);
+}
+
+XIW_INTERPOSE int rdma_bind_addr(struct rdma_cm_id *cm, struct sockaddr *addr)
+{
+	struct xiw_id *id = xiw_id(cm);
+	socklen_t len = length(addr);
+	int rc;
+
+	PASS_ON(cm, rdma_bind_addr, addr);
+	if (id->listener || !len)
+		return xiw_cm_result(-EINVAL);
+	if (is_theirs(id, addr)) {
+		if (xiw_theirs_make(id))
+			return -1;
+		PASS_ON(cm, rdma_bind_addr, addr);
+	}
+	if (!is_any(addr)) {
+		rc = xiw_cm_set_device(id, xiw_device_of(addr));
+		if (rc)
+			return xiw_cm_result(rc);
+	}
+	rc = xiw_host_bind(addr, len, id->v6only, xiw_id_eq(id), id, &id->listener);
+	if (rc)
+		return xiw_cm_result(rc);
+	len = sizeof(cm->route.addr.src_storage);
+	return xiw_cm_result(
+		xiw_host_listener_addr(id->listener, &cm->route.addr.src_storage, &len));
+}
+
+XIW_INTERPOSE int rdma_listen(struct rdma_cm_id *cm, int backlog)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	struct xiw_id *id = xiw_id(cm);
+
+	PASS_ON(cm, rdma_listen, backlog);
+	if (!id->listener && rdma_bind_addr(cm, (struct sockaddr *)&any))
+		return -1;
+	return xiw_cm_result(xiw_host_listen(id->listener, backlog));
+}
+
+/* The address that packets to dst have here, by the routing of UDP, which sends nothing for it. */
+static int find_source(struct rdma_addr *addr)
+{
+	int fd = socket(addr->dst_addr.sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_storage src = addr->src_storage;
+	socklen_t len = sizeof(src);
+	int rc = 0;
+
+	if (fd < 0)
+		return -errno;
+	if (src.ss_family == AF_INET)
+		((struct sockaddr_in *)&src)->sin_port = 0;
+	else if (src.ss_family == AF_INET6)
+		((struct sockaddr_in6 *)&src)->sin6_port = 0;
+	if ((src.ss_family && bind(fd, (void *)&src, length((void *)&src))) ||
+	    connect(fd, &addr->dst_addr, length(&addr->dst_addr)) ||
+	    getsockname(fd, (void *)&src, &len))
+		rc = -errno;
+	close(fd);
+	if (rc)
+		return rc;
+	/* The port is TCP's to choose, unless the program has bound one. */
+	if (src.ss_family == AF_INET)
+		((struct sockaddr_in *)&src)->sin_port = addr->src_sin.sin_port;
+	else
+		((struct sockaddr_in6 *)&src)->sin6_port = addr->src_sin6.sin6_port;
+	addr->src_storage = src;
+	return 0;
+}
+
+XIW_INTERPOSE int rdma_resolve_addr(struct rdma_cm_id *cm, struct sockaddr *src,
+				    struct sockaddr *dst, int timeout_ms)
+{
+	struct rdma_addr *addr = &cm->route.addr;
+	struct xiw_id *id = xiw_id(cm);
+	int rc;
+
+	/* Of ours nothing is asked that could be late. */
+	PASS_ON_AND_WAIT(cm, rdma_resolve_addr, src, dst, timeout_ms);
+	if (!length(dst))
+		return xiw_cm_result(-EINVAL);
+	memset(&addr->dst_storage, 0, sizeof(addr->dst_storage));
+	memcpy(&addr->dst_addr, dst, length(dst));
+	if (src && length(src) && !id->listener)
+		memcpy(&addr->src_addr, src, length(src));
+	rc = find_source(addr);
+	if (!rc && !id->listener && is_theirs(id, &addr->src_addr)) {
+		if (xiw_theirs_make(id))
+			return -1;
+		PASS_ON_AND_WAIT(cm, rdma_resolve_addr, src, dst, timeout_ms);
+	}
+	if (!rc)
+		rc = xiw_cm_set_device(id, xiw_device_of(&addr->src_addr));
+	rc = xiw_cm_tell(id, rc ? RDMA_CM_EVENT_ADDR_ERROR : RDMA_CM_EVENT_ADDR_RESOLVED, rc);
+	return rc ? xiw_cm_result(rc) : xiw_cm_complete(id);
+}
+
+XIW_INTERPOSE int rdma_resolve_route(struct rdma_cm_id *cm, int timeout_ms)
+{
+	struct xiw_id *id = xiw_id(cm);
+	int rc;
+
+	PASS_ON_AND_WAIT(cm, rdma_resolve_route, timeout_ms);
+	if (!cm->verbs)
+		return xiw_cm_result(-EINVAL);
+	rc = xiw_cm_tell(id, RDMA_CM_EVENT_ROUTE_RESOLVED, 0);
+	return rc ? xiw_cm_result(rc) : xiw_cm_complete(id);
+}
+
+static __be16 port(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET    ? ((const struct sockaddr_in *)addr)->sin_port
+	       : addr->ss_family == AF_INET6 ? ((const struct sockaddr_in6 *)addr)->sin6_port
+					     : 0;
+}
+
+XIW_INTERPOSE __be16 rdma_get_src_port(struct rdma_cm_id *cm)
+{
+	return port(&cm->route.addr.src_storage);
+}
+
+XIW_INTERPOSE __be16 rdma_get_dst_port(struct rdma_cm_id *cm)
+{
+	return port(&cm->route.addr.dst_storage);
+}
+
+/* A socket has to know it before it is bound. */
+static int set_afonly(struct xiw_id *id, const int *only, size_t len)
+{
+	if (len != sizeof(*only) || id->listener)
+		return -EINVAL;
+	id->v6only = *only ? XIW_HOST_V6ONLY_ON : XIW_HOST_V6ONLY_OFF;
+	return 0;
+}
+
+/* Nothing is refused that only asks for what is so anyway; the others are not passed on to the socket. */
+XIW_INTERPOSE int rdma_set_option(struct rdma_cm_id *cm, int level, int optname, void *optval,
+				  size_t optlen)
+{
+	if (level != RDMA_OPTION_ID)
+		return xiw_cm_result(-ENOSYS);
+	switch (optname) {
+	case RDMA_OPTION_ID_AFONLY:
+		return xiw_cm_result(set_afonly(xiw_id(cm), optval, optlen));
+	case RDMA_OPTION_ID_REUSEADDR:
+	case RDMA_OPTION_ID_ACK_TIMEOUT:
+		return 0;
+	default:
+		return xiw_cm_result(-ENOSYS);
+	}
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* librdmacm's connections. */
+#include <errno.h>
+#include <string.h>
+
+#include "verbs/cm.h"
+#include "verbs/objects.h"
+#include "verbs/theirs.h"
+#include "verbs/verbs.h"
+
+/* The identifier's own queue pair, or the one that the parameters name; NULL: neither. */
+static struct xiw_qp *qp_of(struct xiw_id *id, const struct rdma_conn_param *param)
+{
+	if (id->cm.qp)
+		return xiw_qp(id->cm.qp);
+	return param ? xiw_qp_find(param->qp_num) : NULL;
+}
+
+/* Without parameters, or with the largest number, as many Reads as there may be. */
+static uint16_t depth(const struct rdma_conn_param *param, uint8_t n)
+{
+	return !param || n == RDMA_MAX_RESP_RES ? XIW_HOST_READS_MAX : n;
+}
+
+static struct xiw_host_conn_opts opts(struct xiw_id *id, const struct rdma_conn_param *param)
+{
+	struct xiw_host_conn_opts o = {
+		.eq = xiw_id_eq(id),
+		.context = id,
+		.ird = depth(param, param ? param->responder_resources : 0),
+		.ord = depth(param, param ? param->initiator_depth : 0),
+		.extended = xiw_verbs_extended(),
+	};
+
+	if (param && param->private_data) {
+		o.private_data = param->private_data;
+		o.private_len = param->private_data_len;
+	}
+	return o;
+}
+
+static socklen_t length(const struct sockaddr_storage *addr)
+{
+	return addr->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
+					   : sizeof(struct sockaddr_in);
+}
+
+XIW_INTERPOSE int rdma_connect(struct rdma_cm_id *cm, struct rdma_conn_param *param)
+{
+	struct rdma_addr *addr = &cm->route.addr;
+	struct xiw_id *id = xiw_id(cm);
+	struct xiw_host_conn_opts o;
+	struct xiw_qp *qp;
+	int rc;
+
+	PASS_ON_AND_WAIT(cm, rdma_connect, param);
+	o = opts(id, param);
+	qp = qp_of(id, param);
+	if (!qp || !addr->dst_storage.ss_family)
+		return xiw_cm_result(-EINVAL);
+	/* The port that was bound is the connection's now. */
+	xiw_host_listener_free(id->listener);
+	id->listener = NULL;
+	rc = xiw_host_connect(qp->host, &addr->dst_addr, length(&addr->dst_storage),
+			      &addr->src_addr, length(&addr->src_storage), &o);
+	if (!rc)
+		id->qp_num = qp->ibv.qp_num;
+	return rc ? xiw_cm_result(rc) : xiw_cm_complete(id);
+}
+
+XIW_INTERPOSE int rdma_accept(struct rdma_cm_id *cm, struct rdma_conn_param *param)
+{
+	struct xiw_id *id = xiw_id(cm);
+	struct xiw_host_conn_opts o;
+	struct xiw_qp *qp;
+	int rc;
+
+	PASS_ON_AND_WAIT(cm, rdma_accept, param);
+	o = opts(id, param);
+	qp = qp_of(id, param);
+	if (!qp || !id->request)
+		return xiw_cm_result(-EINVAL);
+	rc = xiw_host_accept(id->request, qp->host, &o);
+	if (!rc)
+		id->qp_num = qp->ibv.qp_num;
+	if (rc != -EINVAL && rc != -EISCONN)
+		id->request = NULL;
+	return rc ? xiw_cm_result(rc) : xiw_cm_complete(id);
+}
+
+XIW_INTERPOSE int rdma_reject(struct rdma_cm_id *cm, const void *private_data, uint8_t len)
+{
+	struct xiw_id *id = xiw_id(cm);
+	int rc;
+
+	PASS_ON(cm, rdma_reject, private_data, len);
+	rc = id->request ? xiw_host_reject(id->request, private_data, len) : -EINVAL;
+	if (rc != -EINVAL)
+		id->request = NULL;
+	return xiw_cm_result(rc);
+}
+
+XIW_INTERPOSE int rdma_reject_ece(struct rdma_cm_id *cm, const void *private_data, uint8_t len)
+{
+	PASS_ON(cm, rdma_reject_ece, private_data, len);
+	return rdma_reject(cm, private_data, len);
+}
+
+/* For queue pairs that the program moves to their states itself, which RNICs do not have. */
+XIW_INTERPOSE int rdma_establish(struct rdma_cm_id *cm)
+{
+	PASS_ON(cm, rdma_establish);
+	return xiw_cm_result(-EINVAL);
+}
+
+XIW_INTERPOSE int rdma_notify(struct rdma_cm_id *cm, enum ibv_event_type event)
+{
+	PASS_ON(cm, rdma_notify, event);
+	return 0;
+}
+
+XIW_INTERPOSE int rdma_disconnect(struct rdma_cm_id *cm)
+{
+	struct xiw_id *id = xiw_id(cm);
+	struct xiw_qp *qp;
+	int rc;
+
+	PASS_ON_AND_WAIT(cm, rdma_disconnect);
+	/* A queue pair that is gone has taken its connection along. */
+	qp = xiw_qp_find(id->qp_num);
+	rc = !id->qp_num ? -EINVAL : qp ? xiw_host_disconnect(qp->host) : 0;
+	if (rc)
+		return xiw_cm_result(rc);
+	return id->ended ? 0 : xiw_cm_complete(id);
+}
+
+XIW_INTERPOSE int rdma_init_qp_attr(struct rdma_cm_id *cm, struct ibv_qp_attr *attr, int *mask)
+{
+	PASS_ON(cm, rdma_init_qp_attr, attr, mask);
+	attr->qp_access_flags = 0;
+	*mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* Which interfaces are devices. Any thread may call these. */
+#ifndef XIW_VERBS_DEVICES_H
+#define XIW_VERBS_DEVICES_H
+
+#include <stdbool.h>
+#include <sys/socket.h>
+
+struct xiw_device;
+
+#define XIW_DEVICES_MAX 64
+
+/* Those of now, at most room; returns how many. They stay for the life of the process. */
+unsigned int xiw_devices(struct xiw_device **list, unsigned int room);
+
+/* The device with this IP address; NULL: it is none of theirs. */
+struct xiw_device *xiw_device_of(const struct sockaddr *addr);
+
+/*
+ * Replaces addr by the first address of its family that a device has. The port stays. Returns false if there is none.
+ */
+bool xiw_device_address(struct sockaddr *addr);
+
+/* rnics.c: Does this host have RDMA devices that are not ours? Has this interface one? */
+bool xiw_devices_real(void);
+bool xiw_rnic_on(const char *ifname);
+
+#endif

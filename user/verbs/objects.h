@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The verbs objects: what a program sees of each, and the host layer's object behind it. */
+#ifndef XIW_VERBS_OBJECTS_H
+#define XIW_VERBS_OBJECTS_H
+
+#include <infiniband/verbs.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "host/host.h"
+
+struct xiw_pd {
+	struct ibv_pd ibv;
+	uint32_t number;
+	atomic_uint users; /* regions, queue pairs, shared receive queues */
+};
+
+struct xiw_mr {
+	struct ibv_mr ibv;
+	struct xiw_host_mr *host;
+};
+
+struct xiw_channel {
+	struct ibv_comp_channel ibv;
+	struct xiw_host_eq *eq;
+	atomic_uint users; /* completion queues */
+};
+
+struct xiw_cq_object {
+	struct ibv_cq ibv;
+	struct xiw_host_cq *host;
+	atomic_uint users; /* queue pairs; one whose two queues are the same counts twice */
+	unsigned int told; /* events that ibv_get_cq_event() has returned; under ibv.mutex */
+};
+
+struct xiw_srq_object {
+	struct ibv_srq ibv;
+	struct xiw_host_srq *host;
+	struct ibv_srq_attr attr;
+	atomic_uint users;
+	unsigned int told; /* as above, of ibv_get_async_event() */
+};
+
+struct xiw_qp {
+	struct ibv_qp ibv;
+	struct xiw_host_qp *host;
+	struct ibv_qp_init_attr init;
+	unsigned int told; /* as above */
+	struct xiw_qp *next; /* of all: rdma_accept() may name one by its number */
+};
+
+static inline struct xiw_pd *xiw_pd(struct ibv_pd *pd)
+{
+	return (struct xiw_pd *)pd;
+}
+
+static inline struct xiw_cq_object *xiw_cq_object(struct ibv_cq *cq)
+{
+	return (struct xiw_cq_object *)cq;
+}
+
+static inline struct xiw_srq_object *xiw_srq_object(struct ibv_srq *srq)
+{
+	return (struct xiw_srq_object *)srq;
+}
+
+static inline struct xiw_qp *xiw_qp(struct ibv_qp *qp)
+{
+	return (struct xiw_qp *)qp;
+}
+
+/* The queue pair with this number; NULL: there is none. */
+struct xiw_qp *xiw_qp_find(uint32_t number);
+
+/* What is known of its connection. Returns false if there is none with this number. */
+bool xiw_qp_info(uint32_t number, struct xiw_host_qp_info *info);
+
+/* Ends the connections of all that are left, which other threads may still use. */
+void xiw_qps_end(void);
+
+#endif

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Queue pairs. Their connections are librdmacm's business (connect.c). */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "verbs/objects.h"
+#include "verbs/verbs.h"
+
+static struct {
+	pthread_mutex_t lock;
+	struct xiw_qp *first;
+	uint32_t last_number;
+} qps = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* ---- all of them --------------------------------------------------------------------------------------- */
+
+static struct xiw_qp *with_number(uint32_t number)
+{
+	struct xiw_qp *qp = qps.first;
+
+	while (qp && qp->ibv.qp_num != number)
+		qp = qp->next;
+	return qp;
+}
+
+struct xiw_qp *xiw_qp_find(uint32_t number)
+{
+	struct xiw_qp *qp;
+
+	pthread_mutex_lock(&qps.lock);
+	qp = with_number(number);
+	pthread_mutex_unlock(&qps.lock);
+	return qp;
+}
+
+bool xiw_qp_info(uint32_t number, struct xiw_host_qp_info *info)
+{
+	struct xiw_qp *qp;
+
+	pthread_mutex_lock(&qps.lock);
+	qp = with_number(number);
+	if (qp)
+		xiw_host_qp_info(qp->host, info);
+	pthread_mutex_unlock(&qps.lock);
+	return qp;
+}
+
+void xiw_qps_end(void)
+{
+	pthread_mutex_lock(&qps.lock);
+	for (struct xiw_qp *qp = qps.first; qp; qp = qp->next)
+		xiw_host_disconnect(qp->host);
+	pthread_mutex_unlock(&qps.lock);
+}
+
+static uint32_t next_number(void)
+{
+	uint32_t number;
+
+	pthread_mutex_lock(&qps.lock);
+	do /* 24 bits, as InfiniBand's; 0 and 1 are special there */
+		qps.last_number = qps.last_number % 0xffffff + 1;
+	while (qps.last_number < 2 || with_number(qps.last_number));
+	number = qps.last_number;
+	pthread_mutex_unlock(&qps.lock);
+	return number;
+}
+
+static void enlist(struct xiw_qp *qp)
+{
+	pthread_mutex_lock(&qps.lock);
+	qp->next = qps.first;
+	qps.first = qp;
+	pthread_mutex_unlock(&qps.lock);
+}
+
+static void delist(struct xiw_qp *qp)
+{
+	struct xiw_qp **at = &qps.first;
+
+	pthread_mutex_lock(&qps.lock);
+	while (*at != qp)
+		at = &(*at)->next;
+	*at = qp->next;
+	pthread_mutex_unlock(&qps.lock);
+}
+
+/* ---- creation ------------------------------------------------------------------------------------------ */
+
+static unsigned int at_least_1(uint32_t n)
+{
+	return n ? n : 1;
+}
+
+/* Drivers give more than is asked for, and rdma_xclient asks for none and sends 16 octets inline. */
+#define INLINE_LEAST 64u
+
+static unsigned int inline_max(const struct ibv_qp_init_attr *attr)
+{
+	uint32_t asked = attr->cap.max_inline_data;
+
+	return asked < INLINE_LEAST ? INLINE_LEAST : asked;
+}
+
+static int make(struct xiw_qp *qp, const struct xiw_pd *pd, const struct ibv_qp_init_attr *attr)
+{
+	struct xiw_host_qp_opts opts = {
+		.pd = pd->number,
+		.send_cq = xiw_cq_object(attr->send_cq)->host,
+		.recv_cq = xiw_cq_object(attr->recv_cq)->host,
+		.srq = attr->srq ? xiw_srq_object(attr->srq)->host : NULL,
+		.send_depth = at_least_1(attr->cap.max_send_wr),
+		.recv_depth = at_least_1(attr->cap.max_recv_wr),
+		.send_sge = at_least_1(attr->cap.max_send_sge),
+		.recv_sge = at_least_1(attr->cap.max_recv_sge),
+		.inline_max = inline_max(attr),
+		.signal_all = attr->sq_sig_all,
+		/* Whoever polls a completion may do so while another thread destroys the queue pair. */
+		.context = (void *)(uintptr_t)qp->ibv.qp_num,
+		.eq = xiw_context(pd->ibv.context)->async,
+		.eq_context = qp,
+	};
+
+	return xiw_host_qp_create(&opts, &qp->host);
+}
+
+static void count(struct xiw_qp *qp, unsigned int by)
+{
+	atomic_fetch_add(&xiw_pd(qp->ibv.pd)->users, by);
+	atomic_fetch_add(&xiw_cq_object(qp->ibv.send_cq)->users, by);
+	atomic_fetch_add(&xiw_cq_object(qp->ibv.recv_cq)->users, by);
+	if (qp->ibv.srq)
+		atomic_fetch_add(&xiw_srq_object(qp->ibv.srq)->users, by);
+}
+
+XIW_INTERPOSE struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
+{
+	struct xiw_qp *qp;
+	int rc;
+
+	if (!xiw_is_context(pd->context))
+		return XIW_REAL(ibv_create_qp)(pd, attr);
+	if (!attr->send_cq || !attr->recv_cq)
+		return xiw_refuse(-EINVAL);
+	if (attr->qp_type != IBV_QPT_RC)
+		return xiw_refuse(-EOPNOTSUPP);
+	qp = calloc(1, sizeof(*qp));
+	if (!qp)
+		return xiw_refuse(-ENOMEM);
+	qp->ibv.qp_num = qp->ibv.handle = next_number();
+	pthread_mutex_init(&qp->ibv.mutex, NULL);
+	pthread_cond_init(&qp->ibv.cond, NULL);
+	rc = make(qp, xiw_pd(pd), attr);
+	if (rc) {
+		free(qp);
+		return xiw_refuse(rc);
+	}
+	attr->cap.max_inline_data = inline_max(attr);
+	qp->init = *attr;
+	qp->ibv.context = pd->context;
+	qp->ibv.qp_context = attr->qp_context;
+	qp->ibv.pd = pd;
+	qp->ibv.send_cq = attr->send_cq;
+	qp->ibv.recv_cq = attr->recv_cq;
+	qp->ibv.srq = attr->srq;
+	qp->ibv.qp_type = IBV_QPT_RC;
+	count(qp, 1);
+	enlist(qp);
+	return &qp->ibv;
+}
+
+/* Waits until the events that the program has got are acknowledged. */
+XIW_INTERPOSE int ibv_destroy_qp(struct ibv_qp *ibv)
+{
+	struct xiw_qp *qp = xiw_qp(ibv);
+
+	if (!xiw_is_context(ibv->context))
+		return XIW_REAL(ibv_destroy_qp)(ibv);
+	delist(qp);
+	xiw_host_qp_free(qp->host);
+	pthread_mutex_lock(&ibv->mutex);
+	while (ibv->events_completed != qp->told)
+		pthread_cond_wait(&ibv->cond, &ibv->mutex);
+	pthread_mutex_unlock(&ibv->mutex);
+	count(qp, -1u);
+	pthread_cond_destroy(&ibv->cond);
+	pthread_mutex_destroy(&ibv->mutex);
+	free(qp);
+	return 0;
+}
+
+/* ---- states -------------------------------------------------------------------------------------------- */
+
+static enum ibv_qp_state state(const struct xiw_qp *qp)
+{
+	switch (xiw_host_qp_state(qp->host)) {
+	case XIW_HOST_IDLE:
+		return IBV_QPS_INIT;
+	case XIW_HOST_CONNECTING:
+	case XIW_HOST_OPEN:
+		return IBV_QPS_RTS;
+	default:
+		return IBV_QPS_ERR;
+	}
+}
+
+/* The error state ends the connection, and what is posted completes, also where there was none. */
+static int end(struct xiw_qp *qp)
+{
+	int rc = xiw_host_disconnect(qp->host);
+
+	return rc == -ENOTCONN ? -xiw_host_qp_finish(qp->host) : -rc;
+}
+
+/*
+ * A queue pair becomes ready by its connection alone, and serves for one: it stays in the error state. What a program
+ * changes on the way has no effect. SQD ends the connection, too, as RNICs' drivers have it.
+ */
+static int change(struct xiw_qp *qp, enum ibv_qp_state to)
+{
+	const enum ibv_qp_state from = state(qp);
+
+	if (to == IBV_QPS_ERR || (to == IBV_QPS_SQD && from == IBV_QPS_RTS))
+		return end(qp);
+	if (to == IBV_QPS_RESET && from != IBV_QPS_INIT)
+		return EOPNOTSUPP;
+	if (from == IBV_QPS_INIT)
+		return to == IBV_QPS_RESET || to == IBV_QPS_INIT ? 0 : EINVAL;
+	return from == IBV_QPS_RTS && (to == IBV_QPS_RTR || to == IBV_QPS_RTS) ? 0 : EINVAL;
+}
+
+XIW_INTERPOSE int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
+{
+	if (!xiw_is_context(ibv->context))
+		return XIW_REAL(ibv_modify_qp)(ibv, attr, attr_mask);
+	if (attr_mask & IBV_QP_STATE) {
+		int rc = change(xiw_qp(ibv), attr->qp_state);
+
+		if (rc)
+			return rc;
+		ibv->state = attr->qp_state;
+	}
+	return 0;
+}
+
+XIW_INTERPOSE int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask,
+			       struct ibv_qp_init_attr *init_attr)
+{
+	struct xiw_qp *qp = xiw_qp(ibv);
+	struct xiw_host_qp_info info;
+
+	if (!xiw_is_context(ibv->context))
+		return XIW_REAL(ibv_query_qp)(ibv, attr, attr_mask, init_attr);
+	xiw_host_qp_info(qp->host, &info);
+	*attr = (struct ibv_qp_attr){
+		.qp_state = state(qp),
+		.cur_qp_state = state(qp),
+		.path_mtu = IBV_MTU_1024,
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				   IBV_ACCESS_REMOTE_READ,
+		.cap = qp->init.cap,
+		.max_rd_atomic = (uint8_t)info.ord,
+		.max_dest_rd_atomic = (uint8_t)info.ird,
+		.port_num = 1,
+	};
+	ibv->state = attr->qp_state;
+	*init_attr = qp->init;
+	return 0;
+}
