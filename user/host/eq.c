@@ -66,24 +66,6 @@ int xiw_host_eq_create(struct xiw_host_eq **eq)
 	return 0;
 }
 
-int xiw_host_eq_free(struct xiw_host_eq *eq)
-{
-	struct xiw_host_item *item;
-
-	if (!eq)
-		return 0;
-	if (!xiw_host_dead(&eq->life) && __atomic_load_n(&eq->users, __ATOMIC_ACQUIRE))
-		return -EBUSY;
-	/* Nobody names it, so these are no bells; in a child they may be, and are not its own. */
-	while (!xiw_host_dead(&eq->life) && (item = eq->first)) {
-		eq->first = item->next;
-		drop(queued_of(item));
-	}
-	close(eq->fd);
-	free(eq);
-	return 0;
-}
-
 void xiw_host_eq_on_take(struct xiw_host_eq *eq, void (*taken)(const struct xiw_host_event *event))
 {
 	eq->taken = taken;
@@ -142,6 +124,41 @@ static struct xiw_host_item **find(struct xiw_host_item **at, const void *contex
 	while (*at && ((*at)->bell || queued_of(*at)->event.context != context))
 		at = &(*at)->next;
 	return at;
+}
+
+/* ---- its end ------------------------------------------------------------------------------------------- */
+
+int xiw_host_eq_close(struct xiw_host_eq *eq)
+{
+	struct xiw_host_item *item = NULL, *next;
+
+	/* What a child finds may be bells, which are not its own. */
+	if (!xiw_host_dead(&eq->life)) {
+		if (__atomic_load_n(&eq->users, __ATOMIC_ACQUIRE))
+			return -EBUSY;
+		pthread_mutex_lock(&eq->lock);
+		item = eq->first;
+		while (eq->first)
+			take_out(eq, &eq->first);
+		pthread_mutex_unlock(&eq->lock);
+	}
+	/* Nobody names the queue, so these are no bells. */
+	for (; item; item = next) {
+		next = item->next;
+		drop(queued_of(item));
+	}
+	if (eq->fd >= 0)
+		close(__atomic_exchange_n(&eq->fd, -1, __ATOMIC_RELAXED));
+	return 0;
+}
+
+int xiw_host_eq_free(struct xiw_host_eq *eq)
+{
+	int rc = eq ? xiw_host_eq_close(eq) : 0;
+
+	if (!rc)
+		free(eq);
+	return rc;
 }
 
 /* ---- any thread --------------------------------------------------------------------------------------- */
@@ -237,10 +254,16 @@ int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
 	return item ? 1 : 0;
 }
 
+bool xiw_host_nonblocking(int fd)
+{
+	const int flags = fcntl(fd, F_GETFL);
+
+	return flags >= 0 && flags & O_NONBLOCK;
+}
+
 int xiw_host_eq_wait(struct xiw_host_eq *eq, struct xiw_host_event *event, int timeout_ms)
 {
 	const int64_t end = timeout_ms < 0 ? INT64_MAX : (int64_t)xiw_now_ms() + timeout_ms;
-	struct pollfd p = { .fd = eq->fd, .events = POLLIN };
 
 	if (xiw_host_dead(&eq->life))
 		return -ECANCELED;
@@ -248,7 +271,10 @@ int xiw_host_eq_wait(struct xiw_host_eq *eq, struct xiw_host_event *event, int t
 	while (!xiw_host_eq_take(eq, event)) {
 		const int64_t left = end == INT64_MAX ? -1 : end - (int64_t)xiw_now_ms();
 
-		if (fcntl(eq->fd, F_GETFL) & O_NONBLOCK)
+		struct pollfd p = { .events = POLLIN };
+
+		p.fd = __atomic_load_n(&eq->fd, __ATOMIC_RELAXED); /* -1, which poll() skips: closed */
+		if (xiw_host_nonblocking(p.fd))
 			return -EAGAIN;
 		if (left <= 0 && end != INT64_MAX)
 			return -ETIMEDOUT;

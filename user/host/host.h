@@ -113,6 +113,12 @@ int xiw_host_eq_create(struct xiw_host_eq **eq);
 int xiw_host_eq_free(struct xiw_host_eq *eq);
 
 /*
+ * Drops the events that nobody has taken, and closes the descriptor: a thread that is in xiw_host_eq_wait() without a
+ * limit, or comes there before the queue is freed, never returns. -EBUSY: something can still make events for it.
+ */
+int xiw_host_eq_close(struct xiw_host_eq *eq);
+
+/*
  * A descriptor that is readable while there is an event. It is only to be polled, though O_NONBLOCK may be set:
  * xiw_host_eq_wait() looks at that.
  */
@@ -126,6 +132,9 @@ int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event);
  * the descriptor has O_NONBLOCK; -ETIMEDOUT; -EINTR: a signal came.
  */
 int xiw_host_eq_wait(struct xiw_host_eq *eq, struct xiw_host_event *event, int timeout_ms);
+
+/* Whether O_NONBLOCK is set on a descriptor. */
+bool xiw_host_nonblocking(int fd);
 
 /* Adds an event of the front's own, whose kind may be any. -ENOMEM. */
 int xiw_host_eq_post(struct xiw_host_eq *eq, const struct xiw_host_event *event);

@@ -116,6 +116,7 @@ void xiw_theirs_close(struct xiw_cm_channel *c)
 	c->real = NULL;
 	if (c->cm.fd >= 0)
 		close(c->cm.fd);
+	c->cm.fd = -1;
 }
 
 int xiw_theirs_wait(struct xiw_cm_channel *c, struct xiw_host_event *event)
@@ -125,7 +126,7 @@ int xiw_theirs_wait(struct xiw_cm_channel *c, struct xiw_host_event *event)
 
 	if (rc != -ETIMEDOUT)
 		return rc;
-	if (poll(&p, 1, fcntl(c->cm.fd, F_GETFL) & O_NONBLOCK ? 0 : -1) < 0)
+	if (poll(&p, 1, xiw_host_nonblocking(p.fd) ? 0 : -1) < 0)
 		return -errno;
 	return p.revents ? 0 : -EAGAIN;
 }

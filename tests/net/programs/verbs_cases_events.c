@@ -315,6 +315,28 @@ static void listens_twice(void)
 	rdma_destroy_event_channel(channel);
 }
 
+static void *waits_for_event(void *channel)
+{
+	struct rdma_cm_event *event;
+
+	rdma_get_cm_event(channel, &event);
+	return NULL;
+}
+
+/* rping's thread for events asks for the next one when another thread has destroyed the channel. It is not told. */
+static void asks_destroyed(void)
+{
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	pthread_t late;
+	void *ended;
+
+	rdma_destroy_event_channel(channel);
+	IS(!pthread_create(&late, NULL, waits_for_event, channel));
+	usleep(50000);
+	IS(!pthread_cancel(late) && !pthread_join(late, &ended));
+	IS(ended == PTHREAD_CANCELED);
+}
+
 const struct verbs_case cases_of_events[] = {
 	{ "rejected", is_rejected, rejects },
 	{ "request-destroyed", is_dropped, drops },
@@ -326,5 +348,6 @@ const struct verbs_case cases_of_events[] = {
 	{ "migrate", migrates, disconnects },
 	{ "unacknowledged", keeps_event, disconnects },
 	{ "both-families", listens_twice, NULL },
+	{ "channel-destroyed", asks_destroyed, NULL },
 	{},
 };
