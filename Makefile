@@ -227,6 +227,12 @@ bench: ## measure the paths against each other; write build/bench/report.json
 	$(submake) all $(WIRE) $(B)/tests/net/path/queues.bpf.o $(BENCH_BIN)
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run $(addprefix --only ,$(ONLY))
 
+.PHONY: bench-vm
+bench-vm: ## count instructions per octet in a VM; write build/bench/vm.json
+	$(Q)tools/setup $(VM_PACKAGES)
+	$(submake) all $(B)/bench/wire_bench vmtest-build
+	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/vm
+
 VM_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils curl gpgv debian-archive-keyring bc libelf-dev \
 	rdma-core ibverbs-providers rdmacm-utils libibverbs-dev librdmacm-dev tcpdump tgt open-iscsi e2fsprogs \
 	perftest libfabric-bin fio

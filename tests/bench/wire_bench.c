@@ -5,18 +5,19 @@
  *   wire_bench recv PATH ADDRESS PORT MIB NAPI   one connection; prints what it cost, as a line of JSON
  *   wire_bench send PATH ADDRESS PORT MIB
  *
- * PATH is direct or kernel (the library: tagged messages of 1 MiB to one region, again and again) or plain (TCP without
- * framing or CRC). In each case the octets are placed at the same addresses. They are compared at the end, so no figure
- * is about wrong octets.
+ * PATH is direct, copy (direct, with AF_XDP sockets that copy even if the driver could do without) or kernel (the
+ * library: tagged messages of 1 MiB to one region, again and again) or plain (TCP without framing or CRC). In each case
+ * the octets are placed at the same addresses. They are compared at the end, so no figure is about wrong octets.
  *
  * The measurement begins with the second MiB, when the connection has found its path and speed, and ends with the last.
- * NAPI is the pid of the interface's NAPI thread, which must be pinned to the receiver's core: then it does not run
- * while the receiver reads its CPU time, so that the value is exact.
+ * NAPI is the pid of the interface's NAPI thread, or a list `pid,pid...` of all of them. They must be pinned to the
+ * receiver's core: then they do not run while the receiver reads their CPU time, so that the value is exact.
  */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <linux/if_xdp.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -33,12 +35,14 @@
 
 #include "tests/net/lib/ended.h"
 #include "tests/bench/clocks.h"
+#include "tests/bench/marker.h"
 
 #define MIB (1ul << 20)
 #define AREA_MIB 64ul /* more than the caches hold */
 #define AREA (AREA_MIB * MIB)
 #define CHUNK (256ul << 10) /* per call of send and recv on the plain path */
 #define STAG 0x1234
+#define NAPI_MAX 8
 
 /* The CPU time used so far. */
 struct account {
@@ -46,16 +50,17 @@ struct account {
 };
 
 struct bench {
-	enum { DIRECT, KERNEL, PLAIN } path;
+	enum { DIRECT, COPY, KERNEL, PLAIN } path;
 	struct sockaddr_in addr;
 	uint64_t mib;
 	uint8_t *area;
-	int napi; /* its schedstat */
+	int napi[NAPI_MAX], nnapi; /* their schedstat */
 	struct account from, to;
 	struct xiw_conn_info info;
 };
 
-static const char *const path_names[] = { "direct", "kernel", "plain" };
+static const char *const path_names[] = { "direct", "copy", "kernel", "plain" };
+static bool copy; /* for bind() */
 
 static void __attribute__((noreturn)) die(const char *what, int err)
 {
@@ -65,9 +70,22 @@ static void __attribute__((noreturn)) die(const char *what, int err)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: wire_bench recv direct|kernel|plain ADDRESS PORT MIB NAPI\n"
-			"       wire_bench send direct|kernel|plain ADDRESS PORT MIB\n");
+	fprintf(stderr, "usage: wire_bench recv direct|copy|kernel|plain ADDRESS PORT MIB NAPI\n"
+			"       wire_bench send direct|copy|kernel|plain ADDRESS PORT MIB\n");
 	exit(2);
+}
+
+/* Called by libxdp in place of libc's: the library has no option that forbids AF_XDP to do without a copy. */
+int __attribute__((visibility("default")))
+bind(int fd, const struct sockaddr *addr, socklen_t len)
+{
+	struct sockaddr_xdp sx;
+
+	if (!copy || addr->sa_family != AF_XDP || len != sizeof(sx))
+		return (int)syscall(SYS_bind, fd, addr, len);
+	memcpy(&sx, addr, sizeof(sx));
+	sx.sxdp_flags |= XDP_COPY;
+	return (int)syscall(SYS_bind, fd, &sx, len);
 }
 
 static uint8_t *make_area(void)
@@ -122,10 +140,23 @@ static struct account account(const struct bench *b, uint64_t octets)
 
 	getrusage(RUSAGE_SELF, &usage);
 	a.switches = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
-	a.napi_ns = napi_ns(b->napi);
+	for (int i = 0; i < b->nnapi; i++)
+		a.napi_ns += napi_ns(b->napi[i]);
 	a.app_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID); /* of all threads, with io_uring's workers */
 	a.ns = clock_ns(CLOCK_MONOTONIC);
 	return a;
+}
+
+static void begin(struct bench *b, uint64_t octets)
+{
+	b->from = account(b, octets);
+	mark_begin();
+}
+
+static void end(struct bench *b, uint64_t octets)
+{
+	mark_end();
+	b->to = account(b, octets);
 }
 
 static void print_result(const struct bench *b)
@@ -137,12 +168,13 @@ static void print_result(const struct bench *b)
 	       ", \"seconds\": %.6f, \"app_cpu_ns\": %" PRIu64 ", \"napi_cpu_ns\": %" PRIu64
 	       ", \"switches\": %" PRIu64 ", \"direct_share\": %.6f"
 	       ", \"segments_direct\": %" PRIu64 ", \"acks_sent\": %" PRIu64
-	       ", \"went_direct\": %" PRIu64 ", \"crc_errors\": %" PRIu64 " }\n",
+	       ", \"went_direct\": %" PRIu64 ", \"crc_errors\": %" PRIu64
+	       ", \"zero_copy\": %s }\n",
 	       path_names[b->path], b->to.octets - b->from.octets,
 	       (double)(b->to.ns - b->from.ns) / 1e9, b->to.app_ns - b->from.app_ns,
 	       b->to.napi_ns - b->from.napi_ns, b->to.switches - b->from.switches,
 	       all ? (double)i->octets_direct / (double)all : 0, i->segments_direct, i->acks_sent,
-	       i->went_direct, i->crc_errors);
+	       i->went_direct, i->crc_errors, i->zero_copy ? "true" : "false");
 }
 
 /* ---- plain TCP ----------------------------------------------------------------------------------- */
@@ -167,9 +199,9 @@ static void receive_plain(struct bench *b)
 			die("recv", n ? errno : ECONNRESET);
 		got += (uint64_t)n;
 		if (!b->from.octets && got >= MIB)
-			b->from = account(b, got);
+			begin(b, got);
 	}
-	b->to = account(b, got);
+	end(b, got);
 	close(fd);
 }
 
@@ -208,9 +240,9 @@ static void receive_message(struct bench *b, const struct xiw_completion *c, uin
 {
 	*octets += c->length;
 	if (!b->from.octets)
-		b->from = account(b, *octets);
+		begin(b, *octets);
 	else if (*octets == b->mib * MIB)
-		b->to = account(b, *octets);
+		end(b, *octets);
 }
 
 static bool receive_event(struct bench *b, const struct xiw_completion *c, uint64_t *octets)
@@ -240,7 +272,7 @@ static void receive_library(struct bench *b)
 	struct xiw_engine_opts opts = {
 		.size = sizeof(opts),
 		.app_ring_fd = -1,
-		.path = b->path == DIRECT ? XIW_USE_DIRECT : XIW_USE_KERNEL,
+		.path = b->path == KERNEL ? XIW_USE_KERNEL : XIW_USE_DIRECT,
 	};
 	struct xiw_conn_opts conn_opts = { .size = sizeof(conn_opts), .path = opts.path };
 	uint32_t stag = STAG;
@@ -352,14 +384,18 @@ static void send_library(struct bench *b)
 
 /* ---- the command line ---------------------------------------------------------------------------- */
 
-static void open_napi(struct bench *b, const char *pid)
+static void open_napi(struct bench *b, char *pids)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "/proc/%s/schedstat", pid);
-	b->napi = open(name, O_RDONLY | O_CLOEXEC);
-	if (b->napi < 0)
-		die(name, errno);
+	for (char *pid = strtok(pids, ","); pid; pid = strtok(NULL, ",")) {
+		if (b->nnapi == NAPI_MAX)
+			die(pids, E2BIG);
+		snprintf(name, sizeof(name), "/proc/%s/schedstat", pid);
+		b->napi[b->nnapi] = open(name, O_RDONLY | O_CLOEXEC);
+		if (b->napi[b->nnapi++] < 0)
+			die(name, errno);
+	}
 }
 
 static void receive(struct bench *b)
@@ -398,6 +434,7 @@ int main(int argc, char **argv)
 	if (p > PLAIN || inet_pton(AF_INET, argv[3], &b.addr.sin_addr) != 1 || b.mib < 2)
 		usage();
 	b.path = p;
+	copy = p == COPY;
 	b.addr.sin_port = htons((uint16_t)atoi(argv[4]));
 	b.area = make_area();
 	if (receiver) {

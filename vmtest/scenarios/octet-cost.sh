@@ -1,0 +1,101 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# How many instructions a received octet costs, for `make bench-vm`: the clock of this VM counts instructions, so the
+# CPU time of the NAPI threads and of the application is their number. The receiver has eth0. The sender has eth1, in a
+# namespace. Each case writes a line to $RESULTS/cases: its name, the MTU, octets, instructions of the NAPI threads and
+# of the application.
+# limit: 580, memory: 3072, instructions: 1, bench: 1, kernels: newest, siw: 1
+bench=$BUILD/bench/wire_bench
+mib=65 # the first one is not measured
+at=10.89.0.2
+port=15044
+
+in_snd() {
+	nsenter --net=/run/netns/snd -- "$@"
+}
+
+# Each NIC has a NAPI thread for receiving and one for sending.
+napi_threads() {
+	pgrep -d, "^napi/$1-"
+}
+
+wire_up() {
+	local i
+	modprobe virtio_net
+	for ((i = 0; i < 100; i++)); do
+		[[ -e /sys/class/net/eth1 ]] && break
+		sleep 0.1
+	done
+	ip netns add snd
+	ip link set eth1 netns snd
+	ip addr add $at/24 dev eth0
+	in_snd ip addr add 10.89.0.1/24 dev eth1
+	in_snd ip link set lo up
+	in_snd ip link set eth1 up
+	ip link set eth0 up
+	# The hub hands frames on as they are: whole checksums, no segment larger than the MTU.
+	expect threaded sh -c 'echo 1 >/sys/class/net/eth0/threaded'
+	# It has a /sys of its own.
+	expect threaded-sender unshare -m nsenter --net=/run/netns/snd -- sh -c \
+		'mount -t sysfs sysfs /sys && echo 1 >/sys/class/net/eth1/threaded'
+}
+
+mtu_is() {
+	mtu=$1
+	ip link set eth0 mtu "$1"
+	in_snd ip link set eth1 mtu "$1"
+}
+
+number() { # NAME FILE
+	sed "s/.*\"$1\": \([0-9.a-z]*\).*/\1/" "$2"
+}
+
+# received CASE PATH: one connection of wire_bench.
+received() {
+	local out=$RESULTS/$1-$mtu receiver
+	"$bench" recv "$2" $at $port $mib "$(napi_threads eth0)" >"$out.json" 2>"$out.log" &
+	receiver=$!
+	listening $port
+	patiently 30 nsenter --net=/run/netns/snd -- "$bench" send "${2/copy/direct}" $at $port $mib
+	expect "$1-$mtu-sent" [ $? = 0 ]
+	ended $receiver
+	expect "$1-$mtu-received" [ $? = 0 ]
+	cat "$out.json" "$out.log"
+	echo "$1 $mtu $(number octets "$out.json") $(number napi_cpu_ns "$out.json")" \
+		"$(number app_cpu_ns "$out.json")" >>"$RESULTS/cases"
+}
+
+# direct CASE PATH ZERO_COPY
+direct() {
+	received "$1" "$2"
+	expect "$1-$mtu-direct" awk -v share="$(number direct_share "$RESULTS/$1-$mtu.json")" \
+		'BEGIN { exit !(share > 0.99) }'
+	expect "$1-$mtu-zero-copy-$3" [ "$(number zero_copy "$RESULTS/$1-$mtu.json")" = "$3" ]
+}
+
+ended() {
+	local i
+	for ((i = 0; i < 300; i++)); do
+		kill -0 "$1" 2>/dev/null || break
+		sleep 0.1
+	done
+	kill -INT "$1" 2>/dev/null
+	wait "$1"
+}
+
+guest() {
+	local m
+	wire_up
+	for m in 1500 9000; do
+		mtu_is $m
+		received kernel kernel
+		received plain_tcp plain
+		expect "load-$m" "$BUILD/xiwarp" load --mode native eth0
+		# virtio-net refuses zero-copy for packets of several frames.
+		((m > 1500)) || direct direct_zero_copy direct true
+		direct direct_copy copy false
+		expect "unload-$m" "$BUILD/xiwarp" unload eth0
+	done
+	cat "$RESULTS/cases"
+}
