@@ -2,8 +2,8 @@
 /*
  * bench_report RUNS ROWS... OUT - reads the results of single runs, prints a table, and writes a report to OUT.
  *
- * RUNS has a line for each run, in order: MTU IN_FLIGHT CASE LOST {result of wire_bench}. ROWS are files of rows, as
- * bench_rows and draft_bench print them.
+ * RUNS has a line for each run, in order: MTU REGION_MIB IN_FLIGHT CASE LOST SENDER {result of wire_bench}; SENDER is
+ * what the sender printed. ROWS are files of rows, as bench_rows and draft_bench print them.
  */
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -14,10 +14,10 @@
 
 #define ROUNDS_MAX 101
 
-enum which { DIRECT, KERNEL, LOADED, PLAIN, CASES };
-enum metric { GOODPUT, NAPI, APP, TOGETHER, METRICS };
+enum which { DIRECT, KERNEL, LOADED, PLAIN, FLOOR, CASES };
+enum metric { GOODPUT, NAPI, APP, TOGETHER, SENDER, METRICS };
 
-/* The runs of one case at one MTU. */
+/* The runs of one case in one scene. */
 struct series {
 	double v[METRICS][ROUNDS_MAX];
 	int n;
@@ -25,8 +25,9 @@ struct series {
 	long lost;	     /* frames lost because the wire's ring was full */
 };
 
-struct mtu {
-	int mtu;
+/* What all cases have in common. */
+struct scene {
+	int mtu, region_mib;
 	long in_flight; /* most octets in flight */
 	struct series series[CASES];
 };
@@ -46,6 +47,10 @@ static const struct {
 	  "MPA and DDP with CRC32c from the kernel's socket, xiw_ingress and xiw_egress attached" },
 	{ "plain_tcp", "plain TCP",
 	  "recv() of 256 KiB at a time, no framing, no CRC, no XDP program, GRO on" },
+	{ "floor", "floor of AF_XDP",
+	  "frames of the same length, each redirected by an XDP program that does nothing else, "
+	  "and its "
+	  "payload copied once to the same place, no TCP, no CRC, no answers" },
 };
 
 static const struct {
@@ -56,19 +61,21 @@ static const struct {
 	{ "napi", "ns/octet", "the receiver's NAPI thread", false },
 	{ "app", "ns/octet", "the application, all its threads and system calls", false },
 	{ "together", "ns/octet", "NAPI thread and application", false },
+	{ "sender", "ns/octet", "the sender's NAPI thread and application", false },
 };
 
+/* Senders are compared on the direct path only: none of them knows by which path its octets are received. */
 static const struct {
 	enum which ours, other;
+	enum metric first, last;
 } pairs[] = {
-	{ DIRECT, KERNEL },
-	{ DIRECT, PLAIN },
-	{ KERNEL, PLAIN },
-	{ DIRECT, LOADED },
+	{ DIRECT, KERNEL, GOODPUT, TOGETHER }, { DIRECT, PLAIN, GOODPUT, SENDER },
+	{ KERNEL, PLAIN, GOODPUT, TOGETHER },  { DIRECT, LOADED, GOODPUT, TOGETHER },
+	{ DIRECT, FLOOR, NAPI, TOGETHER },
 };
 
-static struct mtu mtus[4];
-static int nmtus;
+static struct scene scenes[16];
+static int nscenes;
 
 static void __attribute__((noreturn)) die(const char *what, const char *why)
 {
@@ -85,25 +92,27 @@ static double number(json_object *o, const char *key)
 	return json_object_get_double(v);
 }
 
-static struct series *series_of(int mtu, long in_flight, const char *name)
+static struct series *series_of(int mtu, int region_mib, long in_flight, const char *name)
 {
-	int m, c;
+	struct scene *m = scenes;
+	int c;
 
-	for (m = 0; m < nmtus && mtus[m].mtu != mtu; m++)
-		;
+	while (m < scenes + nscenes && (m->mtu != mtu || m->region_mib != region_mib))
+		m++;
 	for (c = 0; c < CASES && strcmp(cases[c].key, name); c++)
 		;
-	if (c == CASES || m == (int)(sizeof(mtus) / sizeof(mtus[0])))
+	if (c == CASES || m == scenes + sizeof(scenes) / sizeof(scenes[0]))
 		die("unknown case", name);
-	if (m == nmtus) {
-		mtus[m].mtu = mtu;
-		mtus[m].in_flight = in_flight;
-		nmtus++;
+	if (m == scenes + nscenes) {
+		m->mtu = mtu;
+		m->region_mib = region_mib;
+		m->in_flight = in_flight;
+		nscenes++;
 	}
-	return &mtus[m].series[c];
+	return &m->series[c];
 }
 
-static void add_run(struct series *s, json_object *o, long lost)
+static void add_run(struct series *s, json_object *o, long lost, double sender)
 {
 	double octets = number(o, "octets"), share = number(o, "direct_share");
 	int n = s->n;
@@ -114,6 +123,7 @@ static void add_run(struct series *s, json_object *o, long lost)
 	s->v[NAPI][n] = number(o, "napi_cpu_ns") / octets;
 	s->v[APP][n] = number(o, "app_cpu_ns") / octets;
 	s->v[TOGETHER][n] = s->v[NAPI][n] + s->v[APP][n];
+	s->v[SENDER][n] = sender;
 	s->least_direct = n ? MIN(s->least_direct, share) : share;
 	s->lost += lost;
 	s->n++;
@@ -124,17 +134,19 @@ static void read_runs(const char *path)
 	char line[2048], name[32];
 	FILE *f = fopen(path, "r");
 	long in_flight, lost;
-	int mtu, at;
+	int mtu, region, at;
+	double sender;
 
 	if (!f)
 		die(path, "cannot be read");
 	while (fgets(line, sizeof(line), f)) {
 		json_object *o = NULL;
 
-		if (sscanf(line, "%d %ld %31s %ld %n", &mtu, &in_flight, name, &lost, &at) != 4 ||
+		if (sscanf(line, "%d %d %ld %31s %ld %lf %n", &mtu, &region, &in_flight, name,
+			   &lost, &sender, &at) != 6 ||
 		    !(o = json_tokener_parse(line + at)))
 			die("not a run", line);
-		add_run(series_of(mtu, in_flight, name), o, lost);
+		add_run(series_of(mtu, region, in_flight, name), o, lost, sender);
 		json_object_put(o);
 	}
 	fclose(f);
@@ -166,7 +178,7 @@ static json_object *range(struct summary s)
 	return o;
 }
 
-static void describe(char *text, size_t size, const struct mtu *m, enum which ours,
+static void describe(char *text, size_t size, const struct scene *m, enum which ours,
 		     enum which other, enum metric k)
 {
 	const struct series *a = &m->series[ours], *b = &m->series[other];
@@ -188,7 +200,7 @@ static void describe(char *text, size_t size, const struct mtu *m, enum which ou
 			 100 * a->least_direct);
 }
 
-static void add_row(json_object *rows, const struct mtu *m, enum which ours, enum which other,
+static void add_row(json_object *rows, const struct scene *m, enum which ours, enum which other,
 		    enum metric k)
 {
 	const struct series *a = &m->series[ours], *b = &m->series[other];
@@ -204,14 +216,18 @@ static void add_row(json_object *rows, const struct mtu *m, enum which ours, enu
 	json_object_object_add(spread, "ours", range(x));
 	json_object_object_add(spread, "other", range(y));
 	json_object_object_add(spread, "ratio", range(r));
-	snprintf(text, sizeof(text), "%s_vs_%s_%s", cases[ours].key, cases[other].key,
-		 metrics[k].key);
+	if (k == SENDER)
+		snprintf(text, sizeof(text), "send_vs_%s", cases[other].key);
+	else
+		snprintf(text, sizeof(text), "%s_vs_%s_%s", cases[ours].key, cases[other].key,
+			 metrics[k].key);
 	json_object_object_add(o, "name", json_object_new_string(text));
 	json_object_object_add(o, "mtu", json_object_new_int(m->mtu));
+	json_object_object_add(o, "region_mib", json_object_new_int(m->region_mib));
 	json_object_object_add(o, "unit", json_object_new_string(metrics[k].unit));
 	json_object_object_add(o, "ours", json_object_new_double(x.median));
 	json_object_object_add(o, "other", json_object_new_double(y.median));
-	json_object_object_add(o, "ratio", json_object_new_double(x.median / y.median));
+	json_object_object_add(o, "ratio", json_object_new_double(r.median));
 	json_object_object_add(o, "spread", spread);
 	json_object_object_add(o, "runs", json_object_new_int(n));
 	describe(text, sizeof(text), m, ours, other, k);
@@ -221,12 +237,12 @@ static void add_row(json_object *rows, const struct mtu *m, enum which ours, enu
 
 static void add_wire_rows(json_object *rows)
 {
-	for (int m = 0; m < nmtus; m++)
+	for (int m = 0; m < nscenes; m++)
 		for (size_t p = 0; p < sizeof(pairs) / sizeof(pairs[0]); p++)
-			for (int k = 0; k < METRICS; k++)
-				if (mtus[m].series[pairs[p].ours].n &&
-				    mtus[m].series[pairs[p].other].n)
-					add_row(rows, &mtus[m], pairs[p].ours, pairs[p].other, k);
+			for (int k = pairs[p].first; k <= (int)pairs[p].last; k++)
+				if (scenes[m].series[pairs[p].ours].n &&
+				    scenes[m].series[pairs[p].other].n)
+					add_row(rows, &scenes[m], pairs[p].ours, pairs[p].other, k);
 }
 
 static void add_other_rows(json_object *rows, const char *path)
@@ -242,10 +258,12 @@ static void add_other_rows(json_object *rows, const char *path)
 
 /* ---- the table ----------------------------------------------------------------------------------- */
 
-static void print_series(const struct mtu *m)
+static void print_series(const struct scene *m)
 {
-	printf("\nMTU %d, median (min..max)\n%-29s %-21s %-20s %-20s %-20s %6s %s\n", m->mtu, "",
-	       "Gbit/s", "ns/octet NAPI", "application", "together", "direct", "runs");
+	printf("\nMTU %d, region of %d MiB, median (min..max)\n%-29s %-21s %-20s %-20s %-20s %-20s "
+	       "%6s %s\n",
+	       m->mtu, m->region_mib, "", "Gbit/s", "ns/octet NAPI", "application", "together",
+	       "sender", "direct", "runs");
 	for (int c = 0; c < CASES; c++) {
 		const struct series *s = &m->series[c];
 
@@ -281,15 +299,16 @@ static const char *text(json_object *row, const char *key)
 
 static void print_rows(json_object *rows)
 {
-	printf("\n%-38s %5s %-8s %8s %8s  %s\n", "", "MTU", "", "ours", "other",
+	printf("\n%-38s %5s %4s %-8s %8s %8s  %s\n", "", "MTU", "MiB", "", "ours", "other",
 	       "ours / other (of single rounds); better");
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		json_object *row = json_object_array_get_idx(rows, i);
 		const char *unit = text(row, "unit");
 
-		printf("%-38s %5.0f %-8s %8.3f %8.3f  %.2f (%.2f..%.2f); %s\n", text(row, "name"),
-		       number(row, "mtu"), unit, number(row, "ours"), number(row, "other"),
-		       number(row, "ratio"), member(row, "ratio", 0), member(row, "ratio", 1),
+		printf("%-38s %5.0f %4s %-8s %8.3f %8.3f  %.2f (%.2f..%.2f); %s\n",
+		       text(row, "name"), number(row, "mtu"), text(row, "region_mib"), unit,
+		       number(row, "ours"), number(row, "other"), number(row, "ratio"),
+		       member(row, "ratio", 0), member(row, "ratio", 1),
 		       strstr(unit, "/s") ? "higher" : "lower");
 	}
 }
@@ -306,8 +325,8 @@ int main(int argc, char **argv)
 	add_wire_rows(rows);
 	for (int i = 2; i < argc - 1; i++)
 		add_other_rows(rows, argv[i]);
-	for (int m = 0; m < nmtus; m++)
-		print_series(&mtus[m]);
+	for (int m = 0; m < nscenes; m++)
+		print_series(&scenes[m]);
 	print_rows(rows);
 	if (json_object_to_file_ext(argv[argc - 1], rows,
 				    JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE))

@@ -139,16 +139,16 @@ messages() {
 	text+=" with TCP_NODELAY, one write for each message, up to 256 KiB per recv, no XDP"
 	text+=" program, GRO on; both: as many segments in flight as the wire's ring takes"
 	wire_up fair 1500
-	loaded=
+	loaded=none
 	for ((round = 0; round <= rounds; round++)); do
 		progress "messages, round $round of $rounds"
-		need_programs yes
+		need_programs ours
 		# A segment of the library has a socket buffer of its own, 2.7 KB in all; a plain socket's share larger
 		# ones. Both have some 170 segments in flight then.
 		wire_clamp 450000
 		message_run direct $((mib * 3072))
 		ours=$rate
-		need_programs ""
+		need_programs none
 		wire_clamp 261000
 		message_run plain $((mib * 3072))
 		((round)) && echo "messages_64 1500 1 million/s $ours $rate $text" >>"$TMP/lines"

@@ -133,10 +133,10 @@ bandwidths() {
 	local round rate text
 	wire_up fair 1500
 	wire_clamp 261000
-	loaded=
+	loaded=none
 	for ((round = 0; round <= rounds; round++)); do
 		progress "ib_write_bw, round $round of $rounds"
-		run_case direct
+		run_case direct 64
 		program ib_write_bw -n "$mib" -s 1048576
 		rate=$(figure 1048576 4)
 		text="Writes of 1 MiB over the fair wire, direct path; ours: ib_write_bw by the"

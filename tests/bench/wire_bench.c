@@ -2,20 +2,21 @@
 /*
  * Both ends of the benchmark's connections.
  *
- *   wire_bench recv PATH ADDRESS PORT MIB NAPI   one connection; prints what it cost, as a line of JSON
- *   wire_bench send PATH ADDRESS PORT MIB
+ *   wire_bench recv PATH ADDRESS PORT MIB REGION_MIB NAPI   one connection; prints what it cost, as a line of JSON
+ *   wire_bench send PATH ADDRESS PORT MIB REGION_MIB NAPI   prints what it cost, in ns per octet
  *
  * PATH is direct, copy (direct, with AF_XDP sockets that copy even if the driver could do without) or kernel (the
  * library: tagged messages of 1 MiB to one region, again and again) or plain (TCP without framing or CRC). In each case
- * the octets are placed at the same addresses. They are compared at the end, so no figure is about wrong octets.
+ * the octets are placed at the same addresses: the memory at both ends is as long as the region. They are compared at
+ * the end, so no figure is about wrong octets.
  *
  * The measurement begins with the second MiB, when the connection has found its path and speed, and ends with the last.
- * NAPI is the pid of the interface's NAPI thread, or a list `pid,pid...` of all of them. They must be pinned to the
- * receiver's core: then they do not run while the receiver reads their CPU time, so that the value is exact.
+ * NAPI is the pid of the interface's NAPI thread, or a list `pid,pid...` of all of them. They must be pinned to this
+ * end's core: then they do not run while it reads their CPU time, so that the value is exact. The sender's thread
+ * receives ACKs, and then transmits.
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/if_xdp.h>
 #include <netinet/in.h>
@@ -24,37 +25,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <xiwarp/xiwarp.h>
 
 #include "tests/net/lib/ended.h"
-#include "tests/bench/clocks.h"
+#include "tests/bench/account.h"
+#include "tests/bench/area.h"
 #include "tests/bench/marker.h"
 
-#define MIB (1ul << 20)
-#define AREA_MIB 64ul /* more than the caches hold */
-#define AREA (AREA_MIB * MIB)
 #define CHUNK (256ul << 10) /* per call of send and recv on the plain path */
 #define STAG 0x1234
-#define NAPI_MAX 8
-
-/* The CPU time used so far. */
-struct account {
-	uint64_t ns, app_ns, napi_ns, octets, switches;
-};
 
 struct bench {
 	enum { DIRECT, COPY, KERNEL, PLAIN } path;
 	struct sockaddr_in addr;
-	uint64_t mib;
+	uint64_t mib, region; /* the latter in octets */
 	uint8_t *area;
-	int napi[NAPI_MAX], nnapi; /* their schedstat */
+	struct napis napis;
 	struct account from, to;
 	struct xiw_conn_info info;
 };
@@ -70,14 +61,13 @@ static void __attribute__((noreturn)) die(const char *what, int err)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: wire_bench recv direct|copy|kernel|plain ADDRESS PORT MIB NAPI\n"
-			"       wire_bench send direct|copy|kernel|plain ADDRESS PORT MIB\n");
+	fprintf(stderr, "usage: wire_bench recv|send direct|copy|kernel|plain "
+			"ADDRESS PORT MIB REGION_MIB NAPI\n");
 	exit(2);
 }
 
 /* Called by libxdp in place of libc's: the library has no option that forbids AF_XDP to do without a copy. */
-int __attribute__((visibility("default")))
-bind(int fd, const struct sockaddr *addr, socklen_t len)
+int __attribute__((visibility("default"))) bind(int fd, const struct sockaddr *addr, socklen_t len)
 {
 	struct sockaddr_xdp sx;
 
@@ -88,75 +78,18 @@ bind(int fd, const struct sockaddr *addr, socklen_t len)
 	return (int)syscall(SYS_bind, fd, &sx, len);
 }
 
-static uint8_t *make_area(void)
-{
-	void *p = mmap(NULL, AREA, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-
-	if (p == MAP_FAILED)
-		die("mmap", errno);
-	return p;
-}
-
-/* The same octets at both ends, and not compressible. */
-static uint64_t pattern(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
-}
-
-static void fill_area(uint8_t *area)
-{
-	uint64_t state = 0x9e3779b97f4a7c15ull, v;
-
-	for (size_t i = 0; i < AREA; i += sizeof(v)) {
-		v = pattern(&state);
-		memcpy(area + i, &v, sizeof(v));
-	}
-}
-
-static void check_area(const struct bench *b)
-{
-	uint64_t state = 0x9e3779b97f4a7c15ull, v;
-	size_t len = (b->mib < AREA_MIB ? b->mib : AREA_MIB) * MIB;
-
-	for (size_t i = 0; i < len; i += sizeof(v)) {
-		v = pattern(&state);
-		if (memcmp(b->area + i, &v, sizeof(v))) {
-			fprintf(stderr, "wire_bench: wrong octets at %zu\n", i);
-			exit(1);
-		}
-	}
-}
-
 /* ---- accounts ------------------------------------------------------------------------------------ */
-
-static struct account account(const struct bench *b, uint64_t octets)
-{
-	struct rusage usage;
-	struct account a = { .octets = octets };
-
-	getrusage(RUSAGE_SELF, &usage);
-	a.switches = (uint64_t)(usage.ru_nvcsw + usage.ru_nivcsw);
-	for (int i = 0; i < b->nnapi; i++)
-		a.napi_ns += napi_ns(b->napi[i]);
-	a.app_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID); /* of all threads, with io_uring's workers */
-	a.ns = clock_ns(CLOCK_MONOTONIC);
-	return a;
-}
 
 static void begin(struct bench *b, uint64_t octets)
 {
-	b->from = account(b, octets);
+	b->from = account_now(&b->napis, octets);
 	mark_begin();
 }
 
 static void end(struct bench *b, uint64_t octets)
 {
 	mark_end();
-	b->to = account(b, octets);
+	b->to = account_now(&b->napis, octets);
 }
 
 static void print_result(const struct bench *b)
@@ -168,13 +101,20 @@ static void print_result(const struct bench *b)
 	       ", \"seconds\": %.6f, \"app_cpu_ns\": %" PRIu64 ", \"napi_cpu_ns\": %" PRIu64
 	       ", \"switches\": %" PRIu64 ", \"direct_share\": %.6f"
 	       ", \"segments_direct\": %" PRIu64 ", \"acks_sent\": %" PRIu64
-	       ", \"went_direct\": %" PRIu64 ", \"crc_errors\": %" PRIu64
-	       ", \"zero_copy\": %s }\n",
+	       ", \"went_direct\": %" PRIu64 ", \"crc_errors\": %" PRIu64 ", \"zero_copy\": %s }\n",
 	       path_names[b->path], b->to.octets - b->from.octets,
 	       (double)(b->to.ns - b->from.ns) / 1e9, b->to.app_ns - b->from.app_ns,
 	       b->to.napi_ns - b->from.napi_ns, b->to.switches - b->from.switches,
 	       all ? (double)i->octets_direct / (double)all : 0, i->segments_direct, i->acks_sent,
 	       i->went_direct, i->crc_errors, i->zero_copy ? "true" : "false");
+}
+
+static void print_cost(const struct bench *b)
+{
+	const struct account *x = &b->from, *y = &b->to;
+
+	printf("%.6f\n", (double)(y->app_ns - x->app_ns + y->napi_ns - x->napi_ns) /
+				 (double)(y->octets - x->octets));
 }
 
 /* ---- plain TCP ----------------------------------------------------------------------------------- */
@@ -192,7 +132,7 @@ static void receive_plain(struct bench *b)
 		die("accept", errno);
 	close(listener);
 	while (got < b->mib * MIB) {
-		size_t at = got % AREA, room = AREA - at;
+		size_t at = got % b->region, room = b->region - at;
 		ssize_t n = recv(fd, b->area + at, room < CHUNK ? room : CHUNK, 0);
 
 		if (n <= 0)
@@ -209,17 +149,24 @@ static void send_plain(struct bench *b)
 {
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	uint64_t sent = 0;
+	char at_end;
 
 	if (fd < 0 || connect(fd, (struct sockaddr *)&b->addr, sizeof(b->addr)))
 		die("connect", errno);
 	while (sent < b->mib * MIB) {
-		size_t at = sent % AREA;
+		size_t at = sent % b->region;
 		ssize_t n = send(fd, b->area + at, CHUNK - at % CHUNK, MSG_NOSIGNAL);
 
 		if (n < 0)
 			die("send", errno);
 		sent += (uint64_t)n;
+		if (!b->from.octets && sent >= MIB)
+			b->from = account_now(&b->napis, sent);
 	}
+	/* Until the peer has everything, as far as it tells. */
+	if (shutdown(fd, SHUT_WR) || recv(fd, &at_end, 1, 0))
+		die("the end", errno);
+	b->to = account_now(&b->napis, sent);
 	close(fd);
 }
 
@@ -288,7 +235,7 @@ static void receive_library(struct bench *b)
 	err = xiw_engine_create(&opts, &engine);
 	if (err)
 		die("engine", err);
-	err = xiw_region_register(engine, b->area, AREA, &region_opts, &region);
+	err = xiw_region_register(engine, b->area, b->region, &region_opts, &region);
 	if (err)
 		die("region", err);
 	err = xiw_listen(engine, (struct sockaddr *)&b->addr, sizeof(b->addr), &conn_opts,
@@ -311,7 +258,7 @@ static void receive_library(struct bench *b)
 static void send_messages(struct bench *b, struct xiw_conn *conn, uint64_t *queued)
 {
 	while (*queued < b->mib) {
-		uint64_t at = *queued % AREA_MIB * MIB;
+		uint64_t at = *queued * MIB % b->region;
 		struct xiw_message m = {
 			.buf = b->area + at,
 			.len = MIB,
@@ -330,11 +277,17 @@ static void send_messages(struct bench *b, struct xiw_conn *conn, uint64_t *queu
 	xiw_conn_close(conn);
 }
 
-static bool send_event(struct bench *b, const struct xiw_completion *c, uint64_t *queued)
+static bool send_event(struct bench *b, const struct xiw_completion *c, uint64_t *queued,
+		       uint64_t *sent)
 {
 	switch (c->event) {
-	case XIW_EV_CONNECTED:
 	case XIW_EV_SENT:
+		*sent += MIB;
+		if (!b->from.octets)
+			b->from = account_now(&b->napis, *sent);
+		send_messages(b, c->conn, queued);
+		break;
+	case XIW_EV_CONNECTED:
 		send_messages(b, c->conn, queued);
 		break;
 	case XIW_EV_REFUSED:
@@ -343,6 +296,7 @@ static bool send_event(struct bench *b, const struct xiw_completion *c, uint64_t
 	case XIW_EV_CLOSED:
 		if (c->status)
 			failed("the connection ended early", c);
+		b->to = account_now(&b->napis, *sent);
 		xiw_conn_free(c->conn);
 		return false;
 	default:
@@ -362,7 +316,7 @@ static void send_library(struct bench *b)
 	struct xiw_completion c;
 	struct xiw_engine *engine;
 	struct xiw_conn *conn;
-	uint64_t queued = 0;
+	uint64_t queued = 0, sent = 0;
 	bool more = true;
 	int err;
 
@@ -377,26 +331,12 @@ static void send_library(struct bench *b)
 		if (err < 0 && err != -EINTR)
 			die("engine", err);
 		while (more && xiw_engine_next(engine, &c) > 0)
-			more = send_event(b, &c, &queued);
+			more = send_event(b, &c, &queued, &sent);
 	}
 	xiw_engine_destroy(engine);
 }
 
 /* ---- the command line ---------------------------------------------------------------------------- */
-
-static void open_napi(struct bench *b, char *pids)
-{
-	char name[64];
-
-	for (char *pid = strtok(pids, ","); pid; pid = strtok(NULL, ",")) {
-		if (b->nnapi == NAPI_MAX)
-			die(pids, E2BIG);
-		snprintf(name, sizeof(name), "/proc/%s/schedstat", pid);
-		b->napi[b->nnapi] = open(name, O_RDONLY | O_CLOEXEC);
-		if (b->napi[b->nnapi++] < 0)
-			die(name, errno);
-	}
-}
 
 static void receive(struct bench *b)
 {
@@ -404,17 +344,18 @@ static void receive(struct bench *b)
 		receive_plain(b);
 	else
 		receive_library(b);
-	check_area(b);
+	area_check(b->area, MIN(b->mib * MIB, b->region));
 	print_result(b);
 }
 
 static void transmit(struct bench *b)
 {
-	fill_area(b->area);
+	area_fill(b->area, b->region);
 	if (b->path == PLAIN)
 		send_plain(b);
 	else
 		send_library(b);
+	print_cost(b);
 }
 
 int main(int argc, char **argv)
@@ -423,25 +364,26 @@ int main(int argc, char **argv)
 	bool receiver;
 	size_t p;
 
-	if (argc < 2)
+	if (argc != 8)
 		usage();
 	receiver = !strcmp(argv[1], "recv");
-	if (argc != (receiver ? 7 : 6) || (!receiver && strcmp(argv[1], "send")))
+	if (!receiver && strcmp(argv[1], "send"))
 		usage();
 	for (p = 0; p <= PLAIN && strcmp(argv[2], path_names[p]); p++)
 		;
 	b.mib = strtoull(argv[5], NULL, 10);
-	if (p > PLAIN || inet_pton(AF_INET, argv[3], &b.addr.sin_addr) != 1 || b.mib < 2)
+	b.region = strtoull(argv[6], NULL, 10) * MIB;
+	if (p > PLAIN || inet_pton(AF_INET, argv[3], &b.addr.sin_addr) != 1 || b.mib < 2 ||
+	    !b.region)
 		usage();
 	b.path = p;
 	copy = p == COPY;
 	b.addr.sin_port = htons((uint16_t)atoi(argv[4]));
-	b.area = make_area();
-	if (receiver) {
-		open_napi(&b, argv[6]);
+	b.area = area_make(b.region);
+	b.napis = napis_open(argv[7]);
+	if (receiver)
 		receive(&b);
-	} else {
+	else
 		transmit(&b);
-	}
 	return 0;
 }

@@ -54,10 +54,11 @@ number() { # NAME FILE
 # received CASE PATH: one connection of wire_bench.
 received() {
 	local out=$RESULTS/$1-$mtu receiver
-	"$bench" recv "$2" $at $port $mib "$(napi_threads eth0)" >"$out.json" 2>"$out.log" &
+	"$bench" recv "$2" $at $port $mib 64 "$(napi_threads eth0)" >"$out.json" 2>"$out.log" &
 	receiver=$!
 	listening $port
-	patiently 30 nsenter --net=/run/netns/snd -- "$bench" send "${2/copy/direct}" $at $port $mib
+	patiently 30 nsenter --net=/run/netns/snd -- "$bench" send "${2/copy/direct}" $at $port \
+		$mib 64 "$(napi_threads eth1)"
 	expect "$1-$mtu-sent" [ $? = 0 ]
 	ended $receiver
 	expect "$1-$mtu-received" [ $? = 0 ]
