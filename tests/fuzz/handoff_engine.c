@@ -39,6 +39,7 @@ static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_
 #include "core/timer.h"
 #include "path/arm.h"
 #include "path/hold.h"
+#include "path/inject.h"
 #include "path/kernel.h"
 
 #define BIDS 4
@@ -215,7 +216,9 @@ static void turn_settle(void)
 		c->dirty = false;
 		if (c->end.failing)
 			xiw_conn_failed(c);
-		xiw_feedback_flush(c);
+		/* The socket may be told later, and then of the next batch's news as well. */
+		if (fuzz_pattern(c->counts.fpdus + engine->batch) & 1)
+			xiw_feedback_flush(c);
 		if (c->handoff.want_arm) {
 			c->handoff.want_arm = false;
 			xiw_try_arm(c, fuzz_pattern(c->counts.fpdus) & 1 ? XIW_RUN : 2);

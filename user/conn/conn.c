@@ -89,6 +89,7 @@ static void leave_engine(struct xiw_conn *c)
 	}
 	xiw_timer_stop(c);
 	xiw_ends_forget(c);
+	xiw_tell_socket_no_more(c);
 	xiw_outlets_leave(c);
 	xiw_srq_leave(c);
 	xiw_mpa_stream_free(&c->mpa);

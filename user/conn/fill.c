@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 
 #define RUN_MAX 64000u /* octets; TCP's buffers are larger unless the window is small */
+#define SMALLEST_MSS 536 /* RFC 9293 section 3.7.1. Where a path carries less, TCP cuts such segments. */
 #define SACK_ROOM 36   /* octets of the option with four blocks; with three, beside timestamps */
 #define SACK_ROOM_TS 28
 #define SACK_MS 250 /* a gap is assumed to last for so long if nothing shows it */
@@ -171,9 +172,23 @@ static bool may_read(struct xiw_conn *c, struct xiw_queued *q)
 	return c->ulp->readable(c, q->user_data, q->cut.off);
 }
 
+/* Says whether all that is to be sent fits into a segment whatever TCP says of its size: TCP need not be asked. */
+static bool fits_anyhow(struct xiw_conn *c)
+{
+	const uint32_t n = c->send.count - c->send.staged;
+	uint64_t octets = 0;
+
+	if (n > 4 || c->send.emss < SMALLEST_MSS)
+		return false;
+	for (uint32_t i = 0; i < n; i++)
+		octets += ulpdu_left(xiw_queued_at(c, c->send.staged + i)) + XIW_MPA_OVERHEAD;
+	return octets <= SMALLEST_MSS - 2 * SACK_ROOM;
+}
+
 void xiw_stage_fill(struct xiw_conn *c)
 {
-	const uint16_t whole = emss(c), room = sack_room(c);
+	const bool small = fits_anyhow(c);
+	const uint16_t whole = small ? c->send.emss : emss(c), room = small ? 0 : sack_room(c);
 	const uint16_t sacks = whole > 4 * room ? room
 						: 0; /* otherwise hardly a segment would be left */
 	const uint32_t mss = whole - sacks;

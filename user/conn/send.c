@@ -175,9 +175,15 @@ static void finish(struct xiw_conn *c)
 		xiw_dirty(c);
 }
 
+/* Says whether this turn has requests for io_uring already, or connections that may have some. */
+static bool others(const struct xiw_conn *c)
+{
+	return c->engine->agenda.finishing || io_uring_sq_ready(&c->engine->io.ring);
+}
+
 /*
- * Gives the stage to TCP. A single short write is submitted with the turn's other operations; more is written
- * at once.
+ * Gives the stage to TCP. A single short write is submitted with the turn's other operations, if there are any. All
+ * else is written at once.
  */
 static void give(struct xiw_conn *c)
 {
@@ -185,7 +191,7 @@ static void give(struct xiw_conn *c)
 	int err;
 
 	cork(c, c->send.runs);
-	if (s->nends == 1 && !c->send.runs && c->send.staged == c->send.count) {
+	if (s->nends == 1 && !c->send.runs && c->send.staged == c->send.count && others(c)) {
 		submit(c);
 		return;
 	}

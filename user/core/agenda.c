@@ -74,6 +74,27 @@ void xiw_retry_no_more(struct xiw_conn *c)
 	c->recv.holder_at = NULL;
 }
 
+void xiw_tell_socket(struct xiw_conn *c)
+{
+	if (c->handoff.telling_at)
+		return;
+	c->handoff.telling_at = &c->engine->agenda.telling;
+	c->handoff.next_telling = c->engine->agenda.telling;
+	if (c->handoff.next_telling)
+		c->handoff.next_telling->handoff.telling_at = &c->handoff.next_telling;
+	c->engine->agenda.telling = c;
+}
+
+void xiw_tell_socket_no_more(struct xiw_conn *c)
+{
+	if (!c->handoff.telling_at)
+		return;
+	*c->handoff.telling_at = c->handoff.next_telling;
+	if (c->handoff.next_telling)
+		c->handoff.next_telling->handoff.telling_at = c->handoff.telling_at;
+	c->handoff.telling_at = NULL;
+}
+
 void xiw_conn_broken(struct xiw_conn *c, int error)
 {
 	if (!c->end.mpa_error && !c->end.ddp_error)

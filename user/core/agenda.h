@@ -29,6 +29,13 @@ void xiw_conn_broken(struct xiw_conn *c, int error);
 void xiw_retry(struct xiw_conn *c);
 void xiw_retry_no_more(struct xiw_conn *c);
 
+/*
+ * Notes that the socket is to learn what the peer said of its data (xiw_feedback_flush()). That can wait until the
+ * application has seen what came with it, because the answer should leave first.
+ */
+void xiw_tell_socket(struct xiw_conn *c);
+void xiw_tell_socket_no_more(struct xiw_conn *c);
+
 /* Takes the connection off the list of those that asked to end. */
 void xiw_ends_forget(struct xiw_conn *c);
 

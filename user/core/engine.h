@@ -137,6 +137,7 @@ struct xiw_agenda {
 	struct xiw_conn *falling_back; /* empty at the end of each turn (path/fallback.c) */
 	struct xiw_conn *ending;       /* asked to end */
 	struct xiw_conn *holders;      /* have octets that waited: xiw_retry() */
+	struct xiw_conn *telling;      /* have news for their sockets: xiw_tell_socket() */
 	struct xiw_conn *starved, **starved_end; /* found no buffer to receive (path/kernel.c) */
 	struct xiw_conn *stageless, **stageless_end; /* found no memory (conn/stage.c) */
 	struct xiw_conn *slotless, **slotless_end; /* found the flow table full (conn/register.c) */

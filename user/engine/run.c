@@ -51,6 +51,22 @@ static int submit(struct xiw_engine *e)
 }
 
 /*
+ * What the turn has queued leaves, and then sockets are told what the peers said of their data: that is a system call
+ * for each, which an answer should not wait for.
+ */
+static int settle(struct xiw_engine *e)
+{
+	int err = 0;
+
+	if (!e->agenda.telling)
+		return 0;
+	if (kernel_waits(e))
+		err = submit(e);
+	xiw_turn_tell(e);
+	return err;
+}
+
+/*
  * Looks for something to do. False: there was nothing. Between looks, a thread that wants this core gets it: it may be
  * the one that is waited for.
  */
@@ -88,10 +104,16 @@ static int enter_and_wait(struct xiw_engine *e, uint64_t until_ms)
 
 static int run(struct xiw_engine *e, int timeout_ms)
 {
+	/* The application has had the time of one call for an answer. */
+	const bool had_time = e->agenda.telling;
 	bool busy = xiw_turn(e);
 	uint64_t until_ms = timeout_ms < 0 ? XIW_NEVER : e->now_ms + (uint64_t)timeout_ms;
 	int err = 0;
 
+	if (had_time || !told(e))
+		err = settle(e);
+	if (err)
+		return err;
 	if (!busy && !told(e) && e->opts.spin_us)
 		busy = spin(e, until_ms);
 	if (e->cqs.lost)
@@ -106,7 +128,9 @@ static int run(struct xiw_engine *e, int timeout_ms)
 	if (err)
 		return err;
 	xiw_turn(e);
-	return result(e);
+	if (!told(e))
+		err = settle(e);
+	return err ? err : result(e);
 }
 
 /*
@@ -121,6 +145,8 @@ static int run_for_descriptor(struct xiw_engine *e)
 	for (int turns = 0; turns < TURNS && !err; turns++) {
 		bool busy = xiw_turn(e);
 
+		/* It may be long until the application's loop comes back. */
+		err = settle(e);
 		if (e->cqs.lost)
 			return -ENOMEM;
 		if (busy && !completions(e))

@@ -31,6 +31,7 @@
 #include "path/direct.h"
 #include "path/fallback.h"
 #include "path/hold.h"
+#include "path/inject.h"
 #include "path/progress.h"
 #include "path/kernel.h"
 #include "path/watch.h"
@@ -128,8 +129,9 @@ unsigned int xiw_turn_reap(struct xiw_engine *e)
 }
 
 /*
- * The kernel's TCP may send at once when it is given data or learns of an acknowledgement. The engine's ACKs have left
- * by then. Otherwise they would arrive behind newer segments, and a peer may ignore what they say.
+ * The kernel's TCP may send at once when it is given data or learns of an acknowledgement (xiw_turn_tell()). The
+ * engine's ACKs have left by then. Otherwise they would arrive behind newer segments, and a peer may ignore what they
+ * say.
  */
 static void finish_sending(struct xiw_conn *c)
 {
@@ -139,7 +141,8 @@ static void finish_sending(struct xiw_conn *c)
 		c->handoff.want_arm = false;
 		xiw_try_arm(c, XIW_RUN);
 	}
-	xiw_feedback_flush(c);
+	if (c->tcp.feedback_due)
+		xiw_tell_socket(c);
 	if (c->send.count > c->send.staged)
 		xiw_send_pump(c);
 	if (c->end.eof || c->end.closing)
@@ -381,6 +384,16 @@ static bool carry_out_ends(struct xiw_engine *e)
 }
 
 /* ---- the turn ---------------------------------------------------------------------------------------- */
+
+void xiw_turn_tell(struct xiw_engine *e)
+{
+	struct xiw_conn *c;
+
+	while ((c = e->agenda.telling)) {
+		xiw_tell_socket_no_more(c);
+		xiw_feedback_flush(c);
+	}
+}
 
 bool xiw_turn(struct xiw_engine *e)
 {

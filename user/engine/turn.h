@@ -8,6 +8,12 @@
 /* One round. True: it found something to do. */
 bool xiw_turn(struct xiw_engine *e);
 
+/*
+ * Tells sockets what the peers said of their data. It comes behind the submission of what the turn has queued, because
+ * each takes a system call.
+ */
+void xiw_turn_tell(struct xiw_engine *e);
+
 /* Handles the completions that io_uring has. Returns their number. */
 unsigned int xiw_turn_reap(struct xiw_engine *e);
 

@@ -9,7 +9,6 @@
 
 #include "core/timer.h"
 #include "path/fallback.h"
-#include "path/inject.h"
 #include "path/progress.h"
 #include "tcp/csum.h"
 #include "tcp/segment.h"
@@ -169,19 +168,4 @@ void xiw_commit(struct xiw_conn *c)
 		tell_alive(c);
 	c->timer.ack_ms = xiw_tcp_rx_deadline(&c->tcp);
 	xiw_timer(c);
-}
-
-/*
- * A segment without data that XDP has passed since the batch was fetched came later than the batch, and told the socket
- * more. What the batch says would take that back now, as all have the same sequence number there. Should the socket
- * have refused it, the next segment with data says everything again (sending_half() in path/direct.c).
- */
-void xiw_feedback_flush(struct xiw_conn *c)
-{
-	if (c->stretch.state != XIW_STRETCH_RUNS || !c->tcp.feedback_due)
-		return;
-	if (__atomic_load_n(&c->flow->control_segs, __ATOMIC_RELAXED) != c->handoff.control_seen)
-		xiw_tcp_rx_feedback_given(&c->tcp);
-	else
-		xiw_inject_feedback(c);
 }

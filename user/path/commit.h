@@ -12,10 +12,4 @@ void xiw_counts_publish(const struct xiw_conn *c);
 /* Commits what the batch has placed, then sends the ACKs that are due. Does nothing outside of a stretch. */
 void xiw_commit(struct xiw_conn *c);
 
-/*
- * Injects what the peer said of our own data. Called after the ACKs of the batch have left, because the kernel
- * may send as soon as it learns of it.
- */
-void xiw_feedback_flush(struct xiw_conn *c);
-
 #endif

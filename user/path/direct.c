@@ -137,6 +137,8 @@ static void sending_half(struct xiw_conn *c)
 	if (control == c->handoff.control_seen)
 		return;
 	c->handoff.control_seen = control;
+	/* What the last batch said, and the socket was not told yet, is older (xiw_feedback_flush()). */
+	xiw_tcp_rx_feedback_given(&c->tcp);
 	xiw_tcp_rx_acked_elsewhere(&c->tcp);
 }
 

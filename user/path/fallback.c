@@ -70,6 +70,7 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_
 
 	if (!xiw_stretch_live(c))
 		return;
+	xiw_feedback_flush(c);
 	if (rcv_nxt != c->stretch.committed &&
 	    !xiw_flow_commit(c->flow, c->stretch.epoch, c->stretch.committed, rcv_nxt)) {
 		xiw_ownership_lost(c);

@@ -137,7 +137,7 @@ static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
  * The segment has no data. Its seq is K + 1, just beyond the socket's rcv_nxt, for the reason that
  * xiw_control() in XDP gives.
  */
-void xiw_inject_feedback(struct xiw_conn *c)
+static void inject_feedback(struct xiw_conn *c)
 {
 	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX];
 	struct xiw_inject what = {
@@ -152,6 +152,21 @@ void xiw_inject_feedback(struct xiw_conn *c)
 	xiw_inject(&c->engine->injector, &what);
 	c->counts.injected++;
 	xiw_tcp_rx_feedback_given(&c->tcp);
+}
+
+/*
+ * A segment without data that XDP has passed since the batch was fetched came later than the batch, and told the socket
+ * more. What the batch says would take that back now, as all have the same sequence number there. Should the socket
+ * have refused it, the next segment with data says everything again (sending_half() in path/direct.c).
+ */
+void xiw_feedback_flush(struct xiw_conn *c)
+{
+	if (c->stretch.state != XIW_STRETCH_RUNS || !c->tcp.feedback_due)
+		return;
+	if (__atomic_load_n(&c->flow->control_segs, __ATOMIC_RELAXED) != c->handoff.control_seen)
+		xiw_tcp_rx_feedback_given(&c->tcp);
+	else
+		inject_feedback(c);
 }
 
 /*

@@ -26,8 +26,11 @@ void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s);
 /* Injects the octets of a segment that come before the start of the stretch. */
 void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s);
 
-/* Injects what the peer said of our own data on segments that the socket never saw. */
-void xiw_inject_feedback(struct xiw_conn *c);
+/*
+ * Injects what the peer said of our own data on segments that the socket never saw. Called after the ACKs of the batch
+ * have left, because the kernel may send as soon as it learns of it.
+ */
+void xiw_feedback_flush(struct xiw_conn *c);
 
 /* Injects a segment that changes nothing, to learn whether injection works. */
 void xiw_inject_probe(struct xiw_conn *c);
