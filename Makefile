@@ -53,7 +53,7 @@ CFLAGS ?= -O2 -g
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden $(CFLAGS) $(SANFLAGS)
 LDFLAGS_ALL = -pthread -Wl,--as-needed $(SANFLAGS) $(LDFLAGS)
 LIBS := -lxdp -lbpf -luring
-TOOL_LIBS := $(LIBS) -ljson-c -lcrypto
+TOOL_LIBS := $(LIBS) -ljson-c -lcrypto -lm
 TEST_LIBS := -lcriterion -lisal $(TOOL_LIBS)
 
 # Kernel headers of the host's architecture: <linux/types.h> needs <asm/types.h>.

@@ -16,6 +16,8 @@
 
 struct xiw_cmd;
 
+#define XIW_PERF_SIZES 32
+
 /* Members of options that the command does not take keep their default (options.c). */
 struct xiw_args {
 	const struct xiw_cmd *cmd;
@@ -35,7 +37,7 @@ struct xiw_args {
 	struct {
 		double watch; /* seconds; 0: once */
 	} status;
-	/* serve, sink, rping */
+	/* serve, sink, rping, perf */
 	struct {
 		const char *listen;
 		enum xiw_use_path path;
@@ -65,6 +67,14 @@ struct xiw_args {
 		uint64_t count, size; /* size 0: the default of the side */
 		uint8_t rtr;	      /* enum xiw_rtr */
 	} rping;
+	struct {
+		bool server, latency, both, once;
+		uint8_t op; /* enum xiw_perf_op */
+		uint32_t depth, connections, time, interval, spin;
+		uint32_t sizes[XIW_PERF_SIZES], nsizes; /* none: the default of what is measured */
+		uint64_t memory;
+		const char *plot;
+	} perf;
 	struct {
 		const char *interface; /* NULL: all */
 		uint32_t path;	       /* run_path_words; 0: as the environment says */
@@ -101,6 +111,8 @@ int xiw_set_text(const struct xiw_opt *opt, const char *value, struct xiw_args *
 int xiw_set_number(const struct xiw_opt *opt, const char *value, struct xiw_args *args);
 int xiw_set_size(const struct xiw_opt *opt, const char *value, struct xiw_args *args);
 int xiw_set_word(const struct xiw_opt *opt, const char *value, struct xiw_args *args);
+/* A size as xiw_set_size() takes it; false: it is none, or larger than max. */
+bool xiw_parse_size(const char *text, uint64_t max, uint64_t *value);
 /* Prints what was expected instead of `value` and returns XIW_EXIT_USAGE. */
 int xiw_bad_value(const struct xiw_opt *opt, const char *value, const char *expected);
 
@@ -130,7 +142,7 @@ struct xiw_cmd {
 };
 
 extern const struct xiw_cmd xiw_cmd_load, xiw_cmd_unload, xiw_cmd_status, xiw_cmd_serve,
-	xiw_cmd_put, xiw_cmd_sink, xiw_cmd_rping, xiw_cmd_run, xiw_cmd_help;
+	xiw_cmd_put, xiw_cmd_sink, xiw_cmd_rping, xiw_cmd_perf, xiw_cmd_run, xiw_cmd_help;
 extern const struct xiw_cmd *const xiw_cmds[]; /* ends with NULL */
 extern const struct xiw_opt xiw_global_opts[]; /* of every command */
 extern const struct xiw_args xiw_default_args;

@@ -28,6 +28,8 @@ const struct xiw_caps_row xiw_caps_rows[] = {
 	{ "put", "kernel", 0, 0 },
 	{ "rping", "direct", RECEIVER, BIT(CAP_NET_ADMIN) },
 	{ "rping", "kernel", 0, 0 },
+	{ "perf", "direct", RECEIVER, BIT(CAP_NET_ADMIN) },
+	{ "perf", "kernel", 0, 0 },
 	{ NULL, NULL, 0, 0 },
 };
 
@@ -37,9 +39,9 @@ const char *const xiw_caps_notes[] = {
 	"interface's pins were given to, do without it.",
 	"CAP_IPC_LOCK can be replaced by a memlock limit of 17 MiB per receive queue, or 33 MiB "
 	"where the MTU is above 1500.",
-	"serve, sink and rping open everything when they start, for the interfaces that xiwarp "
-	"is loaded on by then, and go on with the capability that they keep: with it they read "
-	"each connection's sequence numbers (TCP_REPAIR). They also keep CAP_DAC_OVERRIDE if "
+	"serve, sink, rping and perf open everything when they start, for the interfaces that "
+	"xiwarp is loaded on by then, and go on with the capability that they keep: with it they "
+	"read each connection's sequence numbers (TCP_REPAIR). They also keep CAP_DAC_OVERRIDE if "
 	"they could not write files without it, and say so; put keeps CAP_DAC_READ_SEARCH if it "
 	"has that. The other capabilities leave the bounding set too, which takes CAP_SETPCAP, "
 	"and no_new_privs is set.",

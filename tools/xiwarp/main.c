@@ -13,7 +13,8 @@
 
 const struct xiw_cmd *const xiw_cmds[] = {
 	&xiw_cmd_load, &xiw_cmd_unload, &xiw_cmd_status, &xiw_cmd_serve, &xiw_cmd_put,
-	&xiw_cmd_sink, &xiw_cmd_rping,	&xiw_cmd_run,	 &xiw_cmd_help,	NULL,
+	&xiw_cmd_sink, &xiw_cmd_rping,	&xiw_cmd_perf,	 &xiw_cmd_run,	&xiw_cmd_help,
+	NULL,
 };
 
 /* What was printed must have been written, too, for exit code 0. */

@@ -18,6 +18,7 @@
 const struct xiw_args xiw_default_args = {
 	.receiver = { .peer_timeout = 30 },
 	.serve = { .idle = 60 },
+	.perf = { .depth = 64, .connections = 1, .time = 10, .interval = 1, .memory = 1u << 30 },
 	.sink = { .queues = XIW_QUEUES_DEFAULT, .recv_size = 65536, .size = 64u << 20 },
 };
 
@@ -59,6 +60,11 @@ static bool parse_number(const char *text, bool size, uint64_t max, uint64_t *va
 		return false;
 	*value = n << shift;
 	return true;
+}
+
+bool xiw_parse_size(const char *text, uint64_t max, uint64_t *value)
+{
+	return parse_number(text, true, max, value);
 }
 
 static void *member_of(const struct xiw_opt *opt, struct xiw_args *args)

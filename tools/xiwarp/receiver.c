@@ -169,6 +169,7 @@ static void on_request(struct xiw_receiver *r, struct xiw_conn *conn)
 	}
 	p->next = r->peers;
 	r->peers = p;
+	xiw_conn_set_user_data(conn, (uintptr_t)p);
 	pthread_mutex_lock(&r->all->lock);
 	r->all->open++;
 	pthread_mutex_unlock(&r->all->lock);
@@ -205,14 +206,13 @@ static void end_peer(struct xiw_receiver *r, struct xiw_peer *p, bool stopped)
 
 static void on_completion(struct xiw_receiver *r, const struct xiw_completion *c)
 {
-	struct xiw_peer *p = r->peers;
+	struct xiw_peer *p;
 
 	if (c->event == XIW_EV_REQUEST) {
 		on_request(r, c->conn);
 		return;
 	}
-	while (p && p->conn != c->conn)
-		p = p->next;
+	p = c->conn ? (struct xiw_peer *)(uintptr_t)xiw_conn_user_data(c->conn) : NULL;
 	if (p) {
 		r->ops->completion(p, c);
 		if (c->event == XIW_EV_CLOSED)

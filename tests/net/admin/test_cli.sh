@@ -112,7 +112,7 @@ chmod 644 "$TMP"/*
 chmod 750 "$TMP/small"
 
 # ---- help and usage
-for c in load unload status serve put sink rping help; do
+for c in load unload status serve put sink rping perf help; do
 	expect "help-$c" sh -c "'$xiwarp' $c --help | grep -q '^Examples:'"
 	expect "man-$c" sh -c "'$xiwarp' help --man | grep -q '^.SS $c'"
 done

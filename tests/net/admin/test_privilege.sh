@@ -53,8 +53,8 @@ root_base() { rm -rf "$base" && mkdir -m 700 "$base" && mkdir -m 700 "$base/othe
 
 # ---- receivers
 
-# receive CAPS COMMAND OPTION...: serve, sink or rping, in the background, as an ordinary user, or as root where CAPS is
-# `root`. Its report goes to $TMP/json, its words to $TMP/receiver.
+# receive CAPS COMMAND OPTION...: serve, sink, rping or perf, in the background, as an ordinary user, or as root where
+# CAPS is `root`. Its report goes to $TMP/json, its words to $TMP/receiver.
 receive() {
 	local who=("$as" "$1") what=("$2")
 	[[ $1 == root ]] && who=()
@@ -62,20 +62,20 @@ receive() {
 	rm -rf "$TMP/in"
 	mkdir "$TMP/in"
 	chown "${owner:-65534}" "$TMP/in"
-	if [[ ${what[0]} == serve ]]; then
-		set -- "$@" "$TMP/in"
-	elif [[ ${what[0]} == sink ]]; then
-		what+=(--stag 0x1234)
-	else
-		what+=(-s -P)
-	fi
+	case ${what[0]} in
+	serve) set -- "$@" "$TMP/in" ;;
+	sink) what+=(--stag 0x1234) ;;
+	perf) what+=(-s) ;;
+	*) what+=(-s -P) ;;
+	esac
 	: >"$TMP/json"
 	rm -f "$TMP/receiver"
 	# shellcheck disable=SC2016
 	spawn server rcv receiver sh -c 'exec "$@" >"$0"' "$TMP/json" \
 		"${who[@]}" "$xiwarp" "${what[@]}" --json "$@"
 	# The receiver prints a line when it has dropped the privileges that it does not keep.
-	wait_until 10 grep -qsE '^xiwarp: (serving|sink on|rping server on) ' "$TMP/receiver" ||
+	wait_until 10 grep -qsE '^xiwarp: (serving|(sink|(rping|perf) server) on) ' \
+		"$TMP/receiver" ||
 		fail "${what[0]}-begins" "$(cat "$TMP/receiver")"
 }
 
@@ -86,6 +86,8 @@ send() {
 	elif [[ $1 == rping ]]; then
 		in_ns snd timeout 20 "$as" none "$xiwarp" rping -c -a "$V4_RCV" -C 20 -S 9999 \
 			-V >/dev/null
+	elif [[ $1 == perf ]]; then
+		in_ns snd timeout 20 "$as" none "$xiwarp" perf "$V4_RCV" -t 1 >/dev/null
 	else
 		in_ns snd timeout 20 "$as" none "$TMP/sendto" -t 1M "$V4_RCV" 15044 >/dev/null
 	fi
@@ -180,7 +182,7 @@ readme_service() {
 }
 expect readme-service readme_service
 expect table-complete test "$(cut -d '|' -f 2 "$TMP/table" | sort -u | paste -sd, | tr -d ' ')" \
-	= load,put,rping,serve,sink,status,unload
+	= load,perf,put,rping,serve,sink,status,unload
 
 in_help() { # CMD PATH NEEDS
 	local path=$2
@@ -233,7 +235,7 @@ row_direct() { # COMMAND NEEDS KEEPS
 	local cap out=()
 	load
 	[[ $1 == serve ]] && out=("$TMP/in")
-	[[ $1 == rping ]] && out=(-s)
+	[[ $1 == rping || $1 == perf ]] && out=(-s)
 	for cap in $(words "$2"); do
 		receive "$(without "$cap" "$2")" "$1" --path auto
 		expect "$1-without-$cap-says" grep -q "no direct path: .*$cap is missing" \
@@ -296,8 +298,12 @@ for row in "${rows[@]}"; do
 	load--) row_load "$needs" ;;
 	unload--) row_unload "$needs" ;;
 	status--) row_status "$needs" ;;
-	serve-direct | sink-direct | rping-direct) row_direct "$cmd" "$needs" "$keeps" ;;
-	serve-kernel | sink-kernel | rping-kernel) row_kernel "$cmd" "$needs" "$keeps" ;;
+	serve-direct | sink-direct | rping-direct | perf-direct)
+		row_direct "$cmd" "$needs" "$keeps"
+		;;
+	serve-kernel | sink-kernel | rping-kernel | perf-kernel)
+		row_kernel "$cmd" "$needs" "$keeps"
+		;;
 	put-kernel) row_put "$needs" ;;
 	*) fail "row $cmd $path" "has no test" ;;
 	esac

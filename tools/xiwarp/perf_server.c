@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* The server of `xiwarp perf`: it does what each connection's Request asks for, within bounds. */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exit.h"
+#include "perf.h"
+#include "receiver.h"
+#include "report.h"
+#include "signals.h"
+#include "text.h"
+
+#define HOLD_MS 10000 /* a Send waits so long for a buffer, if the server has no turn */
+
+struct perf_peer {
+	struct xiw_peer peer;
+	struct xiw_perf_stream stream;
+	uint64_t memory; /* its share of the limit */
+};
+
+static atomic_uint_least64_t memory_used;
+
+static struct perf_peer *perf_of(struct xiw_peer *peer)
+{
+	return (struct perf_peer *)peer;
+}
+
+/* ---- startup ------------------------------------------------------------------------------------- */
+
+static bool take_memory(struct perf_peer *p, uint64_t limit)
+{
+	const uint64_t need = xiw_perf_memory(&p->stream.params, true);
+
+	if (atomic_fetch_add(&memory_used, need) + need > limit) {
+		atomic_fetch_sub(&memory_used, need);
+		return false;
+	}
+	p->memory = need;
+	return true;
+}
+
+static unsigned int thread_of(const struct xiw_receiver *r)
+{
+	unsigned int i = 0;
+
+	while (i < xiw_group_engines(r->all->group) &&
+	       xiw_group_engine(r->all->group, i) != r->engine)
+		i++;
+	return i;
+}
+
+/* Tells the client why, who shows that to its user. */
+static int refuse(struct perf_peer *p, const char *why)
+{
+	xiw_fail(0, "%s: refused: %s", p->peer.name, why);
+	snprintf(p->stream.why, sizeof(p->stream.why), "refused: %s", why);
+	p->stream.code = XIW_EXIT_PEER;
+	p->stream.state = XIW_PERF_CLOSING;
+	return xiw_conn_reject(p->peer.conn, why, strlen(why));
+}
+
+static int accept_client(struct perf_peer *p)
+{
+	struct xiw_perf_stream *s = &p->stream;
+	uint8_t grant[XIW_PERF_GRANT_LEN];
+	int err = xiw_conn_set_queues(s->conn, xiw_perf_recv_depth(&s->params),
+				      xiw_perf_send_depth(&s->params), 0);
+
+	if (!err)
+		err = xiw_perf_stream_open(s, p->peer.receiver->engine);
+	if (err)
+		return err;
+	xiw_perf_put_grant(s->region ? xiw_region_stag(s->region) : 0, grant);
+	/* If the connection has ended already, XIW_EV_CLOSED is on its way. */
+	xiw_conn_accept(s->conn, grant, sizeof(grant));
+	return 0;
+}
+
+static int on_request(struct xiw_peer *peer)
+{
+	struct perf_peer *p = perf_of(peer);
+	struct xiw_perf_stream *s = &p->stream;
+	const struct xiw_args *args = peer->receiver->args;
+	const char *why;
+	size_t len;
+	const void *data = xiw_conn_private_data(peer->conn, &len);
+
+	s->conn = peer->conn;
+	s->server = true;
+	s->thread = thread_of(peer->receiver);
+	s->threads = xiw_group_engines(peer->receiver->all->group);
+	why = xiw_perf_get_request(data, len, &s->params);
+	if (!why && !take_memory(p, args->perf.memory))
+		why = "the server's memory for clients is used up (its option --memory)";
+	if (why)
+		return refuse(p, why);
+	s->peer_stag = s->params.stag;
+	return accept_client(p);
+}
+
+/* ---- reports ------------------------------------------------------------------------------------- */
+
+static void report_json(const struct perf_peer *p, const struct xiw_conn_info *i,
+			const struct xiw_rdma_info *r)
+{
+	struct json_object *o = json_object_new_object();
+
+	xiw_json_str(o, "role", "server");
+	xiw_json_str(o, "peer", p->peer.name);
+	xiw_json_str(o, "op", xiw_perf_op_name(p->stream.params.op));
+	xiw_json_bool(o, "latency", p->stream.params.latency);
+	xiw_json_octets(o, i->octets_direct, i->octets_kernel);
+	xiw_json_u64(o, "octets_sent", i->octets_sent);
+	xiw_json_u64(o, "sends_in", r->sends_in);
+	xiw_json_u64(o, "writes_in", r->writes_in);
+	xiw_json_u64(o, "reads_in", r->reads_in);
+	xiw_json_direct(o, i);
+	xiw_json_hand_offs(o, i);
+	xiw_json_u64(o, "thread", p->stream.thread);
+	xiw_json_str(o, "error", p->stream.why);
+	xiw_json_print(o);
+}
+
+static void report_text(const struct perf_peer *p, const struct xiw_conn_info *i)
+{
+	char octets[32], sent[32], why[128];
+
+	printf("client %s: %s%s, received %s, %.2f %% direct, sent %s%s\n", p->peer.name,
+	       xiw_perf_op_name(p->stream.params.op), p->stream.params.latency ? " latency" : "",
+	       xiw_octets(i->octets_direct + i->octets_kernel, octets),
+	       100 * xiw_share(i->octets_direct, i->octets_kernel),
+	       xiw_octets(i->octets_sent, sent), xiw_no_direct_text(i, why));
+	fflush(stdout);
+	if (*p->stream.why)
+		xiw_fail(0, "%s: %s", p->peer.name, p->stream.why);
+}
+
+static void on_ended(struct xiw_peer *peer, bool stopped)
+{
+	struct perf_peer *p = perf_of(peer);
+	struct xiw_rdma_info rdma = {};
+	struct xiw_conn_info info;
+
+	(void)stopped;
+	xiw_receiver_fail(peer->receiver, p->stream.code);
+	if (!p->stream.rdma) /* it was refused, which has been said */
+		return;
+	xiw_conn_info(peer->conn, &info, sizeof(info));
+	xiw_rdma_info(p->stream.rdma, &rdma, sizeof(rdma));
+	if (peer->receiver->args->json)
+		report_json(p, &info, &rdma);
+	else
+		report_text(p, &info);
+}
+
+static void on_completion(struct xiw_peer *peer, const struct xiw_completion *c)
+{
+	if (perf_of(peer)->stream.rdma)
+		xiw_perf_completion(&perf_of(peer)->stream, c);
+}
+
+static void release(struct xiw_peer *peer)
+{
+	struct perf_peer *p = perf_of(peer);
+
+	xiw_perf_stream_free(&p->stream);
+	atomic_fetch_sub(&memory_used, p->memory);
+}
+
+static const struct xiw_receiver_ops ops = {
+	.receiver_size = sizeof(struct xiw_receiver),
+	.peer_size = sizeof(struct perf_peer),
+	.request = on_request,
+	.completion = on_completion,
+	.ended = on_ended,
+	.release = release,
+};
+
+int xiw_perf_server(const struct xiw_args *args)
+{
+	struct xiw_conn_opts opts = {
+		.size = sizeof(opts),
+		.no_crc = args->mpa.crc_off,
+		.hold_ms = HOLD_MS,
+	};
+	struct xiw_receiver r = {
+		.args = args, .ops = &ops, .listen = args->receiver.listen, .once = args->perf.once
+	};
+	char name[80];
+	int code = xiw_receiver_open(&r, &opts);
+
+	if (code)
+		return code;
+	for (unsigned int i = 0; i < xiw_group_engines(r.all->group); i++)
+		xiw_engine_set_spin(xiw_group_engine(r.all->group, i), args->perf.spin);
+	fprintf(stderr, "xiwarp: perf server on %s\n", xiw_receiver_addr(&r, name));
+	code = xiw_receiver_run(&r);
+	xiw_receiver_close(&r);
+	return code;
+}
