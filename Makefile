@@ -227,10 +227,12 @@ bench: ## measure the paths against each other; write build/bench/report.json
 	$(submake) all $(WIRE) $(B)/tests/net/path/queues.bpf.o $(B)/tests/bench/floor.bpf.o $(BENCH_BIN)
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run $(addprefix --only ,$(ONLY))
 
+VM_PLUGIN := $(B)/vmtest/count.so
+
 .PHONY: bench-vm
 bench-vm: ## count instructions per octet in a VM; write build/bench/vm.json
 	$(Q)tools/setup $(VM_PACKAGES)
-	$(submake) all $(B)/bench/wire_bench vmtest-build
+	$(submake) all $(addprefix $(B)/bench/,wire_bench vm_mark) $(VM_PLUGIN) vmtest-build
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/vm
 
 VM_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils curl gpgv debian-archive-keyring bc libelf-dev \
@@ -422,6 +424,11 @@ $(NET_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/tests/net/lib/room.a $(HOST_A)
 $(SIW_BIN): $(B)/tests/%: $(B)/obj/tests/%.o
 	$(say) LD $@
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) -lrdmacm -libverbs
+
+# For qemu, which has the functions that it calls.
+$(VM_PLUGIN): $(B)/obj/vmtest/count.o
+	$(say) LD $@
+	$(Q)mkdir -p $(@D) && $(CC) -shared $(LDFLAGS_ALL) -o $@ $^
 
 $(BENCH_BIN): $(B)/bench/%: $(B)/obj/tests/bench/%.o $(LIB_A)
 	$(say) LD $@

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * Instructions that do nothing, by which a program says where its measurement begins and ends. In the VM of `make
- * bench-vm`, vmtest/plugin/count.c recognizes them; elsewhere they cost nothing.
+ * bench-vm`, vmtest/count.c recognizes them; elsewhere they cost nothing.
  */
 #ifndef XIW_BENCH_MARKER_H
 #define XIW_BENCH_MARKER_H

@@ -3,8 +3,8 @@
 #
 # How many instructions a received octet costs, for `make bench-vm`: the clock of this VM counts instructions, so the
 # CPU time of the NAPI threads and of the application is their number. The receiver has eth0. The sender has eth1, in a
-# namespace. Each case writes a line to $RESULTS/cases: its name, the MTU, octets, instructions of the NAPI threads and
-# of the application.
+# namespace. Each case is measured three times and writes lines to $RESULTS/cases: its name, the MTU, octets, and the
+# instructions of the NAPI threads and of the application.
 # limit: 580, memory: 3072, instructions: 1, bench: 1, kernels: newest, siw: 1
 bench=$BUILD/bench/wire_bench
 mib=65 # the first one is not measured
@@ -51,12 +51,27 @@ number() { # NAME FILE
 	sed "s/.*\"$1\": \([0-9.a-z]*\).*/\1/" "$2"
 }
 
+# symbols NAME PID: where the functions of the kernel and of the process are, in $RESULTS/NAME.symbols and NAME.maps.
+symbols() {
+	[[ -e $RESULTS/$1.symbols ]] && return
+	awk '$2 ~ /[tTwW]/ { print $1, $3 }' /proc/kallsyms >"$RESULTS/$1.symbols"
+	grep ' r-xp ' "/proc/$2/maps" >"$RESULTS/$1.maps"
+}
+
+thrice() {
+	local i
+	for i in 1 2 3; do
+		"$@"
+	done
+}
+
 # received CASE PATH: one connection of wire_bench.
 received() {
 	local out=$RESULTS/$1-$mtu receiver
 	"$bench" recv "$2" $at $port $mib 64 "$(napi_threads eth0)" >"$out.json" 2>"$out.log" &
 	receiver=$!
 	listening $port
+	symbols "$1-$mtu" $receiver
 	patiently 30 nsenter --net=/run/netns/snd -- "$bench" send "${2/copy/direct}" $at $port \
 		$mib 64 "$(napi_threads eth1)"
 	expect "$1-$mtu-sent" [ $? = 0 ]
@@ -75,6 +90,41 @@ direct() {
 	expect "$1-$mtu-zero-copy-$3" [ "$(number zero_copy "$RESULTS/$1-$mtu.json")" = "$3" ]
 }
 
+# The instructions of the receiver's NAPI threads so far.
+napi_now() {
+	pgrep '^napi/eth0-' | sed 's,.*,/proc/&/schedstat,' | xargs cat |
+		awk '{ sum += $1 } END { print sum }'
+}
+
+# siw has no application that takes part: it places in the NAPI thread. Ours sends, by perftest.
+siw_up() {
+	local m
+	ulimit -l unlimited
+	for m in ib_core iw_cm ib_uverbs rdma_ucm libcrc32c crc32c_generic; do
+		modprobe -q $m
+	done
+	expect insmod insmod "$KERNEL_DIR/siw.ko"
+	expect link rdma link add siw0 type siw netdev eth0
+}
+
+siw_received() {
+	local server before
+	ib_write_bw -R -F -n $((mib - 1)) -s 1048576 >"$RESULTS/siw-server" 2>&1 &
+	server=$!
+	listening 18515
+	symbols "siw-$mtu" $server
+	before=$(napi_now)
+	"$BUILD/bench/vm_mark" begin
+	patiently 30 nsenter --net=/run/netns/snd -- "$BUILD/xiwarp" run --send-first --if eth1 \
+		-- ib_write_bw -R -F -n $((mib - 1)) -s 1048576 $at >"$RESULTS/siw-client" 2>&1
+	expect "siw-$mtu-sent" [ $? = 0 ]
+	ended $server
+	expect "siw-$mtu-received" [ $? = 0 ]
+	"$BUILD/bench/vm_mark" end
+	tail -n 8 "$RESULTS/siw-client"
+	echo "siw $mtu $(((mib - 1) << 20)) $(($(napi_now) - before)) 0" >>"$RESULTS/cases"
+}
+
 ended() {
 	local i
 	for ((i = 0; i < 300; i++)); do
@@ -88,14 +138,18 @@ ended() {
 guest() {
 	local m
 	wire_up
+	siw_up
+	echo 1 >/proc/sys/net/core/bpf_jit_kallsyms
+	"$BUILD/bench/vm_mark" libc >"$RESULTS/libc"
 	for m in 1500 9000; do
 		mtu_is $m
-		received kernel kernel
-		received plain_tcp plain
+		thrice received plain_tcp plain
+		thrice received kernel kernel
+		thrice siw_received
 		expect "load-$m" "$BUILD/xiwarp" load --mode native eth0
 		# virtio-net refuses zero-copy for packets of several frames.
-		((m > 1500)) || direct direct_zero_copy direct true
-		direct direct_copy copy false
+		((m > 1500)) || thrice direct direct_zero_copy direct true
+		thrice direct direct_copy copy false
 		expect "unload-$m" "$BUILD/xiwarp" unload eth0
 	done
 	cat "$RESULTS/cases"
