@@ -32,8 +32,9 @@ struct xiw_perf_result {
 	struct xiw_hist *hist; /* NULL: bandwidth */
 	struct xiw_perf_sample *samples;
 	unsigned int nsamples;
-	/* How TCP spent the time in which it had something to send, in microseconds, and what it sent again. */
-	uint64_t tcp_busy, tcp_peer_window, tcp_send_buffer, tcp_again;
+	/* How TCP spent the time in which it had something to send, in microseconds, and how many segments it sent. */
+	uint64_t tcp_busy, tcp_peer_window, tcp_send_buffer;
+	uint64_t tcp_segments, tcp_again;
 };
 
 /* What the client was asked to do, for the reports. */

@@ -121,7 +121,10 @@ static int connect_some(struct xiw_perf_client *c, const struct addrinfo *ai, un
 	xiw_endpoint_limits(args, &opts);
 	for (unsigned int i = 0; i < n && !err; i++)
 		err = xiw_group_connect(c->group, ai->ai_addr, ai->ai_addrlen, &opts);
-	return err ? xiw_fail(XIW_EXIT_FAILURE, "cannot connect: %s", strerror(-err)) : 0;
+	if (!err)
+		return 0;
+	return xiw_fail(XIW_EXIT_FAILURE, "cannot connect: %s%s", strerror(-err),
+			err == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
 }
 
 /* Until so many connections are established. False: one is refused, or the user stops. */

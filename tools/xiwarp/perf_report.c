@@ -117,6 +117,7 @@ static void report_json(const struct xiw_perf_test *t, const struct xiw_perf_res
 		add_latency(o, r->hist);
 	json_object_object_add(o, "client", end_json(&r->here, r));
 	json_object_object_add(o, "server", end_json(&r->there, r));
+	xiw_json_u64(o, "segments_sent", r->tcp_segments);
 	xiw_json_u64(o, "segments_sent_again", r->tcp_again);
 	json_object_object_add(o, "intervals", intervals_json(t, r));
 	xiw_json_str(o, "why", xiw_perf_why(r, why));
@@ -145,6 +146,7 @@ static void print_end(const char *who, const struct xiw_perf_end *e,
 
 static void report_text(const struct xiw_perf_test *t, const struct xiw_perf_result *r)
 {
+	const char *stopped = r->interrupted ? " (interrupted)" : "";
 	const struct xiw_hist *h = r->hist;
 	char size[32], rate[32], why[512];
 	const double s = seconds(r);
@@ -154,14 +156,14 @@ static void report_text(const struct xiw_perf_test *t, const struct xiw_perf_res
 	       xiw_octets(r->size, size), t->params.depth, t->params.connections,
 	       t->params.connections == 1 ? "" : "s", t->server);
 	if (h)
-		printf("round trip p50 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us, %.0f/s\n",
+		printf("round trip p50 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us, "
+		       "%.0f/s%s\n",
 		       (double)xiw_hist_at(h, 0.5) / 1e3, (double)xiw_hist_at(h, 0.99) / 1e3,
 		       (double)xiw_hist_at(h, 0.999) / 1e3, (double)h->most / 1e3,
-		       s > 0 ? (double)h->count / s : 0);
+		       s > 0 ? (double)h->count / s : 0, stopped);
 	else
 		printf("%s, %.0f messages/s, %.2f s%s\n", xiw_rate(r->octets, s, rate),
-		       s > 0 ? (double)messages(t, r) / s : 0, s,
-		       r->interrupted ? " (interrupted)" : "");
+		       s > 0 ? (double)messages(t, r) / s : 0, s, stopped);
 	print_end("client", &r->here, r);
 	print_end("server", &r->there, r);
 	if (*xiw_perf_why(r, why))

@@ -59,6 +59,7 @@ static void on_arrived(struct xiw_perf_thread *t, struct xiw_conn *conn)
 		l->stream.hist = &t->hist;
 		l->stream.thread = t->index;
 		l->stream.threads = c->nthreads;
+		l->stream.spins = c->test.args->perf.spin;
 		l->next = t->links;
 		t->links = l;
 		xiw_conn_set_user_data(conn, (uintptr_t)l);
@@ -142,7 +143,8 @@ static void on_completion(struct xiw_perf_thread *t, const struct xiw_completion
 		fail_link(c, &l->stream);
 	count(t, l, XIW_PERF_PREPARED, &c->prepared);
 	count(t, l, XIW_PERF_REPORTED, &c->reported);
-	if (l->stream.state == XIW_PERF_CLOSED)
+	/* One that was refused has never counted. */
+	if (l->stream.connected)
 		count(t, l, XIW_PERF_CLOSED, &c->ended);
 }
 
@@ -301,6 +303,7 @@ static void add_end(struct xiw_perf_end *sum, const struct xiw_perf_end *e)
 		sum->reason_count = e->reason_count;
 	}
 	sum->threads = e->threads;
+	sum->spins |= e->spins;
 	sum->zero_copy |= e->zero_copy;
 	sum->crc |= e->crc;
 	if (*e->no_direct)
@@ -321,6 +324,8 @@ static void collect(struct xiw_perf_client *c, struct xiw_perf_result *r)
 		if (r->hist)
 			xiw_hist_merge(r->hist, &c->threads[i].hist);
 		for (struct xiw_perf_link *l = c->threads[i].links; l; l = l->next) {
+			if (!l->stream.connected)
+				continue;
 			add_end(&r->here, &l->stream.here);
 			add_end(&r->there, &l->stream.there);
 			here |= 1ull << (l->stream.here.thread % 64);
@@ -337,6 +342,7 @@ static void collect(struct xiw_perf_client *c, struct xiw_perf_result *r)
 	r->tcp_busy = tcp.tcp_busy - c->tcp_before.tcp_busy;
 	r->tcp_peer_window = tcp.tcp_peer_window - c->tcp_before.tcp_peer_window;
 	r->tcp_send_buffer = tcp.tcp_send_buffer - c->tcp_before.tcp_send_buffer;
+	r->tcp_segments = tcp.tcp_segments - c->tcp_before.tcp_segments;
 	r->tcp_again = tcp.tcp_again - c->tcp_before.tcp_again;
 	r->interrupted = c->interrupted;
 	r->samples = c->samples;

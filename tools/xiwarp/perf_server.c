@@ -90,6 +90,7 @@ static int on_request(struct xiw_peer *peer)
 	s->conn = peer->conn;
 	s->server = true;
 	s->thread = thread_of(peer->receiver);
+	s->spins = args->perf.spin;
 	s->threads = xiw_group_engines(peer->receiver->all->group);
 	why = xiw_perf_get_request(data, len, &s->params);
 	if (!why && !take_memory(p, args->perf.memory))

@@ -155,6 +155,7 @@ static void end(struct xiw_perf_stream *s)
 		.went_kernel = i.went_kernel - b->went_kernel,
 		.thread = s->thread,
 		.threads = s->threads,
+		.spins = s->spins,
 		.zero_copy = i.zero_copy,
 		.crc = i.crc,
 	};

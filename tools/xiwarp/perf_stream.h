@@ -47,6 +47,7 @@ struct xiw_perf_stream {
 	uint64_t began_ns, began_cpu, began_host, ended_ns;
 	struct xiw_conn_info began; /* when it was prepared */
 	uint32_t thread, threads;
+	bool spins;
 	struct xiw_perf_end here, there; /* of the last run */
 	uint8_t report[XIW_PERF_REPORT_LEN];
 

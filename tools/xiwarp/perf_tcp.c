@@ -36,6 +36,7 @@ void xiw_perf_tcp(const struct xiw_perf_client *c, struct xiw_perf_result *sum)
 		sum->tcp_busy += info.tcpi_busy_time;
 		sum->tcp_peer_window += info.tcpi_rwnd_limited;
 		sum->tcp_send_buffer += info.tcpi_sndbuf_limited;
+		sum->tcp_segments += info.tcpi_data_segs_out;
 		sum->tcp_again += info.tcpi_total_retrans;
 	}
 }

@@ -11,6 +11,8 @@
 #define MUCH 0.2   /* a share of the time that is worth a word */
 #define BUSY 0.9   /* of a thread's time */
 #define DIRECT 0.9 /* a share of octets below which the path is worth a word */
+#define RARE 1000  /* one of so many segments or messages is not worth a word */
+#define SEGMENT 1448
 
 struct line {
 	char *text;
@@ -58,23 +60,28 @@ static void processor(struct line *l, const char *who, const struct xiw_perf_end
 	const double busy =
 		e->wall_ns && used ? (double)e->cpu_ns / (double)e->wall_ns / (double)used : 0;
 
-	if (busy >= BUSY && used < e->threads)
+	if (busy < BUSY || e->spins)
+		return;
+	if (used < e->threads)
 		add(l,
 		    "the %s's connections came on %u of its %" PRIu32
 		    " threads, which had no time to spare (%.0f %%)",
 		    who, used, e->threads, 100 * busy);
-	else if (busy >= BUSY)
+	else
 		add(l, "the %s's CPU had no time to spare (%.0f %% of %u thread%s)", who,
 		    100 * busy, used, used == 1 ? "" : "s");
+	if (e->direct && !e->zero_copy)
+		add(l, "the %s's driver copies each frame for AF_XDP", who);
 }
 
-static void refused(struct line *l, const char *who, const struct xiw_perf_end *e)
+static void refused(struct line *l, const char *who, const struct xiw_perf_end *e,
+		    const struct xiw_perf_result *r)
 {
-	if (e->dropped)
+	if (e->dropped * SEGMENT * RARE > e->direct)
 		add(l, "the %s's direct path refused %" PRIu64 " segments", who, e->dropped);
 	if (e->crc_errors)
 		add(l, "%" PRIu64 " FPDUs came to the %s with a wrong CRC32c", e->crc_errors, who);
-	if (e->holds)
+	if (e->holds * RARE > r->here.messages + r->there.messages)
 		add(l, "%" PRIu64 " Sends found no buffer posted at the %s", e->holds, who);
 }
 
@@ -82,8 +89,9 @@ static void sending(struct line *l, const struct xiw_perf_result *r)
 {
 	const double busy = (double)r->tcp_busy;
 
-	if (r->tcp_again)
-		add(l, "the client's TCP sent %" PRIu64 " segments again", r->tcp_again);
+	if (r->tcp_again * RARE > r->tcp_segments)
+		add(l, "the client's TCP sent %" PRIu64 " of %" PRIu64 " segments again",
+		    r->tcp_again, r->tcp_segments);
 	if (!r->tcp_busy)
 		return;
 	if ((double)r->tcp_peer_window > MUCH * busy)
@@ -92,7 +100,7 @@ static void sending(struct line *l, const struct xiw_perf_result *r)
 	if ((double)r->tcp_send_buffer > MUCH * busy)
 		add(l,
 		    "the client's TCP had nothing more to send for %.0f %% of the time, as its "
-		    "send buffer was full of what is on its way",
+		    "send buffer (net.ipv4.tcp_wmem) was full of what is on its way",
 		    100 * (double)r->tcp_send_buffer / busy);
 }
 
@@ -106,7 +114,7 @@ const char *xiw_perf_why(const struct xiw_perf_result *r, char buf[512])
 	processor(&l, "server", &r->there, r->threads_there);
 	processor(&l, "client", &r->here, r->threads_here);
 	sending(&l, r);
-	refused(&l, "server", &r->there);
-	refused(&l, "client", &r->here);
+	refused(&l, "server", &r->there, r);
+	refused(&l, "client", &r->here, r);
 	return buf;
 }

@@ -82,7 +82,8 @@ void xiw_perf_put_report(const struct xiw_perf_end *e, uint8_t data[XIW_PERF_REP
 		xiw_put_be32(d, numbers[i]);
 	d[0] = e->zero_copy;
 	d[1] = e->crc;
-	xiw_put_be16(d + 2, 0);
+	d[2] = e->spins;
+	d[3] = 0;
 	memset(d + 4, 0, XIW_PERF_TEXT);
 	memcpy(d + 4, e->no_direct, strnlen(e->no_direct, XIW_PERF_TEXT - 1));
 }
@@ -103,6 +104,7 @@ bool xiw_perf_get_report(const uint8_t *data, size_t len, struct xiw_perf_end *e
 		*numbers[i] = xiw_get_be32(d);
 	e->zero_copy = d[0];
 	e->crc = d[1];
+	e->spins = d[2];
 	memcpy(e->no_direct, d + 4, XIW_PERF_TEXT);
 	e->no_direct[XIW_PERF_TEXT - 1] = '\0';
 	return true;

@@ -73,7 +73,7 @@ struct xiw_perf_end {
 	uint64_t went_kernel;
 	uint32_t reason, reason_count; /* the most frequent one of leaving the direct path */
 	uint32_t thread, threads;      /* which of how many */
-	bool zero_copy, crc;
+	bool zero_copy, crc, spins;    /* spins: looks for work instead of sleeping */
 	char no_direct[XIW_PERF_TEXT];
 };
 

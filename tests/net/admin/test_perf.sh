@@ -156,6 +156,19 @@ reap "$server" 10
 rc=$?
 ((rc == 0)) && pass once-ends || fail once-ends "exit code $rc: $(cat "$TMP/server.log")"
 
+# ---- clients that break the protocol
+for path in kernel direct; do
+	serve --path $path
+	expect "hostile-$path" in_ns snd timeout 100 "${0%/*}/perf_hostile.py" "$V4_RCV" 15044
+	expect "hostile-$path-goes-on" measured $path 1 -o send
+	stop "$server"
+	rc=$?
+	if ((rc == 143)); then pass "hostile-$path-ends"; else
+		fail "hostile-$path-ends" "exit code $rc: $(tail -n 20 "$TMP/server.log")"
+	fi
+	expect "hostile-$path-told" grep -q "the client broke the protocol" "$TMP/server.json"
+done
+
 # ---- what is refused
 refused neither 2 "one of --server and HOST" "$xiwarp" perf
 refused both-sides 2 "one of --server and HOST" "$xiwarp" perf -s 127.0.0.1
