@@ -58,6 +58,8 @@ Test(tcp_csum, every_length_and_alignment)
 	for (size_t off = 0; off < 32; off++)
 		for (size_t len = 0; len <= 300; len++)
 			check_partial(buf + off, len);
+	for (size_t len = 301; len <= 4096; len++)
+		check_partial(buf + len % 64, len);
 }
 
 Test(tcp_csum, big)
@@ -74,7 +76,7 @@ Test(tcp_csum, big)
 Test(tcp_csum, all_ones_and_zeros)
 {
 	memset(buf, 0xff, sizeof(buf));
-	for (size_t len = 0; len < 2000; len++)
+	for (size_t len = 0; len <= 4096; len++)
 		check_partial(buf, len);
 	check_partial(buf, BUF);
 	memset(buf, 0, sizeof(buf));

@@ -97,7 +97,7 @@ bool xiw_packet_link_good(const struct xiw_packet *p, const struct xiw_meta *met
 	for (uint32_t tag = XIW_ETH_LEN; tag < meta->l3_off; tag += XIW_VLAN_LEN)
 		if (xiw_get_be16(frame + tag) & XIW_VLAN_ID)
 			return false;
-	return ip[0] >> 4 != 4 || xiw_csum_fold(xiw_csum_partial(ip, xiw_ip4_hlen(ip))) == 0xffff;
+	return ip[0] >> 4 != 4 || xiw_ip4_csum_good(ip);
 }
 
 enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,

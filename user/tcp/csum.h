@@ -27,8 +27,11 @@ uint32_t xiw_csum_partial_generic(const void *p, size_t len);
 
 void xiw_csum_add(struct xiw_csum *c, const void *p, size_t len);
 
-/* Adds the pseudo header of TCP; @tcp_len is the TCP header and payload. */
+/* Adds the pseudo header of TCP, at an even offset; @tcp_len is the TCP header and payload. */
 void xiw_csum_pseudo(struct xiw_csum *c, const uint8_t *ip, uint32_t tcp_len);
+
+/* Is the checksum of this IPv4 header right, whose length the caller has checked? */
+bool xiw_ip4_csum_good(const uint8_t *ip);
 
 /*
  * Fills in the checksum of the TCP segment behind this IP header, whatever the field holds: @len octets at @tcp, which
