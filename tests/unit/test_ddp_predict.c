@@ -124,3 +124,78 @@ Test(ddp_predict, invalidation)
 	cr_assert_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
 	cr_expect(p.dst == other + 20 && !p.predicted);
 }
+
+static uint32_t rnd(uint32_t n)
+{
+	static uint32_t state = 0x5eed7;
+
+	state = state * 1664525 + 1013904223;
+	return (state >> 8) % n;
+}
+
+/* The regions, and what they allow, change now and then. */
+static void change(void)
+{
+	static const uint32_t stags[] = { STAG, 0x7000 };
+	uint32_t stag = stags[rnd(2)], access = rnd(6) ? XIW_DDP_REMOTE_WRITE : XIW_DDP_SINK;
+
+	if (rnd(2)) {
+		xiw_ddp_region_set_access(&ddp_table, stag, access);
+		return;
+	}
+	cr_assert_eq(xiw_ddp_region_invalidate(&ddp_table, stag), 0);
+	region_add(stag, PD, STREAM, access, BASE + rnd(2), rnd(4) ? mem : other);
+}
+
+static void check_straight(const struct xiw_ddp_rx *got, const struct xiw_ddp_rx *want)
+{
+	cr_assert_eq(got->next.dst, want->next.dst);
+	cr_assert_eq(got->next.to, want->next.to);
+	cr_assert_eq(got->next.stag, want->next.stag);
+	cr_assert_eq(got->next.tagged, want->next.tagged);
+	cr_assert_eq(memcmp(&got->tagged, &want->tagged, sizeof(got->tagged)), 0);
+	cr_assert_eq(memcmp(&got->view, &want->view, sizeof(got->view)), 0);
+}
+
+/* What the straight line accepts, Placement predicts, and Delivery has the same effect. */
+Test(ddp_predict, straight_line)
+{
+	uint32_t straight = 0, predicted = 0;
+
+	region_add(0x7000, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, mem);
+	xiw_ddp_rx_sinks(rx, 0x0f, 2);
+	for (int i = 0; i < 100000; i++) {
+		struct xiw_ddp_hdr h = tagged(rnd(12) ? rx->next.stag : STAG,
+					      rnd(8) ? rx->next.to : BASE + rnd(900), !rnd(12));
+		uint32_t len = rnd(20) ? 1 + rnd(40) : rnd(2) * LEN;
+		uint8_t octets[XIW_DDP_HDR_MAX], *dst;
+		struct xiw_ddp_rx before;
+		struct xiw_ddp_place p;
+		struct xiw_ddp_msg m;
+
+		if (!rnd(50))
+			change();
+		h.rsvdulp[0] = rnd(10) ? 0x40 : 0x42;
+		h.dv = rnd(50) ? XIW_DDP_VERSION : rnd(4);
+		xiw_ddp_hdr_encode(&h, octets);
+		octets[0] |= (uint8_t)(rnd(16) << 2); /* reserved bits are not checked */
+		before = *rx;
+		dst = xiw_ddp_rx_expected(rx, octets, len);
+		straight += !!dst;
+		if (xiw_ddp_rx_place(rx, &h, len, &p)) {
+			cr_assert_null(dst, "step %d", i);
+			continue;
+		}
+		predicted += p.predicted && !h.last;
+		cr_assert(!dst || (p.predicted && p.dst == dst && !h.last), "step %d", i);
+		cr_assert_eq(xiw_ddp_rx_deliver(rx, &h, len, &m), XIW_DDP_OK);
+		if (!dst)
+			continue;
+		xiw_ddp_rx_expected_placed(&before, len);
+		check_straight(&before, rx);
+		cr_assert(!m.complete);
+	}
+	/* Almost all: the first check after the regions have changed is Placement's. */
+	cr_assert_gt(straight, 10000);
+	cr_assert_gt(straight, predicted * 9 / 10, "%u of %u", straight, predicted);
+}

@@ -76,3 +76,79 @@ Test(path_fpdu, scatters)
 		check_memory(skip, len);
 	}
 }
+
+/* A Tagged segment of 14 octets of header, which goes to octet `to` of the region 9. */
+static uint32_t tagged_fpdu(uint32_t to, uint32_t len)
+{
+	const struct xiw_ddp_hdr h = { .tagged = true, .dv = XIW_DDP_VERSION, .stag = 9, .to = to };
+	struct xiw_mpa_tx tx = { .crc = true };
+	uint8_t header[XIW_DDP_HDR_MAX];
+
+	return xiw_mpa_build(&tx, wire, header, xiw_ddp_hdr_encode(&h, header), payload, len);
+}
+
+static bool region_untouched(uint32_t from, uint32_t to)
+{
+	for (uint32_t i = 0; i < sizeof(memory); i++)
+		if ((i < from || i >= to) && memory[i] != 0xee)
+			return false;
+	return true;
+}
+
+/* With any bit wrong, nothing is accepted, and nothing is written except where the next segment goes. */
+Test(path_fpdu, straight_line)
+{
+	const struct xiw_ddp_region_opts region = { .ptr = memory,
+						    .len = sizeof(memory),
+						    .access = XIW_DDP_REMOTE_WRITE,
+						    .fixed = true,
+						    .stag = 9 };
+	struct xiw_ddp_table table;
+	const struct xiw_ddp_rx_opts opts = { .table = &table, .stream = 1, .depth = 1 };
+	const uint32_t first = 40, len = 333, size = tagged_fpdu(first, len);
+	struct xiw_conn was;
+	uint32_t stag;
+
+	c = (struct xiw_conn){ .crc = true, .send.allowed = true };
+	xiw_ddp_table_init(&table, NULL, NULL);
+	cr_assert_eq(xiw_ddp_region_register(&table, &region, &stag), 0);
+	cr_assert_eq(xiw_ddp_rx_create(&c.ddp, &opts), 0);
+	memset(memory, 0xee, sizeof(memory));
+	memset(payload, 0x11, sizeof(payload));
+
+	/* Nothing is expected before a message has begun. */
+	tagged_fpdu(0, first);
+	cr_assert(!xiw_fpdu_accept_expected(&c, wire, 2 + 14 + first + 4));
+	cr_assert(region_untouched(0, 0));
+	c.ddp->view.generation = 0;
+	cr_assert_eq(xiw_ddp_rx_place(c.ddp,
+				      &(struct xiw_ddp_hdr){
+					      .tagged = true, .dv = XIW_DDP_VERSION, .stag = 9 },
+				      first, &(struct xiw_ddp_place){}),
+		     XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_rx_deliver(c.ddp,
+					&(struct xiw_ddp_hdr){
+						.tagged = true, .dv = XIW_DDP_VERSION, .stag = 9 },
+					first, &(struct xiw_ddp_msg){}),
+		     XIW_DDP_OK);
+
+	tagged_fpdu(first, len);
+	memcpy(&was, &c, sizeof(c));
+	for (uint32_t bit = 0; bit < size * 8; bit++) {
+		wire[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		cr_assert(!xiw_fpdu_accept_expected(&c, wire, size), "bit %u", bit);
+		wire[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		cr_assert(region_untouched(first, first + len), "bit %u", bit);
+		cr_assert(!memcmp(&was, &c, sizeof(c)), "bit %u", bit);
+	}
+	for (uint32_t n = 0; n < size; n++)
+		cr_assert(!xiw_fpdu_accept_expected(&c, wire, n), "%u octets", n);
+	cr_assert(!xiw_fpdu_accept_expected(&c, wire, size + 4));
+	memset(memory, 0xee, sizeof(memory));
+	cr_assert(xiw_fpdu_accept_expected(&c, wire, size));
+	cr_assert(!memcmp(memory + first, payload, len) && region_untouched(first, first + len));
+	cr_assert_eq(c.counts.placed_direct, len);
+	cr_assert_eq(c.counts.fpdus, 1);
+	/* The same again is not expected. */
+	cr_assert(!xiw_fpdu_accept_expected(&c, wire, size));
+}

@@ -72,11 +72,16 @@ static bool view_holds(const struct xiw_ddp_rx *rx, uint32_t stag)
 	return rx->view.generation == rx->table->generation && rx->view.stag == stag;
 }
 
+/* What the region must allow, by the header's RsvdULP. */
+static inline uint32_t needed_access(const struct xiw_ddp_rx *rx, uint8_t rsvdulp)
+{
+	return (rsvdulp & rx->sink_mask) == rx->sink ? XIW_DDP_SINK : XIW_DDP_REMOTE_WRITE;
+}
+
 static enum xiw_ddp_error place_tagged(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h,
 				       uint32_t len, struct xiw_ddp_place *p)
 {
-	const uint32_t access = (h->rsvdulp[0] & rx->sink_mask) == rx->sink ? XIW_DDP_SINK
-									    : XIW_DDP_REMOTE_WRITE;
+	const uint32_t access = needed_access(rx, h->rsvdulp[0]);
 	const struct xiw_ddp_next *next = &rx->next;
 	uint64_t off = h->to - rx->view.base;
 	enum xiw_ddp_error err;
@@ -366,4 +371,41 @@ enum xiw_ddp_error xiw_ddp_rx_deliver(struct xiw_ddp_rx *rx, const struct xiw_dd
 	else
 		rx->error = deliver_untagged(rx, h, payload_len, m);
 	return rx->error;
+}
+
+/* ---- The straight line -------------------------------------------------------------------- */
+
+/* The checks of place_tagged(), and those that make the delivery the same as that of the segment before it. */
+uint8_t *xiw_ddp_rx_expected(const struct xiw_ddp_rx *rx, const uint8_t *hdr, uint32_t payload_len)
+{
+	const uint8_t control = XIW_DDP_CONTROL_TAGGED | XIW_DDP_CONTROL_LAST | XIW_DDP_CONTROL_DV;
+	const struct xiw_ddp_tagged *t = &rx->tagged;
+	const struct xiw_ddp_next *next = &rx->next;
+	const struct xiw_ddp_view *view = &rx->view;
+	uint64_t off = next->to - view->base;
+
+	if ((hdr[XIW_DDP_OFF_CONTROL] & control) != (XIW_DDP_CONTROL_TAGGED | XIW_DDP_VERSION) ||
+	    xiw_get_be32(hdr + XIW_DDP_OFF_STAG) != next->stag ||
+	    xiw_get_be64(hdr + XIW_DDP_OFF_TO) != next->to)
+		return NULL;
+	if (!next->dst || !next->tagged || rx->error || !payload_len)
+		return NULL;
+	if (!view_holds(rx, next->stag) || view->npieces || off > view->len ||
+	    payload_len > view->len - off || next->dst != view->ptr + off ||
+	    !(view->access & needed_access(rx, hdr[XIW_DDP_OFF_RSVDULP])))
+		return NULL;
+	if (!t->open || !t->len || t->stag != next->stag || t->end != next->to ||
+	    t->serial != view->serial)
+		return NULL;
+	return next->dst;
+}
+
+void xiw_ddp_rx_expected_placed(struct xiw_ddp_rx *rx, uint32_t payload_len)
+{
+	struct xiw_ddp_next *next = &rx->next;
+
+	rx->tagged.len += payload_len;
+	rx->tagged.end += payload_len;
+	next->to += payload_len;
+	next->dst = next->to - rx->view.base < rx->view.len ? next->dst + payload_len : NULL;
 }

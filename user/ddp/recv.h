@@ -222,6 +222,15 @@ enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_
 				    uint32_t payload_len, struct xiw_ddp_place *p);
 
 /*
+ * Placement and Delivery in a straight line, for what nearly all segments of a long Tagged message are: not its last,
+ * and predicted. The header's 14 octets are compared with what is expected; nothing else is decoded. Returns where the
+ * payload goes, under the conditions of p->predicted, or NULL: then the functions above and below decide. Once the CRC
+ * was verified, xiw_ddp_rx_expected_placed() delivers the segment.
+ */
+uint8_t *xiw_ddp_rx_expected(const struct xiw_ddp_rx *rx, const uint8_t *hdr, uint32_t payload_len);
+void xiw_ddp_rx_expected_placed(struct xiw_ddp_rx *rx, uint32_t payload_len);
+
+/*
  * Delivery: called once for each segment, in the order sent, after its CRC was verified, its Placement was allowed and
  * the payload is in place. An error fails the stream.
  *

@@ -199,24 +199,27 @@ static bool place_verify_general(const struct xiw_fpdu *f, const struct xiw_vec 
 	return crc_matches(&cur, crc);
 }
 
-bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
-			  uint32_t ulpdu_off, void *dst)
+bool xiw_mpa_place_verify_flat(const uint8_t *fpdu, uint32_t wire_len, uint32_t ulpdu_len,
+			       uint32_t ulpdu_off, void *dst)
 {
-	const uint8_t *payload, *trailer;
-	uint32_t len, crc;
+	const uint8_t *payload = fpdu + XIW_MPA_LEN_SIZE + ulpdu_off;
+	const uint8_t *trailer = fpdu + wire_len - XIW_MPA_CRC_SIZE;
+	uint32_t len = ulpdu_len - ulpdu_off;
+	uint32_t crc = xiw_crc32c(0, fpdu, XIW_MPA_LEN_SIZE + ulpdu_off);
 
-	if (ulpdu_off > f->ulpdu_len)
-		return false;
-	if (!f->flat || f->lead != XIW_MPA_NO_MARKER)
-		return place_verify_general(f, v, n, ulpdu_off, dst);
-
-	payload = f->flat + XIW_MPA_LEN_SIZE + ulpdu_off;
-	trailer = f->flat + f->wire_len - XIW_MPA_CRC_SIZE;
-	len = f->ulpdu_len - ulpdu_off;
-	crc = xiw_crc32c(0, f->flat, XIW_MPA_LEN_SIZE + ulpdu_off);
 	if (len)
 		crc = xiw_crc32c_copy(crc, dst, payload, len);
 	if (payload + len != trailer)
 		crc = xiw_crc32c(crc, payload + len, (size_t)(trailer - (payload + len)));
 	return crc == xiw_mpa_get_crc(trailer);
+}
+
+bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
+			  uint32_t ulpdu_off, void *dst)
+{
+	if (ulpdu_off > f->ulpdu_len)
+		return false;
+	if (!f->flat || f->lead != XIW_MPA_NO_MARKER)
+		return place_verify_general(f, v, n, ulpdu_off, dst);
+	return xiw_mpa_place_verify_flat(f->flat, f->wire_len, f->ulpdu_len, ulpdu_off, dst);
 }

@@ -86,4 +86,11 @@ bool xiw_mpa_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned 
 bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
 			  uint32_t ulpdu_off, void *dst);
 
+/*
+ * The same for an FPDU without Markers that lies in one piece of @wire_len octets, which are as many as an FPDU with
+ * this ULPDU has; @ulpdu_off is within that.
+ */
+bool xiw_mpa_place_verify_flat(const uint8_t *fpdu, uint32_t wire_len, uint32_t ulpdu_len,
+			       uint32_t ulpdu_off, void *dst);
+
 #endif

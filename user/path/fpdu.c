@@ -235,3 +235,42 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 	deliver(c, &m, &(struct xiw_header){ raw, h.len, f->ulpdu_len });
 	return c->rx_dead ? -EPROTO : 0;
 }
+
+/* Asks the ULP as find_place() does. */
+static bool ulp_agrees(struct xiw_conn *c, const uint8_t *header, uint32_t payload, uint8_t *dst)
+{
+	const struct xiw_ddp_place p = { .dst = dst,
+					 .predicted = true,
+					 .serial = c->ddp->view.serial };
+	struct xiw_ddp_hdr h;
+
+	if (!c->ulp)
+		return true;
+	return !xiw_ddp_hdr_decode(&h, header, XIW_DDP_TAGGED_LEN, XIW_DDP_TAGGED_LEN + payload) &&
+	       !c->ulp->check(c, &h, payload, &p, true);
+}
+
+bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len)
+{
+	const uint8_t *header = fpdu + XIW_MPA_LEN_SIZE;
+	uint32_t ulpdu_len, payload;
+	uint8_t *dst;
+
+	if (c->mpa.rx.markers || !c->crc || c->startup.gate ||
+	    len < XIW_MPA_OVERHEAD + XIW_DDP_TAGGED_LEN)
+		return false;
+	ulpdu_len = xiw_get_be16(fpdu);
+	payload = ulpdu_len - XIW_DDP_TAGGED_LEN;
+	if (xiw_mpa_data_len(ulpdu_len) != len || ulpdu_len < XIW_DDP_TAGGED_LEN ||
+	    ulpdu_len > XIW_MPA_ULPDU_MAX)
+		return false;
+	dst = xiw_ddp_rx_expected(c->ddp, header, payload);
+	if (!dst || !ulp_agrees(c, header, payload, dst) ||
+	    !xiw_mpa_place_verify_flat(fpdu, len, ulpdu_len, XIW_DDP_TAGGED_LEN, dst))
+		return false;
+	xiw_ddp_rx_expected_placed(c->ddp, payload);
+	xiw_mpa_rx_advance(&c->mpa.rx, len);
+	accepted(c);
+	c->counts.placed_direct += payload;
+	return true;
+}

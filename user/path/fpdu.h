@@ -34,4 +34,11 @@ void xiw_deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint8_t flags)
 int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		    unsigned int n, unsigned int how);
 
+/*
+ * The same in a straight line, for the @len octets of a segment that should be one FPDU without Markers: the next of a
+ * Tagged message, and not its last. Returns true if it was accepted. If not, whatever the cause, nothing has changed
+ * but octets where the next segment goes anyway, and xiw_fpdu_accept() decides.
+ */
+bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len);
+
 #endif

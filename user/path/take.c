@@ -88,18 +88,39 @@ static bool no_buffer(struct xiw_conn *c, const struct xiw_segment *s, const str
 	return false;
 }
 
+/* The segment is one FPDU that was expected. */
+static bool take_expected(struct xiw_conn *c, const struct xiw_segment *s,
+			  const struct xiw_tcp_take *t)
+{
+	const struct xiw_packet *p = s->packet;
+
+	return p->frags == 1 &&
+	       xiw_fpdu_accept_expected(c, p->frag[0].base + s->meta->payload_off + t->off, t->len);
+}
+
+/* So many octets of the stream were accepted. */
+static void taken(struct xiw_conn *c, uint32_t octets)
+{
+	c->counts.stream_direct += octets;
+	c->handoff.crc_tries = 0;
+	xiw_tcp_rx_advance(&c->tcp, octets);
+}
+
 bool xiw_take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
 	      const struct xiw_kept *k)
 {
 	struct xiw_vec v[XIW_XSK_FRAGS_MAX];
-	unsigned int n = xiw_payload(s->packet, s->meta, t->off, t->len, v);
-	struct walk w = walk(c, v, n, t->len, k);
+	unsigned int n;
+	struct walk w;
 
-	if (w.done) {
-		c->counts.stream_direct += w.done;
-		c->handoff.crc_tries = 0;
-		xiw_tcp_rx_advance(&c->tcp, w.done);
+	if (!k && take_expected(c, s, t)) {
+		taken(c, t->len);
+		return false;
 	}
+	n = xiw_payload(s->packet, s->meta, t->off, t->len, v);
+	w = walk(c, v, n, t->len, k);
+	if (w.done)
+		taken(c, w.done);
 	if (w.err == -ENOBUFS)
 		return no_buffer(c, s, t, w.done, k);
 	if (w.err == -EBADMSG)

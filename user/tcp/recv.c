@@ -291,13 +291,12 @@ static bool segment_sane(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg, b
 	return true;
 }
 
-enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg,
-				       uint64_t now_ms, struct xiw_tcp_take *take)
+static enum xiw_tcp_action segment_checked(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg,
+					   struct xiw_tcp_take *take)
 {
 	bool ts_invalid = false, fin = seg->flags & XIW_TCP_FIN;
 	uint32_t end = seg->seq + seg->len + fin, stop;
 
-	rx->now_ms = now_ms;
 	if (!segment_sane(rx, seg, &ts_invalid))
 		return XIW_TCP_DROP;
 	if (end == seg->seq)
@@ -346,6 +345,42 @@ enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_t
 	/* Packets outside the window do not get here: their CE is ignored (RFC 3168 section 6.1.5). */
 	take_ecn(rx, seg);
 	return segment_new(rx, seg, take);
+}
+
+/*
+ * Header prediction: the next segment in order, with data that fit the window, no gap, and nothing new for our sending
+ * half. `all` has a bit for whatever differs, so that there is one branch.
+ */
+static inline bool expected(const struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
+{
+	const bool ts = rx->flags & XIW_TCP_RX_TS;
+	uint32_t all = (seg->seq ^ rx->rcv_nxt) | (seg->ack ^ rx->snd_una);
+
+	all |= ((seg->flags & ~XIW_TCP_PSH) ^ XIW_TCP_ACK) | (seg->wnd ^ rx->snd_wnd);
+	all |= rx->flags & XIW_TCP_RX_WND_FEEDBACK;
+	all |= seg->nsack | (seg->ecn == XIW_ECN_CE) | !!rx->keep_head;
+	all |= ts & (!seg->has_ts | xiw_seq_before(seg->tsval, rx->ts_recent));
+	all |= (seg->len - 1 >= SEG_MAX) | (seg->len > rx->right_edge - rx->rcv_nxt);
+	all |= xiw_seq_before(seg->seq, rx->snd_wl1);
+	return !all;
+}
+
+/* Does with an expected segment what the checks would do that it passes. */
+static enum xiw_tcp_action take_expected(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg,
+					 struct xiw_tcp_take *take)
+{
+	take_ts(rx, seg, false);
+	rx->snd_wl1 = seg->seq;
+	rx->snd_wl2 = seg->ack;
+	*take = (struct xiw_tcp_take){ .seq = seg->seq, .len = seg->len, .flags = seg->flags };
+	return XIW_TCP_TAKE;
+}
+
+enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg,
+				       uint64_t now_ms, struct xiw_tcp_take *take)
+{
+	rx->now_ms = now_ms;
+	return expected(rx, seg) ? take_expected(rx, seg, take) : segment_checked(rx, seg, take);
 }
 
 void xiw_tcp_rx_advance(struct xiw_tcp_rx *rx, uint32_t octets)
