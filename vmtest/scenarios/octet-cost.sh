@@ -93,7 +93,7 @@ direct() {
 # The instructions of the receiver's NAPI threads so far.
 napi_now() {
 	pgrep '^napi/eth0-' | sed 's,.*,/proc/&/schedstat,' | xargs cat |
-		awk '{ sum += $1 } END { print sum }'
+		awk '{ sum += $1 } END { printf "%.0f\n", sum }'
 }
 
 # siw has no application that takes part: it places in the NAPI thread. Ours sends, by perftest.
@@ -141,6 +141,7 @@ guest() {
 	siw_up
 	echo 1 >/proc/sys/net/core/bpf_jit_kallsyms
 	"$BUILD/bench/vm_mark" libc >"$RESULTS/libc"
+	uname -r >"$RESULTS/kernel"
 	for m in 1500 9000; do
 		mtu_is $m
 		thrice received plain_tcp plain
