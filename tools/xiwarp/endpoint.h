@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* What serve, put, sink and rping share: their engine, and the privilege that it needs. */
+/* What serve, put, sink, rping and perf share: their engine, and the privilege that it needs. */
 #ifndef XIW_TOOL_ENDPOINT_H
 #define XIW_TOOL_ENDPOINT_H
 

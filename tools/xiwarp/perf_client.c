@@ -21,10 +21,10 @@
 
 /* ---- threads ------------------------------------------------------------------------------------- */
 
-/* A thread is done when all of its connections have ended, or the first thread waits no longer. */
+/* Has this thread been told to close its connections? */
 static bool closes(const struct xiw_perf_thread *t)
 {
-	return t->seen == atomic_load(&t->client->number) && t->client->phase == XIW_PHASE_CLOSE;
+	return xiw_perf_phase_of(t->seen) == XIW_PHASE_CLOSE;
 }
 
 static bool all_closed(const struct xiw_perf_thread *t)
@@ -113,6 +113,7 @@ static int connect_some(struct xiw_perf_client *c, const struct addrinfo *ai, un
 		.ord = (uint16_t)c->test.params.depth,
 		.recv_depth = xiw_perf_recv_depth(&c->test.params),
 		.send_depth = xiw_perf_send_depth(&c->test.params),
+		.hold_ms = XIW_PERF_HOLD_MS,
 		.prepare = xiw_perf_keep_socket,
 		.prepare_ctx = c,
 	};

@@ -29,7 +29,7 @@ struct xiw_perf_thread {
 	struct xiw_engine *engine;
 	pthread_t id;
 	bool runs;
-	unsigned int index, seen; /* seen: the last phase that was carried out, by its number */
+	unsigned int index, seen; /* seen: the last order that was carried out */
 	struct xiw_perf_link *links;
 	unsigned int closed;
 	struct xiw_hist hist;
@@ -40,10 +40,10 @@ struct xiw_perf_client {
 	struct xiw_group *group;
 	unsigned int nthreads;
 	struct xiw_perf_thread *threads;
-	/* Written by the first thread before the number of the phase changes. */
-	enum xiw_perf_phase phase;
+	/* Written by the first thread before it gives the order to start. */
 	uint32_t size;
-	atomic_uint number;
+	/* The phase that all threads are to carry out, and a number above it by which each order is a new one. */
+	atomic_uint order;
 	/* How many connections are established, prepared, have reported, have ended. */
 	atomic_uint connected, prepared, reported, ended;
 	atomic_int failed; /* exit code of the first failure */
@@ -62,6 +62,7 @@ struct xiw_perf_client {
 
 /* Takes one turn of a thread, which waits up to `wait_ms`, and carries out the phase. False: the engine failed. */
 bool xiw_perf_turn(struct xiw_perf_thread *t, int wait_ms);
+enum xiw_perf_phase xiw_perf_phase_of(unsigned int order);
 /* What the first thread has all threads do from now on. */
 void xiw_perf_set_phase(struct xiw_perf_client *c, enum xiw_perf_phase phase);
 /* One run, with messages of this size. Fills in the result. False: it failed. */

@@ -150,35 +150,43 @@ static void on_completion(struct xiw_perf_thread *t, const struct xiw_completion
 
 /* ---- phases -------------------------------------------------------------------------------------- */
 
+#define PHASE_BITS 4
+
+enum xiw_perf_phase xiw_perf_phase_of(unsigned int order)
+{
+	return order & ((1u << PHASE_BITS) - 1);
+}
+
 static void carry_out(struct xiw_perf_thread *t)
 {
 	struct xiw_perf_client *c = t->client;
-	unsigned int number = atomic_load(&c->number);
+	const unsigned int order = atomic_load(&c->order);
+	const enum xiw_perf_phase phase = xiw_perf_phase_of(order);
 
-	if (t->seen == number)
+	if (t->seen == order)
 		return;
-	t->seen = number;
-	if (c->phase == XIW_PHASE_RUN)
+	t->seen = order;
+	if (phase == XIW_PHASE_RUN)
 		memset(&t->hist, 0, sizeof(t->hist));
 	for (struct xiw_perf_link *l = t->links; l; l = l->next) {
 		struct xiw_perf_stream *s = &l->stream;
 
-		if (c->phase == XIW_PHASE_START && s->connected && s->state < XIW_PERF_CLOSING)
+		if (phase == XIW_PHASE_START && s->connected && s->state < XIW_PERF_CLOSING)
 			xiw_perf_start(s, c->size);
-		else if (c->phase == XIW_PHASE_RUN && s->state == XIW_PERF_PREPARED)
+		else if (phase == XIW_PHASE_RUN && s->state == XIW_PERF_PREPARED)
 			xiw_perf_go(s);
-		else if (c->phase == XIW_PHASE_STOP)
+		else if (phase == XIW_PHASE_STOP)
 			xiw_perf_stop(s);
-		else if (c->phase == XIW_PHASE_CLOSE)
+		else if (phase == XIW_PHASE_CLOSE)
 			xiw_perf_close(s);
-		count(t, l, XIW_PERF_REPORTED, &c->reported);
 	}
 }
 
 void xiw_perf_set_phase(struct xiw_perf_client *c, enum xiw_perf_phase phase)
 {
-	c->phase = phase;
-	atomic_fetch_add(&c->number, 1);
+	const unsigned int number = (atomic_load(&c->order) >> PHASE_BITS) + 1;
+
+	atomic_store(&c->order, number << PHASE_BITS | phase);
 	for (unsigned int i = 1; i < c->nthreads; i++)
 		xiw_engine_wake(c->threads[i].engine);
 	carry_out(&c->threads[0]);
@@ -345,9 +353,7 @@ static void collect(struct xiw_perf_client *c, struct xiw_perf_result *r)
 	r->tcp_segments = tcp.tcp_segments - c->tcp_before.tcp_segments;
 	r->tcp_again = tcp.tcp_again - c->tcp_before.tcp_again;
 	r->interrupted = c->interrupted;
-	r->samples = c->samples;
 	r->nsamples = c->nsamples;
-	c->samples = NULL;
 }
 
 static uint64_t patience(const struct xiw_perf_client *c)
@@ -373,6 +379,7 @@ bool xiw_perf_run(struct xiw_perf_client *c, uint32_t size, struct xiw_perf_resu
 	c->nsamples = 0;
 	c->samples_max = (args->perf.interval ? args->perf.time / args->perf.interval : 10) + 2;
 	c->samples = calloc(c->samples_max, sizeof(*c->samples));
+	r->samples = c->samples;
 	r->hist = c->test.params.latency ? calloc(1, sizeof(*r->hist)) : NULL;
 	if (!c->samples || (c->test.params.latency && !r->hist)) {
 		fail_client(c, xiw_fail(XIW_EXIT_FAILURE, "no memory"));

@@ -12,8 +12,6 @@
 #include "signals.h"
 #include "text.h"
 
-#define HOLD_MS 10000 /* a Send waits so long for a buffer, if the server has no turn */
-
 struct perf_peer {
 	struct xiw_peer peer;
 	struct xiw_perf_stream stream;
@@ -184,7 +182,7 @@ int xiw_perf_server(const struct xiw_args *args)
 	struct xiw_conn_opts opts = {
 		.size = sizeof(opts),
 		.no_crc = args->mpa.crc_off,
-		.hold_ms = HOLD_MS,
+		.hold_ms = XIW_PERF_HOLD_MS,
 	};
 	struct xiw_receiver r = {
 		.args = args, .ops = &ops, .listen = args->receiver.listen, .once = args->perf.once

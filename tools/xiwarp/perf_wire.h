@@ -23,6 +23,8 @@
 #define XIW_PERF_CONNECTIONS_MAX 4096u
 #define XIW_PERF_MEMORY (64u << 20) /* of the messages of one connection, if one is not longer */
 
+#define XIW_PERF_HOLD_MS 10000 /* a Send waits so long for a buffer, if its receiver has no turn */
+
 enum xiw_perf_op { XIW_PERF_WRITE, XIW_PERF_SEND, XIW_PERF_READ, XIW_PERF_OPS };
 
 enum xiw_perf_word {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What serve, sink and the server of rping share: a listener, the connections that it accepted, the loop that runs the
- * engine, and the end of all that. The command's own structures begin with these.
+ * What serve, sink and the servers of rping and perf share: a listener, the connections that it accepted, the loop that
+ * runs the engine, and the end of all that. The command's own structures begin with these.
  *
  * With several threads each has an engine of its own, and a copy of the command's structure: connections belong to one
  * thread. What all of them share is in struct xiw_receivers.
