@@ -4,11 +4,14 @@
 #define XIW_BENCH_AREA_H
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define MIB (1ul << 20)
 
@@ -54,6 +57,22 @@ static inline void area_check(const uint8_t *area, uint64_t len)
 			exit(1);
 		}
 	}
+}
+
+/* The octets of a file, which is made anew and allocated if it is to be written. */
+static inline uint8_t *area_of_file(const char *name, size_t len, bool write)
+{
+	int fd = open(name, (write ? O_RDWR | O_CREAT | O_TRUNC : O_RDONLY) | O_CLOEXEC, 0600);
+	void *p = MAP_FAILED;
+
+	if (fd >= 0 && (!write || !posix_fallocate(fd, 0, (off_t)len)))
+		p = mmap(NULL, len, PROT_READ | (write ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED) {
+		perror(name);
+		exit(1);
+	}
+	close(fd);
+	return p;
 }
 
 #endif

@@ -2,13 +2,16 @@
 /*
  * Both ends of the benchmark's connections.
  *
- *   wire_bench recv PATH ADDRESS PORT MIB REGION_MIB NAPI   one connection; prints what it cost, as a line of JSON
- *   wire_bench send PATH ADDRESS PORT MIB REGION_MIB NAPI   prints what it cost, in ns per octet
+ *   wire_bench recv PATH ADDRESS PORT MIB REGION_MIB NAPI [FILE]
+ *                                  one connection; prints what it cost, as a line of JSON
+ *   wire_bench send PATH ADDRESS PORT MIB REGION_MIB NAPI [FILE]
+ *                                  prints what it cost, in ns per octet
  *
  * PATH is direct, copy (direct, with AF_XDP sockets that copy even if the driver could do without) or kernel (the
  * library: tagged messages of 1 MiB to one region, again and again) or plain (TCP without framing or CRC). In each case
  * the octets are placed at the same addresses: the memory at both ends is as long as the region. They are compared at
- * the end, so no figure is about wrong octets.
+ * the end, so no figure is about wrong octets. With FILE that memory is a file, which the sender has and the receiver
+ * makes anew; whoever runs this compares the files.
  *
  * The measurement begins with the second MiB, when the connection has found its path and speed, and ends with the last.
  * NAPI is the pid of the interface's NAPI thread, or a list `pid,pid...` of all of them. They must be pinned to this
@@ -45,6 +48,7 @@ struct bench {
 	struct sockaddr_in addr;
 	uint64_t mib, region; /* the latter in octets */
 	uint8_t *area;
+	const char *file; /* or NULL */
 	struct napis napis;
 	struct account from, to;
 	struct xiw_conn_info info;
@@ -62,7 +66,7 @@ static void __attribute__((noreturn)) die(const char *what, int err)
 static void usage(void)
 {
 	fprintf(stderr, "usage: wire_bench recv|send direct|copy|kernel|plain "
-			"ADDRESS PORT MIB REGION_MIB NAPI\n");
+			"ADDRESS PORT MIB REGION_MIB NAPI [FILE]\n");
 	exit(2);
 }
 
@@ -344,13 +348,15 @@ static void receive(struct bench *b)
 		receive_plain(b);
 	else
 		receive_library(b);
-	area_check(b->area, MIN(b->mib * MIB, b->region));
+	if (!b->file)
+		area_check(b->area, MIN(b->mib * MIB, b->region));
 	print_result(b);
 }
 
 static void transmit(struct bench *b)
 {
-	area_fill(b->area, b->region);
+	if (!b->file)
+		area_fill(b->area, b->region);
 	if (b->path == PLAIN)
 		send_plain(b);
 	else
@@ -364,7 +370,7 @@ int main(int argc, char **argv)
 	bool receiver;
 	size_t p;
 
-	if (argc != 8)
+	if (argc != 8 && argc != 9)
 		usage();
 	receiver = !strcmp(argv[1], "recv");
 	if (!receiver && strcmp(argv[1], "send"))
@@ -379,7 +385,8 @@ int main(int argc, char **argv)
 	b.path = p;
 	copy = p == COPY;
 	b.addr.sin_port = htons((uint16_t)atoi(argv[4]));
-	b.area = area_make(b.region);
+	b.file = argv[8];
+	b.area = b.file ? area_of_file(b.file, b.region, receiver) : area_make(b.region);
 	b.napis = napis_open(argv[7]);
 	if (receiver)
 		receive(&b);

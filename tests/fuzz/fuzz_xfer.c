@@ -15,7 +15,9 @@ static bool valid(const uint8_t *p, size_t len)
 		if (len < 18)
 			return false;
 		name = (size_t)p[16] << 8 | p[17];
-		return name <= 255 && len == 18 + name && !memchr(p + 18, 0, name);
+		/* The digest is 0, SHA-256, or 1, GMAC, with a key. */
+		return !p[2] && p[3] <= 1 && name <= 255 && len == 18 + name + 16 * p[3] &&
+		       !memchr(p + 18, 0, name);
 	case 2:
 		return len == 24;
 	case 3:

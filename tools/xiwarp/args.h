@@ -56,6 +56,9 @@ struct xiw_args {
 		uint64_t max_size, keep_free;
 	} serve;
 	struct {
+		bool sha256;
+	} put;
+	struct {
 		bool stag_given, reject;
 		uint32_t stag, queues, recv_size;
 		uint64_t size;

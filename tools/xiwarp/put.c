@@ -33,7 +33,8 @@ static void on_received(struct xiw_put *p, const struct xiw_completion *c)
 	size_t index = c->user_data - XIW_PUT_RECV;
 	struct xiw_xfer x;
 
-	if (c->status || index >= XIW_PUT_RECVS)
+	/* A GRANT may still come when the file cannot be read any more. */
+	if (c->status || index >= XIW_PUT_RECVS || p->state == XIW_PUT_FAILED)
 		return;
 	if (xiw_xfer_decode(&x, p->recv[index], c->length) || !xiw_put_received(p, &x)) {
 		xiw_fail(0, "%s does not speak this protocol: is it 'xiwarp serve'?", p->target);
@@ -46,17 +47,11 @@ static void on_received(struct xiw_put *p, const struct xiw_completion *c)
 /* A buffer may be used again. */
 static void on_sent(struct xiw_put *p, const struct xiw_completion *c)
 {
-	const uint64_t control = c->user_data - XIW_PUT_CONTROL;
-
-	if (c->user_data < XIW_PUT_CHUNKS) {
-		p->busy[c->user_data] = false;
-		if (c->event == XIW_EV_SENT)
-			p->file.sent += c->length;
-	} else if (control <= XIW_PUT_DONE) {
-		p->control_busy[control] = false;
-		/* TCP has everything before DONE: the transfer time ends here, whatever is still in TCP's buffer. */
-		if (control == XIW_PUT_DONE && p->state == XIW_PUT_DIGESTING)
-			p->file.end_ns = xiw_now_ns();
+	if (c->user_data == XIW_PUT_CHUNK_SENT) {
+		p->chunks--;
+		xiw_put_read_on(p, c->event == XIW_EV_SENT ? c->length : 0);
+	} else if (c->user_data <= XIW_PUT_CONTROL + XIW_PUT_DONE) {
+		p->control_busy[c->user_data - XIW_PUT_CONTROL] = false;
 	}
 }
 
@@ -183,11 +178,11 @@ static int connect_any(struct xiw_put *p)
 
 static void put_file(struct xiw_put *p, const char *path)
 {
-	/* The last file's OFFER may not be known to be sent yet. */
-	while (p->control_busy[XIW_PUT_OFFER] && p->state == XIW_PUT_READY)
+	/* The last file's OFFER, or octets of one that was refused, may not be known to be sent yet. */
+	while ((p->control_busy[XIW_PUT_OFFER] || p->chunks) && p->state == XIW_PUT_READY)
 		if (!turn(p))
 			return;
-	p->file = (struct xiw_put_file){ .path = path, .fd = -1 };
+	p->file = (struct xiw_put_file){ .path = path };
 	if (p->state == XIW_PUT_READY)
 		xiw_put_offer(p);
 	while (p->state == XIW_PUT_OFFERED || p->state == XIW_PUT_SENDING ||
@@ -199,8 +194,7 @@ static void put_file(struct xiw_put *p, const char *path)
 		if (!turn(p))
 			break;
 	}
-	if (p->file.fd >= 0)
-		close(p->file.fd);
+	xiw_put_read_end(p);
 }
 
 static void close_conn(struct xiw_put *p)
@@ -232,6 +226,17 @@ static int run_with_engine(struct xiw_put *p)
 	return p->code;
 }
 
+static int run_with_worker(struct xiw_put *p)
+{
+	int code, err = xiw_worker_start(&p->worker, p->engine);
+
+	if (err)
+		return xiw_fail(XIW_EXIT_FAILURE, "cannot start a thread: %s", strerror(err));
+	code = run_with_engine(p);
+	xiw_worker_stop(&p->worker);
+	return code;
+}
+
 /* Before anything is sent: may all files be read? */
 static int check_files(const struct xiw_args *args)
 {
@@ -247,7 +252,9 @@ static int check_files(const struct xiw_args *args)
 
 static int run_put(const struct xiw_args *args)
 {
-	struct xiw_put p = { .args = args, .target = args->words[args->nwords - 1] };
+	struct xiw_put p = { .args = args,
+			     .target = args->words[args->nwords - 1],
+			     .reader.fd = -1 };
 	int code;
 
 	xiw_catch_signals();
@@ -256,32 +263,39 @@ static int run_put(const struct xiw_args *args)
 		code = check_files(args);
 	if (code)
 		return code;
-	p.chunks = malloc((size_t)XIW_PUT_CHUNK * XIW_PUT_CHUNKS);
-	p.digest = EVP_MD_CTX_new();
-	if (!p.chunks || !p.digest)
-		code = xiw_fail(XIW_EXIT_FAILURE, "no memory");
-	else
-		code = xiw_endpoint_open(args, XIW_USE_KERNEL, &p.engine);
+	p.reader.ring = malloc(XIW_PUT_RING);
+	if (!p.reader.ring)
+		return xiw_fail(XIW_EXIT_FAILURE, "no memory");
+	code = xiw_endpoint_open(args, XIW_USE_KERNEL, &p.engine);
 	if (!code)
-		code = run_with_engine(&p);
+		code = run_with_worker(&p);
 	xiw_engine_destroy(p.engine);
-	EVP_MD_CTX_free(p.digest);
-	free(p.chunks);
+	free(p.reader.ring);
 	return xiw_exit_stopped(code);
 }
 
-static const struct xiw_opt put_opts[] = { {} };
+static const struct xiw_opt put_opts[] = {
+	{ "sha256",
+	  .help = "have both ends compare, and report, the SHA-256 of each file, instead of a "
+		  "digest that takes less time",
+	  XIW_FLAG(put.sha256) },
+	{},
+};
 
 const struct xiw_cmd xiw_cmd_put = {
 	.name = "put",
 	.synopsis = "FILE... HOST[:PORT]",
 	.summary = "send files to a host that runs 'xiwarp serve'",
 	.text = "Sends each FILE under its own name, in order, over one connection, and has the "
-		"far end check its SHA-256. HOST is a name or an address; an IPv6 address with a "
-		"port is written [ADDRESS]:PORT. The default port is " XIW_PORT
-		". On a terminal it shows progress, rate and the time left. It needs no privilege "
-		"and no XDP: the sender is ordinary TCP.",
+		"far end check its digest: a GMAC under a random key, which takes less time than "
+		"SHA-256 and misses damage no more often. A file that changes meanwhile arrives "
+		"as it was read. HOST is a name or an address; an IPv6 address with a port is "
+		"written [ADDRESS]:PORT. The default port is " XIW_PORT
+		". On a terminal it shows progress, rate and the time left. The time that it "
+		"reports ends when the far end has checked the file. It needs no privilege and no "
+		"XDP: the sender is ordinary TCP.",
 	.examples = "xiwarp put big.iso receiver.example\n"
+		    "xiwarp put --sha256 --json big.iso receiver.example\n"
 		    "xiwarp put a.dat b.dat [2001:db8::7]:" XIW_PORT "\n",
 	.opts = put_opts,
 	.min_words = 2,

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/*
- * One file on its way. Octets are read into a few chunks, digested there, and sent from there, so that the digest
- * covers exactly what was sent, even of a file that changes meanwhile.
- */
+/* One file on its way: what has been read of it is sent as far as the receiver has granted it. */
 #include "put.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,7 +33,7 @@ void xiw_put_draw(struct xiw_put *p, bool last)
 	if (p->args->json || !isatty(STDERR_FILENO) || (!last && now - f->drawn_ns < DRAW_NS))
 		return;
 	f->drawn_ns = now;
-	xiw_progress(f->shown, f->sent, f->size, (double)(now - f->start_ns) / 1e9, last);
+	xiw_progress(f->shown, p->reader.sent, f->size, (double)(now - f->start_ns) / 1e9, last);
 }
 
 static int send_control(struct xiw_put *p, enum xiw_put_control which, const struct xiw_xfer *x)
@@ -52,16 +50,17 @@ static int send_control(struct xiw_put *p, enum xiw_put_control which, const str
 /* ---- the offer ----------------------------------------------------------------------------------- */
 
 /* Opens the file, and writes to `x` what is to be offered. */
-static bool open_file(struct xiw_put_file *f, struct xiw_xfer *x)
+static bool open_file(struct xiw_put *p, struct xiw_xfer *x)
 {
+	struct xiw_put_file *f = &p->file;
 	const char *slash = strrchr(f->path, '/');
 	const char *name = slash ? slash + 1 : f->path;
 	struct stat st;
 
 	/* A path that ends with a slash has no name: it is shown whole. */
 	xiw_printable(*name ? name : f->path, f->shown, sizeof(f->shown));
-	f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (f->fd < 0 || fstat(f->fd, &st)) {
+	p->reader.fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (p->reader.fd < 0 || fstat(p->reader.fd, &st)) {
 		xiw_fail(0, "cannot open %s: %s", f->shown, strerror(errno));
 		return false;
 	}
@@ -76,6 +75,7 @@ static bool open_file(struct xiw_put_file *f, struct xiw_xfer *x)
 	memcpy(x->name, name, strlen(name));
 	x->mode = st.st_mode & 0777;
 	x->size = f->size = st.st_size;
+	x->kind = p->args->put.sha256 ? XIW_DIGEST_SHA256 : XIW_DIGEST_GMAC;
 	return true;
 }
 
@@ -83,12 +83,12 @@ void xiw_put_offer(struct xiw_put *p)
 {
 	struct xiw_xfer x = { .type = XIW_XFER_OFFER };
 
-	if (!open_file(&p->file, &x)) {
+	if (!open_file(p, &x)) {
 		skip(p, XIW_EXIT_FAILURE);
 		return;
 	}
-	if (!EVP_DigestInit_ex(p->digest, EVP_sha256(), NULL) ||
-	    send_control(p, XIW_PUT_OFFER, &x)) {
+	if (getrandom(x.key, sizeof(x.key), 0) != sizeof(x.key) ||
+	    !xiw_put_read_begin(p, p->file.size, &x) || send_control(p, XIW_PUT_OFFER, &x)) {
 		xiw_fail(0, "%s: cannot be offered", p->file.shown);
 		xiw_put_fail(p, XIW_EXIT_FAILURE);
 		return;
@@ -122,56 +122,35 @@ static void on_grant(struct xiw_put *p, const struct xiw_xfer *x)
 
 /* ---- the octets ---------------------------------------------------------------------------------- */
 
-/* -1: the file cannot be read, or became shorter. */
-static int read_chunk(struct xiw_put *p, uint8_t *buf, size_t len)
-{
-	const struct xiw_put_file *f = &p->file;
-	size_t got = 0;
-
-	while (got < len) {
-		ssize_t n = pread(f->fd, buf + got, len - got, (off_t)(f->queued + got));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			xiw_fail(0, "%s: %s", f->shown,
-				 n ? strerror(errno) : "became shorter while it was sent");
-			return -1;
-		}
-		got += n;
-	}
-	return EVP_DigestUpdate(p->digest, buf, len) ? 0 : -1;
-}
-
-static bool send_chunk(struct xiw_put *p, int i)
+/* The next octets that have been read, up to the end of a chunk or of the grant. */
+static bool send_chunk(struct xiw_put *p)
 {
 	struct xiw_put_file *f = &p->file;
 	const struct xiw_xfer *grant = &f->grants[0];
-	uint8_t *chunk = p->chunks + (size_t)i * XIW_PUT_CHUNK;
-	uint64_t left = grant->length - f->used;
+	uint64_t len = XIW_PUT_CHUNK - f->queued % XIW_PUT_CHUNK;
 	struct xiw_message m = {
-		.buf = chunk,
-		.len = left < XIW_PUT_CHUNK ? left : XIW_PUT_CHUNK,
+		.buf = p->reader.ring + f->queued % XIW_PUT_RING,
 		.to = grant->base_to + f->used,
 		.stag = grant->stag,
 		.tagged = true,
-		.user_data = i,
+		.user_data = XIW_PUT_CHUNK_SENT,
 	};
 	int err;
 
-	if (read_chunk(p, chunk, m.len)) {
-		xiw_put_fail(p, XIW_EXIT_FAILURE);
-		return false;
-	}
+	if (len > p->reader.read - f->queued)
+		len = p->reader.read - f->queued;
+	if (len > grant->length - f->used)
+		len = grant->length - f->used;
+	m.len = len;
 	err = xiw_conn_send(p->conn, &m);
 	if (err) {
 		xiw_fail(0, "%s: cannot send: %s", f->shown, strerror(-err));
 		xiw_put_fail(p, XIW_EXIT_PEER);
 		return false;
 	}
-	p->busy[i] = true;
-	f->queued += m.len;
-	f->used += m.len;
+	p->chunks++;
+	f->queued += len;
+	f->used += len;
 	if (f->used == grant->length) {
 		f->used = 0;
 		f->grants[0] = f->grants[1];
@@ -180,18 +159,37 @@ static bool send_chunk(struct xiw_put *p, int i)
 	return true;
 }
 
+static bool read_failed(struct xiw_put *p)
+{
+	const int err = p->reader.err;
+
+	if (!err)
+		return false;
+	xiw_fail(0, "%s: %s", p->file.shown,
+		 err == XIW_PUT_SHORTER ? "became shorter while it was sent" : strerror(err));
+	xiw_put_fail(p, XIW_EXIT_FAILURE);
+	return true;
+}
+
 void xiw_put_send_chunks(struct xiw_put *p)
 {
 	struct xiw_put_file *f = &p->file;
 	struct xiw_xfer x = { .type = XIW_XFER_DONE };
 
-	for (int i = 0; i < XIW_PUT_CHUNKS && f->ngrants; i++)
-		if (!p->busy[i] && !send_chunk(p, i))
+	if (read_failed(p))
+		return;
+	/* Grants may be small, and the queue of messages is not endless. */
+	while (f->ngrants && f->queued < p->reader.read && p->chunks < XIW_PUT_CHUNKS)
+		if (!send_chunk(p))
 			return;
 	if (f->queued != f->size || p->control_busy[XIW_PUT_DONE])
 		return;
-	EVP_DigestFinal_ex(p->digest, x.sha256, NULL);
-	memcpy(f->sha256, x.sha256, sizeof(f->sha256));
+	if (!xiw_digest_finish(&p->reader.digest, x.digest)) {
+		xiw_fail(0, "%s: cannot be digested", f->shown);
+		xiw_put_fail(p, XIW_EXIT_FAILURE);
+		return;
+	}
+	memcpy(f->digest, x.digest, sizeof(f->digest));
 	if (send_control(p, XIW_PUT_DONE, &x)) {
 		xiw_fail(0, "%s: the connection broke", f->shown);
 		xiw_put_fail(p, XIW_EXIT_PEER);
@@ -205,14 +203,17 @@ void xiw_put_send_chunks(struct xiw_put *p)
 static void report(const struct xiw_put *p, bool equal)
 {
 	const struct xiw_put_file *f = &p->file;
-	double seconds = (double)(f->end_ns - f->start_ns) / 1e9;
+	/* Until the far end has verified the file and keeps it. */
+	double seconds = (double)(xiw_now_ns() - f->start_ns) / 1e9;
+	enum xiw_digest_kind kind = p->args->put.sha256 ? XIW_DIGEST_SHA256 : XIW_DIGEST_GMAC;
 	char size[32], time[32], rate[32];
 	struct json_object *o;
 
 	if (!p->args->json) {
-		printf("%s: %s in %s, %s, SHA-256 %s at the far end\n", f->shown,
+		printf("%s: %s in %s, %s, %s %s at the far end\n", f->shown,
 		       xiw_octets(f->size, size), xiw_seconds(seconds, time),
-		       xiw_rate(f->size, seconds, rate), equal ? "equal" : "DIFFERENT");
+		       xiw_rate(f->size, seconds, rate), xiw_digest_name(kind),
+		       equal ? "equal" : "DIFFERENT");
 		fflush(stdout);
 		return;
 	}
@@ -220,7 +221,9 @@ static void report(const struct xiw_put *p, bool equal)
 	xiw_json_str(o, "file", f->path);
 	xiw_json_u64(o, "octets", f->size);
 	xiw_json_bool(o, "digest_equal", equal);
-	xiw_json_hex(o, "sha256", f->sha256, sizeof(f->sha256));
+	xiw_json_str(o, "digest", xiw_digest_name(kind));
+	if (kind == XIW_DIGEST_SHA256)
+		xiw_json_hex(o, "sha256", f->digest, sizeof(f->digest));
 	xiw_json_f(o, "seconds", seconds, "%.9f");
 	xiw_json_f(o, "gbit_per_s", xiw_gbit_per_s(f->size, seconds), "%.4f");
 	xiw_json_print(o);
@@ -231,7 +234,6 @@ static void on_result(struct xiw_put *p, const struct xiw_xfer *x)
 	struct xiw_put_file *f = &p->file;
 	bool equal = x->status == XIW_XFER_OK && x->size == f->size;
 
-	f->end_ns = f->end_ns ? f->end_ns : xiw_now_ns();
 	xiw_put_draw(p, true);
 	if (equal || x->status == XIW_XFER_MISMATCH)
 		report(p, equal);

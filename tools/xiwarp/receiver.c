@@ -246,11 +246,12 @@ static bool done(struct xiw_receiver *r, int code)
 
 static void run_one(struct xiw_receiver *r)
 {
+	const int failed = r->ops->begin ? r->ops->begin(r) : 0;
 	struct xiw_completion c;
-	int code = 0;
+	int code = failed;
 
 	while (!done(r, code)) {
-		code = xiw_endpoint_turn(r->engine, r->busy ? 0 : TURN_MS);
+		code = xiw_endpoint_turn(r->engine, TURN_MS);
 		for (struct xiw_peer *p = r->peers; p && r->ops->turned; p = p->next)
 			r->ops->turned(p);
 		while (xiw_engine_next(r->engine, &c) > 0)
@@ -260,6 +261,8 @@ static void run_one(struct xiw_receiver *r)
 	}
 	while (r->peers)
 		end_peer(r, r->peers, true);
+	if (r->ops->finish && !failed)
+		r->ops->finish(r);
 }
 
 /* ---- several threads ----------------------------------------------------------------------------- */

@@ -51,6 +51,12 @@ struct xiw_receiver_ops {
 	void (*release)(struct xiw_peer *peer);
 	/* After each turn and its completions. May be NULL. */
 	void (*after)(struct xiw_receiver *r);
+	/*
+	 * In each thread: before its first turn (prints a line and returns an exit code if it fails), and, if that did
+	 * not fail, when no connection is left. Both or none may be NULL.
+	 */
+	int (*begin)(struct xiw_receiver *r);
+	void (*finish)(struct xiw_receiver *r);
 	/* A connection that ended during MPA startup counts as ended, and as failed. */
 	bool count_failed_startups;
 };
@@ -62,9 +68,9 @@ struct xiw_receivers {
 	bool chosen;			     /* rping: the one client that is served has come */
 	pthread_mutex_t lock;		     /* for what follows */
 	struct xiw_group_listener *listener; /* NULL: closed */
-	unsigned int ended, open; /* connections */
-	bool stop;		  /* all threads are to end */
-	int failed;		  /* exit code of an engine that failed */
+	unsigned int ended, open;	     /* connections */
+	bool stop;			     /* all threads are to end */
+	int failed;			     /* exit code of an engine that failed */
 };
 
 struct xiw_receiver {
@@ -73,7 +79,6 @@ struct xiw_receiver {
 	const char *listen;	/* address and port; NULL: any address, port XIW_PORT */
 	const char *output_dir; /* where files will be made; NULL: nowhere */
 	bool once;		/* the command ends when its first connection has ended */
-	bool busy;		/* the command has work of its own: turns do not wait */
 
 	struct xiw_receivers *all;
 	struct xiw_engine *engine;

@@ -81,7 +81,7 @@ static void on_sent(struct xiw_serve_peer *p, const struct xiw_completion *c)
 
 	if (c->user_data == XIW_SERVE_GRANT) {
 		p->window.sending = false;
-		xiw_serve_grant_more(p);
+		xiw_serve_go_on(p);
 	}
 	if (slot >= XIW_SERVE_SLOTS || p->state == XIW_SERVE_ENDED)
 		return;
@@ -128,7 +128,7 @@ static void on_completion(struct xiw_peer *peer, const struct xiw_completion *c)
 		break;
 	case XIW_EV_WRITTEN:
 		p->window.received += c->length;
-		xiw_serve_grant_more(p);
+		xiw_serve_go_on(p);
 		break;
 	case XIW_EV_SENT:
 		on_sent(p, c);
@@ -193,13 +193,22 @@ static void end_idle(struct xiw_serve *s)
 
 static void after_turn(struct xiw_receiver *r)
 {
-	struct xiw_serve *s = (struct xiw_serve *)r;
-
 	for (struct xiw_peer *peer = r->peers; peer; peer = peer->next)
-		if (serve_peer(peer)->state == XIW_SERVE_DIGESTING)
-			xiw_serve_digest(serve_peer(peer));
-	r->busy = s->digesting > 0;
-	end_idle(s);
+		xiw_serve_go_on(serve_peer(peer));
+	end_idle((struct xiw_serve *)r);
+}
+
+static int begin(struct xiw_receiver *r)
+{
+	struct xiw_serve *s = (struct xiw_serve *)r;
+	int err = xiw_worker_start(&s->worker, r->engine);
+
+	return err ? xiw_fail(XIW_EXIT_FAILURE, "cannot start a thread: %s", strerror(err)) : 0;
+}
+
+static void finish(struct xiw_receiver *r)
+{
+	xiw_worker_stop(&((struct xiw_serve *)r)->worker);
 }
 
 static const struct xiw_receiver_ops ops = {
@@ -211,6 +220,8 @@ static const struct xiw_receiver_ops ops = {
 	.ended = on_ended,
 	.release = release,
 	.after = after_turn,
+	.begin = begin,
+	.finish = finish,
 	.count_failed_startups = true,
 };
 
@@ -279,7 +290,7 @@ const struct xiw_cmd xiw_cmd_serve = {
 	.synopsis = "DIR",
 	.summary = "receive files from 'xiwarp put' into a directory",
 	.text = "Octets go from the wire straight into the pages of the new file. The file has "
-		"no name until its SHA-256 is found equal to the sender's, so that nothing is "
+		"no name until its digest is found equal to the sender's, so that nothing is "
 		"left of an incomplete file, however serve ends. (Where the file system has no "
 		"files without a name, it has a hidden one, and the next serve removes what is "
 		"left.) Files never leave DIR, and replace nothing without --force. Names with a "
@@ -288,8 +299,9 @@ const struct xiw_cmd xiw_cmd_serve = {
 		"that an offer alone takes none.\n\n"
 		"Reports each file: octets, transfer time from the first to the last octet, the "
 		"share of its octets that took the direct path, hand-offs between the paths, and "
-		"the time to digest it. Runs until SIGINT or SIGTERM. Without the programs on "
-		"the interface, or without the privilege to use them, it takes the kernel path.",
+		"the time that the digest took after the last octet. Runs until SIGINT or SIGTERM. "
+		"Without the programs on the interface, or without the privilege to use them, it "
+		"takes the kernel path.",
 	.examples = "sudo xiwarp serve /srv/incoming\n"
 		    "sudo xiwarp serve --listen [2001:db8::7]:" XIW_PORT " --json /srv/incoming\n"
 		    "xiwarp serve --path kernel --once .\n",

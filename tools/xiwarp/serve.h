@@ -10,6 +10,7 @@
 
 #include "receiver.h"
 #include "store.h"
+#include "worker.h"
 #include "xfer.h"
 
 /*
@@ -40,7 +41,17 @@ struct xiw_serve {
 	struct xiw_receiver receiver;
 	int dir;
 	uint64_t looked_ns; /* when idle connections were last looked for */
-	unsigned int digesting;
+	struct xiw_worker worker;
+};
+
+/* What the worker is to do for a file. The engine's thread raises the two numbers of octets. */
+struct xiw_serve_work {
+	struct xiw_job job;
+	uint64_t keep_free;
+	_Atomic uint64_t wanted;  /* to be allocated */
+	_Atomic uint64_t settled; /* may be digested: the peer can no longer change them */
+	_Atomic unsigned int
+		status; /* an enum xiw_xfer_status; once it is not 0, nothing more is done */
 };
 
 struct xiw_serve_peer {
@@ -53,6 +64,7 @@ struct xiw_serve_peer {
 	/* The file. */
 	struct xiw_store store;
 	bool storing;
+	struct xiw_serve_work work;
 	struct {
 		struct xiw_region *region, *older; /* of the last window and of the one before it */
 		uint64_t size, granted, received;
@@ -61,9 +73,10 @@ struct xiw_serve_peer {
 	} window;
 	struct xiw_conn_info before, after; /* when the file began and when it was complete */
 	uint64_t handoffs;		    /* reported with earlier files */
-	uint64_t first_ns, last_ns, digest_ns;
+	uint64_t first_ns, last_ns;
 	size_t done_slot; /* of DONE, which is answered when the file has been digested */
-	uint8_t expected[XIW_XFER_SHA256];
+	uint8_t expected[XIW_DIGEST_SIZE];
+	enum xiw_digest_kind kind;
 };
 
 /* serve.c */
@@ -74,12 +87,22 @@ void xiw_serve_end(struct xiw_serve_peer *p, const char *why);
 
 /* serve_file.c */
 void xiw_serve_offer(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfer *offer);
-/* Grants the next window if half of the last one has come, so that the peer need not wait. */
-void xiw_serve_grant_more(struct xiw_serve_peer *p);
 void xiw_serve_done(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfer *done);
-/* Digests a slice of a file that has come; behind the last one the file gets its name, and the peer its answer. */
-void xiw_serve_digest(struct xiw_serve_peer *p);
+/*
+ * Looks at what has come and at what the worker has done. Grants the next window when half of the last one has come,
+ * so that the peer need not wait; once all is digested the file gets its name, and the peer its answer.
+ */
+void xiw_serve_go_on(struct xiw_serve_peer *p);
 /* Removes a file that is not complete. */
 void xiw_serve_drop(struct xiw_serve_peer *p);
+
+/* serve_work.c */
+void xiw_serve_work_begin(struct xiw_serve_peer *p, uint64_t keep_free);
+/* Does what there is to do in the engine's thread; the worker has no work of this file. */
+void xiw_serve_work_now(struct xiw_serve_peer *p);
+/* There is more to do. */
+void xiw_serve_work_add(struct xiw_serve_peer *p);
+/* From now on the worker does not use the file. */
+void xiw_serve_work_drop(struct xiw_serve_peer *p);
 
 #endif

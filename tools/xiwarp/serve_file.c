@@ -11,14 +11,8 @@
 #include "text.h"
 
 /*
- * Digested between two turns of the engine. At 0.5 GB/s this takes 2 ms, far less than the time after which XDP takes
- * a connection away from an engine that does not run.
- */
-#define DIGEST_SLICE (1u << 20)
-
-/*
- * Octets that are allocated and granted at once. Each window is twice as large as the one before, so that a peer can
- * make serve allocate at most three times what it has sent.
+ * Octets that are allocated and granted at once. Each window is twice as large as the one before, and allocated while
+ * the one before comes, so that a peer can make serve allocate at most four times what it has sent.
  */
 #define WINDOW_FIRST (1u << 20)
 #define WINDOW_MOST (64u << 20)
@@ -42,13 +36,13 @@ static void free_regions(struct xiw_serve_peer *p)
 
 void xiw_serve_drop(struct xiw_serve_peer *p)
 {
-	/* Before the mapping goes: nothing may be placed there any more. */
+	/* Before the mapping goes: nothing may be placed there any more, and nothing digested. */
 	free_regions(p);
-	if (p->storing)
+	if (p->storing) {
+		xiw_serve_work_drop(p);
 		xiw_store_end(&p->store);
+	}
 	p->storing = false;
-	if (p->state == XIW_SERVE_DIGESTING)
-		serve_of(p)->digesting--;
 	p->state = XIW_SERVE_IDLE;
 }
 
@@ -66,23 +60,23 @@ static void not_taken(const struct xiw_serve_peer *p, const char *how, const cha
 
 /* ---- windows ------------------------------------------------------------------------------------- */
 
-/* Allocates the next octets of the file and lets the peer write them. */
+static uint64_t next_size(const struct xiw_serve_peer *p)
+{
+	const uint64_t left = p->store.size - p->window.granted;
+	uint64_t len = p->window.size ? 2 * p->window.size : WINDOW_FIRST;
+
+	if (len > WINDOW_MOST)
+		len = WINDOW_MOST;
+	return len < left ? len : left;
+}
+
+/* Lets the peer write the next octets of the file, which are allocated. */
 static enum xiw_xfer_status next_window(struct xiw_serve_peer *p, struct xiw_xfer *grant)
 {
 	struct xiw_region_opts opts = { .size = sizeof(opts), .conn = p->peer.conn };
-	uint64_t len = p->window.size ? 2 * p->window.size : WINDOW_FIRST;
-	enum xiw_xfer_status status;
+	const uint64_t len = next_size(p);
 	struct xiw_region *region;
 
-	if (!p->store.map)
-		return XIW_XFER_OK;
-	if (len > WINDOW_MOST)
-		len = WINDOW_MOST;
-	if (len > p->store.size - p->window.granted)
-		len = p->store.size - p->window.granted;
-	status = xiw_store_extend(&p->store, len, args_of(p)->serve.keep_free);
-	if (status)
-		return status;
 	p->store.err = -xiw_region_register(p->peer.receiver->engine,
 					    p->store.map + p->window.granted, len, &opts, &region);
 	if (p->store.err)
@@ -98,16 +92,13 @@ static enum xiw_xfer_status next_window(struct xiw_serve_peer *p, struct xiw_xfe
 	return XIW_XFER_OK;
 }
 
-void xiw_serve_grant_more(struct xiw_serve_peer *p)
+static void grant_more(struct xiw_serve_peer *p)
 {
 	struct xiw_message m = { .buf = p->window.message, .user_data = XIW_SERVE_GRANT };
-	struct xiw_xfer grant = { .type = XIW_XFER_GRANT };
+	struct xiw_xfer grant = { .type = XIW_XFER_GRANT, .status = p->work.status };
 
-	if (p->state != XIW_SERVE_RECEIVING || p->window.sending ||
-	    p->window.granted == p->store.size ||
-	    p->window.received + p->window.size / 2 < p->window.granted)
-		return;
-	grant.status = next_window(p, &grant);
+	if (!grant.status)
+		grant.status = next_window(p, &grant);
 	if (grant.status) {
 		not_taken(p, p->window.received ? "did not keep" : "refused", p->store.name,
 			  (enum xiw_xfer_status)grant.status);
@@ -118,6 +109,40 @@ void xiw_serve_grant_more(struct xiw_serve_peer *p)
 	if (xiw_conn_send(p->peer.conn, &m))
 		xiw_serve_end(p, "an answer to it could not be sent");
 	p->window.sending = true;
+}
+
+/*
+ * The first `octets` of the file have come. With an STag the peer could change what has been digested already: RFC 5042
+ * section 6.2.2.
+ */
+static void settle(struct xiw_serve_peer *p, uint64_t octets)
+{
+	if (octets <= p->work.settled)
+		return;
+	p->work.settled = octets;
+	xiw_serve_work_add(p);
+}
+
+static void receive(struct xiw_serve_peer *p)
+{
+	const uint64_t before = p->window.granted - p->window.size; /* the last window */
+	const uint64_t next = p->window.granted + next_size(p);
+
+	if (p->window.older && p->window.received >= before) {
+		xiw_region_free(p->window.older);
+		p->window.older = NULL;
+		settle(p, before);
+	}
+	if (p->window.granted == p->store.size)
+		return;
+	if (p->window.received > before && p->work.wanted < next) {
+		p->work.wanted = next;
+		xiw_serve_work_add(p);
+	}
+	if (!p->window.sending &&
+	    (p->work.status || (p->store.allocated >= next &&
+				p->window.received + p->window.size / 2 >= p->window.granted)))
+		grant_more(p);
 }
 
 static enum xiw_xfer_status open_file(struct xiw_serve_peer *p, const struct xiw_xfer *offer,
@@ -131,8 +156,14 @@ static enum xiw_xfer_status open_file(struct xiw_serve_peer *p, const struct xiw
 		return XIW_XFER_TOO_LARGE;
 	status = xiw_store_begin(&p->store, serve_of(p)->dir, args->force, offer);
 	p->storing = status == XIW_XFER_OK;
+	p->kind = offer->kind;
 	p->window.size = p->window.granted = p->window.received = 0;
-	return status ? status : next_window(p, grant);
+	xiw_serve_work_begin(p, args->serve.keep_free);
+	if (status || !p->store.size)
+		return status;
+	p->work.wanted = next_size(p);
+	xiw_serve_work_now(p);
+	return p->work.status ? p->work.status : next_window(p, grant);
 }
 
 void xiw_serve_offer(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfer *offer)
@@ -161,12 +192,11 @@ void xiw_serve_done(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfer
 	if (!p->first_ns)
 		p->first_ns = p->last_ns;
 	xiw_conn_info(p->peer.conn, &p->after, sizeof(p->after));
-	memcpy(p->expected, done->sha256, sizeof(p->expected));
-	/* With an STag the peer could change what has been digested already. */
+	memcpy(p->expected, done->digest, sizeof(p->expected));
 	free_regions(p);
 	p->state = XIW_SERVE_DIGESTING;
-	serve_of(p)->digesting++;
-	p->digest_ns = 0;
+	settle(p, p->store.size);
+	xiw_serve_go_on(p);
 }
 
 struct report {
@@ -183,18 +213,17 @@ static void report_text(const struct xiw_serve_peer *p, const struct report *r)
 	/* A file that came in one turn of the engine has no rate. */
 	if (r->seconds > 0)
 		xiw_rate(p->store.size, r->seconds, rate);
-	printf("%s from %s: %s in %s, %s%s%.2f %% direct, %" PRIu64
-	       " hand-off%s, SHA-256 %s (%s)%s\n",
+	printf("%s from %s: %s in %s, %s%s%.2f %% direct, %" PRIu64 " hand-off%s, %s %s (%s)%s\n",
 	       r->name, p->peer.name, xiw_octets(p->store.size, size),
 	       xiw_seconds(r->seconds, time), rate, *rate ? ", " : "",
 	       100 * xiw_share(r->direct, r->kernel), r->handoffs, r->handoffs == 1 ? "" : "s",
-	       r->equal ? "equal" : "DIFFERENT", xiw_seconds(r->digest_seconds, digest),
-	       xiw_no_direct_text(&p->after, why));
+	       xiw_digest_name(p->kind), r->equal ? "equal" : "DIFFERENT",
+	       xiw_seconds(r->digest_seconds, digest), xiw_no_direct_text(&p->after, why));
 	fflush(stdout);
 }
 
 static void report_json(const struct xiw_serve_peer *p, const struct report *r,
-			const uint8_t sha256[XIW_XFER_SHA256])
+			const uint8_t digest[XIW_DIGEST_SIZE])
 {
 	struct json_object *o = json_object_new_object();
 
@@ -205,7 +234,9 @@ static void report_json(const struct xiw_serve_peer *p, const struct report *r,
 	xiw_json_octets(o, r->direct, r->kernel);
 	xiw_json_f(o, "gbit_per_s", xiw_gbit_per_s(p->store.size, r->seconds), "%.4f");
 	xiw_json_u64(o, "hand_offs", r->handoffs);
-	xiw_json_hex(o, "sha256", sha256, XIW_XFER_SHA256);
+	xiw_json_str(o, "digest", xiw_digest_name(p->kind));
+	if (p->kind == XIW_DIGEST_SHA256)
+		xiw_json_hex(o, "sha256", digest, XIW_DIGEST_SIZE);
 	xiw_json_f(o, "seconds", r->seconds, "%.9f");
 	xiw_json_f(o, "digest_seconds", r->digest_seconds, "%.9f");
 	xiw_json_reasons(o, p->after.reasons);
@@ -213,7 +244,7 @@ static void report_json(const struct xiw_serve_peer *p, const struct report *r,
 	xiw_json_print(o);
 }
 
-static void report(struct xiw_serve_peer *p, const uint8_t sha256[XIW_XFER_SHA256], bool equal)
+static void report(struct xiw_serve_peer *p, const uint8_t digest[XIW_DIGEST_SIZE], bool equal)
 {
 	char shown[XIW_XFER_NAME_MAX + 1];
 	struct report r = {
@@ -223,37 +254,44 @@ static void report(struct xiw_serve_peer *p, const uint8_t sha256[XIW_XFER_SHA25
 		.kernel = p->after.octets_kernel - p->before.octets_kernel,
 		.handoffs = p->after.went_direct + p->after.went_kernel - p->handoffs,
 		.seconds = (double)(p->last_ns - p->first_ns) / 1e9,
-		.digest_seconds = (double)p->digest_ns / 1e9,
+		.digest_seconds = (double)(xiw_now_ns() - p->last_ns) / 1e9,
 	};
 
 	p->handoffs += r.handoffs;
 	if (args_of(p)->json)
-		report_json(p, &r, sha256);
+		report_json(p, &r, digest);
 	else
 		report_text(p, &r);
 }
 
-void xiw_serve_digest(struct xiw_serve_peer *p)
+/* All octets are digested, or an error has come. */
+static void keep(struct xiw_serve_peer *p)
 {
 	struct xiw_xfer result = { .type = XIW_XFER_RESULT, .size = p->store.size };
-	uint8_t sha256[XIW_XFER_SHA256];
-	uint64_t start = xiw_now_ns();
-	int done = xiw_store_digest(&p->store, DIGEST_SLICE, sha256);
-	bool equal;
+	uint8_t digest[XIW_DIGEST_SIZE];
+	bool done, equal;
 
-	p->digest_ns += xiw_now_ns() - start;
-	if (!done)
-		return;
-	equal = done > 0 && !memcmp(sha256, p->expected, sizeof(sha256));
-	result.status = done < 0 ? XIW_XFER_FAILED
-			: equal	 ? xiw_store_commit(&p->store)
-				 : XIW_XFER_MISMATCH;
-	if (done > 0)
-		report(p, sha256, equal);
+	xiw_serve_work_drop(p);
+	done = !p->work.status && xiw_digest_finish(&p->store.digest, digest);
+	equal = done && !memcmp(digest, p->expected, sizeof(digest));
+	result.status = !done	? XIW_XFER_FAILED
+			: equal ? xiw_store_commit(&p->store)
+				: XIW_XFER_MISMATCH;
+	if (done)
+		report(p, digest, equal);
 	if (result.status) {
 		not_taken(p, "did not keep", p->store.name, (enum xiw_xfer_status)result.status);
 		xiw_receiver_fail(p->peer.receiver, equal ? XIW_EXIT_FAILURE : XIW_EXIT_VERIFY);
 	}
 	xiw_serve_drop(p);
 	xiw_serve_reply(p, p->done_slot, &result);
+}
+
+void xiw_serve_go_on(struct xiw_serve_peer *p)
+{
+	if (p->state == XIW_SERVE_RECEIVING)
+		receive(p);
+	else if (p->state == XIW_SERVE_DIGESTING &&
+		 (p->work.status || p->store.digested == p->store.size))
+		keep(p);
 }

@@ -166,7 +166,7 @@ static int make_temp(struct xiw_store *s)
 	return make_named(s);
 }
 
-static int fill_in(struct xiw_store *s, uint32_t mode)
+static int fill_in(struct xiw_store *s, const struct xiw_xfer *offer)
 {
 	mode_t mask = umask(0);
 	int err = make_temp(s);
@@ -174,7 +174,7 @@ static int fill_in(struct xiw_store *s, uint32_t mode)
 	umask(mask);
 	if (err)
 		return err;
-	if (fchmod(s->fd, mode & 0777 & ~mask))
+	if (fchmod(s->fd, offer->mode & 0777 & ~mask))
 		return errno;
 	if (s->size) {
 		if (ftruncate(s->fd, (off_t)s->size))
@@ -185,8 +185,7 @@ static int fill_in(struct xiw_store *s, uint32_t mode)
 			return errno;
 		}
 	}
-	s->digest = EVP_MD_CTX_new();
-	return s->digest && EVP_DigestInit_ex(s->digest, EVP_sha256(), NULL) ? 0 : EIO;
+	return xiw_digest_begin(&s->digest, offer->kind, offer->key) ? 0 : EIO;
 }
 
 enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
@@ -208,7 +207,7 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 	/* Refused early, to save the transfer; the commit decides. */
 	if (!force && !faccessat(dir, s->name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return XIW_XFER_EXISTS;
-	err = fill_in(s, offer->mode);
+	err = fill_in(s, offer);
 	if (!err)
 		return XIW_XFER_OK;
 	status = status_of(err);
@@ -217,27 +216,37 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 	return status;
 }
 
+/*
+ * Faults pages in. Where the file system cannot reserve blocks, this is also what finds the disk full: a fault that
+ * would mean SIGBUS is an error here.
+ */
+static int populate(const struct xiw_store *s, uint64_t len)
+{
+	/* Parts end at multiples of a page's size, except for the last one. */
+	if (!madvise(s->map + s->allocated, len, MADV_POPULATE_WRITE))
+		return 0;
+	return errno == EFAULT ? ENOSPC : errno;
+}
+
 enum xiw_xfer_status xiw_store_extend(struct xiw_store *s, uint64_t len, uint64_t keep_free)
 {
 	s->err = reserve(s->fd, s->allocated, len, keep_free);
+	if (!s->err)
+		s->err = populate(s, len);
 	if (s->err)
 		return status_of(s->err);
 	s->allocated += len;
 	return XIW_XFER_OK;
 }
 
-int xiw_store_digest(struct xiw_store *s, uint64_t octets, uint8_t sha256[XIW_XFER_SHA256])
+bool xiw_store_digest(struct xiw_store *s, uint64_t len)
 {
-	uint64_t left = s->size - s->digested;
-
-	if (octets > left)
-		octets = left;
-	if (octets && !EVP_DigestUpdate(s->digest, s->map + s->digested, octets))
-		return -EIO;
-	s->digested += octets;
-	if (s->digested < s->size)
-		return 0;
-	return EVP_DigestFinal_ex(s->digest, sha256, NULL) ? 1 : -EIO;
+	if (!xiw_digest_add(&s->digest, s->map + s->digested, len))
+		return false;
+	/* The file keeps the pages; to unmap all of them at the end would take long. */
+	madvise(s->map + s->digested, len, MADV_DONTNEED);
+	s->digested += len;
+	return true;
 }
 
 /* link(2) never replaces a file. */
@@ -295,7 +304,7 @@ void xiw_store_end(struct xiw_store *s)
 		close(s->fd);
 	if (s->temp[0])
 		unlinkat(s->dir, s->temp, 0);
-	EVP_MD_CTX_free(s->digest);
+	xiw_digest_end(&s->digest);
 	memset(s, 0, sizeof(*s));
 	s->fd = -1;
 }

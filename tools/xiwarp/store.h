@@ -10,8 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <openssl/evp.h>
-
+#include "digest.h"
 #include "xfer.h"
 
 struct xiw_store {
@@ -21,9 +20,10 @@ struct xiw_store {
 	char temp[48]; /* its name until it is committed; empty: it has none */
 	int fd;
 	uint8_t *map; /* NULL: empty file */
-	uint64_t size, allocated;
-	EVP_MD_CTX *digest;
-	uint64_t digested;
+	uint64_t size;
+	/* A worker counts these up while the engine's thread reads them. */
+	_Atomic uint64_t allocated, digested;
+	struct xiw_digest digest;
 	int err; /* errno of the last failure; 0: only the status is known */
 };
 
@@ -39,10 +39,13 @@ int xiw_store_dir(const char *path, bool create);
  */
 enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 				     const struct xiw_xfer *offer);
-/* Allocates the next `len` octets if that leaves `keep_free` octets of the file system free. */
+/*
+ * Allocates the next `len` octets if that leaves `keep_free` octets of the file system free, and has the kernel make
+ * their pages, all at once, so that placing octets there meets no page fault.
+ */
 enum xiw_xfer_status xiw_store_extend(struct xiw_store *s, uint64_t len, uint64_t keep_free);
-/* Digests up to `octets` more. 1: all done, `sha256` is set; 0: not yet; negative errno. */
-int xiw_store_digest(struct xiw_store *s, uint64_t octets, uint8_t sha256[XIW_XFER_SHA256]);
+/* Digests the next `len` octets, which nothing may change any more. Returns false if that failed. */
+bool xiw_store_digest(struct xiw_store *s, uint64_t len);
 /* Gives the file its name. */
 enum xiw_xfer_status xiw_store_commit(struct xiw_store *s);
 /* Frees; a file that was not committed is removed. */

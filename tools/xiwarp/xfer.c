@@ -6,6 +6,11 @@
 
 #include "base/be.h"
 
+static size_t key_size(enum xiw_digest_kind kind)
+{
+	return kind == XIW_DIGEST_GMAC ? XIW_DIGEST_KEY : 0;
+}
+
 size_t xiw_xfer_encode(const struct xiw_xfer *x, uint8_t buf[XIW_XFER_MAX])
 {
 	size_t len;
@@ -16,19 +21,22 @@ size_t xiw_xfer_encode(const struct xiw_xfer *x, uint8_t buf[XIW_XFER_MAX])
 	switch (x->type) {
 	case XIW_XFER_OFFER:
 		len = strlen(x->name);
+		xiw_put_be16(buf + 2, x->kind);
 		xiw_put_be32(buf + 4, x->mode);
 		xiw_put_be64(buf + 8, x->size);
 		xiw_put_be16(buf + 16, len);
 		memcpy(buf + 18, x->name, len);
-		return 18 + len;
+		len += 18;
+		memcpy(buf + len, x->key, key_size(x->kind));
+		return len + key_size(x->kind);
 	case XIW_XFER_GRANT:
 		xiw_put_be32(buf + 4, x->stag);
 		xiw_put_be64(buf + 8, x->base_to);
 		xiw_put_be64(buf + 16, x->length);
 		return 24;
 	case XIW_XFER_DONE:
-		memcpy(buf + 4, x->sha256, sizeof(x->sha256));
-		return 4 + sizeof(x->sha256);
+		memcpy(buf + 4, x->digest, sizeof(x->digest));
+		return 4 + sizeof(x->digest);
 	default:
 		xiw_put_be64(buf + 4, x->size);
 		return 12;
@@ -39,15 +47,19 @@ static int decode_offer(struct xiw_xfer *x, const uint8_t *buf, size_t len)
 {
 	size_t name_len;
 
-	if (len < 18)
+	/* The first four octets are those of every message. */
+	if (len < 18 || x->status >= XIW_DIGEST_KINDS)
 		return -EBADMSG;
+	x->kind = (enum xiw_digest_kind)x->status;
+	x->status = 0;
 	name_len = xiw_get_be16(buf + 16);
-	if (name_len > XIW_XFER_NAME_MAX || len != 18 + name_len ||
+	if (name_len > XIW_XFER_NAME_MAX || len != 18 + name_len + key_size(x->kind) ||
 	    memchr(buf + 18, '\0', name_len))
 		return -EBADMSG;
 	x->mode = xiw_get_be32(buf + 4);
 	x->size = xiw_get_be64(buf + 8);
 	memcpy(x->name, buf + 18, name_len);
+	memcpy(x->key, buf + 18 + name_len, key_size(x->kind));
 	return 0;
 }
 
@@ -69,9 +81,9 @@ int xiw_xfer_decode(struct xiw_xfer *x, const uint8_t *buf, size_t len)
 		x->length = xiw_get_be64(buf + 16);
 		return 0;
 	case XIW_XFER_DONE:
-		if (len != 4 + sizeof(x->sha256))
+		if (len != 4 + sizeof(x->digest))
 			return -EBADMSG;
-		memcpy(x->sha256, buf + 4, sizeof(x->sha256));
+		memcpy(x->digest, buf + 4, sizeof(x->digest));
 		return 0;
 	case XIW_XFER_RESULT:
 		if (len != 12)

@@ -6,7 +6,7 @@
  * no other queue. A connection carries one file after the other, each like this:
  *
  *   put                                       serve
- *    | OFFER {size, mode, name}        ------>  |  makes a temporary file, allocates and maps its first
+ *    | OFFER {size, mode, name, key}   ------>  |  makes a temporary file, allocates and maps its first
  *    |                                          |  octets, registers them for this connection alone
  *    |  <------ GRANT {status, STag, base TO,   |
  *    |                 length}                  |
@@ -15,7 +15,7 @@
  *    | from base TO                    ------>  |  placed straight into the file's pages; before they are
  *    |  <------ GRANT                           |  all here the next ones are allocated and granted,
  *    | and so on                                |  more each time
- *    | DONE {sha256}                   ------>  |  invalidates the STags, digests what the file holds,
+ *    | DONE {digest}                   ------>  |  invalidates the STags, digests what the file holds,
  *    |                                          |  gives it its name only if the digests are equal
  *    |  <------ RESULT {status, octets}         |
  *
@@ -26,10 +26,11 @@
  *
  * Integers are in network byte order:
  *
- *   all     0 type (1 OFFER, 2 GRANT, 3 DONE, 4 RESULT) | 1 version | 2..3 status (0 in OFFER, DONE)
- *   OFFER   4..7 mode, the permission bits | 8..15 size | 16..17 name's length | 18.. name
+ *   all     0 type (1 OFFER, 2 GRANT, 3 DONE, 4 RESULT) | 1 version | 2..3 status (0 in DONE)
+ *   OFFER   2..3 the digest: 0 SHA-256, 1 GMAC | 4..7 mode, the permission bits | 8..15 size | 16..17 name's length
+ *           | 18.. name | 16 octets of key, for a GMAC
  *   GRANT   4..7 STag | 8..15 base TO | 16..23 length
- *   DONE    4..35 SHA-256
+ *   DONE    4..35 the digest; behind a GMAC of 16 octets there are zeros
  *   RESULT  4..11 octets in the file
  */
 #ifndef XIW_TOOL_XFER_H
@@ -38,10 +39,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "digest.h"
+
 #define XIW_XFER_VERSION 2
 #define XIW_XFER_NAME_MAX 255
-#define XIW_XFER_MAX (18 + XIW_XFER_NAME_MAX)
-#define XIW_XFER_SHA256 32
+#define XIW_XFER_MAX (18 + XIW_XFER_NAME_MAX + XIW_DIGEST_KEY)
 
 enum xiw_xfer_type {
 	XIW_XFER_OFFER = 1,
@@ -62,12 +64,14 @@ enum xiw_xfer_status {
 
 struct xiw_xfer {
 	enum xiw_xfer_type type;
-	uint16_t status;
+	uint16_t status; /* not of an OFFER */
 	uint32_t mode, stag;
 	uint64_t size;			  /* OFFER: of the file; RESULT: octets */
 	uint64_t base_to, length;	  /* GRANT */
 	char name[XIW_XFER_NAME_MAX + 1]; /* without a NUL inside; not checked otherwise */
-	uint8_t sha256[XIW_XFER_SHA256];
+	enum xiw_digest_kind kind;	  /* OFFER */
+	uint8_t key[XIW_DIGEST_KEY];	  /* OFFER, for a GMAC */
+	uint8_t digest[XIW_DIGEST_SIZE];  /* DONE */
 };
 
 /* Returns the length of the message. */

@@ -1,41 +1,86 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * A peer of `xiwarp serve` that offers a file and sends none of it.
+ * A peer of `xiwarp serve` that offers a file and sends none of it, or what it must not send.
  *
- *   serve HOST PORT SIZE
+ *   serve HOST PORT SIZE [rewrite]
  *
- * Prints the GRANT's status and waits until serve ends the connection.
+ * Prints the GRANT's status and waits until serve ends the connection. With `rewrite` it fills the windows of the first
+ * two GRANTs, waits for the third, before which serve has taken the first window back, and writes there again.
  */
 #include "tests/net/lib/plain.h"
 #include "tools/xiwarp/xfer.c"
 
+#define PIECE (16u << 10)
+
+static struct xiw_mpa_tx tx;
+
+static void send_segment(const struct xiw_ddp_hdr *h, const uint8_t *payload, uint32_t len)
+{
+	static uint8_t fpdu[PIECE + 64];
+	uint8_t header[XIW_DDP_HDR_MAX];
+	uint32_t hlen = xiw_ddp_hdr_encode(h, header);
+	uint32_t n = xiw_mpa_build(&tx, fpdu, header, hlen, payload, len);
+
+	for (uint32_t at = 0; at < n;) {
+		ssize_t sent = send(plain.sock, fpdu + at, n - at, MSG_NOSIGNAL);
+
+		if (sent < 0)
+			die_errno("send");
+		at += (uint32_t)sent;
+	}
+}
+
+static struct xiw_xfer take_grant(void)
+{
+	/* The FPDU's length, a DDP header of 18 octets, the GRANT, and the CRC. */
+	uint8_t got[2 + 18 + 24 + 4];
+	struct xiw_xfer grant;
+
+	if (recv(plain.sock, got, sizeof(got), MSG_WAITALL) != sizeof(got) ||
+	    xiw_xfer_decode(&grant, got + 20, 24))
+		die("no GRANT");
+	return grant;
+}
+
+static void write_to(const struct xiw_xfer *grant, uint64_t len)
+{
+	static const uint8_t octets[PIECE];
+
+	for (uint64_t at = 0; at < len; at += PIECE) {
+		struct xiw_ddp_hdr h = { .tagged = true,
+					 .last = true,
+					 .dv = 1,
+					 .stag = grant->stag,
+					 .to = grant->base_to + at };
+
+		send_segment(&h, octets, (uint32_t)(len - at < PIECE ? len - at : PIECE));
+	}
+}
+
 int main(int argc, char **argv)
 {
-	struct xiw_ddp_hdr h = { .last = true, .dv = 1, .msn = 1 };
-	uint8_t message[XIW_XFER_MAX], header[XIW_DDP_HDR_MAX], fpdu[XIW_XFER_MAX + 64];
-	struct xiw_xfer offer = { .type = XIW_XFER_OFFER, .mode = 0644, .name = "offered" }, grant;
-	struct xiw_mpa_tx tx;
-	uint32_t n, hlen;
-	uint8_t got[256];
-	ssize_t n_got;
+	struct xiw_xfer offer = { .type = XIW_XFER_OFFER, .mode = 0644, .name = "offered" };
+	const struct xiw_ddp_hdr h = { .last = true, .dv = 1, .msn = 1 };
+	uint8_t message[XIW_XFER_MAX];
+	struct xiw_xfer first, second;
 
-	if (argc != 4)
+	if (argc != 4 && argc != 5)
 		return 2;
 	offer.size = strtoull(argv[3], NULL, 0);
 	plain_connect(argv[1], (uint16_t)atoi(argv[2]), NULL);
 	tx = plain_startup();
-	hlen = xiw_ddp_hdr_encode(&h, header);
-	n = xiw_mpa_build(&tx, fpdu, header, hlen, message,
-			  (uint32_t)xiw_xfer_encode(&offer, message));
-	if (send(plain.sock, fpdu, n, 0) != (ssize_t)n)
-		die_errno("send");
-	n_got = recv(plain.sock, got, sizeof(got), 0);
-	/* Behind the FPDU's length and the header of 18 octets; the CRC is behind it. */
-	if (n_got < 2 + 18 + 24 || xiw_xfer_decode(&grant, got + 20, 24))
-		die("no GRANT");
-	printf("status %u\n", grant.status);
+	send_segment(&h, message, (uint32_t)xiw_xfer_encode(&offer, message));
+	first = take_grant();
+	printf("status %u\n", first.status);
 	fflush(stdout);
-	while (recv(plain.sock, got, sizeof(got), 0) > 0)
+	if (argc == 5) {
+		write_to(&first, first.length);
+		second = take_grant();
+		write_to(&second, second.length);
+		take_grant();
+		write_to(&first, 1);
+	}
+	while (recv(plain.sock, message, sizeof(message), 0) > 0)
 		;
 	printf("ended\n");
 	return 0;

@@ -21,7 +21,10 @@ serve() { # OPTION...
 
 serves() { kill -0 "$server" 2>/dev/null && put_ok "$TMP/small"; }
 put() { in_ns rcv timeout 60 "$xiwarp" put "$@"; }
-put_ok() { put "$@" 127.0.0.1 && cmp "$1" "$TMP/in/${1##*/}" && rm "$TMP/in/${1##*/}"; }
+put_ok() { # OPTION... FILE
+	local file=${*: -1}
+	put "$@" 127.0.0.1 && cmp "$file" "$TMP/in/${file##*/}" && rm "$TMP/in/${file##*/}"
+}
 moving() { in_ns rcv ss -Htni "dport = :15044" | grep -Eq 'bytes_acked:[0-9]{6}'; }
 nothing_left() { [[ -z $(ls -A "$TMP/in") ]]; }
 
@@ -169,7 +172,7 @@ refused listen-twice 1 "in use" "$xiwarp" sink --path kernel
 expect put-small put_ok "$TMP/small"
 expect put-empty put_ok "$TMP/empty"
 expect put-spaces put_ok "$TMP/one MiB ü"
-expect put-large put_ok "$TMP/large"
+expect put-large put_ok --sha256 "$TMP/large"
 expect put-unprivileged in_ns rcv "${nobody[@]}" "$xiwarp" put "$TMP/one MiB ü" 127.0.0.1
 expect report-equal grep -q '"octets":1048576,"digest_equal":true' "$TMP/serve.json"
 expect report-digest grep -q "\"sha256\":\"$(sha256sum <"$TMP/large" | cut -d ' ' -f 1)\"" \
@@ -240,9 +243,11 @@ expect offer-huge-refused grep -Eq "^.{42}02000[34]" "$TMP/raw"
 raw 15044 mpa "$(fpdu "$(untagged 1 "$(offer negative -1)")")"
 answered offer-negative 02 0004
 expect sizes-nothing-left wait_until 10 nothing_left
-# Not a message of the protocol: name's length beyond the message; NUL inside; wrong version; out of turn.
+# Not a message of the protocol: name's length beyond the message; NUL inside; wrong version; no known digest; a GMAC
+# without a key; out of turn.
 for bad in 01020000000001a400000000000000030064616263 01020000000001a40000000000000003000361620063 \
-	01030000000001a400000000000000030003616263 03020000"$(printf '%064d' 0)" 04020000 00 ""; do
+	01030000000001a400000000000000030003616263 01020002000001a400000000000000030003616263 \
+	01020001000001a400000000000000030003616263 03020000"$(printf '%064d' 0)" 04020000 00 ""; do
 	raw 15044 mpa "$(fpdu "$(untagged 1 "$bad")")"
 	if [[ -s $TMP/raw && $(cut -c 41-42 "$TMP/raw") == 02 ]]; then
 		fail "message-$bad" "was granted: $(<"$TMP/raw")"
@@ -375,7 +380,7 @@ rm -rf "$TMP/in"
 spawn server rcv serve.log "$xiwarp" serve --path kernel --create "$TMP/in"
 wait_listen rcv 15044
 expect create serves
-expect one-turn grep -Eq "small from .*: 3 B in [0-9.]+ [mu]?s, .* 0 hand-offs, SHA-256 equal" \
+expect one-turn grep -Eq "small from .*: 3 B in [0-9.]+ [mu]?s, .* 0 hand-offs, GMAC equal" \
 	"$TMP/serve.log"
 
 # ---- reports that nobody reads any more: the command ends

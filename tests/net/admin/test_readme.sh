@@ -18,7 +18,7 @@ reap "$pid" 60
 rc=$?
 ((rc == 124)) && stop "$pid"
 ((rc == 0)) && pass five-minutes || fail five-minutes "exit code $rc: $(<"$TMP/out")"
-share=$(sed -n 's/^big from .* \([0-9]*\)\.[0-9]* % direct, .*SHA-256 equal.*/\1/p' "$TMP/out")
+share=$(sed -n 's/^big from .* \([0-9]*\)\.[0-9]* % direct, .*GMAC equal.*/\1/p' "$TMP/out")
 ((${share:-0} >= 90)) && pass direct || fail direct "$(<"$TMP/out")"
 expect nothing-left [ -z "$(ip netns list | grep "$(_ns '')")" ]
 finish

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# What peers can take of the file system that 'xiwarp serve' writes to: it allocates space as octets come, and reports a
-# full disk.
+# What peers can take of the file system that 'xiwarp serve' writes to, and of the process: it allocates space as octets
+# come, has one thread beside each engine, and reports a full disk. Files that change while 'xiwarp put' sends them.
 # timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
@@ -15,6 +15,15 @@ begin() {
 	mkdir -p "$disk"
 	mount -t tmpfs -o "size=$size" none "$disk" || fail mount "exit code $?"
 	spawn serve rcv serve "$xiwarp" serve "$@" "$disk"
+	wait_listen rcv 15044 || fail serve "nobody listens: $(cat "$TMP/serve")"
+}
+
+# begin_deceived SIZE: the same, but the kernel does not do what it is asked, and says that it has.
+begin_deceived() {
+	mkdir -p "$disk"
+	mount -t tmpfs -o "size=$1" none "$disk" || fail mount "exit code $?"
+	spawn serve rcv serve "${traced[@]}" -D -f -o /dev/null -e trace=fallocate \
+		-e inject=fallocate:retval=0 "$xiwarp" serve "$disk"
 	wait_listen rcv 15044 || fail serve "nobody listens: $(cat "$TMP/serve")"
 }
 
@@ -48,6 +57,8 @@ fi
 end
 
 begin 64M
+threads() { ls "/proc/$serve/task" | wc -l; }
+before=$(threads)
 offers=()
 for i in 1 2 3 4 5; do
 	spawn pid snd "offer-$i" "$BUILD/tests/net/admin/serve" $V4_RCV 15044 60000000
@@ -60,6 +71,7 @@ if (($(used) <= 6 * 1024)); then
 else
 	fail offers-take-little "$(used) KiB"
 fi
+expect offers-take-no-thread [ "$(threads)" = "$before" ]
 put "$TMP/medium" $V4_RCV
 rc=$?
 if ((rc == 0)) && cmp -s "$TMP/medium" "$disk/medium"; then
@@ -72,14 +84,12 @@ for pid in "${offers[@]}"; do
 done
 end
 
-# refuses NAME SIZE WORDS OPTIONS...: the medium file, with these words; the small one behind it arrives, and serve
-# lives.
-refuses() {
+# refused_file NAME WORDS: the medium file, with these words; the small one behind it arrives, and serve lives.
+refused_file() {
 	local rc
-	begin "$2" "${@:4}"
 	put "$TMP/medium" "$TMP/small" $V4_RCV
 	rc=$?
-	if ((rc == 7)) && grep -q "medium was refused: $3" "$TMP/put" &&
+	if ((rc == 7)) && grep -q "medium was refused: $2" "$TMP/put" &&
 		cmp -s "$TMP/small" "$disk/small" &&
 		kill -0 "$serve"; then
 		pass "$1"
@@ -89,9 +99,31 @@ refuses() {
 	end
 }
 
+# refuses NAME SIZE WORDS OPTIONS...
+refuses() {
+	begin "$2" "${@:4}"
+	refused_file "$1" "$3"
+}
+
 refuses full-disk-in-the-middle 16M "no space there"
 refuses max-size 100M "too large there" --max-size 2M
 refuses keep-free 40M "no space there" --keep-free 20M
+if type -P strace >/dev/null; then
+	begin_deceived 16M
+	refused_file full-disk-without-reserve "no space there"
+else
+	skip full-disk-without-reserve "strace is not installed"
+fi
+
+# RFC 5042 section 6.2.2: a peer cannot change octets of which it could know the digest.
+begin 40M
+spawn pid snd rewrite "$BUILD/tests/net/admin/serve" $V4_RCV 15044 8388608 rewrite
+if reap "$pid" 20 && grep -q ended "$TMP/rewrite" && grep -q "STag" "$TMP/serve"; then
+	pass no-rewrite
+else
+	fail no-rewrite "$(cat "$TMP/rewrite" "$TMP/serve")"
+fi
+end
 
 begin 40M --idle 1
 spawn pid snd offer-idle "$BUILD/tests/net/admin/serve" $V4_RCV 15044 60000000
@@ -100,5 +132,36 @@ if reap "$pid" 20 && wait_until 5 grep -q "sent nothing for too long" "$TMP/serv
 else
 	fail idle "$(cat "$TMP/offer-idle" "$TMP/serve")"
 fi
+end
+
+# Files that change. The ring of put holds 8 MiB, so that a file of 1 GiB of which 1 MB is acknowledged is not yet read.
+moving() { in_ns snd ss -Htni "dport = :15044" | grep -Eq 'bytes_acked:[0-9]{7}'; }
+begin 2G
+truncate -s 1G "$TMP/changes"
+spawn pid snd put "$xiwarp" put --json "$TMP/changes" $V4_RCV
+wait_until 10 moving
+printf x | dd of="$TMP/changes" bs=1 seek=$(((1 << 30) - 1)) conv=notrunc status=none
+printf y | dd of="$TMP/changes" bs=1 conv=notrunc status=none
+reap "$pid" 60
+rc=$?
+if ((rc == 0)) && grep -q '"digest_equal":true' "$TMP/put" &&
+	[[ $(stat -c %s "$disk/changes") == $((1 << 30)) ]]; then
+	pass changed
+else
+	fail changed "exit code $rc: $(cat "$TMP/put" "$TMP/serve")"
+fi
+rm -f "$disk/changes"
+spawn pid snd put "$xiwarp" put "$TMP/changes" $V4_RCV
+wait_until 10 moving
+truncate -s 1 "$TMP/changes"
+reap "$pid" 60
+rc=$?
+if ((rc == 1)) && [[ $(<"$TMP/put") == *"changes: became shorter while it was sent" ]] &&
+	[[ $(wc -l <"$TMP/put") == 1 ]] && wait_until 5 eval '(($(used) == 0))'; then
+	pass became-shorter
+else
+	fail became-shorter "exit code $rc: $(cat "$TMP/put" "$TMP/serve")"
+fi
+put "$TMP/small" $V4_RCV || fail serves "exit code $?"
 end
 finish
