@@ -48,6 +48,8 @@ static struct json_object *end_json(const struct xiw_perf_end *e, const struct x
 	xiw_json_u64(o, "cpu_ns", e->cpu_ns);
 	xiw_json_f(o, "cpu_ns_per_octet", xiw_perf_ns_per_octet(e->cpu_ns, r), "%.4f");
 	xiw_json_f(o, "host_cpu_ns_per_octet", xiw_perf_ns_per_octet(e->host_ns, r), "%.4f");
+	xiw_json_u64(o, "host_cpu_ns", e->host_ns);
+	xiw_json_u64(o, "host_cpus", e->cpus);
 	xiw_json_u64(o, "threads", e->threads);
 	xiw_json_str(o, "no_direct", e->no_direct);
 	xiw_json_u64(o, "went_kernel", e->went_kernel);

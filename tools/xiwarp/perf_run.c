@@ -311,6 +311,7 @@ static void add_end(struct xiw_perf_end *sum, const struct xiw_perf_end *e)
 		sum->reason_count = e->reason_count;
 	}
 	sum->threads = e->threads;
+	sum->cpus = e->cpus;
 	sum->spins |= e->spins;
 	sum->zero_copy |= e->zero_copy;
 	sum->crc |= e->crc;

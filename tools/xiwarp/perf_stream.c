@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
 #include "exit.h"
 #include "text.h"
@@ -155,6 +156,7 @@ static void end(struct xiw_perf_stream *s)
 		.went_kernel = i.went_kernel - b->went_kernel,
 		.thread = s->thread,
 		.threads = s->threads,
+		.cpus = (uint32_t)get_nprocs(),
 		.spins = s->spins,
 		.zero_copy = i.zero_copy,
 		.crc = i.crc,

@@ -74,6 +74,18 @@ static void processor(struct line *l, const char *who, const struct xiw_perf_end
 		add(l, "the %s's driver copies each frame for AF_XDP", who);
 }
 
+/* Had the whole host no time to spare, as with other programs, or with the kernel's threads for the interface? */
+static void host(struct line *l, const char *who, const struct xiw_perf_end *e)
+{
+	const double all = (double)e->wall_ns * e->cpus;
+
+	if (all > 0 && (double)e->host_ns >= BUSY * all && !e->spins)
+		add(l,
+		    "the %" PRIu32 " CPUs of the %s's host had no time to spare, of which this "
+		    "process took %.0f %%",
+		    e->cpus, who, 100 * (double)e->cpu_ns / (double)e->host_ns);
+}
+
 static void refused(struct line *l, const char *who, const struct xiw_perf_end *e,
 		    const struct xiw_perf_result *r)
 {
@@ -113,6 +125,8 @@ const char *xiw_perf_why(const struct xiw_perf_result *r, char buf[512])
 	path(&l, "client", &r->here, r);
 	processor(&l, "server", &r->there, r->threads_there);
 	processor(&l, "client", &r->here, r->threads_here);
+	host(&l, "server", &r->there);
+	host(&l, "client", &r->here);
 	sending(&l, r);
 	refused(&l, "server", &r->there, r);
 	refused(&l, "client", &r->here, r);

@@ -73,7 +73,7 @@ void xiw_perf_put_report(const struct xiw_perf_end *e, uint8_t data[XIW_PERF_REP
 	const uint64_t counts[] = { e->wall_ns,	   e->cpu_ns, e->host_ns,    e->messages,
 				    e->direct,	   e->kernel, e->sent,	     e->dropped,
 				    e->crc_errors, e->holds,  e->went_kernel };
-	const uint32_t numbers[] = { e->reason, e->reason_count, e->thread, e->threads };
+	const uint32_t numbers[] = { e->reason, e->reason_count, e->thread, e->threads, e->cpus };
 	uint8_t *d = data;
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++, d += 8)
@@ -93,7 +93,8 @@ bool xiw_perf_get_report(const uint8_t *data, size_t len, struct xiw_perf_end *e
 	uint64_t *const counts[] = { &e->wall_ns,    &e->cpu_ns, &e->host_ns,	 &e->messages,
 				     &e->direct,     &e->kernel, &e->sent,	 &e->dropped,
 				     &e->crc_errors, &e->holds,	 &e->went_kernel };
-	uint32_t *const numbers[] = { &e->reason, &e->reason_count, &e->thread, &e->threads };
+	uint32_t *const numbers[] = { &e->reason, &e->reason_count, &e->thread, &e->threads,
+				      &e->cpus };
 	const uint8_t *d = data;
 
 	if (len != XIW_PERF_REPORT_LEN)

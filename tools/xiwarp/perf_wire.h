@@ -75,11 +75,12 @@ struct xiw_perf_end {
 	uint64_t went_kernel;
 	uint32_t reason, reason_count; /* the most frequent one of leaving the direct path */
 	uint32_t thread, threads;      /* which of how many */
+	uint32_t cpus;		       /* of the host */
 	bool zero_copy, crc, spins;    /* spins: looks for work instead of sleeping */
 	char no_direct[XIW_PERF_TEXT];
 };
 
-#define XIW_PERF_REPORT_LEN (11 * 8 + 4 * 4 + 4 + XIW_PERF_TEXT)
+#define XIW_PERF_REPORT_LEN (11 * 8 + 5 * 4 + 4 + XIW_PERF_TEXT)
 
 void xiw_perf_put_report(const struct xiw_perf_end *e, uint8_t data[XIW_PERF_REPORT_LEN]);
 /* False: it is none. The text ends with a NUL, and may have any octets. */
