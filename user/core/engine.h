@@ -83,12 +83,25 @@ struct xiw_inbox {
 	bool polled; /* a poll on it is with io_uring */
 };
 
+/* engine/share.c: turns that other threads take. All but the first two is for whoever holds the lock. */
+struct xiw_sharing {
+	bool on;    /* never false again */
+	bool owner; /* the engine's thread wants the lock, and others leave it to that thread */
+	pthread_mutex_t lock;
+	bool asleep;	   /* the engine's thread waits, and everything ends that */
+	bool often;	   /* others take so many turns that the engine's thread need not */
+	uint32_t turns;	   /* of others, since since_ns */
+	uint64_t since_ns;
+	uint64_t until_ms; /* how long the engine's thread waits */
+};
+
 /* engine/ready.c: the descriptor of xiw_engine_fd(). */
 struct xiw_ready {
 	int fd; /* eventfd, which the kernel writes when the ring has something; -1: nobody has asked for it */
 	bool lit;	   /* it is readable, and the kernel need not write it */
 	uint64_t timer_ms; /* when a timeout that is with io_uring comes, or XIW_NEVER */
 	struct __kernel_timespec timer;
+	struct xiw_sharing share;
 };
 
 /*

@@ -29,7 +29,7 @@
 _Static_assert(_Alignof(struct xiw_note) > MARKS, "a note's address has no room for the marks");
 
 /* Only write() is called, and errno is kept, since a signal handler may wake the engine. */
-static void ring(const struct xiw_engine *e)
+static void ring_bell(int bell)
 {
 	const uint64_t one = 1;
 	int saved = errno;
@@ -38,8 +38,18 @@ static void ring(const struct xiw_engine *e)
 	 * If the engine sleeps by the other descriptor now, it has taken what this is for. The write fails only if the
 	 * counter is full, and then the engine has been rung often enough.
 	 */
-	if (write(__atomic_load_n(&e->inbox.bell, __ATOMIC_RELAXED), &one, sizeof(one)) < 0)
+	if (write(bell, &one, sizeof(one)) < 0)
 		errno = saved;
+}
+
+static void ring(const struct xiw_engine *e)
+{
+	ring_bell(__atomic_load_n(&e->inbox.bell, __ATOMIC_RELAXED));
+}
+
+void xiw_inbox_ring(struct xiw_engine *e)
+{
+	ring_bell(e->inbox.fd);
 }
 
 bool xiw_inbox_put(struct xiw_engine *e, struct xiw_note *note)

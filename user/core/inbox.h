@@ -23,6 +23,9 @@ bool xiw_inbox_run(struct xiw_engine *e);
  */
 bool xiw_inbox_sleep(struct xiw_engine *e, int bell);
 
+/* Ends a wait in the engine's ring, whether it sleeps or not, if it has slept before. */
+void xiw_inbox_ring(struct xiw_engine *e);
+
 /* Notes that the ring's request for wake-ups has completed with these flags. */
 void xiw_inbox_rung(struct xiw_engine *e, uint32_t flags);
 

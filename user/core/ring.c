@@ -139,6 +139,16 @@ int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
 	return err < 0 ? err : io_uring_submit_and_wait_timeout(&e->io.ring, &cqe, 1, ts, NULL);
 }
 
+int xiw_ring_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
+{
+	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)ts };
+	int rc = io_uring_enter2((unsigned int)e->io.ring.ring_fd, 0, 1,
+				 IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, (void *)&arg,
+				 sizeof(arg));
+
+	return rc < 0 ? rc : 0;
+}
+
 /*
  * Returns a place in the line of requests that wait, behind the others. It is needed when the submission queue is full
  * and cannot be submitted now: nobody has run the engine yet, another thread runs it, or there is no memory.

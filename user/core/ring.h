@@ -44,6 +44,9 @@ int xiw_ring_submit(struct xiw_engine *e);
 int xiw_ring_submit_and_get(struct xiw_engine *e);
 int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts);
 
+/* Waits for a completion, and submits nothing: other threads may make requests meanwhile. Returns 0 or an error. */
+int xiw_ring_wait(struct xiw_engine *e, struct __kernel_timespec *ts);
+
 /* Returns a request for the caller to fill in by io_uring_prep_*(), never NULL. */
 struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op);
 

@@ -10,20 +10,10 @@
 #include "core/ring.h"
 #include "engine/create.h"
 #include "engine/ready.h"
+#include "engine/share.h"
 #include "engine/turn.h"
 
 #define TURNS 16 /* most turns for one call of an application that waits by the descriptor */
-
-static uint32_t completions(const struct xiw_engine *e)
-{
-	return e->cq.tail - __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE);
-}
-
-/* True if an application that takes completions has some to look for. */
-static bool told(const struct xiw_engine *e)
-{
-	return completions(e) || e->cqs.news;
-}
 
 /* Returns the number of completions, or the error of a doorbell, which is told once. */
 static int result(struct xiw_engine *e)
@@ -32,14 +22,13 @@ static int result(struct xiw_engine *e)
 
 	e->cqs.doorbell_error = 0;
 	e->cqs.news = false;
-	return err ? err : (int)completions(e);
+	return err ? err : (int)xiw_completions(e);
 }
 
 /* True if requests are to be submitted, or the kernel has work for the engine's thread. */
 static bool kernel_waits(const struct xiw_engine *e)
 {
-	return io_uring_sq_ready(&e->io.ring) || e->io.line_n ||
-	       *e->io.ring.sq.kflags & IORING_SQ_TASKRUN;
+	return xiw_ring_waits(e) || *e->io.ring.sq.kflags & IORING_SQ_TASKRUN;
 }
 
 /* One system call submits all requests of this turn and runs the kernel's deferred work. */
@@ -77,14 +66,29 @@ static bool spin(struct xiw_engine *e, uint64_t until_ms)
 	while (e->now_ns < end_ns && e->now_ms < until_ms) {
 		if (kernel_waits(e) && submit(e))
 			return false; /* the caller meets the error, too */
-		if (xiw_turn(e) || told(e))
+		if (xiw_turn(e) || xiw_told(e))
 			return true;
 		sched_yield();
 	}
 	return false;
 }
 
-static int enter_and_wait(struct xiw_engine *e, uint64_t until_ms)
+static int wait(struct xiw_engine *e, struct __kernel_timespec *ts, uint64_t until_ms, bool asleep)
+{
+	int err;
+
+	if (!e->ready.share.on)
+		return xiw_ring_submit_and_wait(e, ts);
+	err = xiw_ring_submit(e);
+	if (err < 0)
+		return err;
+	xiw_share_give(e, until_ms, asleep);
+	err = xiw_ring_wait(e, ts);
+	xiw_share_take(e);
+	return err;
+}
+
+static int enter_and_wait(struct xiw_engine *e, uint64_t until_ms, bool asleep)
 {
 	uint64_t next = xiw_ready_next(e);
 	struct __kernel_timespec ts;
@@ -98,8 +102,21 @@ static int enter_and_wait(struct xiw_engine *e, uint64_t until_ms)
 		ts.tv_sec = (long long)(ms / 1000);
 		ts.tv_nsec = (long long)(ms % 1000 * 1000000);
 	}
-	err = xiw_ring_submit_and_wait(e, until_ms == XIW_NEVER ? NULL : &ts);
+	err = wait(e, until_ms == XIW_NEVER ? NULL : &ts, until_ms, asleep);
 	return err == -ETIME || err == -EAGAIN || err == -EBUSY ? 0 : err < 0 ? err : 0;
+}
+
+static int sleep_in_ring(struct xiw_engine *e, uint64_t until_ms)
+{
+	bool asleep;
+
+	/* Others take the frames, and see what is asked of the engine. */
+	if (e->ready.share.on && e->inbox.polled && xiw_share_busy(e))
+		return enter_and_wait(e, e->now_ms + 1 < until_ms ? e->now_ms + 1 : until_ms,
+				      false);
+	xiw_ready_poll_queues(e);
+	asleep = xiw_inbox_sleep(e, e->inbox.fd);
+	return enter_and_wait(e, asleep ? until_ms : e->now_ms, asleep);
 }
 
 static int run(struct xiw_engine *e, int timeout_ms)
@@ -110,25 +127,24 @@ static int run(struct xiw_engine *e, int timeout_ms)
 	uint64_t until_ms = timeout_ms < 0 ? XIW_NEVER : e->now_ms + (uint64_t)timeout_ms;
 	int err = 0;
 
-	if (had_time || !told(e))
+	if (had_time || !xiw_told(e))
 		err = settle(e);
 	if (err)
 		return err;
-	if (!busy && !told(e) && e->opts.spin_us)
+	if (!busy && !xiw_told(e) && e->opts.spin_us)
 		busy = spin(e, until_ms);
 	if (e->cqs.lost)
 		return -ENOMEM;
-	if (busy || told(e) || !timeout_ms) {
+	if (busy || xiw_told(e) || !timeout_ms) {
 		if (!busy || kernel_waits(e))
 			err = submit(e);
 		return err ? err : result(e);
 	}
-	xiw_ready_poll_queues(e);
-	err = enter_and_wait(e, xiw_inbox_sleep(e, e->inbox.fd) ? until_ms : e->now_ms);
+	err = sleep_in_ring(e, until_ms);
 	if (err)
 		return err;
 	xiw_turn(e);
-	if (!told(e))
+	if (!xiw_told(e))
 		err = settle(e);
 	return err ? err : result(e);
 }
@@ -149,7 +165,7 @@ static int run_for_descriptor(struct xiw_engine *e)
 		err = settle(e);
 		if (e->cqs.lost)
 			return -ENOMEM;
-		if (busy && !completions(e))
+		if (busy && !xiw_completions(e))
 			continue;
 		if (busy && e->ready.lit) {
 			if (kernel_waits(e))
@@ -158,7 +174,7 @@ static int run_for_descriptor(struct xiw_engine *e)
 		}
 		if (xiw_ready_arm(e, &err))
 			return result(e);
-		if (completions(e))
+		if (xiw_completions(e))
 			break;
 	}
 	xiw_ready_light(e);

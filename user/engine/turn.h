@@ -4,6 +4,24 @@
 #define XIW_ENGINE_TURN_H
 
 #include "core/engine.h"
+#include "core/ring.h"
+
+static inline uint32_t xiw_completions(const struct xiw_engine *e)
+{
+	return e->cq.tail - __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE);
+}
+
+/* True if an application that takes completions has some to look for. */
+static inline bool xiw_told(const struct xiw_engine *e)
+{
+	return xiw_completions(e) || e->cqs.news;
+}
+
+/* True if requests are to be submitted. */
+static inline bool xiw_ring_waits(const struct xiw_engine *e)
+{
+	return io_uring_sq_ready(&e->io.ring) || e->io.line_n;
+}
 
 /* One round. True: it found something to do. */
 bool xiw_turn(struct xiw_engine *e);

@@ -11,13 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/engines.h"
 #include "host/eq.h"
 #include "host/life.h"
 
-/* Polls in vain, so that a thread that polls does not keep an engine off its core. */
+/* Polls in vain, so that a thread that polls does not keep others off its core. */
 #define YIELD_AFTER 8
-
-bool xiw_host_polled;
 
 enum armed { ARMED_NOT, ARMED_SOLICITED, ARMED_ALL };
 
@@ -200,16 +199,17 @@ uint32_t xiw_host_cq_count(const struct xiw_host_cq *cq)
 	       __atomic_load_n(&cq->head, __ATOMIC_RELAXED);
 }
 
-static int in_vain(void)
+/* The thread looks itself for what it waits for. */
+static bool in_vain(const struct xiw_host_cq *cq)
 {
 	static _Thread_local unsigned int polls;
 
-	/* Mostly only read, so that threads that poll do not fight for it. */
-	if (!__atomic_load_n(&xiw_host_polled, __ATOMIC_RELAXED))
-		__atomic_store_n(&xiw_host_polled, true, __ATOMIC_RELAXED);
+	xiw_host_look();
+	if (xiw_host_cq_count(cq))
+		return false;
 	if (++polls % YIELD_AFTER == 0)
 		sched_yield();
-	return 0;
+	return true;
 }
 
 int xiw_host_cq_poll(struct xiw_host_cq *cq, struct xiw_host_wc *wc, int n)
@@ -218,8 +218,8 @@ int xiw_host_cq_poll(struct xiw_host_cq *cq, struct xiw_host_wc *wc, int n)
 
 	if (xiw_host_dead(&cq->life) || n <= 0)
 		return 0;
-	if (!xiw_host_cq_count(cq))
-		return in_vain();
+	if (!xiw_host_cq_count(cq) && in_vain(cq))
+		return 0;
 	pthread_mutex_lock(&cq->lock);
 	for (; taken < n && cq->head != cq->tail; taken++) {
 		const struct entry *e = at(cq, cq->head);

@@ -5,9 +5,6 @@
 
 #include "host/host.h"
 
-/* A thread has polled in vain since this was cleared last. */
-extern bool xiw_host_polled;
-
 /* Room for n more completions at a time, and the end of that. -ENOMEM; -ECANCELED: the CQ is not this process's. */
 int xiw_host_cq_reserve(struct xiw_host_cq *cq, uint32_t n);
 void xiw_host_cq_unreserve(struct xiw_host_cq *cq, uint32_t n);

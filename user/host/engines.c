@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,15 +11,10 @@
 #include <string.h>
 
 #include "base/now.h"
+#include "engine/share.h"
 #include "host/cq.h"
 #include "host/life.h"
 #include "host/settings.h"
-
-/*
- * How long an engine looks for work before it sleeps, while threads poll. Longer gains little, and costs others their
- * core where there are more threads than cores.
- */
-#define SPIN_US 100u
 
 void (*xiw_host_take)(struct xiw_engine *engine, const struct xiw_completion *completion);
 
@@ -38,25 +34,19 @@ unsigned int xiw_host_here(void)
 	return here;
 }
 
-/* Has a thread polled in vain lately? */
-static bool polled(void)
-{
-	return __atomic_load_n(&xiw_host_polled, __ATOMIC_RELAXED) &&
-	       __atomic_exchange_n(&xiw_host_polled, false, __ATOMIC_RELAXED);
-}
-
 struct place {
 	struct xiw_engine *engine;
-	unsigned int number;
+	struct xiw_host_later *waiting; /* the earliest first; for whoever has the engine */
 };
+
+static struct place places[XIW_GROUP_ENGINES_MAX];
+static unsigned int nplaces; /* that threads may look at */
 
 /* ---- later ---------------------------------------------------------------------------------------------------- */
 
-static _Thread_local struct xiw_host_later *waiting; /* the earliest first */
-
 void xiw_host_do_later(struct xiw_host_later *later, unsigned int ms)
 {
-	struct xiw_host_later **at = &waiting;
+	struct xiw_host_later **at = &places[here].waiting;
 
 	later->at = xiw_now_ms() + ms;
 	while (*at && (*at)->at <= later->at)
@@ -66,64 +56,79 @@ void xiw_host_do_later(struct xiw_host_later *later, unsigned int ms)
 }
 
 /* Does what is due, and returns how long the engine may wait: -1: for ever. */
-static int do_due(struct xiw_engine *e)
+static int do_due(struct place *p)
 {
 	struct xiw_host_later *due;
 	uint64_t now;
 
-	while (waiting && waiting->at <= (now = xiw_now_ms())) {
-		due = waiting;
-		waiting = due->next;
-		due->run(e, due);
+	while ((due = p->waiting) && due->at <= (now = xiw_now_ms())) {
+		p->waiting = due->next;
+		due->run(p->engine, due);
 	}
 	/* At a later reading it might be overdue, and less than 0 is for ever. */
-	return waiting ? (int)(waiting->at - now) : -1;
+	return due ? (int)(due->at - now) : -1;
 }
 
 /* ---- threads -------------------------------------------------------------------------------------------------- */
+
+static unsigned int take_all(struct xiw_engine *e)
+{
+	struct xiw_completion c;
+	unsigned int n = 0;
+
+	for (; xiw_engine_next(e, &c) > 0; n++)
+		xiw_host_take(e, &c);
+	return n;
+}
 
 static void *serve(void *arg)
 {
 	struct place *p = arg;
 	struct xiw_engine *e = p->engine;
-	struct xiw_completion c;
-	bool looks = false, looked;
 
-	here = p->number;
-	free(p);
-	for (;;) {
-		int n;
-
-		/* Once more, as a thread that waits for what this one has just found did not poll meanwhile. */
-		looked = looks;
-		looks = polled();
-		xiw_engine_set_spin(e, looks || looked ? SPIN_US : 0);
-		n = xiw_engine_run(e, do_due(e));
+	here = (unsigned int)(p - places);
+	for (int n = xiw_share_begin(e);; n = xiw_engine_run(e, do_due(p))) {
 		if (n < 0 && n != -EINTR) {
 			fprintf(stderr, "xiwarp: the engine cannot go on: %s\n", strerror(-n));
 			abort(); /* its connections would stand still for ever */
 		}
-		while (xiw_engine_next(e, &c) > 0)
-			xiw_host_take(e, &c);
+		/* A thread that shares the core answers first: the next call tells sockets what has come. */
+		if (take_all(e))
+			sched_yield();
 	}
 	return NULL;
 }
 
+void xiw_host_look(void)
+{
+	static _Thread_local unsigned int next;
+	const unsigned int n = __atomic_load_n(&nplaces, __ATOMIC_ACQUIRE), was = here;
+	struct place *p = n ? &places[next++ % n] : NULL;
+	struct xiw_host_later *first;
+
+	if (!p || xiw_host_dead(&all.life) || !xiw_share_enter(p->engine))
+		return;
+	here = (unsigned int)(p - places);
+	first = p->waiting;
+	xiw_share_turn(p->engine);
+	take_all(p->engine);
+	/* The engine's thread does not know of this time yet. */
+	if (p->waiting != first)
+		xiw_engine_wake(p->engine);
+	here = was;
+	xiw_share_leave(p->engine);
+}
+
 static int start_thread(struct xiw_group *g, unsigned int i)
 {
-	struct place *p = malloc(sizeof(*p));
 	char name[32];
 	pthread_t thread;
 	int err;
 
-	if (!p)
-		return -ENOMEM;
-	*p = (struct place){ .engine = xiw_group_engine(g, i), .number = i };
-	err = -pthread_create(&thread, NULL, serve, p);
-	if (err) {
-		free(p);
+	places[i] = (struct place){ .engine = xiw_group_engine(g, i) };
+	err = -pthread_create(&thread, NULL, serve, &places[i]);
+	if (err)
 		return err;
-	}
 	snprintf(name, sizeof(name), "xiwarp/%u", i % 1000);
 	pthread_setname_np(thread, name);
 	pthread_detach(thread);
@@ -160,6 +165,7 @@ static int start_threads(struct xiw_group *g)
 		xiw_engine_destroy(xiw_group_engine(g, i));
 	for (unsigned int i = 0; i < running; i++)
 		xiw_host_ask(xiw_group_engine(g, i), nothing, NULL);
+	__atomic_store_n(&nplaces, running, __ATOMIC_RELEASE);
 	return 0;
 }
 
@@ -206,6 +212,7 @@ int xiw_host_engines(struct xiw_group **group)
 		/* What a child finds there is its parent's. */
 		all.group = NULL;
 		all.starting = false;
+		__atomic_store_n(&nplaces, 0, __ATOMIC_RELEASE);
 		pthread_cond_init(&started, NULL);
 		xiw_host_born(&all.life);
 	}

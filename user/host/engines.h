@@ -11,7 +11,10 @@ extern void (*xiw_host_take)(struct xiw_engine *engine, const struct xiw_complet
 /* The group, whose engines run; it is made if it is not there. */
 int xiw_host_engines(struct xiw_group **group);
 
-/* The number of an engine of this process, in its thread. */
+/* Takes a turn of an engine, in a thread that waits for its completions, unless the engine's thread is in one. */
+void xiw_host_look(void);
+
+/* The number of the engine of this process that the thread serves, or takes a turn of. */
 unsigned int xiw_host_here(void);
 
 /*

@@ -5,8 +5,8 @@
  *
  * Threads. All functions may be called by any number of threads at a time, except that an object must not be used while
  * or after it is freed. The group of engines and a thread for each of them are made when the first object needs them.
- * The threads block all signals. An engine's thread looks for work for 100 us before it sleeps, if a thread of the
- * program has polled a CQ in vain since it looked the last time but one; otherwise it sleeps at once.
+ * The threads block all signals. A thread of the program that polls a CQ in vain takes a turn of an engine, and the
+ * engine's own thread sleeps meanwhile.
  *
  * Ownership. Everything that a function is given is copied, except the memory of messages: that of a posted operation
  * or buffer is xiwarp's until its completion is polled, or until xiw_host_qp_free() has returned; that of a region
