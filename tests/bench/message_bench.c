@@ -26,6 +26,8 @@
 
 #include <xiwarp/xiwarp.h>
 
+#include "tests/bench/ends.h"
+
 #define SIZE 64u
 #define RECV_DEPTH 8192u
 #define SEND_DEPTH 1024u
@@ -40,19 +42,6 @@ static struct sockaddr_in addr = { .sin_family = AF_INET };
 static struct message buffers[RECV_DEPTH];
 static uint64_t count, done; /* messages sent or received */
 static struct timespec from, to;
-static double share;
-
-static void __attribute__((noreturn)) die(const char *what, int err)
-{
-	fprintf(stderr, "message_bench: %s: %s\n", what, strerror(err < 0 ? -err : err));
-	exit(1);
-}
-
-static void need(int err, const char *what)
-{
-	if (err)
-		die(what, err);
-}
 
 static void received(const struct message *m)
 {
@@ -69,15 +58,9 @@ static void received(const struct message *m)
 static void receive_plain(void)
 {
 	static uint8_t octets[256 << 10];
-	int one = 1, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), fd;
+	const int fd = plain_accept(&addr);
 	size_t have = 0, at;
 
-	if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
-	    bind(listener, (struct sockaddr *)&addr, sizeof(addr)) || listen(listener, 1))
-		die("listen", errno);
-	fd = accept(listener, NULL, NULL);
-	if (fd < 0)
-		die("accept", errno);
 	while (done < count) {
 		ssize_t n = recv(fd, octets + have, sizeof(octets) - have, 0);
 
@@ -94,17 +77,15 @@ static void receive_plain(void)
 		memmove(octets, octets + at, have);
 	}
 	close(fd);
-	close(listener);
 }
 
 static void send_plain(void)
 {
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+	const int fd = plain_connect(&addr), one = 1;
 	struct message m = { 0 };
 
-	if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)) ||
-	    connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
-		die("connect", errno);
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+		die("TCP_NODELAY", errno);
 	for (; m.number < count; m.number++)
 		if (write(fd, &m, SIZE) != SIZE)
 			die("write", errno);
@@ -114,18 +95,18 @@ static void send_plain(void)
 
 /* ---- the library --------------------------------------------------------------------------------- */
 
-static void post(struct xiw_conn *conn, uint64_t i)
+static void take_message(const struct xiw_completion *c, const uint8_t *octets)
 {
-	int err = xiw_conn_post_recv(conn, 0, &buffers[i], SIZE, i);
-
-	if (err != -ESHUTDOWN) /* the last ones, when the stream has ended */
-		need(err, "post");
+	(void)c;
+	received((const struct message *)octets);
 }
 
 static void send_more(struct xiw_conn *conn)
 {
 	int err = 0;
 
+	if (done == count)
+		return;
 	for (; done < count && !err; done += !err) {
 		/* More buffers than the queue has room for: one that is refused is no queued message's. */
 		struct message *m = &buffers[done % RECV_DEPTH];
@@ -140,62 +121,17 @@ static void send_more(struct xiw_conn *conn)
 		xiw_conn_close(conn);
 }
 
-static void ended(const struct xiw_completion *c)
+static bool complete(void)
 {
-	struct xiw_conn_info info;
-
-	xiw_conn_info(c->conn, &info, sizeof(info));
-	if (c->status || done < count)
-		die("the connection ended early", c->status ? c->status : -ECONNRESET);
-	share = (double)info.octets_direct / (double)(info.octets_direct + info.octets_kernel);
-	xiw_conn_free(c->conn);
+	return done == count;
 }
 
-/* False: the connection has ended. */
-static bool handle(const struct xiw_completion *c)
-{
-	switch (c->event) {
-	case XIW_EV_REQUEST:
-		for (uint64_t i = 0; i < RECV_DEPTH; i++)
-			post(c->conn, i);
-		need(xiw_conn_accept(c->conn, NULL, 0), "accept");
-		break;
-	case XIW_EV_RECEIVED:
-		received(&buffers[c->user_data]);
-		post(c->conn, c->user_data);
-		break;
-	case XIW_EV_EOF:
-		xiw_conn_close(c->conn);
-		break;
-	case XIW_EV_ERROR:
-		die("the stream is invalid", EPROTO);
-	case XIW_EV_CLOSED:
-		ended(c);
-		return false;
-	default:
-		break;
-	}
-	return true;
-}
-
-static void run(struct xiw_engine *engine, struct xiw_conn *sender)
-{
-	struct xiw_completion c;
-	bool more = true, open = false;
-
-	while (more) {
-		int n = xiw_engine_run(engine, -1);
-
-		if (n < 0 && n != -EINTR)
-			die("engine", n);
-		while (more && xiw_engine_next(engine, &c) > 0) {
-			open |= c.event == XIW_EV_CONNECTED;
-			more = handle(&c);
-		}
-		if (sender && open && more && done < count)
-			send_more(sender);
-	}
-}
+static struct end end = { .buffers = (uint8_t *)buffers,
+			  .stride = SIZE,
+			  .size = SIZE,
+			  .depth = RECV_DEPTH,
+			  .received = take_message,
+			  .complete = complete };
 
 static void use_library(bool receiver)
 {
@@ -216,7 +152,8 @@ static void use_library(bool receiver)
 		need(xiw_listen(engine, a, sizeof(addr), &o, &listener), "listen");
 	else
 		need(xiw_connect(engine, a, sizeof(addr), &o, &conn), "connect");
-	run(engine, conn);
+	end.turned = receiver ? NULL : send_more;
+	end_run(&end, engine);
 	xiw_engine_destroy(engine);
 }
 
@@ -244,6 +181,6 @@ int main(int argc, char **argv)
 		       (double)(count - count / 8) / 1e6 /
 			       ((double)(to.tv_sec - from.tv_sec) +
 				(double)(to.tv_nsec - from.tv_nsec) / 1e9),
-		       plain ? 1 : share);
+		       plain ? 1 : end.share);
 	return 0;
 }

@@ -26,6 +26,7 @@
 #include <xiwarp/xiwarp.h>
 
 #include "tests/bench/clocks.h"
+#include "tests/bench/ends.h"
 
 #define SIZE_MAX_OCTETS (64u << 10)
 #define DEPTH 8u
@@ -36,19 +37,6 @@ static uint32_t size, spin_us;
 static uint64_t count, done; /* answers */
 static uint64_t asked_ns, *trips;
 static bool asks;
-static double share = 1;
-
-static void __attribute__((noreturn)) die(const char *what, int err)
-{
-	fprintf(stderr, "trip_bench: %s: %s\n", what, strerror(err < 0 ? -err : err));
-	exit(1);
-}
-
-static void need(int err, const char *what)
-{
-	if (err)
-		die(what, err);
-}
 
 static void number_next(void)
 {
@@ -95,32 +83,11 @@ static bool read_all(int fd, uint8_t *octets)
 	return true;
 }
 
-static int accept_plain(void)
-{
-	int one = 1, fd, listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (listener < 0 || setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
-	    bind(listener, (struct sockaddr *)&addr, sizeof(addr)) || listen(listener, 1))
-		die("listen", errno);
-	fd = accept(listener, NULL, NULL);
-	close(listener);
-	return fd;
-}
-
-static int connect_plain(void)
-{
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-	if (fd < 0 || connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
-		die("connect", errno);
-	return fd;
-}
-
 static void use_sockets(void)
 {
-	int fd = asks ? connect_plain() : accept_plain(), one = 1;
+	int fd = asks ? plain_connect(&addr) : plain_accept(&addr), one = 1;
 
-	if (fd < 0 || setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
+	if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
 		die("socket", errno);
 	while (!asks && read_all(fd, came[0]))
 		write_all(fd, came[0]);
@@ -135,14 +102,6 @@ static void use_sockets(void)
 }
 
 /* ---- the library --------------------------------------------------------------------------------- */
-
-static void post(struct xiw_conn *conn, uint64_t i)
-{
-	int err = xiw_conn_post_recv(conn, 0, came[i], size, i);
-
-	if (err != -ESHUTDOWN) /* the last ones, when the stream has ended */
-		need(err, "post");
-}
 
 static void send_octets(struct xiw_conn *conn, const uint8_t *octets)
 {
@@ -161,61 +120,28 @@ static void ask_next(struct xiw_conn *conn)
 	send_octets(conn, sent);
 }
 
-static void take_message(const struct xiw_completion *c)
+static void take_message(const struct xiw_completion *c, const uint8_t *octets)
 {
 	if (asks) {
-		take_answer(came[c->user_data]);
-		post(c->conn, c->user_data);
+		take_answer(octets);
 		ask_next(c->conn);
 	} else {
 		/* With DEPTH buffers this one is filled again only when the answer has gone. */
-		send_octets(c->conn, came[c->user_data]);
-		post(c->conn, c->user_data);
+		send_octets(c->conn, octets);
 	}
 }
 
-static void ended(const struct xiw_completion *c)
+static bool complete(void)
 {
-	struct xiw_conn_info info;
-	uint64_t all;
-
-	xiw_conn_info(c->conn, &info, sizeof(info));
-	if (c->status || (asks && done < count))
-		die("the connection ended early", c->status ? c->status : -ECONNRESET);
-	all = info.octets_direct + info.octets_kernel;
-	share = all ? (double)info.octets_direct / (double)all : 0;
-	xiw_conn_free(c->conn);
+	return !asks || done == count;
 }
 
-/* False: the connection has ended. */
-static bool handle(const struct xiw_completion *c)
-{
-	switch (c->event) {
-	case XIW_EV_REQUEST:
-		for (uint64_t i = 0; i < DEPTH; i++)
-			post(c->conn, i);
-		need(xiw_conn_accept(c->conn, NULL, 0), "accept");
-		break;
-	case XIW_EV_CONNECTED:
-		if (asks)
-			ask_next(c->conn);
-		break;
-	case XIW_EV_RECEIVED:
-		take_message(c);
-		break;
-	case XIW_EV_EOF:
-		xiw_conn_close(c->conn);
-		break;
-	case XIW_EV_ERROR:
-		die("the stream is invalid", EPROTO);
-	case XIW_EV_CLOSED:
-		ended(c);
-		return false;
-	default:
-		break;
-	}
-	return true;
-}
+static struct end end = { .buffers = came[0],
+			  .stride = SIZE_MAX_OCTETS,
+			  .depth = DEPTH,
+			  .received = take_message,
+			  .complete = complete,
+			  .share = 1 };
 
 static void use_library(enum xiw_use_path path)
 {
@@ -228,26 +154,18 @@ static void use_library(enum xiw_use_path path)
 	const struct sockaddr *a = (const struct sockaddr *)&addr;
 	struct xiw_listener *listener;
 	struct xiw_engine *engine;
-	struct xiw_completion c;
 	struct xiw_conn *conn;
-	bool more = true;
-	int n;
 
+	end.size = size;
+	end.connected = asks ? ask_next : NULL;
 	need(xiw_engine_create(&e, &engine), "engine");
 	if (asks) {
 		need(xiw_connect(engine, a, sizeof(addr), &o, &conn), "connect");
-		for (uint64_t i = 0; i < DEPTH; i++)
-			post(conn, i);
+		end_post_all(&end, conn);
 	} else {
 		need(xiw_listen(engine, a, sizeof(addr), &o, &listener), "listen");
 	}
-	while (more) {
-		n = xiw_engine_run(engine, -1);
-		if (n < 0 && n != -EINTR)
-			die("engine", n);
-		while (more && xiw_engine_next(engine, &c) > 0)
-			more = handle(&c);
-	}
+	end_run(&end, engine);
 	xiw_engine_destroy(engine);
 }
 
@@ -264,7 +182,7 @@ static void print_trips(void)
 
 	qsort(trips + skip, n, sizeof(*trips), by_length);
 	printf("%.3f %.3f %.4f\n", (double)trips[skip + n / 2] / 1e3,
-	       (double)trips[skip + n * 99 / 100] / 1e3, share);
+	       (double)trips[skip + n * 99 / 100] / 1e3, end.share);
 }
 
 int main(int argc, char **argv)
