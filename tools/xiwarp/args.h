@@ -57,6 +57,7 @@ struct xiw_args {
 	} serve;
 	struct {
 		bool sha256;
+		uint32_t connections; /* 0: one */
 	} put;
 	struct {
 		bool stag_given, reject;

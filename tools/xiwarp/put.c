@@ -212,14 +212,42 @@ static void close_conn(struct xiw_put *p)
 
 /* ---- the command --------------------------------------------------------------------------------- */
 
+static int run_one(struct xiw_put *p);
+
+/* Signals are for the first thread. */
+static void *run_thread(void *arg)
+{
+	struct xiw_put *p = arg;
+
+	xiw_hold_signals();
+	p->code = run_one(p);
+	return NULL;
+}
+
+/* When the first connection stands, so that one line tells that there is no server. */
+static int start_others(struct xiw_puts *all)
+{
+	const int nfiles = all->put[0].args->nwords - 1;
+	int err = 0, most = (int)all->put[0].args->put.connections;
+
+	if (most > nfiles)
+		most = nfiles;
+	for (; !err && all->threads + 1 < most; all->threads += !err)
+		err = pthread_create(&all->thread[all->threads], NULL, run_thread,
+				     &all->put[all->threads + 1]);
+	return err ? xiw_fail(XIW_EXIT_FAILURE, "cannot start a thread: %s", strerror(err)) : 0;
+}
+
 static int run_with_engine(struct xiw_put *p)
 {
 	const int nfiles = p->args->nwords - 1;
-	int code = connect_any(p);
+	int i, code = connect_any(p);
 
 	if (code || xiw_stop_signal)
 		return code;
-	for (int i = 0; i < nfiles && p->state == XIW_PUT_READY && !xiw_stop_signal; i++)
+	if (p == p->all->put)
+		p->code = start_others(p->all);
+	while (p->state == XIW_PUT_READY && !xiw_stop_signal && (i = p->all->next++) < nfiles)
 		put_file(p, p->args->words[i]);
 	close_conn(p);
 	xiw_conn_free(p->conn);
@@ -237,6 +265,22 @@ static int run_with_worker(struct xiw_put *p)
 	return code;
 }
 
+/* One connection, with an engine and a worker of its own. */
+static int run_one(struct xiw_put *p)
+{
+	int code;
+
+	p->reader.ring = malloc(XIW_PUT_RING);
+	if (!p->reader.ring)
+		return xiw_fail(XIW_EXIT_FAILURE, "no memory");
+	code = xiw_endpoint_open(p->args, XIW_USE_KERNEL, &p->engine);
+	if (!code)
+		code = run_with_worker(p);
+	xiw_engine_destroy(p->engine);
+	free(p->reader.ring);
+	return code;
+}
+
 /* Before anything is sent: may all files be read? */
 static int check_files(const struct xiw_args *args)
 {
@@ -250,31 +294,39 @@ static int check_files(const struct xiw_args *args)
 	return 0;
 }
 
+static int run_all(const struct xiw_args *args)
+{
+	struct xiw_puts all = {};
+	int code;
+
+	for (int i = 0; i < XIW_PUT_CONNECTIONS_MAX; i++)
+		all.put[i] = (struct xiw_put){ .args = args,
+					       .target = args->words[args->nwords - 1],
+					       .all = &all,
+					       .reader.fd = -1 };
+	code = run_one(&all.put[0]);
+	for (int i = 0; i < all.threads; i++) {
+		pthread_join(all.thread[i], NULL);
+		code = code ? code : all.put[i + 1].code;
+	}
+	return code;
+}
+
 static int run_put(const struct xiw_args *args)
 {
-	struct xiw_put p = { .args = args,
-			     .target = args->words[args->nwords - 1],
-			     .reader.fd = -1 };
 	int code;
 
 	xiw_catch_signals();
 	code = xiw_caps_drop(args->cmd->name, false, XIW_CAPS_READ, NULL);
 	if (!code)
 		code = check_files(args);
-	if (code)
-		return code;
-	p.reader.ring = malloc(XIW_PUT_RING);
-	if (!p.reader.ring)
-		return xiw_fail(XIW_EXIT_FAILURE, "no memory");
-	code = xiw_endpoint_open(args, XIW_USE_KERNEL, &p.engine);
-	if (!code)
-		code = run_with_worker(&p);
-	xiw_engine_destroy(p.engine);
-	free(p.reader.ring);
-	return xiw_exit_stopped(code);
+	return code ? code : xiw_exit_stopped(run_all(args));
 }
 
 static const struct xiw_opt put_opts[] = {
+	{ "connections", .arg = "N",
+	  .help = "send up to N files at once, each on a connection of its own; default 1",
+	  XIW_NUMBER(put.connections, 1, XIW_PUT_CONNECTIONS_MAX) },
 	{ "sha256",
 	  .help = "have both ends compare, and report, the SHA-256 of each file, instead of a "
 		  "digest that takes less time",
@@ -286,16 +338,18 @@ const struct xiw_cmd xiw_cmd_put = {
 	.name = "put",
 	.synopsis = "FILE... HOST[:PORT]",
 	.summary = "send files to a host that runs 'xiwarp serve'",
-	.text = "Sends each FILE under its own name, in order, over one connection, and has the "
-		"far end check its digest: a GMAC under a random key, which takes less time than "
-		"SHA-256 and misses damage no more often. A file that changes meanwhile arrives "
-		"as it was read. HOST is a name or an address; an IPv6 address with a port is "
+	.text = "Sends each FILE under its own name, in order, over one connection unless "
+		"--connections has it use several, and has the far end check its digest: a GMAC "
+		"under a random key, which takes less time than SHA-256 and misses damage no more "
+		"often. A file that changes meanwhile arrives as it was read. HOST is a name or an "
+		"address; an IPv6 address with a port is "
 		"written [ADDRESS]:PORT. The default port is " XIW_PORT
 		". On a terminal it shows progress, rate and the time left. The time that it "
 		"reports ends when the far end has checked the file. It needs no privilege and no "
 		"XDP: the sender is ordinary TCP.",
 	.examples = "xiwarp put big.iso receiver.example\n"
 		    "xiwarp put --sha256 --json big.iso receiver.example\n"
+		    "xiwarp put --connections 4 *.dat receiver.example\n"
 		    "xiwarp put a.dat b.dat [2001:db8::7]:" XIW_PORT "\n",
 	.opts = put_opts,
 	.min_words = 2,

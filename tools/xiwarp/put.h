@@ -3,6 +3,7 @@
 #ifndef XIW_TOOL_PUT_H
 #define XIW_TOOL_PUT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -17,6 +18,7 @@
 #define XIW_PUT_CHUNK (1u << 20)
 #define XIW_PUT_CHUNKS 8u
 #define XIW_PUT_RING (XIW_PUT_CHUNKS * XIW_PUT_CHUNK)
+#define XIW_PUT_CONNECTIONS_MAX 16
 #define XIW_PUT_RECVS 4
 #define XIW_PUT_GRANTS 2
 
@@ -73,6 +75,7 @@ struct xiw_put_file {
 struct xiw_put {
 	const struct xiw_args *args;
 	const char *target;
+	struct xiw_puts *all;
 	struct xiw_engine *engine;
 	struct xiw_conn *conn;
 	enum xiw_put_state state;
@@ -88,6 +91,14 @@ struct xiw_put {
 	uint8_t control[2][XIW_XFER_MAX];
 	bool control_busy[2];
 	struct xiw_put_file file;
+};
+
+/* Connections that send at once, the first in the main thread. */
+struct xiw_puts {
+	atomic_int next; /* the file that is to be sent next, by whichever connection is ready */
+	struct xiw_put put[XIW_PUT_CONNECTIONS_MAX];
+	pthread_t thread[XIW_PUT_CONNECTIONS_MAX - 1];
+	int threads;
 };
 
 /* put.c: nothing more can be sent. */

@@ -30,7 +30,8 @@ void xiw_put_draw(struct xiw_put *p, bool last)
 	struct xiw_put_file *f = &p->file;
 	uint64_t now = xiw_now_ns();
 
-	if (p->args->json || !isatty(STDERR_FILENO) || (!last && now - f->drawn_ns < DRAW_NS))
+	if (p->args->json || p->args->put.connections > 1 || !isatty(STDERR_FILENO) ||
+	    (!last && now - f->drawn_ns < DRAW_NS))
 		return;
 	f->drawn_ns = now;
 	xiw_progress(f->shown, p->reader.sent, f->size, (double)(now - f->start_ns) / 1e9, last);

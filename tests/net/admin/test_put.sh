@@ -3,7 +3,7 @@
 #
 # put and serve over the direct path with many small files. Each end has an answer on the way when the next message of
 # the other end comes, and the direct path may deliver that message before io_uring reports the answer as sent.
-# timeout: 60
+# timeout: 90
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp
@@ -39,5 +39,20 @@ stop "$server" INT
 expect many-files-direct [ "$(grep -c '"octets_direct":[1-9]' "$TMP/serve.json")" \
 	-gt $((FILES / 2)) ]
 expect many-files-quiet [ "$(grep -vc "serving" "$TMP/serve.log")" = 0 ]
+
+# The same on several connections at once.
+rm -r "$TMP/in" && mkdir "$TMP/in"
+spawn server rcv serve.log sh -c 'exec "$@" >"$0"' "$TMP/serve.json" "$xiwarp" serve \
+	--json "$TMP/in"
+wait_listen rcv 15044 5
+spawn put snd put.log "$xiwarp" put --connections 4 "$TMP"/many/* "$V4_RCV"
+reap "$put" 30
+rc=$?
+((rc == 0)) && pass at-once || fail at-once "exit code $rc: $(tail -n 2 "$TMP/put.log")"
+expect at-once-equal equal
+stop "$server" INT
+# shellcheck disable=SC2317
+peers() { grep -o '"peer":"[^"]*"' "$TMP/serve.json" | sort -u | wc -l; }
+expect at-once-peers [ "$(peers)" -gt 1 ]
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 finish
