@@ -59,13 +59,16 @@ static inline void area_check(const uint8_t *area, uint64_t len)
 	}
 }
 
-/* The octets of a file, which is made anew and allocated if it is to be written. */
+/*
+ * The octets of a file. One that is to be written is made anew; its blocks and pages are allocated when octets come,
+ * and so while the time is taken.
+ */
 static inline uint8_t *area_of_file(const char *name, size_t len, bool write)
 {
 	int fd = open(name, (write ? O_RDWR | O_CREAT | O_TRUNC : O_RDONLY) | O_CLOEXEC, 0600);
 	void *p = MAP_FAILED;
 
-	if (fd >= 0 && (!write || !posix_fallocate(fd, 0, (off_t)len)))
+	if (fd >= 0 && (!write || !ftruncate(fd, (off_t)len)))
 		p = mmap(NULL, len, PROT_READ | (write ? PROT_WRITE : 0), MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED) {
 		perror(name);
