@@ -125,6 +125,41 @@ siw_received() {
 	echo "siw $mtu $(((mib - 1) << 20)) $(($(napi_now) - before)) 0" >>"$RESULTS/cases"
 }
 
+# transfer MIB: perftest over the library at both ends. Sets napi and app to what the receiver has cost.
+transfer() {
+	local group=/sys/fs/cgroup/perftest server
+	local command=("$BUILD/xiwarp" run --report --send-first --if)
+	mkdir -p $group
+	napi=$(napi_now) app=$(used $group)
+	(
+		echo $BASHPID >$group/cgroup.procs
+		exec "${command[@]}" eth0 -- ib_write_bw -R -F -n "$1" -s 1048576
+	) >"$RESULTS/perftest-server" 2>&1 &
+	server=$!
+	listening 18515
+	patiently 30 nsenter --net=/run/netns/snd -- "${command[@]}" eth1 -- \
+		ib_write_bw -R -F -n "$1" -s 1048576 $at >"$RESULTS/perftest-client" 2>&1
+	expect "perftest-$1-$mtu-sent" [ $? = 0 ]
+	ended $server
+	expect "perftest-$1-$mtu-received" [ $? = 0 ]
+	napi=$(($(napi_now) - napi)) app=$(($(used $group) - app))
+	grep 'xiwarp: ' "$RESULTS/perftest-server"
+}
+
+used() { # GROUP
+	sed -n 's/^usage_usec \(.*\)/\1000/p' "$1/cpu.stat"
+}
+
+# The difference between a long and a short transfer, without the programs' start.
+perftest_received() {
+	local short_napi short_app
+	transfer 16
+	short_napi=$napi short_app=$app
+	transfer 80
+	echo "perftest $mtu $((64 << 20)) $((napi - short_napi)) $((app - short_app))" \
+		>>"$RESULTS/programs"
+}
+
 ended() {
 	local i
 	for ((i = 0; i < 300; i++)); do
@@ -151,6 +186,7 @@ guest() {
 		# virtio-net refuses zero-copy for packets of several frames.
 		((m > 1500)) || thrice direct direct_zero_copy direct true
 		thrice direct direct_copy copy false
+		thrice perftest_received
 		expect "unload-$m" "$BUILD/xiwarp" unload eth0
 	done
 	cat "$RESULTS/cases"
