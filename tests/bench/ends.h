@@ -19,9 +19,10 @@ struct end {
 	uint8_t *buffers; /* `depth` of them, one behind the other, `stride` octets apart */
 	size_t stride;
 	uint32_t size, depth;
-	void (*connected)(struct xiw_conn *conn);
 	void (*received)(const struct xiw_completion *c, const uint8_t *octets);
-	/* After each turn, once it is connected. These three may be NULL. */
+	/* When it is connected, and after each message, whose buffer is posted again. May be NULL. */
+	void (*next)(struct xiw_conn *conn);
+	/* After each turn, once it is connected. May be NULL. */
 	void (*turned)(struct xiw_conn *conn);
 	bool (*complete)(void); /* is all done that was to be done? */
 	double share;		/* of the octets that came: direct */
@@ -76,12 +77,14 @@ static inline bool end_event(struct end *e, const struct xiw_completion *c)
 		need(xiw_conn_accept(c->conn, NULL, 0), "accept");
 		break;
 	case XIW_EV_CONNECTED:
-		if (e->connected)
-			e->connected(c->conn);
+		if (e->next)
+			e->next(c->conn);
 		break;
 	case XIW_EV_RECEIVED:
 		e->received(c, e->buffers + c->user_data * e->stride);
 		end_post(e, c->conn, c->user_data);
+		if (e->next)
+			e->next(c->conn);
 		break;
 	case XIW_EV_EOF:
 		xiw_conn_close(c->conn);

@@ -122,13 +122,11 @@ static void ask_next(struct xiw_conn *conn)
 
 static void take_message(const struct xiw_completion *c, const uint8_t *octets)
 {
-	if (asks) {
+	/* With DEPTH buffers this one is filled again only when the answer has gone. */
+	if (asks)
 		take_answer(octets);
-		ask_next(c->conn);
-	} else {
-		/* With DEPTH buffers this one is filled again only when the answer has gone. */
+	else
 		send_octets(c->conn, octets);
-	}
 }
 
 static bool complete(void)
@@ -157,7 +155,7 @@ static void use_library(enum xiw_use_path path)
 	struct xiw_conn *conn;
 
 	end.size = size;
-	end.connected = asks ? ask_next : NULL;
+	end.next = asks ? ask_next : NULL;
 	need(xiw_engine_create(&e, &engine), "engine");
 	if (asks) {
 		need(xiw_connect(engine, a, sizeof(addr), &o, &conn), "connect");
