@@ -224,7 +224,8 @@ faults: ## run every impairment on every path; write build/faults/report.json
 
 bench: ## measure the paths against each other; write build/bench/report.json
 	$(Q)tools/setup perftest
-	$(submake) all $(WIRE) $(B)/tests/net/path/queues.bpf.o $(B)/tests/bench/floor.bpf.o $(BENCH_BIN)
+	$(submake) all $(WIRE) $(B)/tests/net/path/queues.bpf.o $(addprefix $(B)/tests/bench/,floor.bpf.o again.bpf.o) \
+		$(BENCH_BIN)
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run $(addprefix --only ,$(ONLY))
 
 VM_PLUGIN := $(B)/vmtest/count.so
