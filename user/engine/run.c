@@ -82,6 +82,9 @@ static int wait(struct xiw_engine *e, struct __kernel_timespec *ts, uint64_t unt
 	err = xiw_ring_submit(e);
 	if (err < 0)
 		return err;
+	/* As io_uring does where it submits and waits in one call: it may not have taken all. */
+	if (xiw_ring_waits(e) || io_uring_cq_ready(&e->io.ring))
+		return 0;
 	xiw_share_give(e, until_ms, asleep);
 	err = xiw_ring_wait(e, ts);
 	xiw_share_take(e);

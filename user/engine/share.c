@@ -27,8 +27,10 @@ bool xiw_share_enter(struct xiw_engine *e)
 	if (!__atomic_load_n(&s->on, __ATOMIC_ACQUIRE) ||
 	    __atomic_load_n(&s->owner, __ATOMIC_RELAXED) || pthread_mutex_trylock(&s->lock))
 		return false;
-	if (e->nconns)
+	if (e->nconns) {
+		s->head = *e->io.ring.cq.khead;
 		return true;
+	}
 	pthread_mutex_unlock(&s->lock);
 	return false;
 }
@@ -44,14 +46,24 @@ void xiw_share_turn(struct xiw_engine *e)
 }
 
 /*
- * The turn may have left requests, which only the engine's thread can submit, and earlier times. It has also marked the
- * inbox as that of an engine that is awake.
+ * True if the turn has left something for the engine's thread: an earlier time, news for sockets, or an inbox that must
+ * not sleep; the turn has marked that as one of an engine that is awake. Or the turn has taken completions. The thread
+ * may not have begun to wait when it gave its lock away, so that they do not end its wait, but only it asks for frames
+ * again when they have come.
  */
+static bool ends_sleep(struct xiw_engine *e)
+{
+	const struct xiw_sharing *s = &e->ready.share;
+
+	return xiw_ready_next(e) < s->until_ms || e->agenda.telling ||
+	       *e->io.ring.cq.khead != s->head || !xiw_inbox_sleep(e, e->inbox.fd);
+}
+
+/* Only the engine's thread can submit what the turn has requested. */
 void xiw_share_leave(struct xiw_engine *e)
 {
 	struct xiw_sharing *s = &e->ready.share;
-	bool awake = s->asleep && (xiw_ready_next(e) < s->until_ms ||
-				   !xiw_inbox_sleep(e, e->inbox.fd));
+	const bool awake = s->asleep && ends_sleep(e);
 
 	if (awake || xiw_ring_waits(e))
 		xiw_inbox_ring(e);

@@ -105,9 +105,12 @@ void xiw_host_look(void)
 	const unsigned int n = __atomic_load_n(&nplaces, __ATOMIC_ACQUIRE), was = here;
 	struct place *p = n ? &places[next++ % n] : NULL;
 	struct xiw_host_later *first;
+	int cancel;
 
 	if (!p || xiw_host_dead(&all.life) || !xiw_share_enter(p->engine))
 		return;
+	/* The program may cancel the thread, and the lock would never be given back. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	here = (unsigned int)(p - places);
 	first = p->waiting;
 	xiw_share_turn(p->engine);
@@ -117,6 +120,7 @@ void xiw_host_look(void)
 		xiw_engine_wake(p->engine);
 	here = was;
 	xiw_share_leave(p->engine);
+	pthread_setcancelstate(cancel, NULL);
 }
 
 static int start_thread(struct xiw_group *g, unsigned int i)
