@@ -34,23 +34,24 @@ static __always_inline __u32 xiw_other_queue(struct xiw_flow *flow, __u32 q, __u
 }
 
 /*
- * May a frame of the flow go to the ring of its queue? Returns XIW_REASON_NONE, or the reason why not. The queue's
+ * May a frame of the flow go to the ring of its queue? Returns XIW_REASON_NONE, or the reason why not. Sets the time,
+ * for what is asked next. The queue's
  * engine is read after the socket was looked up: an engine that claims a queue puts its socket there first.
  */
-static __always_inline __u32 xiw_ring_check(struct xdp_md *ctx, struct xiw_flow *flow)
+static __always_inline __u32 xiw_ring_check(struct xiw_seg *s)
 {
-	__u32 q = ctx->rx_queue_index;
-	struct xiw_queue *queue;
+	__u32 q = s->ctx->rx_queue_index;
+	struct xiw_queue *queue = s->queue;
+	struct xiw_flow *flow = s->flow;
 
 	/* This also sets the target of the redirect, which takes effect only if XDP_REDIRECT is returned. */
-	if (bpf_redirect_map(&xiw_xsks, q, XDP_DROP) != XDP_REDIRECT)
-		return xiw_other_queue(flow, q, XIW_REASON_NO_XSK);
-	queue = bpf_map_lookup_elem(&xiw_queues, &q);
-	if (!queue)
+	if (bpf_redirect_map(&xiw_xsks, q, XDP_DROP) != XDP_REDIRECT || !queue)
 		return xiw_other_queue(flow, q, XIW_REASON_NO_XSK);
 	if (XIW_READ_ONCE(queue->engine) != flow->served_by)
 		return xiw_other_queue(flow, q, XIW_REASON_STEERED);
-	return xiw_watchdog_feed(queue, xiw_watchdog_ns) ? XIW_REASON_NONE : XIW_REASON_WATCHDOG;
+	s->now = xiw_now(queue);
+	return xiw_watchdog_feed(queue, s->now, xiw_watchdog_ns) ? XIW_REASON_NONE
+								 : XIW_REASON_WATCHDOG;
 }
 
 static __always_inline __u32 xiw_classify_seg(const struct xiw_seg *s)
@@ -144,9 +145,9 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 	found = xiw_classify_seg(s);
 	run = xiw_run(s, flow, found);
 	if (run && run >= flow->run_needed && xiw_passes_here(flow)) {
-		why = xiw_ring_check(s->ctx, flow);
+		why = xiw_ring_check(s);
 		if (!why && xiw_put_meta(s, found, xiw_owner_epoch(s->owner) + 1)) {
-			xiw_try_begin(flow, s->seq, bpf_ktime_get_coarse_ns());
+			xiw_try_begin(flow, s->seq, s->now);
 			if (!xiw_go_direct(flow, s->owner, s->kernel_nxt, s->seq))
 				return XIW_STAT_DROP_EPOCH;
 			flow->went_direct++;
@@ -169,7 +170,7 @@ static __always_inline bool xiw_dead_end(const struct xiw_seg *s)
 {
 	__u32 rcv_nxt = xiw_owner_value(s->owner);
 
-	return xiw_seq_leq(s->seq, rcv_nxt) && xiw_stuck(s->flow, rcv_nxt, xiw_stuck_ns);
+	return xiw_seq_leq(s->seq, rcv_nxt) && xiw_stuck(s->flow, rcv_nxt, s->now, xiw_stuck_ns);
 }
 
 /*
@@ -181,7 +182,7 @@ static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
 	__u32 found = XIW_V_CONTROL, why, stat;
 
 	xiw_refresh_kernel(s->flow, xiw_owner_value(s->owner));
-	why = xiw_ring_check(s->ctx, s->flow);
+	why = xiw_ring_check(s);
 	if (!why && xiw_dead_end(s))
 		why = XIW_REASON_UNSEEN;
 	if (!why) {

@@ -74,6 +74,14 @@ static __always_inline void xiw_count(__u32 stat)
 		(*n)++;
 }
 
+/* The queue on which the packet came, or NULL if there are not so many. */
+static __always_inline struct xiw_queue *xiw_queue_of(const struct xdp_md *ctx)
+{
+	__u32 q = ctx->rx_queue_index;
+
+	return bpf_map_lookup_elem(&xiw_queues, &q);
+}
+
 /* The flow that has this key, or NULL. Its fields may be half written as long as its path is XIW_PATH_NONE. */
 static __always_inline struct xiw_flow *xiw_flow_find(const struct xiw_flow_key *key, __u32 *index)
 {

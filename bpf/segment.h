@@ -22,9 +22,11 @@ extern int bpf_xdp_pull_data(struct xdp_md *ctx, __u32 len) __ksym __weak;
 
 struct xiw_seg {
 	struct xdp_md *ctx;
+	struct xiw_queue *queue; /* on which it came, or NULL */
 	struct xiw_flow *flow;
 	__u64 owner;
 	__u64 kernel_nxt;
+	__u64 now; /* for the clocks of watchdog.h */
 	__u32 skew;
 	__u32 index; /* of the flow */
 	__u32 seq;

@@ -8,6 +8,7 @@
  *   SYN, RST, no data   xiw_control()      xiw_control()     xiw_control()
  *   data, FIN           xiw_kernel_data()  xiw_armed_data()  xiw_direct_data()
  *
+ * A segment that continues a stretch takes the straight line to xiw_direct_data() (straight.h).
  * direct.h decides what goes to AF_XDP, pass.h translates. Each packet ends as one enum xiw_stat, which is counted
  * once, at the exit, and determines the XDP action.
  */
@@ -19,6 +20,7 @@
 #include "handoff.h"
 #include "pass.h"
 #include "direct.h"
+#include "straight.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -42,6 +44,7 @@ static __always_inline __u32 xiw_segment(struct xiw_seg *s, const struct xiw_pkt
 	end = s->seq + s->len + s->fin;
 	switch (xiw_owner_path(s->owner)) {
 	case XIW_PATH_DIRECT:
+		xiw_remember(s);
 		return xiw_direct_data(s, end);
 	case XIW_PATH_ARMED:
 		return xiw_armed_data(s, end);
@@ -51,10 +54,10 @@ static __always_inline __u32 xiw_segment(struct xiw_seg *s, const struct xiw_pkt
 }
 
 /* Notes on which queue a SYN or SYN-ACK has come, if the queue is a group's: see XIW_ARRIVALS. */
-static __always_inline void xiw_note_arrival(struct xdp_md *ctx, const struct xiw_pkt *pkt)
+static __always_inline void xiw_note_arrival(struct xdp_md *ctx, const struct xiw_queue *q,
+					     const struct xiw_pkt *pkt)
 {
 	__u32 l4_off = pkt->l4_off, queue = ctx->rx_queue_index;
-	const struct xiw_queue *q;
 	__u8 flags;
 
 	xiw_opaque(l4_off);
@@ -64,40 +67,43 @@ static __always_inline void xiw_note_arrival(struct xdp_md *ctx, const struct xi
 	flags = *(const __u8 *)((void *)(long)ctx->data + l4_off + XIW_TCP_FLAGS_OFF);
 	if (!(flags & XIW_TCP_SYN))
 		return;
-	q = bpf_map_lookup_elem(&xiw_queues, &queue);
 	if (q && XIW_READ_ONCE(q->grouped))
 		bpf_map_update_elem(&xiw_arrivals, &pkt->key, &queue, BPF_ANY);
 }
 
-static __always_inline __u32 xiw_packet(struct xdp_md *ctx)
+/* A packet of any kind. */
+static __always_inline __u32 xiw_packet(struct xiw_seg *seg)
 {
+	struct xdp_md *ctx = seg->ctx;
 	struct xiw_pkt pkt = {};
-	struct xiw_seg seg = { .ctx = ctx };
 	__be16 ports[2];
-	__u32 stat;
+	__u32 stat, index;
 
 	if (!xiw_parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, &pkt, false) ||
 	    !xiw_read_ports(ctx, pkt.l4_off, ports))
 		return XIW_STAT_OTHER;
 	xiw_set_ports(&pkt.key, ports, false);
-	xiw_note_arrival(ctx, &pkt);
-	seg.flow = xiw_flow_find(&pkt.key, &seg.index);
-	if (!seg.flow)
+	xiw_note_arrival(ctx, seg->queue, &pkt);
+	seg->flow = xiw_flow_find(&pkt.key, &index);
+	if (!seg->flow)
 		return XIW_STAT_OTHER;
-	stat = xiw_segment(&seg, &pkt);
+	seg->index = index;
+	stat = xiw_segment(seg, &pkt);
 	if (stat == XIW_STAT_DROP_EPOCH || stat == XIW_STAT_DROP_FRAGMENT ||
 	    stat == XIW_STAT_DROP_MALFORMED || stat == XIW_STAT_DROP_FOREIGN)
-		seg.flow->dropped++;
+		seg->flow->dropped++;
 	return stat;
 }
 
 SEC("xdp.frags")
 int xiw_ingress(struct xdp_md *ctx)
 {
+	struct xiw_seg seg = { .ctx = ctx };
 	__u32 stat;
 
 	xiw_reach_headers(ctx);
-	stat = xiw_packet(ctx);
+	seg.queue = xiw_queue_of(ctx);
+	stat = xiw_straight(&seg) ? xiw_direct_data(&seg, seg.seq + seg.len) : xiw_packet(&seg);
 	xiw_count(stat);
 	switch (stat) {
 	case XIW_STAT_DIRECT:

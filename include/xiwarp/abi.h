@@ -18,7 +18,7 @@
 
 #include <linux/types.h>
 
-#define XIW_ABI_VERSION 3
+#define XIW_ABI_VERSION 4
 #define XIW_MAX_FLOWS 65536 /* the most flows that a table can have */
 #define XIW_DEFAULT_FLOWS                                                                          \
 	4096 /* those that it has if nobody asks for another number when it is loaded */
@@ -274,7 +274,9 @@ struct xiw_flow {
 
 /* ---- queues -------------------------------------------------------------------------------------- */
 
-/* One RX queue of the interface, for the watchdog: an entry of the map xiw_queues, which user space maps too. */
+#define XIW_QUEUE_FLOWS 4 /* stretches that a queue remembers; a power of two */
+
+/* One RX queue of the interface: an entry of the map xiw_queues, which user space maps too. */
 struct xiw_queue {
 	/* Line 0: written by the engine that serves the queue. Times are nanoseconds of CLOCK_MONOTONIC. */
 	__u64 beat_ns;	  /* when the engine last looked at the ring */
@@ -293,7 +295,13 @@ struct xiw_queue {
 	/* Line 1: written by xiw_ingress. */
 	__u64 last_ns; /* when the last frame was put on the ring */
 	__u64 wait_ns; /* when the oldest frame that may still be waiting was put there */
-	__u64 reserved1[6];
+	/*
+	 * Stretches whose segments have come on the queue: a slot of xiw_flows in the upper half, and in the lower half
+	 * epoch and path of its owner word, or 0. They are hints for XDP, which compares each with the slot.
+	 */
+	__u64 direct[XIW_QUEUE_FLOWS];
+	__u64 tick;    /* the tick of the kernel's clock in which xiw_ingress read it last */
+	__u64 tick_ns; /* and the time then */
 };
 
 /* The queue is claimed, but the engine's AF_XDP socket is not in xiw_xsks yet, or not any more. */

@@ -63,6 +63,25 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 	f->reserved6[0] = base; /* for gen_seq() only */
 }
 
+uint64_t gen_memory_of(int which)
+{
+	return (uint64_t)ref_flows[which].index << 32 | (uint32_t)ref_state[which].owner;
+}
+
+/* Stretches that go on, of which some are another flow's; some that are over; and some of slots that do not exist. */
+static void gen_memory(struct xiw_queue *q)
+{
+	int i;
+
+	for (i = 0; i < XIW_QUEUE_FLOWS; i++) {
+		q->direct[i] = chance(85) ? gen_memory_of(rnd(NFLOWS)) : 0;
+		if (chance(10))
+			q->direct[i] ^= (harness_random() & 0xffffff) << 8;
+		if (chance(10))
+			q->direct[i] ^= (uint64_t)rnd(1 << 20) << 32;
+	}
+}
+
 void gen_queue(struct xiw_queue *q, uint64_t now)
 {
 	uint64_t recent = now - rnd(LIMIT / 4), old = now - 2 * LIMIT - rnd(1000000000);
@@ -72,6 +91,7 @@ void gen_queue(struct xiw_queue *q, uint64_t now)
 	q->wait_ns = chance(60) ? recent : old;
 	q->emptied_ns = chance(60) ? now : old;
 	q->last_ns = chance(50) ? recent : chance(50) ? old + 1 : q->emptied_ns;
+	gen_memory(q);
 }
 
 /* ---- payload ------------------------------------------------------------------------------------- */

@@ -30,6 +30,8 @@ struct gen {
 };
 
 void gen_flow(struct xiw_flow *f, uint64_t now);
+/* What a queue remembers of a flow's stretch. */
+uint64_t gen_memory_of(int which);
 void gen_queue(struct xiw_queue *q, uint64_t now);
 void gen_packet(struct gen *g, uint32_t mtu);
 

@@ -182,13 +182,69 @@ static void make_queue(struct fuzz_in *in, uint32_t engine)
 	xdp_queue.engine = engine;
 }
 
+/*
+ * What the queue remembers of stretches changes no verdict: this flow's stretch, one that is over, one of a flow with
+ * other addresses, or anything.
+ */
+static void make_memory(struct fuzz_in *in, const struct xiw_flow *f)
+{
+	uint8_t how = fuzz_u8(in), *key = (uint8_t *)&xdp_flows[2].key;
+
+	xdp_flows[2] = *f;
+	key[fuzz_u8(in) % sizeof(f->key)] ^= 1 + fuzz_u8(in) % 255;
+	for (uint32_t i = 0; i < XIW_QUEUE_FLOWS; i++) {
+		xdp_queue.direct[i] = (how & 1 ? 2ull : 1ull) << 32 | (uint32_t)f->owner;
+		if (how & 2)
+			xdp_queue.direct[i] ^= (uint64_t)fuzz_u8(in) << fuzz_u8(in) % 64;
+	}
+}
+
+/* The reference remembers nothing. What XDP adds is the stretch that it has just found. */
+static bool same_queue(const struct xiw_queue *want, const struct xiw_flow *before)
+{
+	struct xiw_queue w = *want;
+
+	w.tick = xdp_queue.tick;
+	w.tick_ns = xdp_queue.tick_ns;
+	for (uint32_t i = 0; i < XIW_QUEUE_FLOWS; i++)
+		if (xdp_queue.direct[i] == (1ull << 32 | (uint32_t)before->owner))
+			w.direct[i] = xdp_queue.direct[i];
+	return !memcmp(&w, &xdp_queue, sizeof(w));
+}
+
+/* Runs the program on the packet. `c` is what the reference has found, with the flow and the queue as it left them. */
+static void compare(const struct xdp_packet *packet, const struct ref_case *c,
+		    const struct xiw_flow *flow, const struct xiw_queue *queue)
+{
+	static uint8_t octets[XDP_PACKET_MAX];
+	struct xiw_flow before = xdp_flows[1], other = xdp_flows[2];
+	struct xdp_packet p = *packet;
+	int action;
+
+	memcpy(octets, packet->octets, p.len);
+	p.octets = octets;
+	memset(xdp_stats, 0, sizeof(xdp_stats));
+	action = xdp_ingress(&p, 0);
+
+	CHECK(action == c->action, "%d, not %d (exit %d)", action, c->action, c->exit);
+	CHECK(xdp_stats[0][c->stat] == 1, "exit %d", c->exit);
+	CHECK(!memcmp(octets, c->pkt, p.len), "exit %d", c->exit);
+	/* Nobody sees it in front of a dropped packet. */
+	CHECK(!c->has_meta || p.has_meta, "exit %d", c->exit);
+	CHECK(!p.has_meta || c->has_meta || action == XDP_DROP, "exit %d", c->exit);
+	CHECK(!c->has_meta || !memcmp(&p.meta, &c->meta, sizeof(p.meta)), "exit %d", c->exit);
+	CHECK(!memcmp(flow, &xdp_flows[1], sizeof(*flow)), "exit %d", c->exit);
+	CHECK(!memcmp(&other, &xdp_flows[2], sizeof(other)), "exit %d", c->exit);
+	CHECK(same_queue(queue, &before), "exit %d", c->exit);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static uint8_t ours[XDP_PACKET_MAX], theirs[XDP_PACKET_MAX];
 	struct fuzz_in in = { data, size };
-	struct xiw_queue queue, *ref_queue = &queue;
+	struct xiw_queue blank, queue, *ref_queue = &queue;
 	struct ref_flow flow = { .index = 1 };
-	struct xiw_flow state, *f = &xdp_flows[1];
+	struct xiw_flow before, state, *f = &xdp_flows[1];
 	uint8_t how = fuzz_u8(&in);
 	struct xdp_packet p = { .octets = ours, .queue = how & 1 ? fuzz_below(&in, 3) % 2 : 0 };
 	struct ref_case c = { .pkt = theirs,
@@ -197,7 +253,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			      .limit = XIW_WATCHDOG_NS,
 			      .stuck = XIW_STUCK_NS,
 			      .pulls = true };
-	int action;
 
 	xdp_reset();
 	make_flow(&in, f, &flow.key, how & 2);
@@ -214,7 +269,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	make_try(&in, f);
 	memcpy(theirs, ours, p.len);
 	queue = xdp_queue;
-	state = *f;
+	blank = xdp_queue;
+	before = state = *f;
 	flow.state = &state;
 	if (p.queue)
 		ref_queue = NULL;
@@ -227,16 +283,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	c.headroom = !xdp_no_headroom;
 
 	ref_ingress(&c);
-	action = xdp_ingress(&p, 0);
+	compare(&p, &c, &state, &queue);
 
-	CHECK(action == c.action, "%d, not %d (exit %d)", action, c.action, c.exit);
-	CHECK(xdp_stats[0][c.stat] == 1, "exit %d", c.exit);
-	CHECK(!memcmp(ours, theirs, p.len), "exit %d", c.exit);
-	/* Nobody sees it in front of a dropped packet. */
-	CHECK(!c.has_meta || p.has_meta, "exit %d", c.exit);
-	CHECK(!p.has_meta || c.has_meta || action == XDP_DROP, "exit %d", c.exit);
-	CHECK(!c.has_meta || !memcmp(&p.meta, &c.meta, sizeof(p.meta)), "exit %d", c.exit);
-	CHECK(!memcmp(&state, f, sizeof(state)), "exit %d", c.exit);
-	CHECK(!memcmp(&queue, &xdp_queue, sizeof(queue)), "exit %d", c.exit);
+	/* The same without and with something to remember. */
+	*f = before;
+	xdp_queue = blank;
+	make_memory(&in, f);
+	memcpy(queue.direct, xdp_queue.direct, sizeof(queue.direct));
+	compare(&p, &c, &state, &queue);
 	return 0;
 }
