@@ -89,8 +89,8 @@ struct xiw_sharing {
 	bool owner; /* the engine's thread wants the lock, and others leave it to that thread */
 	pthread_mutex_t lock;
 	bool asleep;	   /* the engine's thread waits, and everything ends that */
-	bool often;	   /* others take so many turns that the engine's thread need not */
-	uint32_t turns;	   /* of others, since since_ns */
+	bool often;	   /* others take so many turns that the engine's thread need not; atomic */
+	uint32_t turns;	   /* of others, since since_ns; atomic */
 	uint32_t head;	   /* of io_uring's completions, when a turn of another thread began */
 	uint64_t since_ns;
 	uint64_t until_ms; /* how long the engine's thread waits */

@@ -39,7 +39,7 @@ void xiw_share_turn(struct xiw_engine *e)
 {
 	const bool had_time = e->agenda.telling;
 
-	e->ready.share.turns++;
+	__atomic_fetch_add(&e->ready.share.turns, 1, __ATOMIC_RELAXED);
 	xiw_turn(e);
 	if (had_time || !xiw_told(e))
 		xiw_turn_tell(e);
@@ -75,11 +75,24 @@ bool xiw_share_busy(struct xiw_engine *e)
 	struct xiw_sharing *s = &e->ready.share;
 
 	if (e->now_ns - s->since_ns >= LOOK_NS) {
-		s->often = s->turns >= OFTEN;
-		s->turns = 0;
+		__atomic_store_n(&s->often,
+				 __atomic_exchange_n(&s->turns, 0, __ATOMIC_RELAXED) >= OFTEN,
+				 __ATOMIC_RELAXED);
 		s->since_ns = e->now_ns;
 	}
-	return s->often;
+	return __atomic_load_n(&s->often, __ATOMIC_RELAXED);
+}
+
+void xiw_share_stop(struct xiw_engine *e)
+{
+	struct xiw_sharing *s = &e->ready.share;
+
+	if (!__atomic_load_n(&s->on, __ATOMIC_ACQUIRE))
+		return;
+	__atomic_store_n(&s->turns, 0, __ATOMIC_RELAXED);
+	if (__atomic_load_n(&s->often, __ATOMIC_RELAXED) &&
+	    __atomic_exchange_n(&s->often, false, __ATOMIC_RELAXED))
+		xiw_inbox_ring(e);
 }
 
 void xiw_share_give(struct xiw_engine *e, uint64_t until_ms, bool asleep)

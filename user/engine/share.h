@@ -24,6 +24,9 @@ bool xiw_share_enter(struct xiw_engine *e);
 void xiw_share_turn(struct xiw_engine *e);
 void xiw_share_leave(struct xiw_engine *e);
 
+/* A thread that has taken turns is about to sleep until the engine's thread wakes it. */
+void xiw_share_stop(struct xiw_engine *e);
+
 /* For engine/run.c: whether other threads take turns often. */
 bool xiw_share_busy(struct xiw_engine *e);
 

@@ -244,5 +244,6 @@ int xiw_host_cq_arm(struct xiw_host_cq *cq, bool solicited_only)
 	else if (cq->armed == ARMED_NOT)
 		cq->armed = ARMED_SOLICITED;
 	pthread_mutex_unlock(&cq->lock);
+	xiw_host_sleeps();
 	return 0;
 }

@@ -123,6 +123,14 @@ void xiw_host_look(void)
 	pthread_setcancelstate(cancel, NULL);
 }
 
+void xiw_host_sleeps(void)
+{
+	const unsigned int n = __atomic_load_n(&nplaces, __ATOMIC_ACQUIRE);
+
+	for (unsigned int i = 0; i < n && !xiw_host_dead(&all.life); i++)
+		xiw_share_stop(places[i].engine);
+}
+
 static int start_thread(struct xiw_group *g, unsigned int i)
 {
 	char name[32];

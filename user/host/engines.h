@@ -14,6 +14,9 @@ int xiw_host_engines(struct xiw_group **group);
 /* Takes a turn of an engine, in a thread that waits for its completions, unless the engine's thread is in one. */
 void xiw_host_look(void);
 
+/* The thread is about to sleep until completions come. */
+void xiw_host_sleeps(void);
+
 /* The number of the engine of this process that the thread serves, or takes a turn of. */
 unsigned int xiw_host_here(void);
 
