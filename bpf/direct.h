@@ -35,8 +35,8 @@ static __always_inline __u32 xiw_other_queue(struct xiw_flow *flow, __u32 q, __u
 
 /*
  * May a frame of the flow go to the ring of its queue? Returns XIW_REASON_NONE, or the reason why not. Sets the time,
- * for what is asked next. The queue's
- * engine is read after the socket was looked up: an engine that claims a queue puts its socket there first.
+ * for what is asked next. The queue's engine is read after the socket was looked up: an engine that claims a queue puts
+ * its socket there first.
  */
 static __always_inline __u32 xiw_ring_check(struct xiw_seg *s)
 {
