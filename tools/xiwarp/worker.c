@@ -3,6 +3,8 @@
 
 #include "signals.h"
 
+#define STACK (256ul << 10)
+
 static void enqueue(struct xiw_worker *w, struct xiw_job *job)
 {
 	job->queued = true;
@@ -57,12 +59,22 @@ static void *run(void *arg)
 
 int xiw_worker_start(struct xiw_worker *w, struct xiw_engine *engine)
 {
+	pthread_attr_t attr;
+	int err;
+
 	*w = (struct xiw_worker){ .engine = engine,
 				  .lock = PTHREAD_MUTEX_INITIALIZER,
 				  .work = PTHREAD_COND_INITIALIZER,
 				  .stepped = PTHREAD_COND_INITIALIZER };
 	w->last = &w->first;
-	return pthread_create(&w->thread, NULL, run, w);
+	err = pthread_attr_init(&attr);
+	if (err)
+		return err;
+	/* A limit on the address space counts all of a stack, of which this thread needs little. */
+	pthread_attr_setstacksize(&attr, STACK);
+	err = pthread_create(&w->thread, &attr, run, w);
+	pthread_attr_destroy(&attr);
+	return err;
 }
 
 void xiw_worker_stop(struct xiw_worker *w)
