@@ -151,4 +151,6 @@ Test(path_fpdu, straight_line)
 	cr_assert_eq(c.counts.fpdus, 1);
 	/* The same again is not expected. */
 	cr_assert(!xiw_fpdu_accept_expected(&c, wire, size));
+	xiw_ddp_rx_free(c.ddp);
+	xiw_ddp_table_free(&table);
 }
