@@ -6,8 +6,6 @@
 #include <unistd.h>
 
 #define NAPS 400
-#define LATE_MS 400 /* by then the engine has looked for other reasons, or soon does */
-#define LATE 4	    /* so many may be late, as other programs may have the cores */
 
 struct writer {
 	struct side *s;
@@ -50,45 +48,39 @@ static void exchange_keys(struct writer *w)
 
 /*
  * A thread that polls in vain takes frames in the place of the engine's thread, which must have them again when the
- * program sleeps: so soon, or when it has slept already. Returns whether the message came in time.
+ * program sleeps: so soon, or when it has slept already. Else the message does not come.
  */
-static bool polls_and_sleeps(struct side *s, unsigned int i)
+static void polls_and_sleeps(struct side *s, unsigned int i)
 {
 	const uint64_t until = now_ms() + (i % 8 == 7 ? 5 : 0);
 	struct ibv_cq *cq;
 	void *context;
-	bool in_time;
 
 	post_buffers(s, 1);
 	IS(!ibv_req_notify_cq(s->cq, 0));
 	tell(i);
 	for (unsigned int n = 0; n < i % 40 || now_ms() < until; n++) {
 		IS(queue_is_empty(s->cq));
-		if (i % 2)
+		if (i % 4 == 1) /* the others poll without a pause */
 			usleep(10);
 	}
 	tell(i);
-	in_time = readable(s->told->fd, LATE_MS);
 	IS(readable(s->told->fd, WAIT_MS) && !ibv_get_cq_event(s->told, &cq, &context));
 	ibv_ack_cq_events(cq, 1);
 	completed(s->cq, 100, IBV_WC_SUCCESS);
-	return in_time;
 }
 
 static void naps(void)
 {
 	struct side s = {};
 	struct writer w = { .s = &s };
-	unsigned int late = 0;
 	pthread_t thread;
 
 	connect_side(&s);
 	exchange_keys(&w);
 	IS(!pthread_create(&thread, NULL, keeps_writing, &w));
 	for (unsigned int i = 0; i < NAPS; i++)
-		late += !polls_and_sleeps(&s, i);
-	if (late > LATE)
-		die("%u messages of %u did not wake up who slept", late, NAPS);
+		polls_and_sleeps(&s, i);
 	w.stop = true;
 	IS(!pthread_join(thread, NULL));
 	IS(!rdma_disconnect(s.id));
