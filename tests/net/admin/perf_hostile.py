@@ -40,9 +40,12 @@ def request(op=WRITE, flags=0, depth=4, size=4096, connections=1, stag=7, magic=
 class Client:
     """One connection. `msn` counts the messages to queue 0."""
 
-    def __init__(self, data):
-        self.s = socket.create_connection((sys.argv[1], int(sys.argv[2])), 10)
+    def __init__(self, data, room=0):
+        self.s = socket.socket()
         self.s.settimeout(10)
+        if room:
+            self.s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        self.s.connect((sys.argv[1], int(sys.argv[2])))
         self.msn = [0, 0]
         self.s.sendall(b"MPA ID Req Frame" + struct.pack(">BBH", 0x40, 1, len(data)) + data)
         reply = self.read(20)
@@ -89,9 +92,9 @@ def refused(name, data):
     c.s.close()
 
 
-def ends(name, play, data=request()):
+def ends(name, play, data=request(), room=0):
     """The server ends the connection when the client has played its part."""
-    c = Client(data)
+    c = Client(data, room)
     if c.rejected:
         failures.append(f"'{name}' was rejected: {c.data}")
         return
@@ -110,8 +113,9 @@ def running(c, size=4096):
 
 
 def flood(c, one):
+    """More than the buffers of both sockets hold, in a row: none of the answers is read."""
     running(c, 64)
-    for _ in range(20000):
+    for _ in range(200000):
         one(c)
 
 
@@ -160,7 +164,7 @@ ends("a Read where Writes were agreed on", lambda c: read_request(c, 64, c.stag,
 ends("a Read behind the memory", lambda c: read_request(c, 4096, c.stag, 4 * 4096 - 1),
      request(op=READ))
 ends("questions without end", lambda c: flood(c, lambda c: c.send(bytes(64))),
-     request(op=SEND, flags=LATENCY, depth=1, size=64))
+     request(op=SEND, flags=LATENCY, depth=1, size=64), room=4096)
 
 # Whatever becomes of these: the server goes on.
 for op in WRITE, SEND, READ:
