@@ -3,7 +3,7 @@
 #
 # The shape of the tree: which folder may use which (tests/structure/layers), that files within a folder form no circle,
 # and how large files, functions, structs and lines may be (tests/structure/sizes). tests/structure/known lists what is
-# not so yet, one line or pattern each; a pattern that matches nothing any more has to go.
+# not so yet, one line or pattern each; a pattern that matches nothing any more has to go. Each script can be parsed.
 . "${0%/*}/../report.sh"
 cd "${0%/*}/../.." || exit
 export LC_ALL=C
@@ -26,6 +26,17 @@ sources() {
 			esac
 		done
 	printf '%s\n' *.md
+}
+
+# unparsed FILE...: the scripts among them in which the shell finds an error of syntax, which also those that no test
+# runs must not have.
+unparsed() {
+	local file line
+	for file; do
+		read -r line <"$file"
+		[[ $line == '#!/bin/bash' || $line == '#!/bin/sh' || $file == *.sh ]] || continue
+		bash -n "$file" 2>/dev/null || echo "$file: an error of syntax"
+	done
 }
 
 # check NAME CMD...: what CMD finds, without what is known.
@@ -77,6 +88,7 @@ broken_tree() {
 		printf '}\nint x = %0100d;\n' 0
 		printf '\n%.0s' {1..500}
 	} >"$t/large.c"
+	printf '#!/bin/bash\ncase x in\na |\n\tb) ;;\nesac\n' >"$t/script"
 }
 
 arrows='user/high/c.c calls b of user/high/b.c, user/high/b.c calls c of user/high/c.c: a circle
@@ -106,6 +118,7 @@ names() {
 expect builds-a-broken-tree broken_tree
 names broken-layers "$arrows" \
 	"$here/arrows" "$tmp/broken" "$tmp/broken/obj" "$tmp/broken/layers"
+names broken-scripts 'script: an error of syntax' eval "cd $tmp/broken && unparsed script large.c"
 names broken-sizes "$excess" eval "cd $tmp/broken && $here/sizes large.c"
 
 declare -A used=()
@@ -113,6 +126,7 @@ mapfile -t known < <(grep -v -e '^#' -e '^$' "$here/known")
 mapfile -t files < <(sources)
 check layers "$here/arrows" "$PWD" "$BUILD/obj" "$here/layers"
 check sizes "$here/sizes" "${files[@]}"
+check scripts unparsed "${files[@]}" .ci/run
 
 outdated=0
 for pattern in "${known[@]}"; do
