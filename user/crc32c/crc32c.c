@@ -13,6 +13,7 @@ const struct xiw_crc32c_ops xiw_crc32c_table[] = {
 #ifdef __x86_64__
 	{ "avx512-vpclmulqdq", xiw_crc32c_has_avx512, xiw_crc32c_avx512, xiw_crc32c_avx512_copy },
 	{ "avx2-vpclmulqdq", xiw_crc32c_has_avx2, xiw_crc32c_avx2, xiw_crc32c_avx2_copy },
+	{ "avx-pclmulqdq", xiw_crc32c_has_avx, xiw_crc32c_sse42, xiw_crc32c_avx_copy },
 	{ "sse4.2-pclmulqdq", xiw_crc32c_has_sse42, xiw_crc32c_sse42, xiw_crc32c_sse42_copy },
 #endif
 	{ "slicing-by-8", always, xiw_crc32c_slice8, xiw_crc32c_slice8_copy },

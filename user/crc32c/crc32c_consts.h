@@ -78,6 +78,10 @@
 	0xc8d9ca4c00000000, 0x0cf00ba600000000, 0x84e6a24500000000, 0x740eef0200000000, \
 	0xe14f7e1800000000, 0x9a66d0de00000000, 0x7f31385c00000000
 
+/* x^(16n-33), x^(8n-33) for n = 2976 octets */
+#define XIW_CRC32C_SHIFT_2976 \
+	0xb4b09dc1, 0xa52f58ec
+
 /* x^(16n-33), x^(8n-33) for n = 472 octets */
 #define XIW_CRC32C_SHIFT_472 \
 	0x42d98888, 0x2cff42cf
