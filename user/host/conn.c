@@ -276,6 +276,7 @@ static int join(struct xiw_host_qp *qp, struct xiw_host_request *l,
 	qp->link = l;
 	l->qp = qp;
 	l->eq = opts->eq;
+	l->last.forgets = opts->forgets;
 	l->context = opts->context;
 	__atomic_store_n(&qp->engine, l->engine, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&qp->state, XIW_HOST_CONNECTING, __ATOMIC_RELEASE);

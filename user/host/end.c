@@ -144,8 +144,10 @@ int xiw_host_qp_free(struct xiw_host_qp *qp)
 	if (!xiw_host_dead(&qp->life))
 		xiw_host_qp_hush(qp);
 	/* One that no engine has seen has nothing to end. */
-	if ((qp->link || qp->engine) && !xiw_host_qp_finish(qp) && qp->link)
+	if ((qp->link || qp->engine) && !xiw_host_qp_finish(qp) && qp->link) {
+		xiw_host_qp_mute(qp);
 		xiw_host_link_drop(qp->link);
+	}
 	xiw_host_qp_release(qp);
 	return 0;
 }

@@ -37,6 +37,7 @@ unsigned int xiw_host_here(void)
 struct place {
 	struct xiw_engine *engine;
 	struct xiw_host_later *waiting; /* the earliest first; for whoever has the engine */
+	struct xiw_host_later *last;	/* the latest of them, if there are any */
 };
 
 static struct place places[XIW_GROUP_ENGINES_MAX];
@@ -46,13 +47,19 @@ static unsigned int nplaces; /* that threads may look at */
 
 void xiw_host_do_later(struct xiw_host_later *later, unsigned int ms)
 {
-	struct xiw_host_later **at = &places[here].waiting;
+	struct place *p = &places[here];
+	struct xiw_host_later **at = &p->waiting;
 
 	later->at = xiw_now_ms() + ms;
+	/* Of those that take long there may be many. */
+	if (p->waiting && p->last->at <= later->at)
+		at = &p->last->next;
 	while (*at && (*at)->at <= later->at)
 		at = &(*at)->next;
 	later->next = *at;
 	*at = later;
+	if (!later->next)
+		p->last = later;
 }
 
 /* Does what is due, and returns how long the engine may wait: -1: for ever. */

@@ -73,6 +73,8 @@ enum xiw_host_event_kind {
 	XIW_HOST_REFUSED,
 	XIW_HOST_FAILED,
 	XIW_HOST_DISCONNECTED, /* status: 0 if both sides have closed in order */
+	/* Two seconds after DISCONNECTED, if that was asked for (forgets) and the QP is still there. */
+	XIW_HOST_FORGOTTEN,
 	/* Of a CQ that was armed: it has a new completion. */
 	XIW_HOST_COMPLETION,
 	/* Of an SRQ: it has fewer buffers than its limit. */
@@ -381,6 +383,7 @@ struct xiw_host_conn_opts {
 	 * Data say so. A peer without this library takes them for Private Data.
 	 */
 	bool extended;
+	bool forgets; /* FORGOTTEN is to come */
 	const void *private_data;
 	size_t private_len;	 /* at most XIW_HOST_PRIVATE_MAX */
 	unsigned int timeout_ms; /* connect: TCP and MPA startup each; 0: 10000 */

@@ -14,6 +14,9 @@
  */
 #define LAST_MS 20
 
+/* As long as InfiniBand's timewait is, more or less: programs that are about to go are not troubled with the event. */
+#define FORGET_MS 2000
+
 /* Behind the Private Data of a peer that has this library and offers the extensions of RFC 7306. */
 static const uint8_t offer_mark[8] = { 'x', 'i', 'w', 'a', 'r', 'p', 0x73, 0x06 };
 
@@ -26,8 +29,8 @@ struct xiw_host_request *xiw_host_link_new(void)
 
 	if (!l)
 		return NULL;
-	l->last = xiw_host_eq_spare();
-	if (!l->last) {
+	l->last.item = xiw_host_eq_spare();
+	if (!l->last.item) {
 		free(l);
 		return NULL;
 	}
@@ -38,7 +41,7 @@ struct xiw_host_request *xiw_host_link_new(void)
 
 void xiw_host_link_free(struct xiw_host_request *l)
 {
-	free(l->last);
+	free(l->last.item);
 	free(l);
 }
 
@@ -202,19 +205,24 @@ static void put_last(struct xiw_host_request *l, struct xiw_host_event *event)
 	if (!l->eq)
 		return;
 	event->context = l->context;
-	xiw_host_eq_put_spare(l->eq, event, l->last);
-	l->last = NULL;
+	xiw_host_eq_put_spare(l->eq, event, l->last.item);
+	l->last.item = NULL;
+	if (l->last.forgets && event->kind == XIW_HOST_DISCONNECTED)
+		l->last.item = xiw_host_eq_spare();
+	l->last.forgets = l->last.item;
+	if (l->last.forgets)
+		return;
 	xiw_host_eq_leave(l->eq);
 	l->eq = NULL;
 }
 
 void xiw_host_link_tell_last(struct xiw_host_request *l)
 {
-	struct xiw_host_event event = { .kind = XIW_HOST_DISCONNECTED, .status = l->status };
+	struct xiw_host_event event = { .kind = XIW_HOST_DISCONNECTED, .status = l->last.status };
 
-	if (l->waits)
+	if (l->last.waits)
 		put_last(l, &event);
-	l->waits = false;
+	l->last.waits = false;
 }
 
 /*
@@ -227,30 +235,57 @@ static bool owes(const struct xiw_host_request *l)
 	       (xiw_host_cq_owes(l->qp->recv_cq, l->qp) || xiw_host_cq_owes(l->qp->send_cq, l->qp));
 }
 
-static void look(struct xiw_engine *e, struct xiw_host_later *later)
+static struct xiw_host_request *link_of(struct xiw_host_later *later)
 {
-	struct xiw_host_request *l =
-		(void *)((char *)later - offsetof(struct xiw_host_request, dial));
-	bool again;
+	return (void *)((char *)later - offsetof(struct xiw_host_request, dial));
+}
+
+static void forget(struct xiw_engine *e, struct xiw_host_later *later)
+{
+	struct xiw_host_event event = { .kind = XIW_HOST_FORGOTTEN };
+	struct xiw_host_request *l = link_of(later);
 
 	(void)e;
 	pthread_mutex_lock(&xiw_host_lock);
-	/* If it does not wait any more, the QP may be gone. */
-	again = l->waits && owes(l) && ++l->looks < LAST_MS;
-	if (!again)
-		xiw_host_link_tell_last(l);
+	put_last(l, &event);
 	pthread_mutex_unlock(&xiw_host_lock);
-	if (again)
-		xiw_host_do_later(later, 1);
+	xiw_host_link_drop(l);
+}
+
+static void look(struct xiw_engine *e, struct xiw_host_later *later);
+
+/* The engines have the connection until its last event has come. */
+static void await_last(struct xiw_host_request *l)
+{
+	bool waits, forgets;
+
+	pthread_mutex_lock(&xiw_host_lock);
+	waits = l->last.waits;
+	forgets = l->eq;
+	pthread_mutex_unlock(&xiw_host_lock);
+	l->dial.run = waits ? look : forget;
+	if (waits || forgets)
+		xiw_host_do_later(&l->dial, waits ? 1 : FORGET_MS);
 	else
 		xiw_host_link_drop(l);
 }
 
-/* Returns whether the last event waits: the engines have the connection until it has come. */
-static bool finish(struct xiw_host_request *l, int status)
+static void look(struct xiw_engine *e, struct xiw_host_later *later)
+{
+	struct xiw_host_request *l = link_of(later);
+
+	(void)e;
+	pthread_mutex_lock(&xiw_host_lock);
+	/* If it does not wait any more, the QP may be gone. */
+	if (!l->last.waits || !owes(l) || ++l->looks == LAST_MS)
+		xiw_host_link_tell_last(l);
+	pthread_mutex_unlock(&xiw_host_lock);
+	await_last(l);
+}
+
+static void finish(struct xiw_host_request *l, int status)
 {
 	struct xiw_host_event event = {};
-	bool waits;
 
 	set_last(l, status, &event);
 	if (l->qp) {
@@ -260,16 +295,14 @@ static bool finish(struct xiw_host_request *l, int status)
 	xiw_conn_free(l->conn);
 	l->conn = NULL;
 	pthread_mutex_lock(&xiw_host_lock);
-	waits = owes(l);
-	l->waits = waits;
-	l->status = event.status;
-	if (!waits)
+	l->last.waits = owes(l);
+	l->last.status = event.status;
+	if (!l->last.waits)
 		put_last(l, &event);
 	l->ended = true;
 	leaving -= l->leaving;
 	pthread_cond_broadcast(&xiw_host_link_ended);
 	pthread_mutex_unlock(&xiw_host_lock);
-	return waits;
 }
 
 /* One that has not been established: nothing waits. */
@@ -280,12 +313,8 @@ void xiw_host_link_finish(struct xiw_host_request *l, int status)
 
 void xiw_host_link_end(struct xiw_host_request *l, int status)
 {
-	if (!finish(l, status)) {
-		xiw_host_link_drop(l);
-		return;
-	}
-	l->dial.run = look;
-	xiw_host_do_later(&l->dial, 1);
+	finish(l, status);
+	await_last(l);
 }
 
 struct xiw_engine *xiw_host_link_settle(struct xiw_host_request *l, struct xiw_engine *e,

@@ -31,9 +31,12 @@ struct xiw_host_request {
 	struct xiw_engine *engine; /* NULL until it has one */
 	struct xiw_host_eq *eq;	   /* NULL: there are no more events */
 	void *context;
-	struct xiw_host_item *last; /* memory of the last event, which must come */
-	bool waits; /* DISCONNECTED does, for the program to poll what was done before */
-	int status; /* its status */
+	struct {
+		struct xiw_host_item *item; /* memory for it, as it must come */
+		bool waits;   /* DISCONNECTED does, for the program to poll what was done before */
+		int status;   /* its status */
+		bool forgets; /* FORGOTTEN follows it */
+	} last;		      /* event */
 	bool end_asked, ended;
 	bool leaving; /* the program has done with it, and need not wait */
 	struct sockaddr_storage local, remote;

@@ -30,6 +30,7 @@ static struct xiw_host_conn_opts opts(struct xiw_id *id, const struct rdma_conn_
 		.ird = depth(param, param ? param->responder_resources : 0),
 		.ord = depth(param, param ? param->initiator_depth : 0),
 		.extended = xiw_verbs_extended(),
+		.forgets = !id->sync,
 	};
 
 	if (param && param->private_data) {

@@ -49,6 +49,9 @@ static void set_kind(struct rdma_cm_event *to, const struct xiw_host_event *from
 		to->event = RDMA_CM_EVENT_DISCONNECTED;
 		to->status = 0; /* the kernel says nothing of how the connection ended, either */
 		break;
+	case XIW_HOST_FORGOTTEN:
+		to->event = RDMA_CM_EVENT_TIMEWAIT_EXIT;
+		break;
 	default:
 		to->event = (enum rdma_cm_event_type)from->other;
 	}

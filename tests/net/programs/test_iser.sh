@@ -36,13 +36,15 @@ serve_disk() {
 		tgt target bind --tid 1 --initiator-name $initiator
 }
 
-# tgtd waits for TIMEWAIT_EXIT before it frees what a connection had, and iWARP has no such event.
+_no_session() {
+	local sessions
+	sessions=$(tgt conn show --tid 1) && [[ $sessions != *Session* ]]
+}
+
+# tgtd frees what a connection had when it is told TIMEWAIT_EXIT.
 end_sessions() {
-	local session
-	for session in $(tgt conn show --tid 1 | sed -n 's/^Session: //p'); do
-		tgt conn delete --tid 1 --sid "$session" --cid 0
-	done
-	wait_until 10 tgt target delete --tid 1 && tgt system delete && reap "$server" 20
+	wait_until 20 _no_session && tgt target delete --tid 1 && tgt system delete &&
+		reap "$server" 20
 }
 
 # NAME WORDS CLIENT: runs it; it must say that.

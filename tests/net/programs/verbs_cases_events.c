@@ -231,6 +231,35 @@ static void migrates(void)
 	free_side(&s);
 }
 
+/* ---- what comes after the end -------------------------------------------------------------------- */
+
+/* Programs of InfiniBand free what they have when the connection is forgotten: tgtd does. */
+static void is_forgotten(void)
+{
+	struct side s = {};
+
+	connect_side(&s);
+	meet();
+	IS(!rdma_disconnect(s.id));
+	IS(!take_event(s.channel, RDMA_CM_EVENT_DISCONNECTED));
+	IS(!take_event(s.channel, RDMA_CM_EVENT_TIMEWAIT_EXIT));
+	IS(!readable(s.channel->fd, 0));
+	free_side(&s);
+}
+
+/* Nothing is told of a queue pair that is gone, also if its identifier is there. */
+static void frees_before(void)
+{
+	struct side s = {};
+
+	accept_side(&s, 0);
+	meet();
+	IS(!take_event(s.channel, RDMA_CM_EVENT_DISCONNECTED));
+	rdma_destroy_qp(s.id);
+	IS(!readable(s.channel->fd, 4000));
+	free_side(&s);
+}
+
 /* ---- acknowledgement ----------------------------------------------------------------------------- */
 
 static _Atomic bool gone;
@@ -346,6 +375,7 @@ const struct verbs_case cases_of_events[] = {
 	{ "accept-after-peer", asks_and_goes, accepts_late },
 	{ "nonblocking", polls, disconnects },
 	{ "migrate", migrates, disconnects },
+	{ "forgotten", is_forgotten, frees_before },
 	{ "unacknowledged", keeps_event, disconnects },
 	{ "both-families", listens_twice, NULL },
 	{ "channel-destroyed", asks_destroyed, NULL },

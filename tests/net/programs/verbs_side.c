@@ -204,5 +204,6 @@ bool queue_is_empty(struct ibv_cq *cq)
 void await_end(struct side *s)
 {
 	IS(!take_event(s->channel, RDMA_CM_EVENT_DISCONNECTED));
-	IS(!readable(s->channel->fd, 0));
+	while (readable(s->channel->fd, 0))
+		IS(!take_event(s->channel, RDMA_CM_EVENT_TIMEWAIT_EXIT)); /* on a busy machine */
 }
