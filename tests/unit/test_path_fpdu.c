@@ -118,7 +118,7 @@ Test(path_fpdu, straight_line)
 
 	/* Nothing is expected before a message has begun. */
 	tagged_fpdu(0, first);
-	cr_assert(!xiw_fpdu_accept_expected(&c, wire, 2 + 14 + first + 4));
+	cr_assert(!xiw_fpdu_accept_expected(&c, wire, 2 + 14 + first + 4, XIW_FPDU_DIRECT));
 	cr_assert(region_untouched(0, 0));
 	c.ddp->view.generation = 0;
 	cr_assert_eq(xiw_ddp_rx_place(c.ddp,
@@ -136,21 +136,22 @@ Test(path_fpdu, straight_line)
 	memcpy(&was, &c, sizeof(c));
 	for (uint32_t bit = 0; bit < size * 8; bit++) {
 		wire[bit / 8] ^= (uint8_t)(1 << bit % 8);
-		cr_assert(!xiw_fpdu_accept_expected(&c, wire, size), "bit %u", bit);
+		cr_assert(!xiw_fpdu_accept_expected(&c, wire, size, XIW_FPDU_DIRECT), "bit %u",
+			  bit);
 		wire[bit / 8] ^= (uint8_t)(1 << bit % 8);
 		cr_assert(region_untouched(first, first + len), "bit %u", bit);
 		cr_assert(!memcmp(&was, &c, sizeof(c)), "bit %u", bit);
 	}
 	for (uint32_t n = 0; n < size; n++)
-		cr_assert(!xiw_fpdu_accept_expected(&c, wire, n), "%u octets", n);
-	cr_assert(!xiw_fpdu_accept_expected(&c, wire, size + 4));
+		cr_assert(!xiw_fpdu_accept_expected(&c, wire, n, XIW_FPDU_DIRECT), "%u octets", n);
+	cr_assert(!xiw_fpdu_accept_expected(&c, wire, size + 4, XIW_FPDU_DIRECT));
 	memset(memory, 0xee, sizeof(memory));
-	cr_assert(xiw_fpdu_accept_expected(&c, wire, size));
+	cr_assert(xiw_fpdu_accept_expected(&c, wire, size, XIW_FPDU_DIRECT));
 	cr_assert(!memcmp(memory + first, payload, len) && region_untouched(first, first + len));
 	cr_assert_eq(c.counts.placed_direct, len);
 	cr_assert_eq(c.counts.fpdus, 1);
 	/* The same again is not expected. */
-	cr_assert(!xiw_fpdu_accept_expected(&c, wire, size));
+	cr_assert(!xiw_fpdu_accept_expected(&c, wire, size, XIW_FPDU_DIRECT));
 	xiw_ddp_rx_free(c.ddp);
 	xiw_ddp_table_free(&table);
 }

@@ -183,6 +183,8 @@ struct xiw_recv {
 	struct xiw_conn *next_holder, **holder_at; /* in engine->holders while held_n */
 	struct xiw_conn *next_starved, **starved_at;
 	uint64_t fpdu_ms; /* when octets of the unfinished FPDU last came */
+	uint64_t fpdus;	  /* counts.fpdus behind the last FPDU of the socket */
+	uint32_t ulpdu_len; /* of that FPDU */
 };
 
 /* conn/register.c: how XDP and the engine know the connection. */

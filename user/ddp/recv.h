@@ -206,12 +206,14 @@ void xiw_ddp_rx_sinks(struct xiw_ddp_rx *rx, uint8_t mask, uint8_t sink);
  * p->predicted: the payload goes exactly where the segment delivered before this one,
  * of the same unfinished message, said that the next would go. Then, and only then, the caller may
  * copy and compute the CRC in one pass: should the CRC be wrong, octets were written only from
- * where octets of this message belong anyway, and the segment that TCP sends again overwrites them.
+ * where octets of this message belong anyway. The segment that TCP sends again overwrites them, or the
+ * stream is at its end, and the message is never delivered.
  * A header damaged on the wire is hardly ever predicted. If it is not, the CRC comes first and the
  * copy second, for the header may point to another message, even one that the ULP already owns.
  *
  * It vouches for where the payload begins. How far it reaches is payload_len, within the buffer:
- * the framing must have other evidence of that (the FPDU ends exactly where its TCP segment does).
+ * the framing must have other evidence of that (the FPDU ends exactly where its TCP segment does, or
+ * it is as long as the one before it).
  *
  * As the header may not be verified yet, an error does not fail the stream. If the segment is in
  * its turn and its CRC is right, the caller calls xiw_ddp_rx_refuse(). One that is early may be

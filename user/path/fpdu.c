@@ -147,9 +147,13 @@ static void deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, const struc
 }
 
 /* With the first FPDU a Responder may send (RFC 5044 section 7.1.2 rule 4), beginning with what is queued. */
-static void accepted(struct xiw_conn *c)
+static void accepted(struct xiw_conn *c, uint32_t payload, unsigned int how)
 {
 	c->counts.fpdus++;
+	if (how & XIW_FPDU_DIRECT)
+		c->counts.placed_direct += payload;
+	else
+		c->counts.placed_kernel += payload;
 	if (!c->send.allowed) {
 		c->send.allowed = true;
 		xiw_dirty(c);
@@ -204,7 +208,7 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 							      : c->startup.gate(c, &h, payload);
 
 		if (took > 0)
-			accepted(c);
+			accepted(c, 0, how);
 		if (took)
 			return took > 0 ? 0 : took;
 	}
@@ -224,11 +228,7 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		xiw_ddp_rx_refuse(c->ddp, &h, err);
 	if (err)
 		return refuse(c, f, raw, h.len, err);
-	accepted(c);
-	if (how & XIW_FPDU_DIRECT)
-		c->counts.placed_direct += payload;
-	else
-		c->counts.placed_kernel += payload;
+	accepted(c, payload, how);
 	if (!m.complete)
 		return 0;
 	m.aside = p.aside ? p.dst : NULL;
@@ -250,7 +250,8 @@ static bool ulp_agrees(struct xiw_conn *c, const uint8_t *header, uint32_t paylo
 	       !c->ulp->check(c, &h, payload, &p, true);
 }
 
-bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len)
+bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len,
+			      unsigned int how)
 {
 	const uint8_t *header = fpdu + XIW_MPA_LEN_SIZE;
 	uint32_t ulpdu_len, payload;
@@ -270,7 +271,6 @@ bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t 
 		return false;
 	xiw_ddp_rx_expected_placed(c->ddp, payload);
 	xiw_mpa_rx_advance(&c->mpa.rx, len);
-	accepted(c);
-	c->counts.placed_direct += payload;
+	accepted(c, payload, how);
 	return true;
 }

@@ -9,7 +9,8 @@
 enum xiw_fpdu_how {
 	XIW_FPDU_KERNEL = 0,	   /* from the socket */
 	XIW_FPDU_DIRECT = 1 << 0,  /* from a frame */
-	XIW_FPDU_BOUNDED = 1 << 1, /* it ends where its segment ends, which confirms its length */
+	/* Its length is confirmed: it ends where its segment ends, or the FPDU in front of it was as long. */
+	XIW_FPDU_BOUNDED = 1 << 1,
 	XIW_FPDU_PLACED = 1 << 2,  /* its CRC was verified and it was placed early */
 };
 
@@ -35,10 +36,12 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		    unsigned int n, unsigned int how);
 
 /*
- * The same in a straight line, for the @len octets of a segment that should be one FPDU without Markers: the next of a
- * Tagged message, and not its last. Returns true if it was accepted. If not, whatever the cause, nothing has changed
- * but octets where the next segment goes anyway, and xiw_fpdu_accept() decides.
+ * The same in a straight line, for @len octets that should be one FPDU without Markers: the next of a Tagged message,
+ * and not its last. They are a segment, or as many as the FPDU in front of them had. Returns true if it was accepted.
+ * If not, whatever the cause, nothing has changed but octets where the next segment goes anyway, and xiw_fpdu_accept()
+ * decides.
  */
-bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len);
+bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len,
+			      unsigned int how);
 
 #endif

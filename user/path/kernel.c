@@ -79,18 +79,28 @@ void *xiw_stream_resize(void *ctx, void *p, size_t from, size_t to)
 	return to ? xiw_budget_resize(b, p, from, to) : NULL;
 }
 
+#define STRAIGHT_ON 3 /* the framing pauses, as the next FPDU may be one for accept_run() */
+
+/*
+ * Says whether the ULPDU in front of the next one is so long. A message is cut into ULPDUs that are equally long but
+ * for the last, so this confirms the length of one that is predicted. Otherwise nothing does, unlike in a segment, and
+ * the CRC is verified before the payload is placed.
+ */
+static bool as_long(const struct xiw_conn *c, uint32_t ulpdu_len)
+{
+	return c->recv.ulpdu_len == ulpdu_len && c->recv.fpdus == c->counts.fpdus;
+}
+
 /*
  * Accepts one FPDU for xiw_mpa_stream_feed(). Returns 1 if the framing must pause because the completion queue
- * is full, XIW_MPA_LATER if it must pause in front of the FPDU.
+ * is full, XIW_MPA_LATER if it must pause in front of the FPDU, STRAIGHT_ON.
  */
 static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n)
 {
 	struct xiw_conn *c = ctx;
-	/*
-	 * Unlike in a segment, nothing confirms the FPDU's length here, so its CRC is verified before it is
-	 * placed.
-	 */
-	int err = xiw_fpdu_accept(c, f, v, n, XIW_FPDU_KERNEL);
+	int err = xiw_fpdu_accept(c, f, v, n,
+				  as_long(c, f->ulpdu_len) ? XIW_FPDU_KERNEL | XIW_FPDU_BOUNDED
+							   : XIW_FPDU_KERNEL);
 
 	if (err == -EBADMSG) {
 		c->counts.crc_errors++;
@@ -102,7 +112,45 @@ static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec
 	}
 	if (err)
 		return err;
-	return xiw_cq_room(c->engine) <= XIW_CQ_RESERVE;
+	c->recv.ulpdu_len = f->ulpdu_len;
+	c->recv.fpdus = c->counts.fpdus;
+	if (xiw_cq_room(c->engine) <= XIW_CQ_RESERVE)
+		return 1;
+	return c->ddp->next.dst && c->ddp->next.tagged ? STRAIGHT_ON : 0;
+}
+
+/* Accepts FPDUs that continue a Tagged message and are all as long as the last one. Returns their octets. */
+static uint32_t accept_run(struct xiw_conn *c, const uint8_t *data, uint32_t len)
+{
+	const uint32_t each = xiw_mpa_data_len(c->recv.ulpdu_len);
+	uint32_t used = 0;
+
+	if (xiw_mpa_stream_pending(&c->mpa) || !as_long(c, c->recv.ulpdu_len))
+		return 0;
+	while (len - used >= each &&
+	       xiw_fpdu_accept_expected(c, data + used, each, XIW_FPDU_KERNEL))
+		used += each;
+	c->recv.fpdus = c->counts.fpdus;
+	return used;
+}
+
+/* Gives octets to the MPA framing, and adds how many it took to *used. Returns as xiw_mpa_stream_feed() does. */
+static int frame(struct xiw_conn *c, const uint8_t *data, uint32_t len, uint32_t *used)
+{
+	uint32_t took = 0;
+	int err = 0;
+
+	do {
+		took += accept_run(c, data + took, len - took);
+		if (took == len)
+			break;
+		err = xiw_mpa_stream_feed(&c->mpa, data + took, len - took, accept_fpdu, c);
+		took += c->mpa.used;
+	} while (err == STRAIGHT_ON);
+	*used += took;
+	c->recv.nxt += took;
+	c->counts.stream_kernel += took;
+	return err;
 }
 
 /*
@@ -127,15 +175,12 @@ static uint32_t feed(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 	}
 	if (used == len || xiw_cq_room(c->engine) <= XIW_CQ_RESERVE)
 		return used;
-	err = xiw_mpa_stream_feed(&c->mpa, data + used, len - used, accept_fpdu, c);
+	err = frame(c, data + used, len - used, &used);
 	/* An idle connection does not need this memory. */
 	if (!xiw_mpa_stream_pending(&c->mpa))
 		xiw_mpa_stream_free(&c->mpa);
 	if (c->counts.fpdus != fpdus || !pending)
 		c->recv.fpdu_ms = c->engine->now_ms;
-	used += c->mpa.used;
-	c->recv.nxt += c->mpa.used;
-	c->counts.stream_kernel += c->mpa.used;
 	xiw_dirty(c);
 	if (err == -ENOMEM) /* the rest waits for memory that xiw_reclaim() frees in this turn */
 		c->recv.hungry = c->engine->short_of_memory = true;

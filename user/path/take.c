@@ -95,7 +95,8 @@ static bool take_expected(struct xiw_conn *c, const struct xiw_segment *s,
 	const struct xiw_packet *p = s->packet;
 
 	return p->frags == 1 &&
-	       xiw_fpdu_accept_expected(c, p->frag[0].base + s->meta->payload_off + t->off, t->len);
+	       xiw_fpdu_accept_expected(c, p->frag[0].base + s->meta->payload_off + t->off, t->len,
+					XIW_FPDU_DIRECT);
 }
 
 /* So many octets of the stream were accepted. */
