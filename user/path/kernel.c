@@ -326,7 +326,7 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 	if (res > 0) {
 		uint16_t bid = (uint16_t)(flags >> IORING_CQE_BUFFER_SHIFT);
 
-		c->engine->io.bufs_out++;
+		xiw_buf_taken(c->engine);
 		if (c->state == XIW_DEAD)
 			xiw_buf_return(c->engine, bid);
 		else
