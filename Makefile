@@ -222,11 +222,12 @@ faults: ## run every impairment on every path; write build/faults/report.json
 	$(submake) all $(FAULTS_BIN)
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/net/matrix/run $(if $(QUICK),--quick)
 
-bench: ## measure the paths against each other; write build/bench/report.json
+bench: ## measure the paths against each other; write build/bench/report.json and report.svg
 	$(Q)tools/setup perftest
-	$(submake) all $(WIRE) $(B)/tests/net/path/queues.bpf.o $(addprefix $(B)/tests/bench/,floor.bpf.o again.bpf.o) \
-		$(BENCH_BIN)
-	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run $(addprefix --only ,$(ONLY))
+	$(submake) all $(WIRE) $(addprefix $(B)/tests/,net/path/queues.bpf.o net/conn/idle) \
+		$(addprefix $(B)/tests/bench/,floor.bpf.o again.bpf.o impair.bpf.o) $(BENCH_BIN)
+	$(Q)tests/bench/before '$(abspath $(B))/bench/before' $(ONLY)
+	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run $(if $(ADD),--add) $(addprefix --only ,$(ONLY))
 
 VM_PLUGIN := $(B)/vmtest/count.so
 

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * bench_report RUNS ROWS... OUT - reads the results of single runs, prints a table, and writes a report to OUT.
+ * bench_report TARGETS RUNS ROWS... OUT - reads the results of single runs, prints a table, and writes a report.
+ *
+ * TARGETS has lines NAME MTU REGION_MIB most|least RATIO: what a row's ratio is to reach. A row gets the first one that
+ * fits.
  *
  * RUNS has a line for each run, in order: MTU REGION_MIB IN_FLIGHT CASE LOST SENDER {result of wire_bench}; SENDER is
- * what the sender printed. ROWS are files of rows, as bench_rows and draft_bench print them.
+ * what the sender printed. ROWS are files of rows, as bench_rows and draft_bench print them; of several rows about the
+ * same, the first one counts. A row that is `absent` has that text, which says why, in place of figures.
  */
 #include <json-c/json.h>
 #include <stdbool.h>
@@ -14,7 +18,7 @@
 
 #define ROUNDS_MAX 101
 
-enum which { DIRECT, KERNEL, LOADED, PLAIN, FLOOR, CASES };
+enum which { DIRECT, MARKERS, KERNEL, LOADED, BEFORE, PLAIN, FLOOR, CASES };
 enum metric { GOODPUT, NAPI, APP, TOGETHER, SENDER, METRICS };
 
 /* The runs of one case in one scene. */
@@ -41,10 +45,15 @@ static const struct {
 } cases[CASES] = {
 	{ "direct", "direct path",
 	  "MPA and DDP with CRC32c over AF_XDP, xiw_ingress and xiw_egress attached" },
+	{ "markers", "direct path, markers",
+	  "MPA with markers and DDP with CRC32c over AF_XDP, xiw_ingress and xiw_egress attached" },
 	{ "kernel", "kernel path",
 	  "MPA and DDP with CRC32c from the kernel's socket, no XDP program, GRO on" },
 	{ "kernel_loaded", "kernel path, programs loaded",
 	  "MPA and DDP with CRC32c from the kernel's socket, xiw_ingress and xiw_egress attached" },
+	{ "kernel_before", "kernel path, before",
+	  "MPA and DDP with CRC32c from the kernel's socket as in commit 6e0cce7, no XDP program, "
+	  "GRO on" },
 	{ "plain_tcp", "plain TCP",
 	  "recv() of 256 KiB at a time, no framing, no CRC, no XDP program, GRO on" },
 	{ "floor", "floor of AF_XDP",
@@ -69,9 +78,10 @@ static const struct {
 	enum which ours, other;
 	enum metric first, last;
 } pairs[] = {
-	{ DIRECT, KERNEL, GOODPUT, TOGETHER }, { DIRECT, PLAIN, GOODPUT, SENDER },
-	{ KERNEL, PLAIN, GOODPUT, TOGETHER },  { DIRECT, LOADED, GOODPUT, TOGETHER },
-	{ DIRECT, FLOOR, NAPI, TOGETHER },
+	{ DIRECT, KERNEL, GOODPUT, TOGETHER },	{ DIRECT, PLAIN, GOODPUT, SENDER },
+	{ KERNEL, PLAIN, GOODPUT, TOGETHER },	{ DIRECT, LOADED, GOODPUT, TOGETHER },
+	{ DIRECT, FLOOR, NAPI, TOGETHER },	{ DIRECT, BEFORE, GOODPUT, TOGETHER },
+	{ MARKERS, DIRECT, GOODPUT, TOGETHER },
 };
 
 static struct scene scenes[16];
@@ -195,7 +205,7 @@ static void describe(char *text, size_t size, const struct scene *m, enum which 
 			      "computes CRCs where there are any, and is the bottleneck; ");
 	n += snprintf(text + n, size - n, "frames lost to a full ring: ours %ld, other %ld",
 		      a->lost, b->lost);
-	if (ours == DIRECT)
+	if (ours == DIRECT || ours == MARKERS)
 		snprintf(text + n, size - n, "; at least %.2f %% of ours took the direct path",
 			 100 * a->least_direct);
 }
@@ -245,15 +255,83 @@ static void add_wire_rows(json_object *rows)
 					add_row(rows, &scenes[m], pairs[p].ours, pairs[p].other, k);
 }
 
+static const char *text(json_object *row, const char *key)
+{
+	json_object *v;
+
+	return json_object_object_get_ex(row, key, &v) ? json_object_get_string(v) : "";
+}
+
+/* Says whether there is a row about the same. */
+static bool known(json_object *rows, json_object *row)
+{
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		json_object *o = json_object_array_get_idx(rows, i);
+
+		if (!strcmp(text(o, "name"), text(row, "name")) &&
+		    !strcmp(text(o, "mtu"), text(row, "mtu")) &&
+		    !strcmp(text(o, "region_mib"), text(row, "region_mib")))
+			return true;
+	}
+	return false;
+}
+
 static void add_other_rows(json_object *rows, const char *path)
 {
-	json_object *place = json_object_from_file(path);
+	json_object *others = json_object_from_file(path), *row;
 
-	if (!json_object_is_type(place, json_type_array))
+	if (!json_object_is_type(others, json_type_array))
 		die(path, "not a list of rows");
-	for (size_t i = 0; i < json_object_array_length(place); i++)
-		json_object_array_add(rows, json_object_get(json_object_array_get_idx(place, i)));
-	json_object_put(place);
+	for (size_t i = 0; i < json_object_array_length(others); i++) {
+		row = json_object_array_get_idx(others, i);
+		if (!known(rows, row))
+			json_object_array_add(rows, json_object_get(row));
+	}
+	json_object_put(others);
+}
+
+/* ---- the targets --------------------------------------------------------------------------------- */
+
+static bool fits(json_object *row, const char *key, const char *pattern)
+{
+	return !strcmp(pattern, "*") || !strcmp(pattern, text(row, key));
+}
+
+static void set_target(json_object *rows, char word[5][64])
+{
+	json_object *target;
+
+	if (strcmp(word[3], "most") && strcmp(word[3], "least"))
+		die("neither most nor least", word[3]);
+	for (size_t i = 0; i < json_object_array_length(rows); i++) {
+		json_object *row = json_object_array_get_idx(rows, i);
+
+		if (!fits(row, "name", word[0]) || !fits(row, "mtu", word[1]) ||
+		    !fits(row, "region_mib", word[2]) ||
+		    json_object_object_get_ex(row, "target", NULL))
+			continue;
+		target = json_object_new_object();
+		json_object_object_add(target, word[3], json_object_new_double(atof(word[4])));
+		json_object_object_add(row, "target", target);
+	}
+}
+
+static void set_targets(json_object *rows, const char *path)
+{
+	FILE *f = fopen(path, "r");
+	char line[256], word[5][64];
+
+	if (!f)
+		die(path, "cannot be read");
+	while (fgets(line, sizeof(line), f)) {
+		if (line[0] == '#')
+			continue;
+		if (sscanf(line, "%63s %63s %63s %63s %63s", word[0], word[1], word[2], word[3],
+			   word[4]) != 5)
+			die("not a target", line);
+		set_target(rows, word);
+	}
+	fclose(f);
 }
 
 /* ---- the table ----------------------------------------------------------------------------------- */
@@ -290,11 +368,20 @@ static double member(json_object *row, const char *name, size_t i)
 	return json_object_get_double(json_object_array_get_idx(list, i));
 }
 
-static const char *text(json_object *row, const char *key)
+/* What the ratio was to be, if it is not. */
+static void verdict(json_object *row, char *out, size_t size)
 {
-	json_object *v;
+	json_object *target, *v;
+	double ratio = number(row, "ratio");
 
-	return json_object_object_get_ex(row, key, &v) ? json_object_get_string(v) : "";
+	out[0] = '\0';
+	if (!json_object_object_get_ex(row, "target", &target))
+		return;
+	if (json_object_object_get_ex(target, "most", &v) && ratio > json_object_get_double(v))
+		snprintf(out, size, "; target missed: at most %.2f", json_object_get_double(v));
+	else if (json_object_object_get_ex(target, "least", &v) &&
+		 ratio < json_object_get_double(v))
+		snprintf(out, size, "; target missed: at least %.2f", json_object_get_double(v));
 }
 
 static void print_rows(json_object *rows)
@@ -304,12 +391,19 @@ static void print_rows(json_object *rows)
 	for (size_t i = 0; i < json_object_array_length(rows); i++) {
 		json_object *row = json_object_array_get_idx(rows, i);
 		const char *unit = text(row, "unit");
+		char missed[64];
 
-		printf("%-38s %5.0f %4s %-8s %8.3f %8.3f  %.2f (%.2f..%.2f); %s\n",
+		if (*text(row, "absent")) {
+			printf("%-38s %5.0f %4s not measured: %s\n", text(row, "name"),
+			       number(row, "mtu"), text(row, "region_mib"), text(row, "absent"));
+			continue;
+		}
+		verdict(row, missed, sizeof(missed));
+		printf("%-38s %5.0f %4s %-8s %8.3f %8.3f  %.2f (%.2f..%.2f); %s%s\n",
 		       text(row, "name"), number(row, "mtu"), text(row, "region_mib"), unit,
 		       number(row, "ours"), number(row, "other"), number(row, "ratio"),
 		       member(row, "ratio", 0), member(row, "ratio", 1),
-		       strstr(unit, "/s") ? "higher" : "lower");
+		       strstr(unit, "/s") ? "higher" : "lower", missed);
 	}
 }
 
@@ -317,14 +411,15 @@ int main(int argc, char **argv)
 {
 	json_object *rows = json_object_new_array();
 
-	if (argc < 4) {
-		fprintf(stderr, "usage: bench_report RUNS ROWS... OUT\n");
+	if (argc < 5) {
+		fprintf(stderr, "usage: bench_report TARGETS RUNS ROWS... OUT\n");
 		return 2;
 	}
-	read_runs(argv[1]);
+	read_runs(argv[2]);
 	add_wire_rows(rows);
-	for (int i = 2; i < argc - 1; i++)
+	for (int i = 3; i < argc - 1; i++)
 		add_other_rows(rows, argv[i]);
+	set_targets(rows, argv[1]);
 	for (int m = 0; m < nscenes; m++)
 		print_series(&scenes[m]);
 	print_rows(rows);

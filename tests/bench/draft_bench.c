@@ -336,6 +336,7 @@ static json_object *row_object(struct row *r)
 		die(r->name, EINVAL);
 	json_object_object_add(o, "name", json_object_new_string(r->name));
 	json_object_object_add(o, "mtu", json_object_new_int(r->mtu));
+	json_object_object_add(o, "region_mib", json_object_new_int(0));
 	json_object_object_add(o, "unit", json_object_new_string(texts[t].unit));
 	json_object_object_add(o, "ours", json_object_new_double(ours));
 	json_object_object_add(o, "other", json_object_new_double(other));

@@ -221,6 +221,7 @@ static json_object *row(const struct scene *s, const struct result *r)
 	json_object_object_add(spread, "ratio", range(r->ratio));
 	json_object_object_add(o, "name", json_object_new_string(s->name));
 	json_object_object_add(o, "mtu", json_object_new_int(s->mtu));
+	json_object_object_add(o, "region_mib", json_object_new_int(0));
 	json_object_object_add(o, "unit", json_object_new_string("ns/octet"));
 	json_object_object_add(o, "ours", json_object_new_double(r->ours[ROUNDS / 2]));
 	json_object_object_add(o, "other", json_object_new_double(r->other[ROUNDS / 2]));

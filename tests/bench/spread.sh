@@ -19,6 +19,7 @@ spread_wire() {
 			die "no threaded NAPI"
 	fi
 	pin_napi rcv "$RCV_CORE" || die "the receiver's NAPI threads cannot be pinned"
+	same_policy
 }
 
 # steer QUEUES: source port 40000 + i comes on receive queue i modulo QUEUES.

@@ -7,11 +7,11 @@
  *   wire_bench send PATH ADDRESS PORT MIB REGION_MIB NAPI [FILE]
  *                                  prints what it cost, in ns per octet
  *
- * PATH is direct, copy (direct, with AF_XDP sockets that copy even if the driver could do without) or kernel (the
- * library: tagged messages of 1 MiB to one region, again and again) or plain (TCP without framing or CRC). In each case
- * the octets are placed at the same addresses: the memory at both ends is as long as the region. They are compared at
- * the end, so no figure is about wrong octets. With FILE that memory is a file, which the sender has and the receiver
- * makes anew; whoever runs this compares the files.
+ * PATH is direct, copy (direct, with AF_XDP sockets that copy even if the driver could do without), markers (direct,
+ * with markers in the stream) or kernel (the library: tagged messages of 1 MiB to one region, again and again) or plain
+ * (TCP without framing or CRC). In each case the octets are placed at the same addresses: the memory at both ends is as
+ * long as the region. They are compared at the end, so no figure is about wrong octets. With FILE that memory is a
+ * file, which the sender has and the receiver makes anew; whoever runs this compares the files.
  *
  * The measurement begins with the second MiB, when the connection has found its path and speed, and ends with the last.
  * NAPI is the pid of the interface's NAPI thread, or a list `pid,pid...` of all of them. They must be pinned to this
@@ -44,7 +44,7 @@
 #define STAG 0x1234
 
 struct bench {
-	enum { DIRECT, COPY, KERNEL, PLAIN } path;
+	enum { DIRECT, COPY, MARKERS, KERNEL, PLAIN } path;
 	struct sockaddr_in addr;
 	uint64_t mib, region; /* the latter in octets */
 	uint8_t *area;
@@ -54,7 +54,7 @@ struct bench {
 	struct xiw_conn_info info;
 };
 
-static const char *const path_names[] = { "direct", "copy", "kernel", "plain" };
+static const char *const path_names[] = { "direct", "copy", "markers", "kernel", "plain" };
 static bool copy; /* for bind() */
 
 static void __attribute__((noreturn)) die(const char *what, int err)
@@ -65,7 +65,7 @@ static void __attribute__((noreturn)) die(const char *what, int err)
 
 static void usage(void)
 {
-	fprintf(stderr, "usage: wire_bench recv|send direct|copy|kernel|plain "
+	fprintf(stderr, "usage: wire_bench recv|send direct|copy|markers|kernel|plain "
 			"ADDRESS PORT MIB REGION_MIB NAPI [FILE]\n");
 	exit(2);
 }
@@ -225,7 +225,11 @@ static void receive_library(struct bench *b)
 		.app_ring_fd = -1,
 		.path = b->path == KERNEL ? XIW_USE_KERNEL : XIW_USE_DIRECT,
 	};
-	struct xiw_conn_opts conn_opts = { .size = sizeof(conn_opts), .path = opts.path };
+	struct xiw_conn_opts conn_opts = {
+		.size = sizeof(conn_opts),
+		.path = opts.path,
+		.markers = b->path == MARKERS,
+	};
 	uint32_t stag = STAG;
 	struct xiw_region_opts region_opts = { .size = sizeof(region_opts), .stag = &stag };
 	struct xiw_listener *listener;
