@@ -84,13 +84,15 @@ both_providers "fi_multi_ep -e rdm -v" 3000
 both_providers "fi_av_xfer -e rdm" 3000
 both_providers "fi_poll -t queue"
 both_providers "fi_poll -t counter"
-# libfabric's verbs provider has no remote CQ data on iWARP. When the other end closes at once, it drops what it has not
-# polled: the last message.
-for command in "fi_cq_data -e rdm" "fi_rma_bw -e rdm -o writedata -I 20" \
-	"fi_msg_inject -A inject -v" "fi_msg_inject -N -A inject -v" \
-	"fi_rdm_multi_client -C 3 -I 5" "fi_recv_cancel -e rdm -V"; do
-	by "xiwarp$type" "$command"
-done
+# The last message comes right before the other end closes. libfabric's verbs provider drops what it has not polled when
+# it hears of that.
+both_providers "fi_msg_inject -A inject -v"
+both_providers "fi_msg_inject -N -A inject -v"
+both_providers "fi_rdm_multi_client -C 3 -I 5"
+both_providers "fi_recv_cancel -e rdm -V"
+# libfabric's verbs provider has no remote CQ data on iWARP.
+by "xiwarp$type" "fi_cq_data -e rdm"
+by "xiwarp$type" "fi_rma_bw -e rdm -o writedata -I 20"
 
 for command in "fi_cq_data -e msg" "fi_shared_ctx -e msg" "fi_recv_cancel -e msg"; do
 	expect "refuses-${command// /_}" refuses "$command"
