@@ -12,16 +12,15 @@
  * of reflected 32-bit words is one place low, the exponents are smaller by 33.
  */
 struct shift {
-	uint32_t n, x16n, x8n;
+	uint32_t x16n, x8n;
 };
 
-static const struct shift shifts[] = {
-	/* 8928 octets at once suit a segment's payload at MTU 9000, and 1416 one at 1500. */
-	{ 2976, XIW_CRC32C_SHIFT_2976 },
-	{ 472, XIW_CRC32C_SHIFT_472 },
-	{ 128, XIW_CRC32C_SHIFT_128 },
-	{ 32, XIW_CRC32C_SHIFT_32 },
-};
+/* shifts[n / 8 - 1]: 8,928 octets at once suit a segment's payload at MTU 9000. */
+static const struct shift shifts[] = { XIW_CRC32C_SHIFTS };
+
+/* The most octets of a stream, and the fewest: step32() has to fit. */
+#define MOST (sizeof(shifts) / sizeof(shifts[0]) * 8)
+#define FEWEST 32
 
 XIW_SSE42_INLINE uint64_t times(uint32_t a, uint32_t b)
 {
@@ -43,11 +42,12 @@ XIW_SSE42_INLINE uint64_t step32(uint64_t c, uint8_t *dst, const uint8_t *src, b
 	return c;
 }
 
-XIW_SSE42_INLINE uint32_t three(uint32_t crc, uint8_t *dst, const uint8_t *src,
-				const struct shift *s, bool copy)
+/* Three streams of @n octets each. */
+XIW_SSE42_INLINE uint32_t three(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t n, bool copy)
 {
+	const struct shift *s = &shifts[n / 8 - 1];
 	uint64_t a = crc, b = 0, c = 0, last;
-	size_t n = s->n, i;
+	size_t i;
 
 	for (i = 0; n - i > 32; i += 32) {
 		a = step32(a, copy ? dst + i : NULL, src + i, copy);
@@ -73,14 +73,15 @@ XIW_SSE42_INLINE uint32_t run(uint32_t crc, uint8_t *dst, const uint8_t *src, si
 {
 	uint32_t c = ~crc;
 
-	for (size_t i = 0; i < sizeof(shifts) / sizeof(shifts[0]); i++) {
-		const struct shift *s = &shifts[i];
+	while (len >= 3 * FEWEST) {
+		size_t n = len / 24 * 8;
 
-		for (; len >= 3 * s->n; len -= 3 * s->n) {
-			c = three(c, dst, src, s, copy);
-			src += 3 * s->n;
-			dst = copy ? dst + 3 * s->n : NULL;
-		}
+		if (n > MOST)
+			n = MOST;
+		c = three(c, dst, src, n, copy);
+		src += 3 * n;
+		dst = copy ? dst + 3 * n : NULL;
+		len -= 3 * n;
 	}
 	return ~xiw_steps(c, dst, src, len, copy);
 }

@@ -38,7 +38,8 @@ define("x^(64k-1) in the upper half of 64 bits, k = 119 .. 0", "XIW_CRC32C_FOLD"
        [64 * k - 1 for k in range(119, -1, -1)], "0x%08x00000000", 4)
 define("x^(8k-1) in the upper half of 64 bits, k = 1 .. 71", "XIW_CRC32C_OCTETS",
        [8 * k - 1 for k in range(1, 72)], "0x%08x00000000", 4)
-for n in (2976, 472, 128, 32):
-    define("x^(16n-33), x^(8n-33) for n = %d octets" % n, "XIW_CRC32C_SHIFT_%d" % n,
-           [16 * n - 33, 8 * n - 33])
+print("\n/* For n = 8, 16 .. 2976 octets: x^(16n-33), x^(8n-33). */")
+rows = ["{ 0x%08x, 0x%08x }" % (xpow(16 * n - 33), xpow(8 * n - 33)) for n in range(8, 2977, 8)]
+print("#define XIW_CRC32C_SHIFTS \\\n\t%s" % ", \\\n\t".join(
+    ", ".join(rows[i:i + 3]) for i in range(0, len(rows), 3)))
 print("\n#endif")
