@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -108,6 +109,27 @@ Test(host, purged_and_handed_over)
 	expect_none(eq);
 	post(&a, 9);
 	expect_event(eq, &a, 9);
+}
+
+static void *posts(void *arg)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	pthread_cancel(pthread_self());
+	pthread_setcancelstate(cancel, NULL);
+	post(arg, 1);
+	return NULL;
+}
+
+/* A thread that is to be cancelled is not, where it would keep the lock and say nothing. */
+Test(host, cancelled)
+{
+	pthread_t thread;
+
+	cr_assert(!pthread_create(&thread, NULL, posts, &a));
+	cr_assert(!pthread_join(thread, NULL));
+	expect_event(eq, &a, 1);
 }
 
 static unsigned int dropped;

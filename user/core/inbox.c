@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "core/ring.h"
@@ -28,7 +29,10 @@
 
 _Static_assert(_Alignof(struct xiw_note) > MARKS, "a note's address has no room for the marks");
 
-/* Only write() is called, and errno is kept, since a signal handler may wake the engine. */
+/*
+ * Only a system call is made, and errno is kept, since a signal handler may wake the engine. write() would be a place
+ * where a thread is cancelled, which must not be between the mark that the engine is rung and the ring.
+ */
 static void ring_bell(int bell)
 {
 	const uint64_t one = 1;
@@ -38,7 +42,7 @@ static void ring_bell(int bell)
 	 * If the engine sleeps by the other descriptor now, it has taken what this is for. The write fails only if the
 	 * counter is full, and then the engine has been rung often enough.
 	 */
-	if (write(bell, &one, sizeof(one)) < 0)
+	if (syscall(__NR_write, bell, &one, sizeof(one)) < 0)
 		errno = saved;
 }
 

@@ -94,6 +94,20 @@ void xiw_host_eq_leave(struct xiw_host_eq *eq)
 
 /* ---- with the lock ---------------------------------------------------------------------------------- */
 
+/* Makes the descriptor tell what is so. A thread that is cancelled in read() or write() would keep the lock. */
+static void light(struct xiw_host_eq *eq)
+{
+	eventfd_t one;
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (eq->first)
+		eventfd_write(eq->fd, 1);
+	else
+		eventfd_read(eq->fd, &one); /* It is 1, so this does not block. */
+	pthread_setcancelstate(cancel, NULL);
+}
+
 static void append(struct xiw_host_eq *eq, struct xiw_host_item *item)
 {
 	const bool was_empty = !eq->first;
@@ -102,20 +116,18 @@ static void append(struct xiw_host_eq *eq, struct xiw_host_item *item)
 	*eq->end = item;
 	eq->end = &item->next;
 	if (was_empty)
-		eventfd_write(eq->fd, 1);
+		light(eq);
 }
 
 static void take_out(struct xiw_host_eq *eq, struct xiw_host_item **at)
 {
 	struct xiw_host_item *item = *at;
-	eventfd_t one;
 
 	*at = item->next;
 	if (!*at)
 		eq->end = at;
-	/* It is 1, so this does not block. */
 	if (!eq->first)
-		eventfd_read(eq->fd, &one);
+		light(eq);
 }
 
 /* The first event with this context, from a place on. Bells are left, because their owners remove them. */
