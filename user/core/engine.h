@@ -98,6 +98,12 @@ struct xiw_sharing {
 	uint32_t head;	   /* of io_uring's completions, when a turn of another thread began */
 	uint64_t since_ns;
 	uint64_t until_ms; /* how long the engine's thread waits */
+	/* Threads that wait for events. One that is alone takes turns, and sleeps by the queues' descriptors. */
+	unsigned int waiters, passive;
+	uint32_t sleeps; /* of one that was alone, since since_ns */
+	bool driven;	 /* they were so many that the engine's thread need not take frames; atomic */
+	bool driver;	 /* one sleeps now, and `bell` tells it what is asked of the engine */
+	int bell;	 /* an eventfd; -1: there is none */
 };
 
 /* engine/ready.c: the descriptor of xiw_engine_fd(). */

@@ -33,7 +33,7 @@ _Static_assert(_Alignof(struct xiw_note) > MARKS, "a note's address has no room 
  * Only a system call is made, and errno is kept, since a signal handler may wake the engine. write() would be a place
  * where a thread is cancelled, which must not be between the mark that the engine is rung and the ring.
  */
-static void ring_bell(int bell)
+void xiw_inbox_ring_bell(int bell)
 {
 	const uint64_t one = 1;
 	int saved = errno;
@@ -48,12 +48,12 @@ static void ring_bell(int bell)
 
 static void ring(const struct xiw_engine *e)
 {
-	ring_bell(__atomic_load_n(&e->inbox.bell, __ATOMIC_RELAXED));
+	xiw_inbox_ring_bell(__atomic_load_n(&e->inbox.bell, __ATOMIC_RELAXED));
 }
 
 void xiw_inbox_ring(struct xiw_engine *e)
 {
-	ring_bell(e->inbox.fd);
+	xiw_inbox_ring_bell(e->inbox.fd);
 }
 
 bool xiw_inbox_put(struct xiw_engine *e, struct xiw_note *note)
@@ -124,6 +124,11 @@ bool xiw_inbox_run(struct xiw_engine *e)
 	word = __atomic_exchange_n(&e->inbox.word, word & CLOSED, __ATOMIC_ACQ_REL);
 	run_all(e, word);
 	return word & ~(ASLEEP | CLOSED);
+}
+
+bool xiw_inbox_waits(const struct xiw_engine *e)
+{
+	return __atomic_load_n(&e->inbox.word, __ATOMIC_SEQ_CST) & ~(ASLEEP | CLOSED);
 }
 
 bool xiw_inbox_sleep(struct xiw_engine *e, int bell)

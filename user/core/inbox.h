@@ -16,6 +16,9 @@ bool xiw_inbox_put(struct xiw_engine *e, struct xiw_note *note);
 /* Runs all notes. True: there were some, or the engine was asked to wake up. */
 bool xiw_inbox_run(struct xiw_engine *e);
 
+/* True if xiw_inbox_run() would return true. */
+bool xiw_inbox_waits(const struct xiw_engine *e);
+
 /*
  * Says that the engine is about to sleep, so that other threads ring the eventfd `bell`: e->inbox.fd, which ends a wait
  * in the engine's ring, or another one that the application waits for. False: something has come, and the engine must
@@ -25,6 +28,9 @@ bool xiw_inbox_sleep(struct xiw_engine *e, int bell);
 
 /* Ends a wait in the engine's ring, whether it sleeps or not, if it has slept before. */
 void xiw_inbox_ring(struct xiw_engine *e);
+
+/* Writes to an eventfd that was given to xiw_inbox_sleep(). */
+void xiw_inbox_ring_bell(int bell);
 
 /* Notes that the ring's request for wake-ups has completed with these flags. */
 void xiw_inbox_rung(struct xiw_engine *e, uint32_t flags);

@@ -144,7 +144,7 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 		return -ENOMEM;
 	memset(e, 0, sizeof(*e));
 	e->injector = xiw_injector_none;
-	e->watch.fd = e->inbox.fd = e->ready.fd = -1;
+	e->watch.fd = e->inbox.fd = e->ready.fd = e->ready.share.bell = -1;
 	e->wheel.next_ms = e->wheel.collect_ms = e->watch.look_ms = XIW_NEVER;
 	e->ready.timer_ms = XIW_NEVER;
 	e->agenda.starved_end = &e->agenda.starved;

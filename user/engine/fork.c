@@ -54,6 +54,7 @@ static void leave_behind(struct xiw_engine *e)
 	e->inbox.bell = -1;
 	shut(&e->inbox.fd);
 	shut(&e->ready.fd);
+	shut(&e->ready.share.bell);
 	xiw_injector_close(&e->injector);
 	shut(&e->io.ring.ring_fd);
 }

@@ -136,5 +136,7 @@ void xiw_ready_free(struct xiw_engine *e)
 {
 	if (e->ready.fd >= 0)
 		close(e->ready.fd);
-	e->ready.fd = -1;
+	if (e->ready.share.bell >= 0)
+		close(e->ready.share.bell);
+	e->ready.fd = e->ready.share.bell = -1;
 }

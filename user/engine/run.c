@@ -86,7 +86,8 @@ static int wait(struct xiw_engine *e, struct __kernel_timespec *ts, uint64_t unt
 	if (xiw_ring_waits(e) || io_uring_cq_ready(&e->io.ring))
 		return 0;
 	xiw_share_give(e, until_ms, asleep);
-	err = xiw_ring_wait(e, ts);
+	if (xiw_share_may_wait(e, asleep))
+		err = xiw_ring_wait(e, ts);
 	xiw_share_take(e);
 	return err;
 }
@@ -114,9 +115,13 @@ static int sleep_in_ring(struct xiw_engine *e, uint64_t until_ms)
 	bool asleep;
 
 	/* Others take the frames, and see what is asked of the engine. */
-	if (e->ready.share.on && e->inbox.polled && xiw_share_busy(e))
-		return enter_and_wait(e, e->now_ms + 1 < until_ms ? e->now_ms + 1 : until_ms,
-				      false);
+	if (e->ready.share.on && e->inbox.polled && xiw_share_busy(e)) {
+		if (!xiw_share_nap(e))
+			until_ms = e->now_ms;
+		else if (e->now_ms + 1 < until_ms)
+			until_ms = e->now_ms + 1;
+		return enter_and_wait(e, until_ms, false);
+	}
 	xiw_ready_poll_queues(e);
 	asleep = xiw_inbox_sleep(e, e->inbox.fd);
 	return enter_and_wait(e, asleep ? until_ms : e->now_ms, asleep);

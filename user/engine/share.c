@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "engine/share.h"
 
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include "core/inbox.h"
 #include "engine/ready.h"
 #include "engine/turn.h"
 
 #define LOOK_NS 1000000 /* how often the engine's thread counts the turns of others */
 #define OFTEN 32	/* so many in that time */
+#define SLEEPS 4	/* or so many sleeps of a thread that waits for events */
 
 int xiw_share_begin(struct xiw_engine *e)
 {
@@ -14,6 +19,8 @@ int xiw_share_begin(struct xiw_engine *e)
 
 	if (err)
 		return err;
+	/* Without it all threads that wait for events leave the frames to this one. */
+	e->ready.share.bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	pthread_mutex_init(&e->ready.share.lock, NULL);
 	pthread_mutex_lock(&e->ready.share.lock);
 	__atomic_store_n(&e->ready.share.on, true, __ATOMIC_RELEASE);
@@ -59,16 +66,138 @@ static bool ends_sleep(struct xiw_engine *e)
 	       *e->io.ring.cq.khead != s->head || !xiw_inbox_sleep(e, e->inbox.fd);
 }
 
-/* Only the engine's thread can submit what the turn has requested. */
+/*
+ * Only the engine's thread can submit what the turn has requested. The turn has also taken the mark of a thread that
+ * sleeps in its place. If there is none, whoever asks for something while others take the frames finds the lock taken
+ * until here (xiw_share_unattended()).
+ */
 void xiw_share_leave(struct xiw_engine *e)
 {
 	struct xiw_sharing *s = &e->ready.share;
-	const bool awake = s->asleep && ends_sleep(e);
+	const bool awake = s->asleep && ends_sleep(e), look = s->driven && !s->asleep && !s->driver;
 
 	if (awake || xiw_ring_waits(e))
 		xiw_inbox_ring(e);
+	if (s->driver && !xiw_inbox_sleep(e, s->bell))
+		xiw_inbox_ring_bell(s->bell);
+	pthread_mutex_unlock(&s->lock);
+	if (look && xiw_inbox_waits(e))
+		xiw_inbox_ring(e);
+}
+
+bool xiw_share_unattended(struct xiw_engine *e)
+{
+	struct xiw_sharing *s = &e->ready.share;
+	bool unattended;
+
+	if (!__atomic_load_n(&s->driven, __ATOMIC_RELAXED) || pthread_mutex_trylock(&s->lock))
+		return false;
+	unattended = !s->asleep && !s->driver && xiw_inbox_waits(e);
+	pthread_mutex_unlock(&s->lock);
+	return unattended;
+}
+
+/* ---- threads that wait for events ------------------------------------------------------------------ */
+
+bool xiw_share_wait(struct xiw_engine *e, struct xiw_share_sleep *sleep)
+{
+	struct xiw_sharing *s = &e->ready.share;
+
+	if (!__atomic_load_n(&s->on, __ATOMIC_ACQUIRE))
+		return false;
+	*sleep = (struct xiw_share_sleep){ .n = 0 };
+	xiw_share_wake_up(e, sleep);
+	s->waiters++;
+	return true;
+}
+
+/* False: there are more than it has room for. */
+static bool list_queues(const struct xiw_engine *e, struct xiw_share_sleep *sleep)
+{
+	for (const struct xiw_netif *p = e->netifs; p; p = p->next)
+		for (uint32_t i = 0; i < p->nqueues; i++) {
+			if (sleep->n == XIW_SHARE_QUEUES)
+				return false;
+			sleep->fd[sleep->n++] = p->queues[i].xsk.fd;
+		}
+	return true;
+}
+
+/* The engine's thread takes the frames of several. */
+static bool fall_passive(struct xiw_engine *e, struct xiw_share_sleep *sleep)
+{
+	struct xiw_sharing *s = &e->ready.share;
+
+	sleep->n = 0;
+	sleep->passive = true;
+	s->passive++;
+	if (s->driven && !s->asleep)
+		xiw_inbox_ring(e);
+	xiw_share_leave(e);
+	return true;
+}
+
+bool xiw_share_fall_asleep(struct xiw_engine *e, struct xiw_share_sleep *sleep)
+{
+	struct xiw_sharing *s = &e->ready.share;
+
+	if (s->waiters > 1 || s->bell < 0 || !list_queues(e, sleep))
+		return fall_passive(e, sleep);
+	s->sleeps++;
+	if (s->asleep) {
+		xiw_share_leave(e);
+		return true;
+	}
+	/* The engine's thread only naps, and hears nothing. */
+	if (!xiw_inbox_sleep(e, s->bell)) {
+		sleep->n = 0;
+		return false;
+	}
+	s->driver = sleep->driver = true;
+	sleep->fd[sleep->n++] = s->bell;
+	if (xiw_ring_waits(e))
+		xiw_inbox_ring(e);
+	pthread_mutex_unlock(&s->lock);
+	return true;
+}
+
+/* If it was the driver, the mark that it sleeps is still there: the caller's turn takes it. */
+void xiw_share_wake_up(struct xiw_engine *e, struct xiw_share_sleep *sleep)
+{
+	struct xiw_sharing *s = &e->ready.share;
+	eventfd_t rung;
+
+	/* The engine's thread comes first, or it might never do where the two share a core. */
+	if (__atomic_load_n(&s->owner, __ATOMIC_RELAXED))
+		sched_yield();
+	pthread_mutex_lock(&s->lock);
+	s->head = *e->io.ring.cq.khead;
+	if (sleep->driver) {
+		s->driver = false;
+		if (sleep->rung)
+			eventfd_read(s->bell, &rung);
+	}
+	s->passive -= sleep->passive;
+	*sleep = (struct xiw_share_sleep){ .n = 0 };
+}
+
+void xiw_share_wait_over(struct xiw_engine *e)
+{
+	e->ready.share.waiters--;
+	xiw_share_leave(e);
+}
+
+void xiw_share_wait_cut(struct xiw_engine *e, struct xiw_share_sleep *sleep)
+{
+	struct xiw_sharing *s = &e->ready.share;
+
+	xiw_share_wake_up(e, sleep);
+	s->waiters--;
+	xiw_inbox_ring(e);
 	pthread_mutex_unlock(&s->lock);
 }
+
+/* ---- the engine's thread ----------------------------------------------------------------------------- */
 
 bool xiw_share_busy(struct xiw_engine *e)
 {
@@ -78,9 +207,16 @@ bool xiw_share_busy(struct xiw_engine *e)
 		__atomic_store_n(&s->often,
 				 __atomic_exchange_n(&s->turns, 0, __ATOMIC_RELAXED) >= OFTEN,
 				 __ATOMIC_RELAXED);
+		__atomic_store_n(&s->driven, s->sleeps >= SLEEPS, __ATOMIC_RELAXED);
+		s->sleeps = 0;
 		s->since_ns = e->now_ns;
 	}
-	return __atomic_load_n(&s->often, __ATOMIC_RELAXED);
+	return __atomic_load_n(&s->often, __ATOMIC_RELAXED) || (s->driven && !s->passive);
+}
+
+bool xiw_share_nap(struct xiw_engine *e)
+{
+	return !e->ready.share.driver || xiw_inbox_sleep(e, e->ready.share.bell);
 }
 
 void xiw_share_stop(struct xiw_engine *e)
@@ -95,12 +231,21 @@ void xiw_share_stop(struct xiw_engine *e)
 		xiw_inbox_ring(e);
 }
 
+/* Behind xiw_share_give(): whoever asked for something before found the lock taken. */
+bool xiw_share_may_wait(const struct xiw_engine *e, bool asleep)
+{
+	return asleep || !e->ready.share.driven || !xiw_inbox_waits(e);
+}
+
 void xiw_share_give(struct xiw_engine *e, uint64_t until_ms, bool asleep)
 {
 	struct xiw_sharing *s = &e->ready.share;
 
 	s->until_ms = until_ms;
 	s->asleep = asleep;
+	/* The inbox has this thread's own mark. */
+	if (asleep)
+		s->driver = false;
 	pthread_mutex_unlock(&s->lock);
 }
 

@@ -2,6 +2,7 @@
 #include "host/engines.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
@@ -106,28 +107,120 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-void xiw_host_look(void)
+/* A turn of a thread that has the engine's lock. */
+static void take_turn(struct place *p)
 {
-	static _Thread_local unsigned int next;
-	const unsigned int n = __atomic_load_n(&nplaces, __ATOMIC_ACQUIRE), was = here;
-	struct place *p = n ? &places[next++ % n] : NULL;
-	struct xiw_host_later *first;
-	int cancel;
+	struct xiw_host_later *first = p->waiting;
+	const unsigned int was = here;
 
-	if (!p || xiw_host_dead(&all.life) || !xiw_share_enter(p->engine))
-		return;
-	/* The program may cancel the thread, and the lock would never be given back. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	here = (unsigned int)(p - places);
-	first = p->waiting;
 	xiw_share_turn(p->engine);
 	take_all(p->engine);
 	/* The engine's thread does not know of this time yet. */
 	if (p->waiting != first)
 		xiw_engine_wake(p->engine);
 	here = was;
-	xiw_share_leave(p->engine);
+}
+
+/* The program may cancel the thread, and the lock would never be given back. */
+static void look(struct place *p)
+{
+	int cancel;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+	if (xiw_share_enter(p->engine)) {
+		take_turn(p);
+		xiw_share_leave(p->engine);
+	}
 	pthread_setcancelstate(cancel, NULL);
+}
+
+void xiw_host_look(void)
+{
+	static _Thread_local unsigned int next;
+	const unsigned int n = __atomic_load_n(&nplaces, __ATOMIC_ACQUIRE);
+
+	if (n && !xiw_host_dead(&all.life))
+		look(&places[next++ % n]);
+}
+
+/* Threads wait for events of one engine only. */
+static struct place *only_place(void)
+{
+	return __atomic_load_n(&nplaces, __ATOMIC_ACQUIRE) == 1 && !xiw_host_dead(&all.life)
+		       ? &places[0]
+		       : NULL;
+}
+
+void xiw_host_posted(struct xiw_engine *e)
+{
+	struct place *p = only_place();
+
+	if (p && p->engine == e && xiw_share_unattended(e))
+		look(p);
+}
+
+struct awaiting {
+	const struct xiw_host_await *a;
+	struct xiw_engine *engine;
+	struct xiw_share_sleep sleep;
+	int cancel;
+};
+
+static void cut(void *arg)
+{
+	struct awaiting *w = arg;
+
+	xiw_share_wait_cut(w->engine, &w->sleep);
+	w->a->cut(w->a->ctx);
+}
+
+/* Returns what poll() does. Whatever it holds of the engine is given back if the thread is cancelled there. */
+static int sleep_by(struct awaiting *w)
+{
+	struct pollfd fds[XIW_SHARE_QUEUES + 2] = { { .fd = w->a->fd, .events = POLLIN } };
+	const unsigned int n = w->sleep.n;
+	int rc;
+
+	for (unsigned int i = 0; i < n; i++)
+		fds[i + 1] = (struct pollfd){ .fd = w->sleep.fd[i], .events = POLLIN };
+	pthread_cleanup_push(cut, w);
+	pthread_setcancelstate(w->cancel, NULL);
+	rc = poll(fds, n + 1, -1);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	pthread_cleanup_pop(0);
+	w->sleep.rung = w->sleep.driver && fds[n].revents;
+	return rc;
+}
+
+int xiw_host_await(const struct xiw_host_await *a)
+{
+	struct place *p = only_place();
+	struct awaiting w = { .a = a };
+	bool ready, awake = true;
+	int rc = -ENOSYS;
+
+	if (!p)
+		return rc;
+	w.engine = p->engine;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &w.cancel);
+	if (xiw_share_wait(w.engine, &w.sleep)) {
+		do {
+			a->looks(a->ctx);
+			take_turn(p);
+			ready = a->ready(a->ctx);
+			if (ready || !awake)
+				break;
+			if (!xiw_share_fall_asleep(w.engine, &w.sleep))
+				continue;
+			awake = sleep_by(&w) >= 0;
+			xiw_share_wake_up(w.engine, &w.sleep);
+		} while (true);
+		xiw_share_wait_over(w.engine);
+		rc = ready ? 0 : -EINTR;
+	}
+	pthread_setcancelstate(w.cancel, NULL);
+	return rc;
 }
 
 void xiw_host_sleeps(void)

@@ -14,6 +14,25 @@ int xiw_host_engines(struct xiw_group **group);
 /* Takes a turn of an engine, in a thread that waits for its completions, unless the engine's thread is in one. */
 void xiw_host_look(void);
 
+/* Takes one, too, if work was posted that otherwise waits until somebody looks. */
+void xiw_host_posted(struct xiw_engine *engine);
+
+/*
+ * A thread waits for an event: xiw_host_await() returns 0 when ready(ctx) has returned true, or -EINTR if a signal has
+ * come. The thread takes turns of the engine between looks(ctx) and ready(ctx), and what is there by then need not be
+ * announced. When ready() has returned false it sleeps until `fd` is readable, or until something comes for a turn.
+ * Only then it can be cancelled, and cut(ctx) is called. -ENOSYS: it cannot take turns, and has to wait otherwise.
+ */
+struct xiw_host_await {
+	void (*looks)(void *ctx);
+	bool (*ready)(void *ctx);
+	void (*cut)(void *ctx);
+	void *ctx;
+	int fd;
+};
+
+int xiw_host_await(const struct xiw_host_await *a);
+
 /* The thread is about to sleep until completions come. */
 void xiw_host_sleeps(void);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/now.h"
+#include "host/engines.h"
 #include "host/life.h"
 
 struct xiw_host_eq {
@@ -19,6 +20,10 @@ struct xiw_host_eq {
 	pthread_mutex_t lock;
 	struct xiw_host_item *first, **end;
 	int fd;
+	bool lit;	      /* it is readable */
+	bool freed;	      /* ... while threads wait; the last one frees the memory */
+	unsigned int waiting; /* threads in xiw_host_eq_await() */
+	unsigned int looking; /* those that look for events now, and need not be told of one */
 	unsigned int users;
 	void (*taken)(const struct xiw_host_event *event); /* or NULL */
 };
@@ -101,22 +106,23 @@ static void light(struct xiw_host_eq *eq)
 	int cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	if (eq->first)
+	if (eq->first && !eq->lit && !eq->looking) {
 		eventfd_write(eq->fd, 1);
-	else
-		eventfd_read(eq->fd, &one); /* It is 1, so this does not block. */
+		eq->lit = true;
+	} else if (!eq->first && eq->lit) {
+		/* It is 1, so this does not block. */
+		eventfd_read(eq->fd, &one);
+		eq->lit = false;
+	}
 	pthread_setcancelstate(cancel, NULL);
 }
 
 static void append(struct xiw_host_eq *eq, struct xiw_host_item *item)
 {
-	const bool was_empty = !eq->first;
-
 	item->next = NULL;
 	*eq->end = item;
 	eq->end = &item->next;
-	if (was_empty)
-		light(eq);
+	light(eq);
 }
 
 static void take_out(struct xiw_host_eq *eq, struct xiw_host_item **at)
@@ -126,8 +132,7 @@ static void take_out(struct xiw_host_eq *eq, struct xiw_host_item **at)
 	*at = item->next;
 	if (!*at)
 		eq->end = at;
-	if (!eq->first)
-		light(eq);
+	light(eq);
 }
 
 /* The first event with this context, from a place on. Bells are left, because their owners remove them. */
@@ -167,10 +172,20 @@ int xiw_host_eq_close(struct xiw_host_eq *eq)
 int xiw_host_eq_free(struct xiw_host_eq *eq)
 {
 	int rc = eq ? xiw_host_eq_close(eq) : 0;
+	bool waiting = false;
 
-	if (!rc)
+	if (rc || !eq)
+		return rc;
+	/* Those that a child finds are not there. */
+	if (!xiw_host_dead(&eq->life)) {
+		pthread_mutex_lock(&eq->lock);
+		waiting = eq->waiting;
+		eq->freed = true;
+		pthread_mutex_unlock(&eq->lock);
+	}
+	if (!waiting)
 		free(eq);
-	return rc;
+	return 0;
 }
 
 /* ---- any thread --------------------------------------------------------------------------------------- */
@@ -240,14 +255,11 @@ void xiw_host_bell_remove(struct xiw_host_eq *eq, struct xiw_host_bell *bell)
 	pthread_mutex_unlock(&eq->lock);
 }
 
-int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
+/* With the lock. */
+static int take(struct xiw_host_eq *eq, struct xiw_host_event *event)
 {
-	struct xiw_host_item *item;
+	struct xiw_host_item *item = eq->first;
 
-	if (xiw_host_dead(&eq->life))
-		return 0;
-	pthread_mutex_lock(&eq->lock);
-	item = eq->first;
 	if (item)
 		take_out(eq, &eq->first);
 	if (item && item->bell) {
@@ -262,8 +274,19 @@ int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
 	}
 	if (item && eq->taken)
 		eq->taken(event);
-	pthread_mutex_unlock(&eq->lock);
 	return item ? 1 : 0;
+}
+
+int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
+{
+	int taken;
+
+	if (xiw_host_dead(&eq->life))
+		return 0;
+	pthread_mutex_lock(&eq->lock);
+	taken = take(eq, event);
+	pthread_mutex_unlock(&eq->lock);
+	return taken;
 }
 
 bool xiw_host_nonblocking(int fd)
@@ -294,6 +317,84 @@ int xiw_host_eq_wait(struct xiw_host_eq *eq, struct xiw_host_event *event, int t
 			return -errno;
 	}
 	return 1;
+}
+
+/* ---- waiting, and taking turns meanwhile ---------------------------------------------------------- */
+
+struct awaited {
+	struct xiw_host_eq *eq;
+	struct xiw_host_event *event;
+	int taken;
+};
+
+static void looks(void *ctx)
+{
+	struct xiw_host_eq *eq = ((struct awaited *)ctx)->eq;
+
+	pthread_mutex_lock(&eq->lock);
+	eq->looking++;
+	pthread_mutex_unlock(&eq->lock);
+}
+
+/* A queue that is closed has no events any more. */
+static bool ready(void *ctx)
+{
+	struct awaited *a = ctx;
+	struct xiw_host_eq *eq = a->eq;
+	bool closed;
+
+	pthread_mutex_lock(&eq->lock);
+	a->taken = take(eq, a->event);
+	eq->looking--;
+	light(eq);
+	closed = __atomic_load_n(&eq->fd, __ATOMIC_RELAXED) < 0;
+	pthread_mutex_unlock(&eq->lock);
+	return a->taken || closed;
+}
+
+static void waits_no_more(void *ctx)
+{
+	struct xiw_host_eq *eq = ((struct awaited *)ctx)->eq;
+	bool freed;
+
+	pthread_mutex_lock(&eq->lock);
+	freed = !--eq->waiting && eq->freed;
+	pthread_mutex_unlock(&eq->lock);
+	if (freed)
+		free(eq);
+}
+
+/* For ever, as a thread does whose descriptor was closed. */
+static int wait_in_vain(void)
+{
+	poll(NULL, 0, -1);
+	return -EINTR;
+}
+
+int xiw_host_eq_await(struct xiw_host_eq *eq, struct xiw_host_event *event)
+{
+	struct awaited a = { .eq = eq, .event = event };
+	const struct xiw_host_await how = {
+		.looks = looks, .ready = ready, .cut = waits_no_more, .ctx = &a, .fd = eq->fd
+	};
+	int rc;
+
+	if (xiw_host_dead(&eq->life))
+		return -ECANCELED;
+	if (xiw_host_eq_take(eq, event))
+		return 1;
+	if (xiw_host_nonblocking(how.fd))
+		return -EAGAIN;
+	pthread_mutex_lock(&eq->lock);
+	eq->waiting++;
+	pthread_mutex_unlock(&eq->lock);
+	rc = xiw_host_await(&how);
+	waits_no_more(&a);
+	if (rc == -ENOSYS)
+		return xiw_host_eq_wait(eq, event, -1);
+	if (rc)
+		return rc;
+	return a.taken ? 1 : wait_in_vain();
 }
 
 void xiw_host_eq_purge(struct xiw_host_eq *eq, const void *context)

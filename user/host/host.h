@@ -135,6 +135,13 @@ int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event);
  */
 int xiw_host_eq_wait(struct xiw_host_eq *eq, struct xiw_host_event *event, int timeout_ms);
 
+/*
+ * The same without a limit, for queues whose events come with messages: the thread takes turns of the engine, and no
+ * other thread has to wake up before it. The queue may be freed meanwhile; the call then never returns, unless a signal
+ * comes.
+ */
+int xiw_host_eq_await(struct xiw_host_eq *eq, struct xiw_host_event *event);
+
 /* Whether O_NONBLOCK is set on a descriptor. */
 bool xiw_host_nonblocking(int fd);
 

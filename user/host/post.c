@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "host/engines.h"
 #include "host/qp.h"
 
 /*
@@ -154,8 +155,12 @@ int xiw_host_post_send(struct xiw_host_qp *qp, const struct xiw_host_wr *wr, uns
 			i++;
 		pthread_mutex_unlock(&qp->sends.lock);
 	}
-	if (i)
+	if (i) {
 		call(qp);
+		/* Behind other operations it would not leave at once, either. */
+		if (__atomic_load_n(&qp->sends.used, __ATOMIC_RELAXED) == i)
+			xiw_host_posted(__atomic_load_n(&qp->engine, __ATOMIC_RELAXED));
+	}
 	if (posted)
 		*posted = i;
 	return err;

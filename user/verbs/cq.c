@@ -64,7 +64,7 @@ XIW_INTERPOSE int ibv_get_cq_event(struct ibv_comp_channel *channel, struct ibv_
 
 	if (!xiw_is_context(channel->context))
 		return XIW_REAL(ibv_get_cq_event)(channel, cq, cq_context);
-	rc = xiw_host_eq_wait(c->eq, &event, -1);
+	rc = xiw_host_eq_await(c->eq, &event);
 	if (rc < 0) {
 		errno = -rc;
 		return -1;
