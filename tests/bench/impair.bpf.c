@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * On the sender's egress: loses segments, or sends them late, and which ones follows from a seed alone. So two runs
- * with one seed lose the same ones, by number, whoever receives. Segments with less than IMPAIR_LEAST octets, which
- * open or end a connection, always pass.
+ * Loses segments on the wire (impair_cross), or sends them late on the sender's egress (impair_egress). Which ones
+ * follows from a seed alone: two runs with one seed lose the same ones, by number, whoever receives. Segments with less
+ * than IMPAIR_LEAST octets, which open or end a connection, always pass.
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
@@ -36,19 +36,17 @@ struct {
 	__type(value, struct impair);
 } impair SEC(".maps");
 
-static int counts(struct __sk_buff *skb)
-{
-	struct {
-		struct ethhdr eth;
-		struct iphdr ip;
-		struct tcphdr tcp;
-	} __attribute__((packed)) h;
+struct headers {
+	struct ethhdr eth;
+	struct iphdr ip;
+	struct tcphdr tcp;
+} __attribute__((packed));
 
-	return skb->mark != PASS_MARK && skb->len <= FRAME_MAX &&
-	       !bpf_skb_load_bytes(skb, 0, &h, sizeof(h)) &&
-	       h.eth.h_proto == bpf_htons(ETH_P_IP) && h.ip.protocol == IPPROTO_TCP &&
-	       h.ip.ihl == 5 &&
-	       bpf_ntohs(h.ip.tot_len) >= sizeof(h.ip) + h.tcp.doff * 4 + IMPAIR_LEAST;
+static int counts(const struct headers *h)
+{
+	return h->eth.h_proto == bpf_htons(ETH_P_IP) && h->ip.protocol == IPPROTO_TCP &&
+	       h->ip.ihl == 5 &&
+	       bpf_ntohs(h->ip.tot_len) >= sizeof(h->ip) + h->tcp.doff * 4 + IMPAIR_LEAST;
 }
 
 /* The finalizer of SplitMix32: every bit of the result depends on every bit of the argument. */
@@ -83,22 +81,49 @@ static int let_go(struct __sk_buff *skb, struct impair *s)
 	return TC_ACT_UNSPEC;
 }
 
+static __u32 draw(struct impair *s)
+{
+	return mix(s->seed + s->seen++ * 0x9e3779b9);
+}
+
+/* Each segment must be a packet of its own here. */
 SEC("tc")
 int impair_egress(struct __sk_buff *skb)
 {
 	__u32 zero = 0, lot;
 	struct impair *s = bpf_map_lookup_elem(&impair, &zero);
+	struct headers h;
 
-	if (!s || !counts(skb))
+	if (!s || !s->delay || skb->mark == PASS_MARK || skb->len > FRAME_MAX ||
+	    bpf_skb_load_bytes(skb, 0, &h, sizeof(h)) || !counts(&h))
 		return TC_ACT_UNSPEC;
-	lot = mix(s->seed + s->seen++ * 0x9e3779b9);
-	if (lot < s->lose) {
-		s->lost++;
-		return TC_ACT_STOLEN;
-	}
+	lot = draw(s);
 	if (s->left)
 		return --s->left ? TC_ACT_UNSPEC : let_go(skb, s);
 	return lot < s->delay ? hold_back(skb, s) : TC_ACT_UNSPEC;
+}
+
+/* In place of wire_cross on the port at the sender. */
+struct {
+	__uint(type, BPF_MAP_TYPE_DEVMAP_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct bpf_devmap_val);
+} impair_ports SEC(".maps");
+
+SEC("xdp.frags")
+int impair_cross(struct xdp_md *ctx)
+{
+	__u32 zero = 0;
+	struct impair *s = bpf_map_lookup_elem(&impair, &zero);
+	struct headers h;
+
+	if (s && s->lose && !bpf_xdp_load_bytes(ctx, 0, &h, sizeof(h)) && counts(&h) &&
+	    draw(s) < s->lose) {
+		s->lost++;
+		return XDP_DROP;
+	}
+	return bpf_redirect_map(&impair_ports, ctx->ingress_ifindex, XDP_DROP);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # Sourced by `run`: what arrives, and what it costs, over a wire that loses segments or sends them late, against plain
-# TCP. impair.bpf.c does that on the sender's egress, so before any program of the receiver; there each segment is a
-# packet of its own then. Rounds become lines of $TMP/lines, for bench_rows.
+# TCP. impair.bpf.c does that: it loses them in the middle of the wire, and sends them late on the sender's egress,
+# where each segment is a packet of its own then. Rounds become lines of $TMP/lines, for bench_rows.
 
 impaired_pins=$_bpffs/xiw-wire-$$/impaired # wire_down removes it
 
@@ -12,17 +12,24 @@ impaired_wire() {
 	wire_clamp $((174 * mtu))
 	# What a connection has learned of the wire is nothing to the next one.
 	set_sysctl snd net.ipv4.tcp_no_metrics_save 1
-	in_ns snd ip link set dev "$IF_SND" gso_max_segs 1 || die "segments cannot be separated"
 	mkdir -p "$impaired_pins"
-	bpftool prog loadall "$BUILD/tests/bench/impair.bpf.o" "$impaired_pins" \
+	# shellcheck disable=SC2046
+	in_ns mid bpftool prog loadall "$BUILD/tests/bench/impair.bpf.o" "$impaired_pins" \
 		pinmaps "$impaired_pins" && in_ns snd tc qdisc add dev "$IF_SND" clsact &&
 		in_ns snd tc filter add dev "$IF_SND" egress bpf da \
-			pinned "$impaired_pins/impair_egress" || die "cannot impair the wire"
+			pinned "$impaired_pins/impair_egress" &&
+		in_ns mid bpftool map update pinned "$impaired_pins/impair_ports" \
+			key $(_u32 "$(_ifindex mid "$_if_mid_snd")") \
+			value $(_u32 "$(_ifindex mid "$_if_mid_rcv")") 0 0 0 0 &&
+		in_ns mid bpftool net attach xdpdrv pinned "$impaired_pins/impair_cross" \
+			dev "$_if_mid_snd" overwrite || die "cannot impair the wire"
 }
 
 # impair SEED LOSE DELAY DEPTH: of 10,000 segments, so many.
 impair() {
-	local n value=()
+	local n value=() segments=$(($3 ? 1 : 65535))
+	in_ns snd ip link set dev "$IF_SND" gso_max_segs $segments ||
+		die "segments cannot be separated"
 	for n in "$1" $((($2 << 32) / 10000)) $((($3 << 32) / 10000)) "$4"; do
 		# shellcheck disable=SC2207
 		value+=($(_u32 "$n"))
@@ -48,7 +55,7 @@ impaired_run() {
 		printf "%.6f %.6f\n", v["\"octets\""] * 8 / v["\"seconds\""] / 1e9,
 			(v["\"napi_cpu_ns\""] + v["\"app_cpu_ns\""]) / v["\"octets\""]
 	}')
-	echo "impaired $*: $(impaired_counts): $(<"$TMP/result")" >>"$TMP/spread"
+	echo "impaired $*: $(impaired_counts): $cost $(<"$TMP/result")" >>"$TMP/spread"
 }
 
 impaired() {
@@ -74,7 +81,7 @@ impaired() {
 			# shellcheck disable=SC2086
 			impaired_run plain_tcp "$round" ${how[$which]}
 			((round)) || continue
-			text="$mib MiB, Reno; on the sender's egress ${says[$which]}, by the same"
+			text="$mib MiB, Reno; on its way ${says[$which]}, by the same"
 			text+=" seed for both; ours: MPA and DDP with CRC32c, programs loaded,"
 			text+=" direct path; other: plain TCP, no XDP program, GRO on"
 			echo "goodput_${which}_vs_plain_tcp 1500 1 Gbit/s ${ours[$which]% *}" \
