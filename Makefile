@@ -238,7 +238,7 @@ bench-vm: ## count instructions per octet in a VM; GATE=1 fails if they grew; QU
 	$(Q)XIW_BUILD=$(abspath $(B)) GATE='$(GATE)' BASELINE='$(BASELINE)' QUICK='$(QUICK)' tests/bench/vm
 
 VM_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils curl gpgv debian-archive-keyring bc libelf-dev \
-	rdma-core ibverbs-providers rdmacm-utils libibverbs-dev librdmacm-dev tcpdump tgt open-iscsi e2fsprogs \
+	rdma-core ibverbs-providers ibverbs-utils rdmacm-utils libibverbs-dev librdmacm-dev tcpdump tgt open-iscsi e2fsprogs \
 	perftest libfabric-bin fio
 
 vmtest: ## run the scenarios in VMs with Debian's kernels; KERNEL=, SCENARIO= and QUICK=1 choose

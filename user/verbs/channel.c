@@ -65,6 +65,7 @@ static void bury(struct xiw_cm_channel *c)
 	c = __atomic_exchange_n(&graves[i], c, __ATOMIC_ACQ_REL);
 	if (!c)
 		return;
+	xiw_theirs_free(c);
 	xiw_host_eq_free(c->eq);
 	free(c);
 }

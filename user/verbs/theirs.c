@@ -105,15 +105,22 @@ int xiw_theirs_open(struct xiw_cm_channel *c)
 		return 0;
 	err = -errno;
 	xiw_theirs_close(c);
+	xiw_theirs_free(c);
 	return err;
 }
 
+void xiw_theirs_free(struct xiw_cm_channel *c)
+{
+	if (c->real)
+		XIW_REAL(rdma_destroy_event_channel)(c->real);
+	c->real = NULL;
+}
+
+/* The real channel stays as long as the memory of ours: a thread that waits for events may be about to look there. */
 void xiw_theirs_close(struct xiw_cm_channel *c)
 {
 	if (!c->real)
 		return;
-	XIW_REAL(rdma_destroy_event_channel)(c->real);
-	c->real = NULL;
 	if (c->cm.fd >= 0)
 		close(c->cm.fd);
 	c->cm.fd = -1;

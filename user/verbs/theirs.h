@@ -42,9 +42,13 @@ int xiw_theirs_move(struct xiw_id *id, struct xiw_cm_channel *to);
 /* Fills list with the contexts of RNICs, which librdmacm opens once, and returns how many. */
 unsigned int xiw_theirs_devices(struct ibv_context **list, unsigned int room);
 
-/* Channels: opens the real one if there is an RNIC; closes it; takes an event of it (0: there is none, or -1). */
+/*
+ * Channels: opens the real one if there is an RNIC; closes what waits for both; destroys the real one, when nobody can
+ * be about to look there any more; takes an event of it (0: there is none, or -1).
+ */
 int xiw_theirs_open(struct xiw_cm_channel *c);
 void xiw_theirs_close(struct xiw_cm_channel *c);
+void xiw_theirs_free(struct xiw_cm_channel *c);
 int xiw_theirs_take(struct xiw_cm_channel *c, struct xiw_told *to);
 
 /* Waits for an event of ours or theirs. 1: one of ours was taken, 0: look again, negative errno. */
