@@ -208,6 +208,29 @@ Test(host, armed_once)
 	xiw_host_cq_unreserve(cq, 16);
 }
 
+/* A program may arm, poll once, and wait. */
+Test(host, armed_and_not_emptied)
+{
+	cr_assert(!xiw_host_cq_reserve(cq, 4));
+	for (uint64_t i = 0; i < 4; i++)
+		add(&a, i, XIW_CAUSE_NONE, 0);
+	cr_assert_eq(xiw_host_cq_poll(cq, wc, 1), 1);
+	expect_none(eq);
+	cr_assert(!xiw_host_cq_arm(cq, false));
+	cr_assert_eq(xiw_host_cq_poll(cq, wc, 1), 1);
+	cr_assert_eq(xiw_host_eq_take(eq, &ev), 1);
+	cr_assert(ev.kind == XIW_HOST_COMPLETION && ev.context == &a);
+	cr_assert_eq(xiw_host_cq_poll(cq, wc, 1), 1);
+	expect_none(eq);
+	cr_assert(!xiw_host_cq_arm(cq, false));
+	cr_assert_eq(xiw_host_cq_poll(cq, wc, 8), 1);
+	expect_none(eq);
+	add(&a, 4, XIW_CAUSE_NONE, 0);
+	cr_assert_eq(xiw_host_eq_take(eq, &ev), 1);
+	cr_assert_eq(xiw_host_cq_poll(cq, wc, 8), 1);
+	xiw_host_cq_unreserve(cq, 4);
+}
+
 Test(host, armed_for_what_is_solicited)
 {
 	cr_assert(!xiw_host_cq_reserve(cq, 16));

@@ -195,7 +195,10 @@ int xiw_host_cq_free(struct xiw_host_cq *cq);
 /* Of a CQ that no QP and no SRQ names: its events are removed, and none comes any more. */
 void xiw_host_cq_mute(struct xiw_host_cq *cq);
 
-/* Takes up to n completions. Returns how many; 0 if there is none. */
+/*
+ * Takes up to n completions. Returns how many; 0 if there is none. If the queue is armed and more are left, that is an
+ * event, and the queue is armed no longer.
+ */
 int xiw_host_cq_poll(struct xiw_host_cq *cq, struct xiw_host_wc *wc, int n);
 
 /*

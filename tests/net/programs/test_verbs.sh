@@ -42,6 +42,9 @@ for kind in write read send; do
 	options="-R -F -n 500 -s 64"
 	both "ib_${kind}_lat" "ib_${kind}_lat $options" 18515 "ib_${kind}_lat $options $V4_RCV"
 done
+# It arms, polls 16 completions, and waits for an event, whatever is left.
+options="-R -F -e -n 2000 -s 4096"
+both ib_read_bw-events "ib_read_bw $options" 18515 "ib_read_bw $options $V4_RCV"
 # With room for one Send, it takes for granted that a Send completes before the answer to it.
 options="-R -F -e -n 5000 -s 64"
 both ib_send_lat-events "ib_send_lat $options" 18515 "ib_send_lat $options $V4_RCV"
