@@ -249,6 +249,17 @@ void xiw_share_give(struct xiw_engine *e, uint64_t until_ms, bool asleep)
 	pthread_mutex_unlock(&s->lock);
 }
 
+void xiw_share_yield(struct xiw_engine *e)
+{
+	if (!e->ready.share.on) {
+		sched_yield();
+		return;
+	}
+	xiw_share_give(e, e->now_ms, false);
+	sched_yield();
+	xiw_share_take(e);
+}
+
 void xiw_share_take(struct xiw_engine *e)
 {
 	struct xiw_sharing *s = &e->ready.share;

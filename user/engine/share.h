@@ -66,6 +66,12 @@ void xiw_share_stop(struct xiw_engine *e);
 bool xiw_share_busy(struct xiw_engine *e);
 bool xiw_share_nap(struct xiw_engine *e);
 
+/*
+ * Lets a thread that shares the core go on. If it takes turns, it finds the lock free, and this thread has nothing to do
+ * afterwards; otherwise the two would hand each message to each other.
+ */
+void xiw_share_yield(struct xiw_engine *e);
+
 /* Around a wait in the kernel until `until_ms`. If `asleep`, everything that comes ends it; else it is a nap. */
 void xiw_share_give(struct xiw_engine *e, uint64_t until_ms, bool asleep);
 bool xiw_share_may_wait(const struct xiw_engine *e, bool asleep);

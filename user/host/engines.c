@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -102,7 +101,7 @@ static void *serve(void *arg)
 		}
 		/* A thread that shares the core answers first: the next call tells sockets what has come. */
 		if (take_all(e))
-			sched_yield();
+			xiw_share_yield(e);
 	}
 	return NULL;
 }
