@@ -196,30 +196,10 @@ static void buf_add(struct xiw_engine *e, uint16_t bid)
 	io_uring_buf_ring_advance(e->io.bufs, 1);
 }
 
-/*
- * The kernel fills buffers in the order in which it got them. It has no more than are in use at once, and gets the one
- * that was used last: a stream that went through all of them in turn would find none in the caches.
- */
-uint32_t xiw_bufs_offer(struct xiw_engine *e)
-{
-	while (e->io.bufs_in < XIW_BUFS_OFFERED + e->nconns && e->io.nspare) {
-		buf_add(e, e->io.spare[--e->io.nspare]);
-		e->io.bufs_in++;
-	}
-	return e->io.bufs_in;
-}
-
-void xiw_buf_taken(struct xiw_engine *e)
-{
-	e->io.bufs_in--;
-	e->io.bufs_out++;
-}
-
 void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
 {
+	buf_add(e, bid);
 	e->io.bufs_out--;
-	e->io.spare[e->io.nspare++] = bid;
-	xiw_bufs_offer(e);
 }
 
 /*
@@ -250,11 +230,8 @@ static int make_bufs(struct xiw_engine *e)
 	if (err)
 		return err;
 	io_uring_buf_ring_init(e->io.bufs);
-	while (e->io.nspare < XIW_BUFS) {
-		e->io.spare[e->io.nspare] = (uint16_t)(XIW_BUFS - 1 - e->io.nspare);
-		e->io.nspare++;
-	}
-	xiw_bufs_offer(e);
+	for (uint16_t i = 0; i < XIW_BUFS; i++)
+		buf_add(e, i);
 	return 0;
 }
 

@@ -326,7 +326,7 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 	if (res > 0) {
 		uint16_t bid = (uint16_t)(flags >> IORING_CQE_BUFFER_SHIFT);
 
-		xiw_buf_taken(c->engine);
+		c->engine->io.bufs_out++;
 		if (c->state == XIW_DEAD)
 			xiw_buf_return(c->engine, bid);
 		else
