@@ -16,6 +16,12 @@ serve() { # OPTION...
 	wait_listen rcv 15044 || fail serve-listens "$(cat "$TMP/server.log")"
 }
 
+# Each of the server's two engines has its queue. Before that, a connection may come to the wrong one, and stays there.
+shared_out() {
+	(($(in_ns rcv "$xiwarp" status "$IF_RCV" | sed -n '/queues:/p' | grep -o 'engine [0-9]*' |
+		sort -u | wc -l) == 2))
+}
+
 perf() { in_ns snd timeout 60 "$xiwarp" perf "$V4_RCV" -t 1 "$@"; }
 
 # measured PATH RUNS OPTION...: the client succeeds, and its lines of JSON are such runs.
@@ -64,6 +70,8 @@ for path in kernel direct; do
 		in_ns snd "$xiwarp" load "$IF_SND" >/dev/null
 	fi
 	serve
+	[[ $path == kernel ]] || wait_until 10 shared_out ||
+		fail shared-out "$(in_ns rcv "$xiwarp" status)"
 	for op in write send read; do
 		expect "$op-$path" measured $path 1 -o $op
 		expect "$op-latency-$path" measured $path 1 -o $op -l
