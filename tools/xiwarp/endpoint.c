@@ -96,7 +96,7 @@ static int check_output(const char *dir)
 }
 
 /* `err` and `why` are what xiw_engine_prepare() has returned. */
-static int prepared(const struct xiw_args *args, int err, const char *why, const char *output_dir)
+static int prepared(const struct xiw_args *args, int err, const char *why)
 {
 	const enum xiw_use_path path = args->receiver.path;
 
@@ -105,8 +105,13 @@ static int prepared(const struct xiw_args *args, int err, const char *why, const
 				xiw_exit_code(err) == XIW_EXIT_PRIVILEGE ? ": run as root" : "");
 	if (*why && path != XIW_USE_KERNEL)
 		xiw_fail(0, "no direct path: %s", why);
-	return xiw_caps_drop(args->cmd->name, !err, output_dir ? XIW_CAPS_WRITE : XIW_CAPS_NO_FILES,
-			     output_dir);
+	return 0;
+}
+
+int xiw_endpoint_drop(const struct xiw_args *args, bool direct, const char *output_dir)
+{
+	return xiw_caps_drop(args->cmd->name, direct,
+			     output_dir ? XIW_CAPS_WRITE : XIW_CAPS_NO_FILES, output_dir);
 }
 
 /* What comes before the direct path is opened. */
@@ -123,22 +128,26 @@ int xiw_endpoint_prepare(const struct xiw_args *args, struct xiw_engine *engine,
 			 const struct sockaddr *addr, const char *output_dir)
 {
 	char why[256];
-	int code = begin(args, output_dir);
+	int err, code = begin(args, output_dir);
 
-	return code ? code
-		    : prepared(args, xiw_engine_prepare(engine, addr, why, sizeof(why)), why,
-			       output_dir);
+	if (code)
+		return code;
+	err = xiw_engine_prepare(engine, addr, why, sizeof(why));
+	code = prepared(args, err, why);
+	return code ? code : xiw_endpoint_drop(args, !err, output_dir);
 }
 
-int xiw_endpoint_prepare_group(const struct xiw_args *args, struct xiw_group *group,
-			       const struct sockaddr *addr, const char *output_dir)
+int xiw_endpoint_ready_group(const struct xiw_args *args, struct xiw_group *group,
+			     const struct sockaddr *addr, const char *output_dir, bool *direct)
 {
 	char why[256];
-	int code = begin(args, output_dir);
+	int err, code = begin(args, output_dir);
 
-	return code ? code
-		    : prepared(args, xiw_group_prepare(group, addr, why, sizeof(why)), why,
-			       output_dir);
+	if (code)
+		return code;
+	err = xiw_group_prepare(group, addr, why, sizeof(why));
+	*direct = !err;
+	return prepared(args, err, why);
 }
 
 void xiw_endpoint_limits(const struct xiw_args *args, struct xiw_conn_opts *opts)

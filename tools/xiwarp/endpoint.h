@@ -3,6 +3,7 @@
 #ifndef XIW_TOOL_ENDPOINT_H
 #define XIW_TOOL_ENDPOINT_H
 
+#include <stdbool.h>
 #include <xiwarp/conn.h>
 #include <xiwarp/engine.h>
 #include <xiwarp/group.h>
@@ -21,8 +22,13 @@ int xiw_endpoint_open_group(const struct xiw_args *args, struct xiw_group **grou
  */
 int xiw_endpoint_prepare(const struct xiw_args *args, struct xiw_engine *engine,
 			 const struct sockaddr *addr, const char *output_dir);
-int xiw_endpoint_prepare_group(const struct xiw_args *args, struct xiw_group *group,
-			       const struct sockaddr *addr, const char *output_dir);
+/*
+ * The same for a group, in two steps: a server begins to listen between them, when every engine has its queues and the
+ * privilege for a port below 1024 is still there. `direct` is what the first has found, and what the second is given.
+ */
+int xiw_endpoint_ready_group(const struct xiw_args *args, struct xiw_group *group,
+			     const struct sockaddr *addr, const char *output_dir, bool *direct);
+int xiw_endpoint_drop(const struct xiw_args *args, bool direct, const char *output_dir);
 /* Sets the limits of a connection so that a peer that vanished is noticed within --peer-timeout. */
 void xiw_endpoint_limits(const struct xiw_args *args, struct xiw_conn_opts *opts);
 /* One turn of the engine, which waits up to `wait_ms`. On failure prints a line and returns an exit code. */

@@ -210,13 +210,16 @@ static int connect_and_run(struct xiw_perf_client *c, FILE *picture)
 {
 	const struct xiw_args *args = c->test.args;
 	struct addrinfo *list;
+	bool direct;
 	int code = xiw_resolve(args->words[0], false, &list);
 
 	if (code)
 		return code;
 	code = xiw_endpoint_open_group(args, &c->group);
 	if (!code)
-		code = xiw_endpoint_prepare_group(args, c->group, NULL, NULL);
+		code = xiw_endpoint_ready_group(args, c->group, NULL, NULL, &direct);
+	if (!code)
+		code = xiw_endpoint_drop(args, direct, NULL);
 	if (!code)
 		code = start_threads(c);
 	if (!code)

@@ -43,14 +43,14 @@ static int listen_failed(const char *where, int err)
  * Tries again while the port is in use: the kernel ends the io_uring of a killed process some time after the process is
  * gone, and until then the accept request in it holds the port.
  */
-static int listen_patiently(struct xiw_group *group, const struct addrinfo *ai,
-			    const struct xiw_conn_opts *opts, struct xiw_group_listener **listener)
+static int bind_patiently(struct xiw_group *group, const struct addrinfo *ai,
+			  const struct xiw_conn_opts *opts, struct xiw_group_listener **listener)
 {
 	const struct timespec pause = { .tv_nsec = LISTEN_PAUSE_NS };
 	int err;
 
 	for (int i = 0; i < LISTEN_TRIES; i++) {
-		err = xiw_group_listen(group, ai->ai_addr, ai->ai_addrlen, opts, listener);
+		err = xiw_group_listener_bind(group, ai->ai_addr, ai->ai_addrlen, opts, listener);
 		if (err != -EADDRINUSE || !xiw_go_on())
 			break;
 		nanosleep(&pause, NULL);
@@ -58,19 +58,30 @@ static int listen_patiently(struct xiw_group *group, const struct addrinfo *ai,
 	return err;
 }
 
+/*
+ * Listens when every engine has its queues: a connection that came before would find nobody on the queue of its SYN,
+ * and would belong to some other engine for good, which never gets its frames.
+ */
 static int open_all(struct xiw_receiver *r, const struct xiw_conn_opts *opts,
 		    const struct addrinfo *list, const char *where)
 {
 	struct xiw_receivers *all = r->all;
 	int err, code = xiw_endpoint_open_group(r->args, &all->group);
+	bool direct;
 
 	if (code)
 		return code;
 	r->engine = xiw_group_engine(all->group, 0);
-	err = listen_patiently(all->group, list, opts, &all->listener);
+	err = bind_patiently(all->group, list, opts, &all->listener);
 	if (err)
-		return listen_failed(*where ? where : "port " XIW_PORT, err);
-	return xiw_endpoint_prepare_group(r->args, all->group, list->ai_addr, r->output_dir);
+		return listen_failed(where, err);
+	code = xiw_endpoint_ready_group(r->args, all->group, list->ai_addr, r->output_dir, &direct);
+	if (code)
+		return code;
+	err = xiw_group_listener_start(all->listener, 0);
+	if (err)
+		return listen_failed(where, err);
+	return xiw_endpoint_drop(r->args, direct, r->output_dir);
 }
 
 int xiw_receiver_open(struct xiw_receiver *r, const struct xiw_conn_opts *given)
@@ -89,7 +100,7 @@ int xiw_receiver_open(struct xiw_receiver *r, const struct xiw_conn_opts *given)
 	}
 	pthread_mutex_init(&r->all->lock, NULL);
 	xiw_endpoint_limits(r->args, &opts);
-	code = open_all(r, &opts, list, where);
+	code = open_all(r, &opts, list, *where ? where : "port " XIW_PORT);
 	freeaddrinfo(list);
 	if (code)
 		xiw_receiver_close(r);

@@ -16,7 +16,7 @@ serve() { # OPTION...
 	wait_listen rcv 15044 || fail serve-listens "$(cat "$TMP/server.log")"
 }
 
-# Each of the server's two engines has its queue. Before that, a connection may come to the wrong one, and stays there.
+# Each of the server's two engines has its queue, or a connection may come to the wrong one, and stay there.
 shared_out() {
 	(($(in_ns rcv "$xiwarp" status "$IF_RCV" | sed -n '/queues:/p' | grep -o 'engine [0-9]*' |
 		sort -u | wc -l) == 2))
@@ -70,8 +70,7 @@ for path in kernel direct; do
 		in_ns snd "$xiwarp" load "$IF_SND" >/dev/null
 	fi
 	serve
-	[[ $path == kernel ]] || wait_until 10 shared_out ||
-		fail shared-out "$(in_ns rcv "$xiwarp" status)"
+	[[ $path == kernel ]] || expect queues-before-listening shared_out
 	for op in write send read; do
 		expect "$op-$path" measured $path 1 -o $op
 		expect "$op-latency-$path" measured $path 1 -o $op -l
