@@ -230,6 +230,19 @@ enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_
  * was verified, xiw_ddp_rx_expected_placed() delivers the segment.
  */
 uint8_t *xiw_ddp_rx_expected(const struct xiw_ddp_rx *rx, const uint8_t *hdr, uint32_t payload_len);
+/*
+ * The same, if xiw_ddp_rx_expected() has accepted a segment with as much payload and the same header, but for the TO,
+ * and only such segments have been delivered since.
+ */
+static inline uint8_t *xiw_ddp_rx_expected_again(const struct xiw_ddp_rx *rx, uint64_t to,
+						 uint32_t payload_len)
+{
+	const bool same = to == rx->next.to && rx->view.generation == rx->table->generation;
+
+	return same && !rx->error && payload_len <= rx->view.len - (to - rx->view.base)
+		       ? rx->next.dst
+		       : NULL;
+}
 void xiw_ddp_rx_expected_placed(struct xiw_ddp_rx *rx, uint32_t payload_len);
 
 /*

@@ -15,6 +15,7 @@
 #include "path/packet.h"
 #include "path/patience.h"
 #include "path/progress.h"
+#include "path/straight.h"
 #include "path/take.h"
 #include "tcp/csum.h"
 
@@ -348,14 +349,16 @@ static bool wait_for_buffer(struct xiw_conn *c, const struct xiw_segment *s,
 }
 
 /* Processes a packet from AF_XDP. Returns true if the packet's frames are kept. */
-static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
+static bool packet(struct xiw_rxq *q, const struct xiw_packet *p, struct xiw_straight *line)
 {
 	const struct xiw_meta *meta = xiw_packet_meta(p, q->netif->table.nflows);
 	struct xiw_conn *c = meta ? q->netif->by_flow[meta->flow] : NULL;
 	struct xiw_segment s = { p, meta };
 	struct xiw_tcp_seg seg = {};
 	enum xiw_reason reason;
+	bool kept;
 
+	line->conn = NULL;
 	if (!c)
 		return false;
 	/* After an error nothing more is placed or delivered. TCP sends the segment again, to the socket. */
@@ -395,7 +398,9 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p)
 			return false;
 		}
 	}
-	return segment(c, &s, &seg);
+	kept = segment(c, &s, &seg);
+	xiw_straight_after(line, c, &s, &seg);
+	return kept;
 }
 
 /* Takes the segments that wait, until one of them finds no buffer. False: the stretch cannot begin. */
@@ -466,14 +471,16 @@ void xiw_stretch_resume(struct xiw_conn *c)
 
 unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 {
+	struct xiw_straight line;
 	unsigned int n, i;
 
+	line.conn = NULL;
 	n = xiw_xsk_receive(&q->xsk, e->packets, q->batch);
 	e->batch++;
 	if (n && !q->netif->frames_come)
 		q->netif->frames_come = true;
 	for (i = 0; i < n; i++)
-		if (!packet(q, &e->packets[i]))
+		if (xiw_straight_take(&line, &e->packets[i]) || !packet(q, &e->packets[i], &line))
 			xiw_xsk_release(&q->xsk, e->packets[i].addr, e->packets[i].frags);
 	xiw_xsk_refill(&q->xsk);
 	return n;

@@ -244,14 +244,11 @@ static bool ulp_agrees(struct xiw_conn *c, const uint8_t *header, uint32_t paylo
 					 .serial = c->ddp->view.serial };
 	struct xiw_ddp_hdr h;
 
-	if (!c->ulp)
-		return true;
 	return !xiw_ddp_hdr_decode(&h, header, XIW_DDP_TAGGED_LEN, XIW_DDP_TAGGED_LEN + payload) &&
 	       !c->ulp->check(c, &h, payload, &p, true);
 }
 
-bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len,
-			      unsigned int how)
+uint8_t *xiw_fpdu_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len)
 {
 	const uint8_t *header = fpdu + XIW_MPA_LEN_SIZE;
 	uint32_t ulpdu_len, payload;
@@ -259,18 +256,55 @@ bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t 
 
 	if (c->mpa.rx.markers || !c->crc || c->startup.gate ||
 	    len < XIW_MPA_OVERHEAD + XIW_DDP_TAGGED_LEN)
-		return false;
+		return NULL;
 	ulpdu_len = xiw_get_be16(fpdu);
 	payload = ulpdu_len - XIW_DDP_TAGGED_LEN;
 	if (xiw_mpa_data_len(ulpdu_len) != len || ulpdu_len < XIW_DDP_TAGGED_LEN ||
 	    ulpdu_len > XIW_MPA_ULPDU_MAX)
-		return false;
+		return NULL;
 	dst = xiw_ddp_rx_expected(c->ddp, header, payload);
-	if (!dst || !ulp_agrees(c, header, payload, dst) ||
-	    !xiw_mpa_place_verify_flat(fpdu, len, ulpdu_len, XIW_DDP_TAGGED_LEN, dst))
+	return dst && (!c->ulp || ulp_agrees(c, header, payload, dst)) ? dst : NULL;
+}
+
+uint8_t *xiw_fpdu_expected_again(struct xiw_conn *c, const uint8_t *fpdu)
+{
+	const uint8_t *header = fpdu + XIW_MPA_LEN_SIZE;
+	const uint32_t payload = xiw_get_be16(fpdu) - XIW_DDP_TAGGED_LEN;
+	uint8_t *dst =
+		xiw_ddp_rx_expected_again(c->ddp, xiw_get_be64(header + XIW_DDP_OFF_TO), payload);
+
+	return dst && (!c->ulp || ulp_agrees(c, header, payload, dst)) ? dst : NULL;
+}
+
+static bool place_verify(const struct xiw_vec *v, unsigned int n, uint32_t len, uint32_t ulpdu_len,
+			 uint8_t *dst)
+{
+	if (n == 1)
+		return xiw_mpa_place_verify_flat(v->base, len, ulpdu_len, XIW_DDP_TAGGED_LEN, dst);
+	return xiw_mpa_place_verify(&(struct xiw_fpdu){ .wire_len = len,
+							.lead = XIW_MPA_NO_MARKER,
+							.ulpdu_len = (uint16_t)ulpdu_len },
+				    v, n, XIW_DDP_TAGGED_LEN, dst);
+}
+
+bool xiw_fpdu_expected_place(struct xiw_conn *c, const struct xiw_vec *v, unsigned int n,
+			     uint32_t len, uint8_t *dst, unsigned int how)
+{
+	const uint32_t ulpdu_len = xiw_get_be16(v->base), payload = ulpdu_len - XIW_DDP_TAGGED_LEN;
+
+	if (!place_verify(v, n, len, ulpdu_len, dst))
 		return false;
 	xiw_ddp_rx_expected_placed(c->ddp, payload);
 	xiw_mpa_rx_advance(&c->mpa.rx, len);
 	accepted(c, payload, how);
 	return true;
+}
+
+bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len,
+			      unsigned int how)
+{
+	const struct xiw_vec v = { fpdu, len };
+	uint8_t *dst = xiw_fpdu_expected(c, fpdu, len);
+
+	return dst && xiw_fpdu_expected_place(c, &v, 1, len, dst, how);
 }

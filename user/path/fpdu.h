@@ -44,4 +44,15 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len,
 			      unsigned int how);
 
+/*
+ * The same in two steps, and in pieces, the first of which has at least XIW_FPDU_EXPECTED_HEAD octets. First, where the
+ * payload goes; NULL: the FPDU is not expected.
+ */
+#define XIW_FPDU_EXPECTED_HEAD (XIW_MPA_LEN_SIZE + XIW_DDP_TAGGED_LEN)
+uint8_t *xiw_fpdu_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len);
+/* The same, under the conditions of xiw_ddp_rx_expected_again(). */
+uint8_t *xiw_fpdu_expected_again(struct xiw_conn *c, const uint8_t *fpdu);
+bool xiw_fpdu_expected_place(struct xiw_conn *c, const struct xiw_vec *v, unsigned int n,
+			     uint32_t len, uint8_t *dst, unsigned int how);
+
 #endif

@@ -53,32 +53,43 @@ uint32_t xiw_segment_seq(const struct xiw_packet *p, const struct xiw_meta *meta
  * Says whether the sender left the checksum to hardware, which a virtual wire does not have. The field then
  * holds the sum of the pseudo header, and the segment has never left this host's memory.
  */
-static bool checksum_unfinished(const struct xiw_csum *pseudo, const uint8_t *tcp)
+static bool checksum_unfinished(uint64_t pseudo, const uint8_t *tcp)
 {
-	uint16_t field, sum = xiw_csum_fold(pseudo->sum);
+	uint16_t field, sum = xiw_csum_fold(pseudo);
 
 	memcpy(&field, tcp + XIW_TCP_OFF_CSUM, sizeof(field));
 	return field == sum;
 }
 
-static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
-			  const struct xiw_meta *meta)
+/* The TCP header and the payload. */
+static uint32_t segment_len(const struct xiw_meta *meta)
 {
-	uint32_t len = (uint32_t)meta->payload_off - meta->l4_off + meta->payload_len, run;
-	const uint8_t *ip = p->frag[0].base + meta->l3_off;
+	return (uint32_t)meta->payload_off - meta->l4_off + meta->payload_len;
+}
+
+uint64_t xiw_packet_pseudo(const struct xiw_packet *p, const struct xiw_meta *meta)
+{
 	struct xiw_csum sum = {};
 
-	xiw_csum_pseudo(&sum, ip, len);
-	if (c->netif->virtual_wire && checksum_unfinished(&sum, p->frag[0].base + meta->l4_off))
-		return true;
-	for (unsigned int i = 0; i < p->frags && len; i++) {
-		uint32_t off = i ? 0 : meta->l4_off;
+	xiw_csum_pseudo(&sum, p->frag[0].base + meta->l3_off, segment_len(meta));
+	return sum.sum;
+}
 
-		run = (uint32_t)p->frag[i].len - off;
-		if (run > len)
-			run = len;
-		xiw_csum_add(&sum, p->frag[i].base + off, run);
-		len -= run;
+bool xiw_packet_checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
+			      const struct xiw_meta *meta, uint64_t pseudo)
+{
+	struct xiw_csum sum = { .sum = pseudo };
+	uint32_t len = segment_len(meta), run;
+
+	if (c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM ||
+	    (c->netif->virtual_wire && checksum_unfinished(pseudo, p->frag[0].base + meta->l4_off)))
+		return true;
+	run = (uint32_t)p->frag[0].len - meta->l4_off;
+	run = run < len ? run : len;
+	xiw_csum_add(&sum, p->frag[0].base + meta->l4_off, run);
+	for (unsigned int i = 1; (len -= run) && i < p->frags; i++) {
+		run = p->frag[i].len < len ? (uint32_t)p->frag[i].len : len;
+		xiw_csum_add(&sum, p->frag[i].base, run);
 	}
 	return xiw_csum_good(&sum);
 }
@@ -109,7 +120,7 @@ enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 
 	if (hlen != meta->payload_off - meta->l4_off)
 		return XIW_REASON_REFUSED;
-	if (!(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) && !checksum_good(c, p, meta))
+	if (!xiw_packet_checksum_good(c, p, meta, xiw_packet_pseudo(p, meta)))
 		return XIW_REASON_CHECKSUM;
 	seg->ecn = c->reg.ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
 	return XIW_REASON_NONE;

@@ -89,21 +89,19 @@ static bool no_buffer(struct xiw_conn *c, const struct xiw_segment *s, const str
 }
 
 /* The segment is one FPDU that was expected. */
-static bool take_expected(struct xiw_conn *c, const struct xiw_segment *s,
-			  const struct xiw_tcp_take *t)
+static bool take_expected(struct xiw_conn *c, const struct xiw_vec *v, unsigned int n, uint32_t len)
 {
-	const struct xiw_packet *p = s->packet;
+	uint8_t *dst = NULL;
 
-	return p->frags == 1 &&
-	       xiw_fpdu_accept_expected(c, p->frag[0].base + s->meta->payload_off + t->off, t->len,
-					XIW_FPDU_DIRECT);
+	if (n && v->len >= XIW_FPDU_EXPECTED_HEAD)
+		dst = xiw_fpdu_expected(c, v->base, len);
+	return dst && xiw_fpdu_expected_place(c, v, n, len, dst, XIW_FPDU_DIRECT);
 }
 
 /* So many octets of the stream were accepted. */
 static void taken(struct xiw_conn *c, uint32_t octets)
 {
-	c->counts.stream_direct += octets;
-	c->handoff.crc_tries = 0;
+	xiw_count_taken(c, octets);
 	xiw_tcp_rx_advance(&c->tcp, octets);
 }
 
@@ -111,14 +109,13 @@ bool xiw_take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_
 	      const struct xiw_kept *k)
 {
 	struct xiw_vec v[XIW_XSK_FRAGS_MAX];
-	unsigned int n;
+	unsigned int n = xiw_payload(s->packet, s->meta, t->off, t->len, v);
 	struct walk w;
 
-	if (!k && take_expected(c, s, t)) {
+	if (!k && take_expected(c, v, n, t->len)) {
 		taken(c, t->len);
 		return false;
 	}
-	n = xiw_payload(s->packet, s->meta, t->off, t->len, v);
 	w = walk(c, v, n, t->len, k);
 	if (w.done)
 		taken(c, w.done);

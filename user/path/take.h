@@ -12,4 +12,11 @@
 bool xiw_take(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_take *t,
 	      const struct xiw_kept *k);
 
+/* So many octets of the stream were accepted. */
+static inline void xiw_count_taken(struct xiw_conn *c, uint32_t octets)
+{
+	c->counts.stream_direct += octets;
+	c->handoff.crc_tries = 0;
+}
+
 #endif

@@ -155,17 +155,6 @@ uint32_t xiw_csum_partial(const void *data, size_t len)
 }
 #endif
 
-void xiw_csum_add(struct xiw_csum *c, const void *p, size_t len)
-{
-	uint32_t part = xiw_csum_partial(p, len);
-
-	/* RFC 1071 section 2 (B): a piece at an odd offset adds its sum octet-swapped. */
-	if (c->odd)
-		part = __builtin_bswap16(xiw_csum_fold(part));
-	c->sum += part;
-	c->odd ^= len & 1;
-}
-
 void xiw_csum_pseudo(struct xiw_csum *c, const uint8_t *ip, uint32_t tcp_len)
 {
 	/* The two addresses are adjacent. */

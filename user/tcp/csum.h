@@ -25,8 +25,6 @@ uint32_t xiw_csum_partial(const void *p, size_t len);
 /* The same by the portable loop, which xiw_csum_partial() uses on a machine without AVX2. */
 uint32_t xiw_csum_partial_generic(const void *p, size_t len);
 
-void xiw_csum_add(struct xiw_csum *c, const void *p, size_t len);
-
 /* Adds the pseudo header of TCP, at an even offset; @tcp_len is the TCP header and payload. */
 void xiw_csum_pseudo(struct xiw_csum *c, const uint8_t *ip, uint32_t tcp_len);
 
@@ -47,6 +45,17 @@ static inline uint16_t xiw_csum_fold(uint64_t sum)
 	sum = (sum & 0xffff) + (sum >> 16);
 	sum = (sum & 0xffff) + (sum >> 16);
 	return (uint16_t)sum;
+}
+
+static inline void xiw_csum_add(struct xiw_csum *c, const void *p, size_t len)
+{
+	uint32_t part = xiw_csum_partial(p, len);
+
+	/* RFC 1071 section 2 (B): a piece at an odd offset adds its sum octet-swapped. */
+	if (c->odd)
+		part = __builtin_bswap16(xiw_csum_fold(part));
+	c->sum += part;
+	c->odd ^= len & 1;
 }
 
 /* The value for the checksum field, in memory order. */

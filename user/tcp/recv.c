@@ -365,6 +365,11 @@ static inline bool expected(const struct xiw_tcp_rx *rx, const struct xiw_tcp_se
 	return !all;
 }
 
+bool xiw_tcp_rx_expects(const struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg)
+{
+	return expected(rx, seg);
+}
+
 /* Does with an expected segment what the checks would do that it passes. */
 static enum xiw_tcp_action take_expected(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg,
 					 struct xiw_tcp_take *take)
@@ -398,6 +403,15 @@ void xiw_tcp_rx_advance(struct xiw_tcp_rx *rx, uint32_t octets)
 	/* RFC 5681 section 4.2: acknowledge at once what fills all or part of a gap. */
 	if (rx->keep_head)
 		rx->ack_flags |= XIW_TCP_ACK_SOON;
+}
+
+void xiw_tcp_rx_take_in_turn(struct xiw_tcp_rx *rx, uint32_t tsval, uint32_t len)
+{
+	const struct xiw_tcp_seg seg = { .seq = rx->rcv_nxt, .ack = rx->snd_una, .tsval = tsval };
+	struct xiw_tcp_take take;
+
+	take_expected(rx, &seg, &take);
+	xiw_tcp_rx_advance(rx, len);
 }
 
 /* An out-of-order segment is answered by a duplicate ACK (RFC 5681 section 4.2). */

@@ -200,6 +200,21 @@ void xiw_tcp_rx_init(struct xiw_tcp_rx *rx, const struct xiw_tcp_rx_conf *conf);
 enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg,
 				       uint64_t now_ms, struct xiw_tcp_take *take);
 
+/*
+ * Header prediction, for a caller that compares headers as octets. If xiw_tcp_rx_expects() a segment, then it expects
+ * every other one as well that differs from that in seq, tsval, tsecr and PSH alone, and is in turn, as long as nothing
+ * else has happened to the receiver. For such a segment xiw_tcp_rx_segment() would return TAKE, with all of its octets.
+ * xiw_tcp_rx_take_in_turn() has the effect of that and of xiw_tcp_rx_advance() over them.
+ */
+bool xiw_tcp_rx_expects(const struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg);
+static inline bool xiw_tcp_rx_in_turn(const struct xiw_tcp_rx *rx, uint32_t seq, uint32_t tsval,
+				      uint32_t len)
+{
+	return seq == rx->rcv_nxt && len <= rx->right_edge - rx->rcv_nxt &&
+	       (!(rx->flags & XIW_TCP_RX_TS) || !xiw_seq_before(tsval, rx->ts_recent));
+}
+void xiw_tcp_rx_take_in_turn(struct xiw_tcp_rx *rx, uint32_t tsval, uint32_t len);
+
 /* Consumes `octets` of the range that TAKE gave. Called once per segment, not per FPDU. */
 void xiw_tcp_rx_advance(struct xiw_tcp_rx *rx, uint32_t octets);
 
