@@ -11,6 +11,8 @@
 
 #include <xiwarp/xiwarp.h>
 
+#include "core/ring.h"
+
 TestSuite(core_ring);
 
 static int create(int fd, unsigned int flags, struct xiw_engine **e)
@@ -156,4 +158,67 @@ Test(core_ring, closed)
 	cr_expect_eq(run(e, 2), -EBADF);
 	cr_expect_eq(queued(e), 2);
 	xiw_engine_destroy(e);
+}
+
+/* What the kernel has done, as far as this test can do it: it has filled the buffer that it got first. */
+static void fill_buffers(struct xiw_engine *e, uint32_t n)
+{
+	while (n--)
+		xiw_buf_taken(e);
+}
+
+static uint16_t offered_last(struct xiw_engine *e)
+{
+	const uint16_t tail = *(volatile uint16_t *)&e->io.bufs->tail;
+
+	return e->io.bufs->bufs[(uint16_t)(tail - 1) % XIW_BUFS].bid;
+}
+
+/* The kernel has a few buffers, the one that was used last before others, and more as there are more connections. */
+Test(core_ring, few_buffers_are_offered)
+{
+	struct xiw_engine *e;
+
+	cr_assert_eq(create(-1, 0, &e), 0);
+	cr_expect_eq(e->io.bufs_in, XIW_BUFS_OFFERED);
+	for (uint16_t bid = 0; bid < 3; bid++) {
+		fill_buffers(e, 1);
+		xiw_buf_return(e, bid);
+		cr_expect_eq(offered_last(e), bid);
+	}
+	cr_expect_eq(e->io.bufs_in, XIW_BUFS_OFFERED);
+	/* Those that are in use for long are made good for, as long as there are others. */
+	for (uint32_t out = 0; out < XIW_BUFS; out += XIW_BUFS_OFFERED) {
+		cr_expect_eq(xiw_bufs_offer(e), XIW_BUFS_OFFERED);
+		fill_buffers(e, XIW_BUFS_OFFERED);
+	}
+	cr_expect_eq(e->io.bufs_out, XIW_BUFS);
+	cr_expect_eq(xiw_bufs_offer(e), 0);
+	e->nconns = XIW_BUFS;
+	for (uint16_t bid = 0; bid < XIW_BUFS; bid++) {
+		xiw_buf_return(e, bid);
+		cr_expect_eq(e->io.bufs_in, bid + 1u);
+	}
+	cr_expect_eq(e->io.bufs_out, 0);
+	cr_expect_eq(xiw_bufs_offer(e), XIW_BUFS);
+	e->nconns = 0;
+	cr_assert_eq(xiw_engine_destroy(e), 0);
+}
+
+/* The kernel has all buffers while a receive has lately got none, and few again when they have been used. */
+Test(core_ring, all_buffers_are_offered)
+{
+	struct xiw_engine *e;
+	uint64_t began;
+
+	cr_assert_eq(create(-1, 0, &e), 0);
+	began = e->now_ms;
+	xiw_bufs_offer_all(e);
+	cr_expect_eq(xiw_bufs_offer(e), XIW_BUFS);
+	fill_buffers(e, XIW_BUFS);
+	e->now_ms = began + 60000;
+	for (uint16_t bid = 0; bid < XIW_BUFS; bid++)
+		xiw_buf_return(e, bid);
+	cr_expect_eq(e->io.bufs_in, XIW_BUFS_OFFERED);
+	cr_assert_eq(xiw_engine_destroy(e), 0);
 }

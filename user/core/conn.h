@@ -177,6 +177,7 @@ struct xiw_recv {
 	uint32_t skip; /* octets from there on that were delivered but could not be committed */
 	bool known;    /* nxt is valid */
 	bool posted;   /* a receive is with io_uring */
+	bool fed;      /* and it has got a buffer */
 	bool hungry;   /* the budget refused memory that it needs to go on; conn/reclaim.c */
 	uint16_t held_head, held_n;
 	struct xiw_held *held; /* XIW_BUFS entries, allocated when first needed */

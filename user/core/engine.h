@@ -23,6 +23,7 @@
 #define XIW_BUFS 128u /* provided buffers to receive from sockets */
 #define XIW_BUF_SIZE (64u << 10)
 #define XIW_BUF_GROUP 0
+#define XIW_BUFS_OFFERED 8u /* of them, the kernel has so many, and one more for each connection */
 #define XIW_WHEEL 512u /* milliseconds; most delayed ACKs are due within that time */
 
 /*
@@ -61,7 +62,7 @@ struct xiw_entry {
 
 /* ---- the parts of the engine -------------------------------------------------------------------------- */
 
-/* core/ring.c: io_uring, and the thread that runs it. path/kernel.c counts bufs_out. */
+/* core/ring.c: io_uring, and the thread that runs it. */
 struct xiw_uring {
 	struct io_uring ring;
 	bool ready, enabled;
@@ -72,7 +73,11 @@ struct xiw_uring {
 	uint32_t line_head, line_n, line_room;
 	struct io_uring_buf_ring *bufs; /* provided buffers */
 	uint8_t *buf_area;
-	uint32_t bufs_out; /* buffers that the kernel has filled and not got back */
+	uint32_t bufs_out; /* buffers that the kernel has filled and we use */
+	uint32_t bufs_in;  /* buffers that the kernel has, as far as we know */
+	uint16_t spare[XIW_BUFS]; /* all others: the last one is that which was used last */
+	uint32_t nspare;
+	uint64_t all_bufs_until_ms; /* the kernel has all of them, as a receive got none */
 };
 
 /* core/inbox.c: the one cache line of an engine that any thread may write. */

@@ -17,6 +17,8 @@
 
 #include "core/budget.h"
 
+#define ALL_BUFS_MS 1000 /* so that a few receives in a second go without at first */
+
 static int io_register(int fd, unsigned int what)
 {
 	return syscall(__NR_io_uring_register, fd, what, NULL, 0) < 0 ? -errno : 0;
@@ -196,10 +198,40 @@ static void buf_add(struct xiw_engine *e, uint16_t bid)
 	io_uring_buf_ring_advance(e->io.bufs, 1);
 }
 
+/*
+ * The kernel fills buffers in the order in which it got them. It has no more than are in use at once, and gets the one
+ * that was used last: a stream that went through all of them in turn would find none in the caches. But a stream that
+ * is never empty takes all that are there, so the kernel has more of them while others would be left without.
+ */
+uint32_t xiw_bufs_offer(struct xiw_engine *e)
+{
+	const uint32_t offered = e->now_ms < e->io.all_bufs_until_ms
+					 ? XIW_BUFS
+					 : XIW_BUFS_OFFERED + e->nconns;
+
+	while (e->io.bufs_in < offered && e->io.nspare) {
+		buf_add(e, e->io.spare[--e->io.nspare]);
+		e->io.bufs_in++;
+	}
+	return e->io.bufs_in;
+}
+
+void xiw_bufs_offer_all(struct xiw_engine *e)
+{
+	e->io.all_bufs_until_ms = e->now_ms + ALL_BUFS_MS;
+}
+
+void xiw_buf_taken(struct xiw_engine *e)
+{
+	e->io.bufs_in--;
+	e->io.bufs_out++;
+}
+
 void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
 {
-	buf_add(e, bid);
 	e->io.bufs_out--;
+	e->io.spare[e->io.nspare++] = bid;
+	xiw_bufs_offer(e);
 }
 
 /*
@@ -230,8 +262,11 @@ static int make_bufs(struct xiw_engine *e)
 	if (err)
 		return err;
 	io_uring_buf_ring_init(e->io.bufs);
-	for (uint16_t i = 0; i < XIW_BUFS; i++)
-		buf_add(e, i);
+	while (e->io.nspare < XIW_BUFS) {
+		e->io.spare[e->io.nspare] = (uint16_t)(XIW_BUFS - 1 - e->io.nspare);
+		e->io.nspare++;
+	}
+	xiw_bufs_offer(e);
 	return 0;
 }
 

@@ -50,8 +50,15 @@ int xiw_ring_wait(struct xiw_engine *e, struct __kernel_timespec *ts);
 /* Returns a request for the caller to fill in by io_uring_prep_*(), never NULL. */
 struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op);
 
-/* Gives a provided buffer back to the kernel. */
+/* The kernel has filled a provided buffer, which is ours until it is returned. */
+void xiw_buf_taken(struct xiw_engine *e);
 void xiw_buf_return(struct xiw_engine *e, uint16_t bid);
+
+/* Gives the kernel as many provided buffers as it should have, if there are so many. Returns how many it has. */
+uint32_t xiw_bufs_offer(struct xiw_engine *e);
+
+/* A receive has got none of them while others did: for a moment the kernel should have all. */
+void xiw_bufs_offer_all(struct xiw_engine *e);
 
 /* Creates the ring, disabled, with its buffers. Returns 0 or an error; xiw_ring_free() is needed in both cases. */
 int xiw_ring_create(struct xiw_engine *e);

@@ -254,7 +254,7 @@ static void resume(struct xiw_engine *e)
 		xiw_stream_resume(c);
 	}
 	/* The first in line get the buffers that there are. The others would find none. */
-	for (room = XIW_BUFS - e->io.bufs_out; e->agenda.starved && room; room--)
+	for (room = xiw_bufs_offer(e); e->agenda.starved && room; room--)
 		xiw_recv_post(e->agenda.starved);
 	xiw_stage_retry(e);
 }

@@ -66,6 +66,7 @@ void xiw_recv_post(struct xiw_conn *c)
 	sqe->flags |= IOSQE_BUFFER_SELECT;
 	sqe->buf_group = XIW_BUF_GROUP;
 	c->recv.posted = true;
+	c->recv.fed = false;
 	c->ops++;
 }
 
@@ -326,7 +327,8 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 	if (res > 0) {
 		uint16_t bid = (uint16_t)(flags >> IORING_CQE_BUFFER_SHIFT);
 
-		c->engine->io.bufs_out++;
+		xiw_buf_taken(c->engine);
+		c->recv.fed = true;
 		if (c->state == XIW_DEAD)
 			xiw_buf_return(c->engine, bid);
 		else
@@ -341,8 +343,11 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 			xiw_conn_broken(c, -res);
 		}
 	}
-	if (res == -ENOBUFS && c->state == XIW_OPEN)
+	if (res == -ENOBUFS && c->state == XIW_OPEN) {
+		if (!c->recv.fed)
+			xiw_bufs_offer_all(c->engine);
 		starve(c); /* posted again when a buffer comes back */
-	else
+	} else {
 		xiw_recv_post(c);
+	}
 }
