@@ -232,10 +232,10 @@ bench: ## measure the paths against each other; write build/bench/report.json an
 VM_PLUGIN := $(B)/vmtest/count.so
 
 .PHONY: bench-vm
-bench-vm: ## count instructions per octet in a VM; GATE=1 fails if they grew; write build/bench/vm.json
+bench-vm: ## count instructions per octet in a VM; GATE=1 fails if they grew; QUICK=1; write build/bench/vm.json
 	$(Q)tools/setup $(VM_PACKAGES)
 	$(submake) all $(addprefix $(B)/bench/,wire_bench vm_mark) $(VM_PLUGIN) vmtest-build
-	$(Q)XIW_BUILD=$(abspath $(B)) GATE='$(GATE)' BASELINE='$(BASELINE)' tests/bench/vm
+	$(Q)XIW_BUILD=$(abspath $(B)) GATE='$(GATE)' BASELINE='$(BASELINE)' QUICK='$(QUICK)' tests/bench/vm
 
 VM_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils curl gpgv debian-archive-keyring bc libelf-dev \
 	rdma-core ibverbs-providers ibverbs-utils rdmacm-utils libibverbs-dev librdmacm-dev tcpdump tgt open-iscsi e2fsprogs \
