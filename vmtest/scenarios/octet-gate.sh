@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The cases of octet-cost in which our code runs, at an MTU of 1500, for `make bench-vm QUICK=1`. With fewer, and without
-# plain TCP, the NAPI threads could not be told from each other by what each case costs them.
+# The cases of octet-cost in which our code runs, at an MTU of 1500, for `make bench-vm QUICK=1`. With fewer, and
+# without plain TCP, the NAPI threads could not be told from each other by what each case costs them.
 # limit: 300, memory: 3072, instructions: 1, bench: 1, kernels: newest
 . vmtest/scenarios/octet-cost.sh
 
