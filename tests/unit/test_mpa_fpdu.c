@@ -129,6 +129,37 @@ Test(mpa_fpdu, random_at_every_phase)
 	check_one(&rng, false, 0, 64768);
 }
 
+/* With 14 octets in the first piece that are not placed, and with each length of PAD. */
+Test(mpa_fpdu, pieces_in_every_split)
+{
+	const uint32_t head = 14;
+	uint64_t rng = SEED;
+
+	for (uint32_t len = head; len < head + 24; len++) {
+		struct ref_stream s = { wire, 0, 0, false };
+		uint32_t size;
+
+		ref_fill(&rng, ulpdu, len);
+		size = ref_fpdu(&s, ulpdu, len, true);
+		for (uint32_t a = XIW_MPA_LEN_SIZE + head; a <= size; a++) {
+			for (uint32_t b = a; b <= size; b++) {
+				const struct xiw_vec v[] = { { wire, a },
+							     { wire + a, b - a },
+							     { wire + b, size - b } };
+				uint8_t *bad = wire + ref_random(&rng) % size;
+
+				memset(out, 0xee, len + 1);
+				cr_assert(xiw_mpa_place_verify_pieces(v, 3, len, head, out));
+				cr_assert(!memcmp(out, ulpdu + head, len - head));
+				cr_assert_eq(out[len - head], 0xee);
+				*bad ^= 0x10;
+				cr_assert(!xiw_mpa_place_verify_pieces(v, 3, len, head, out));
+				*bad ^= 0x10;
+			}
+		}
+	}
+}
+
 /* Section 4.4: the CRC covers a Marker between PAD and CRC, but not a Marker after the CRC. */
 Test(mpa_fpdu, marker_around_crc)
 {

@@ -214,6 +214,35 @@ bool xiw_mpa_place_verify_flat(const uint8_t *fpdu, uint32_t wire_len, uint32_t 
 	return crc == xiw_mpa_get_crc(trailer);
 }
 
+bool xiw_mpa_place_verify_pieces(const struct xiw_vec *v, unsigned int n, uint32_t ulpdu_len,
+				 uint32_t ulpdu_off, uint8_t *dst)
+{
+	const uint8_t *at = v->base + XIW_MPA_LEN_SIZE + ulpdu_off, *end = v->base + v->len;
+	uint32_t crc = xiw_crc32c(0, v->base, XIW_MPA_LEN_SIZE + ulpdu_off);
+	uint32_t left = ulpdu_len - ulpdu_off, pad = xiw_mpa_pad(ulpdu_len);
+
+	while (left > (size_t)(end - at)) {
+		crc = xiw_crc32c_copy(crc, dst, at, (size_t)(end - at));
+		dst += end - at;
+		left -= (uint32_t)(end - at);
+		v++;
+		n--;
+		at = v->base;
+		end = at + v->len;
+	}
+	crc = xiw_crc32c_copy(crc, dst, at, left);
+	at += left;
+	if (end - at < pad + XIW_MPA_CRC_SIZE) {
+		struct xiw_vec_cur cur = xiw_vec_at(v, n, (size_t)(at - v->base));
+
+		crc = crc_run(&cur, crc, pad);
+		return crc_matches(&cur, crc);
+	}
+	if (pad)
+		crc = xiw_crc32c(crc, at, pad);
+	return crc == xiw_mpa_get_crc(at + pad);
+}
+
 bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
 			  uint32_t ulpdu_off, void *dst)
 {

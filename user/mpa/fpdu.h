@@ -93,4 +93,8 @@ bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, uns
 bool xiw_mpa_place_verify_flat(const uint8_t *fpdu, uint32_t wire_len, uint32_t ulpdu_len,
 			       uint32_t ulpdu_off, void *dst);
 
+/* The same for one in pieces, the first of which has the octets in front of @ulpdu_off. */
+bool xiw_mpa_place_verify_pieces(const struct xiw_vec *v, unsigned int n, uint32_t ulpdu_len,
+				 uint32_t ulpdu_off, uint8_t *dst);
+
 #endif

@@ -281,10 +281,7 @@ static bool place_verify(const struct xiw_vec *v, unsigned int n, uint32_t len, 
 {
 	if (n == 1)
 		return xiw_mpa_place_verify_flat(v->base, len, ulpdu_len, XIW_DDP_TAGGED_LEN, dst);
-	return xiw_mpa_place_verify(&(struct xiw_fpdu){ .wire_len = len,
-							.lead = XIW_MPA_NO_MARKER,
-							.ulpdu_len = (uint16_t)ulpdu_len },
-				    v, n, XIW_DDP_TAGGED_LEN, dst);
+	return xiw_mpa_place_verify_pieces(v, n, ulpdu_len, XIW_DDP_TAGGED_LEN, dst);
 }
 
 bool xiw_fpdu_expected_place(struct xiw_conn *c, const struct xiw_vec *v, unsigned int n,
