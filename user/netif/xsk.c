@@ -165,14 +165,13 @@ static bool add_frag(struct xiw_packet *p, uint8_t *area, const struct xdp_desc 
 
 unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsigned int max)
 {
+	struct xiw_packet *p = packets, *const end = packets + max;
 	uint32_t idx, n, used = 0, i;
-	unsigned int done = 0;
 
 	n = xsk_ring_cons__peek(&x->rx, max * XIW_XSK_FRAGS_MAX, &idx);
-	packets[0].frags = 0;
-	for (i = 0; i < n && done < max; i++) {
+	p->frags = 0;
+	for (i = 0; i < n && p < end; i++) {
 		const struct xdp_desc *desc = xsk_ring_cons__rx_desc(&x->rx, idx + i);
-		struct xiw_packet *p = &packets[done];
 		bool more = desc->options & XDP_PKT_CONTD;
 
 		if (x->skipping || !add_frag(p, x->area, desc)) {
@@ -184,14 +183,14 @@ unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsi
 			x->skipping = more;
 		} else if (!more) {
 			used = i + 1;
-			if (++done < max)
-				packets[done].frags = 0;
+			if (++p < end)
+				p->frags = 0;
 		}
 	}
 	/* What lies behind `used` belongs to a packet that does not end within n, and is left to the next call. */
 	xsk_ring_cons__cancel(&x->rx, n - used);
 	xsk_ring_cons__release(&x->rx, used);
-	return done;
+	return (unsigned int)(p - packets);
 }
 
 void xiw_xsk_refill(struct xiw_xsk *x)
