@@ -92,9 +92,10 @@ bool xiw_share_unattended(struct xiw_engine *e)
 
 	if (!__atomic_load_n(&s->driven, __ATOMIC_RELAXED) || pthread_mutex_trylock(&s->lock))
 		return false;
-	unattended = !s->asleep && !s->driver && xiw_inbox_waits(e);
+	unattended = !s->asleep && !s->driver;
 	pthread_mutex_unlock(&s->lock);
-	return unattended;
+	/* Another one that asked for something meanwhile found the lock taken. */
+	return unattended && xiw_inbox_waits(e);
 }
 
 /* ---- threads that wait for events ------------------------------------------------------------------ */
