@@ -48,13 +48,13 @@ static void differ(struct xiw_straight *line, uint32_t off, uint32_t len)
 	memset((uint8_t *)line->same + sizeof(struct xiw_meta) + off, 0, len);
 }
 
-static void mark(struct xiw_straight *line, const struct xiw_meta *meta, bool ip4, bool ts)
+static void mark(struct xiw_straight *line, const struct xiw_meta *meta, const uint8_t *ip, bool ts)
 {
 	const uint32_t head = sizeof(*meta) + meta->payload_off + XIW_FPDU_EXPECTED_HEAD;
 
 	memset(line->same, 0xff, head);
 	memset((uint8_t *)line->same + head, 0, sizeof(line->same) - head);
-	if (ip4) {
+	if (ip[0] >> 4 == 4) {
 		differ(line, meta->l3_off + XIW_IP4_OFF_ID, 2);
 		differ(line, meta->l3_off + XIW_IP4_OFF_CSUM, 2);
 	}
@@ -104,7 +104,7 @@ void xiw_straight_after(struct xiw_straight *line, struct xiw_conn *c, const str
 	line->ip_sum = ip_sum(p, meta);
 	line->pseudo = xiw_packet_pseudo(p, meta);
 	memcpy(line->head, meta, sizeof(line->head));
-	mark(line, meta, c->reg.ip_version == 4, ts);
+	mark(line, meta, p->frag[0].base + meta->l3_off, ts);
 }
 
 static inline bool alike(const struct xiw_straight *line, const struct xiw_packet *p,
