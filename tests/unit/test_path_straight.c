@@ -228,6 +228,35 @@ Test(path_straight, cut_headers)
 	rig_close();
 }
 
+/* Makes the timestamp stand in front of the NOPs. */
+static void move_timestamp(uint32_t tsval)
+{
+	uint8_t *options = frame + sizeof(struct xiw_meta) + l4 + XIW_TCP_MIN;
+
+	options[0] = XIW_TCPOPT_TS;
+	options[1] = XIW_TCPOPT_TS_LEN;
+	xiw_put_be32(options + 2, tsval);
+	xiw_put_be32(options + 6, 70);
+	options[10] = options[11] = XIW_TCPOPT_NOP;
+	rig_repair(true);
+}
+
+/* The options are as long as usual, and laid out in another way: the timestamp is still that of the segment. */
+Test(path_straight, moved_timestamp)
+{
+	shape = shapes[0];
+	rig_open();
+	rig_build();
+	move_timestamp(16);
+	cr_assert(!next(true));
+	move_timestamp(15);
+	cr_assert(!same("an old timestamp", 0));
+	move_timestamp(17);
+	cr_assert(!same("a new timestamp", 0));
+	cr_assert(!next(true));
+	rig_close();
+}
+
 /* What other threads may change within a batch, and what the packet before has left. */
 #define NOT_TAKEN_WITH(change)                                                                     \
 	do {                                                                                       \

@@ -86,8 +86,10 @@ void xiw_straight_after(struct xiw_straight *line, struct xiw_conn *c, const str
 {
 	const struct xiw_packet *p = s->packet;
 	const struct xiw_meta *meta = s->meta;
+	const uint8_t *options = p->frag[0].base + meta->l4_off + XIW_TCP_MIN;
 	const uint32_t hlen = (uint32_t)meta->payload_off - meta->l4_off;
-	const bool ts = hlen == XIW_TCP_MIN + XIW_TCPOPT_TS_ALIGNED && seg->has_ts;
+	const bool ts = hlen == XIW_TCP_MIN + XIW_TCPOPT_TS_ALIGNED &&
+			xiw_get_be32(options) == XIW_TCPOPT_TS_ALIGNED_HEAD;
 
 	/* Most often a message has ended. */
 	if (!c->ddp->next.dst || !c->ddp->next.tagged)

@@ -3,9 +3,6 @@
 
 #include "tcp/wire.h"
 
-/* NOP, NOP, TS, 10: the options of nearly every segment begin with these (RFC 7323 appendix A). */
-#define TS_ALIGNED_HEAD 0x0101080au
-
 static void take_ts(const uint8_t *p, struct xiw_tcp_seg *seg)
 {
 	seg->has_ts = true;
@@ -61,7 +58,7 @@ int xiw_tcp_parse_options(const uint8_t *opt, size_t len, struct xiw_tcp_seg *se
 	seg->has_ts = false;
 	seg->tsval = seg->tsecr = 0;
 	seg->nsack = 0;
-	if (len >= XIW_TCPOPT_TS_ALIGNED && xiw_get_be32(opt) == TS_ALIGNED_HEAD) {
+	if (len >= XIW_TCPOPT_TS_ALIGNED && xiw_get_be32(opt) == XIW_TCPOPT_TS_ALIGNED_HEAD) {
 		take_ts(opt + 4, seg);
 		if (len == XIW_TCPOPT_TS_ALIGNED)
 			return 0;

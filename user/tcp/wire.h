@@ -95,6 +95,8 @@ enum {
 
 	XIW_TCPOPT_TS_LEN = 10,
 	XIW_TCPOPT_TS_ALIGNED = 12, /* NOP, NOP, TS */
+	/* The options of nearly every segment begin with NOP, NOP, TS, 10 (RFC 7323 appendix A). */
+	XIW_TCPOPT_TS_ALIGNED_HEAD = 0x0101080a,
 	XIW_TCPOPT_SACK_BLOCK = 8,
 	XIW_TCP_MAX_SACK = 4,
 };
