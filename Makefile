@@ -203,7 +203,7 @@ programs: ## run Debian's RDMA programs, unmodified, over the library that xiwar
 	$(submake) all $(NET_BIN) $(NET_BPF)
 	$(Q)XIW_BUILD=$(abspath $(B)) XIW_DOWNLOADS=1 ONLY=tests/net/programs/ tests/run
 
-model: ## search all states of the model of the hand-off, and find the error in each mutation
+model: ## search all states of the models, and find the error in each mutation
 	$(Q)tools/setup spin
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/model/run
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * While the engine's thread naps, whoever finds the lock taken leaves what was asked for to the thread that has it.
- * Here something is asked for at the last moment, just before the lock is given back.
+ * Here something is asked for at the last moment, just before the lock is given back. The model in
+ * tests/model/share.pml has all moments.
  */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -18,7 +19,7 @@ static struct xiw_engine *engine;
 
 int pthread_mutex_unlock(pthread_mutex_t *lock)
 {
-	static int (*unlock)(pthread_mutex_t *lock);
+	static int (*unlock)(pthread_mutex_t *);
 
 	if (!unlock)
 		*(void **)&unlock = dlsym(RTLD_NEXT, "pthread_mutex_unlock");
