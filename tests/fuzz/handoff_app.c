@@ -23,6 +23,7 @@ enum { DEPTH = 4, SLOTS = 16, SLOT = 1024, STOLEN_MAX = 4096, HOLD_MS = 400 };
 uint32_t next_fpdu;
 bool failed;
 
+static uint32_t next_message, part; /* its first FPDU, and its octets that are in place */
 static uint32_t next_post; /* no buffer is posted for FPDUs from here on */
 static uint32_t posts_due; /* by the application, before the next turn */
 static uint32_t moved_ms;  /* the turn of the last message */
@@ -67,7 +68,7 @@ void application_begins(uint8_t how)
 {
 	const struct xiw_srq_opts o = { .size = sizeof(o), .depth = DEPTH };
 
-	next_fpdu = next_post = posts_due = 0;
+	next_fpdu = next_message = part = next_post = posts_due = 0;
 	failed = false;
 	moved_ms = (uint32_t)engine->now_ms;
 	conn->opts.hold_ms = how & APP_TIME ? HOLD_MS : UINT32_MAX - 1;
@@ -117,26 +118,49 @@ static const uint8_t *take_shared(uint64_t number)
 	return slots[number % SLOTS];
 }
 
-static void take_message(const struct xiw_completion *done)
+static void take_octets(const struct fpdu *f, const uint8_t *octets)
 {
-	const struct fpdu *f = &fpdus[next_fpdu];
-	const uint8_t *octets = memory + f->to;
-
-	CHECK(!failed && next_fpdu < nfpdus &&
-	      done->event == (f->send ? XIW_EV_RECEIVED : XIW_EV_WRITTEN));
-	CHECK(done->length == f->payload && done->rsvdulp[0] == (uint8_t)next_fpdu, "message %u",
-	      next_fpdu);
-	if (srq && f->send)
-		octets = take_shared(done->user_data);
-	else if (f->payload)
-		CHECK(f->send ? done->user_data == next_fpdu : done->to == f->to, "message %u",
-		      next_fpdu);
 	for (uint32_t i = 0; i < f->payload; i++)
 		CHECK(octets[i] == fuzz_pattern(f->to + i), "octet %u of %u", i, next_fpdu);
 	for (uint32_t i = 0; i < f->len; i++)
 		hold(f->start + i);
 	moved_ms = (uint32_t)engine->now_ms;
 	next_fpdu++;
+}
+
+/* What the engine has accepted of a message that has not ended yet is in place, and may be acknowledged. */
+static void take_parts(void)
+{
+	for (; next_fpdu < nfpdus && !fpdus[next_fpdu].last; part += fpdus[next_fpdu - 1].payload) {
+		if (next_fpdu >= conn->counts.fpdus)
+			return;
+		if (next_fpdu == next_message)
+			part = 0;
+		take_octets(&fpdus[next_fpdu], memory + fpdus[next_fpdu].to);
+	}
+}
+
+static void take_message(const struct xiw_completion *done)
+{
+	const struct fpdu *first = &fpdus[next_message], *f;
+	const uint8_t *octets;
+
+	take_parts();
+	f = &fpdus[next_fpdu];
+	octets = memory + f->to;
+	if (first == f)
+		part = 0;
+	CHECK(!failed && next_fpdu < nfpdus && f->last &&
+	      done->event == (f->send ? XIW_EV_RECEIVED : XIW_EV_WRITTEN));
+	CHECK(done->length == part + f->payload && done->rsvdulp[0] == (uint8_t)next_message,
+	      "message %u", next_message);
+	if (srq && f->send)
+		octets = take_shared(done->user_data);
+	else if (done->length)
+		CHECK(f->send ? done->user_data == next_fpdu : done->to == first->to, "message %u",
+		      next_message);
+	take_octets(f, octets);
+	next_message = next_fpdu;
 }
 
 void take_completions(void)
@@ -149,6 +173,7 @@ void take_completions(void)
 		else
 			take_message(&done);
 	}
+	take_parts();
 }
 
 /* ---- what it posts --------------------------------------------------------------------------------- */

@@ -5,20 +5,29 @@
 #include "ddp/hdr.h"
 #include "mpa/tx.h"
 
+/* Does the Tagged message end with the next FPDU? Most are one each, unless long ones are asked for. */
+static bool ends(bool long_ones, uint8_t roll)
+{
+	return !long_ones || nfpdus + 1 == fpdus_max || stream_end + 4000 >= stream_max ||
+	       !(roll & 0x70);
+}
+
 /* Most FPDUs fill a segment; some are small, some larger than a segment. */
 static void make_stream(struct fuzz_in *in)
 {
 	struct xiw_mpa_tx tx = { .markers = with_markers, .crc = true };
 	uint32_t kind = fuzz_u8(in), to = 0, seed = fuzz_u8(in), msn = 1;
+	uint32_t first = 0; /* FPDU of the message */
 
 	nfpdus = stream_end = 0;
 	while (nfpdus < fpdus_max && stream_end < stream_max - 1500) {
 		uint8_t header[XIW_DDP_HDR_MAX], payload[1024], roll = fuzz_pattern(seed++);
-		struct xiw_ddp_hdr h = { .tagged = true, .last = true, .dv = 1, .stag = 7 };
+		struct xiw_ddp_hdr h = { .tagged = true, .dv = 1, .stag = 7 };
 		struct fpdu *f = &fpdus[nfpdus];
 		uint32_t len = xiw_mpa_ulpdu_fit(MSS, with_markers, tx.phase), hlen;
 
-		f->send = with_sends && !(roll & 0x1c);
+		f->send = with_sends && first == nfpdus && !(roll & 0x1c);
+		h.last = f->last = f->send || ends(kind & 0x80, roll);
 		if (f->send)
 			h = (struct xiw_ddp_hdr){ .last = true, .dv = 1, .msn = msn++ };
 		hlen = f->send ? XIW_DDP_UNTAGGED_LEN : XIW_DDP_TAGGED_LEN;
@@ -30,7 +39,7 @@ static void make_stream(struct fuzz_in *in)
 		f->to = to;
 		if (!f->send)
 			h.to = to;
-		h.rsvdulp[0] = (uint8_t)nfpdus;
+		h.rsvdulp[0] = (uint8_t)first;
 		for (uint32_t i = 0; i < len; i++)
 			payload[i] = fuzz_pattern(to + i);
 		xiw_ddp_hdr_encode(&h, header);
@@ -38,6 +47,8 @@ static void make_stream(struct fuzz_in *in)
 		stream_end += f->len;
 		to += len;
 		nfpdus++;
+		if (f->last)
+			first = nfpdus;
 	}
 }
 

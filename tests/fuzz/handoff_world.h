@@ -30,6 +30,7 @@ struct fpdu {
 	uint32_t start, len; /* raw, in the stream */
 	uint32_t payload, to;
 	bool send; /* an untagged message, whose buffer is posted late or early */
+	bool last; /* of its message; a Tagged one may have several */
 };
 
 /* A segment in flight. */
