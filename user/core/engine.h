@@ -93,18 +93,20 @@ struct xiw_sharing {
 	bool on;    /* never false again */
 	bool owner; /* the engine's thread wants the lock, and others leave it to that thread */
 	pthread_mutex_t lock;
-	bool asleep;	   /* the engine's thread waits, and everything ends that */
-	bool often;	   /* others take so many turns that the engine's thread need not; atomic */
-	uint32_t turns;	   /* of others, since since_ns; atomic */
-	uint32_t head;	   /* of io_uring's completions, when a turn of another thread began */
+	bool asleep;	/* the engine's thread waits, and everything ends that */
+	bool often;	/* others take so many turns that the engine's thread need not; atomic */
+	uint32_t turns; /* of others, since since_ns; atomic */
+	uint32_t head;	/* of io_uring's completions, when a turn of another thread began */
 	uint64_t since_ns;
 	uint64_t until_ms; /* how long the engine's thread waits */
 	/* Threads that wait for events. One that is alone takes turns, and sleeps by the queues' descriptors. */
 	unsigned int waiters, passive;
-	uint32_t sleeps; /* of one that was alone, since since_ns */
-	bool driven;	 /* they were so many that the engine's thread need not take frames; atomic */
-	bool driver;	 /* one sleeps now, and `bell` tells it what is asked of the engine */
-	int bell;	 /* an eventfd; -1: there is none */
+	uint32_t sleeps;   /* of one that was alone, or that it has spared itself, since since_ns */
+	uint64_t waits_ns; /* since when it has looked in vain; 0: it has not */
+	bool soon;	   /* its last wait was short */
+	bool driven; /* they were so many that the engine's thread need not take frames; atomic */
+	bool driver; /* one sleeps now, and `bell` tells it what is asked of the engine */
+	int bell;    /* an eventfd; -1: there is none */
 };
 
 /* engine/ready.c: the descriptor of xiw_engine_fd(). */

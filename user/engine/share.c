@@ -9,9 +9,11 @@
 #include "engine/ready.h"
 #include "engine/turn.h"
 
-#define LOOK_NS 1000000 /* how often the engine's thread counts the turns of others */
-#define OFTEN 32	/* so many in that time */
-#define SLEEPS 4	/* or so many sleeps of a thread that waits for events */
+#define LOOK_NS 1000000	 /* how often the engine's thread counts the turns of others */
+#define OFTEN 32	 /* so many in that time */
+#define SLEEPS 4	 /* or so many sleeps of a thread that waits for events */
+#define SOON_NS 50000	 /* a wait that is no longer was short: so may the next one be */
+#define LOOK_ON_NS 20000 /* it then looks for so long before it sleeps */
 
 int xiw_share_begin(struct xiw_engine *e)
 {
@@ -138,12 +140,30 @@ static bool fall_passive(struct xiw_engine *e, struct xiw_share_sleep *sleep)
 	return true;
 }
 
+/* What is to be submitted, and what comes by no queue, is for the engine's thread, which must not wait for the lock. */
+static bool looks_on(struct xiw_engine *e, const struct xiw_share_sleep *sleep)
+{
+	struct xiw_sharing *s = &e->ready.share;
+
+	if (!s->waits_ns) {
+		s->waits_ns = e->now_ns;
+		s->sleeps += s->soon;
+	}
+	return s->soon && e->now_ns - s->waits_ns < LOOK_ON_NS && sleep->n && !xiw_ring_waits(e) &&
+	       !__atomic_load_n(&s->owner, __ATOMIC_RELAXED);
+}
+
 bool xiw_share_fall_asleep(struct xiw_engine *e, struct xiw_share_sleep *sleep)
 {
 	struct xiw_sharing *s = &e->ready.share;
 
 	if (s->waiters > 1 || s->bell < 0 || !list_queues(e, sleep))
 		return fall_passive(e, sleep);
+	/* Without sched_yield(): another thread that shares the core would keep it for a time slice. */
+	if (looks_on(e, sleep)) {
+		sleep->n = 0;
+		return false;
+	}
 	s->sleeps++;
 	if (s->asleep) {
 		xiw_share_leave(e);
@@ -184,7 +204,11 @@ void xiw_share_wake_up(struct xiw_engine *e, struct xiw_share_sleep *sleep)
 
 void xiw_share_wait_over(struct xiw_engine *e)
 {
-	e->ready.share.waiters--;
+	struct xiw_sharing *s = &e->ready.share;
+
+	s->soon = !s->waits_ns || e->now_ns - s->waits_ns < SOON_NS;
+	s->waits_ns = 0;
+	s->waiters--;
 	xiw_share_leave(e);
 }
 
@@ -193,6 +217,7 @@ void xiw_share_wait_cut(struct xiw_engine *e, struct xiw_share_sleep *sleep)
 	struct xiw_sharing *s = &e->ready.share;
 
 	xiw_share_wake_up(e, sleep);
+	s->waits_ns = 0;
 	s->waiters--;
 	xiw_inbox_ring(e);
 	pthread_mutex_unlock(&s->lock);

@@ -7,7 +7,8 @@
  *
  * So can a thread that waits for an event. It sleeps by the queues' descriptors, and while the engine's thread naps, it
  * is also the one that hears what is asked of the engine. Nobody depends on its coming back: the engine's thread takes
- * the frames again a millisecond later. With several such threads no one is better than another to wake up, and the
+ * the frames again a millisecond later. If its last wait was short, it looks for a moment before it sleeps, which takes
+ * no longer than to sleep and wake up. With several such threads no one is better than another to wake up, and the
  * engine's thread does it all.
  */
 #ifndef XIW_ENGINE_SHARE_H
