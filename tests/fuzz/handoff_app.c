@@ -24,9 +24,9 @@ uint32_t next_fpdu;
 bool failed;
 
 static uint32_t next_message, part; /* its first FPDU, and its octets that are in place */
-static uint32_t next_post; /* no buffer is posted for FPDUs from here on */
-static uint32_t posts_due; /* by the application, before the next turn */
-static uint32_t moved_ms;  /* the turn of the last message */
+static uint32_t next_post;	    /* no buffer is posted for FPDUs from here on */
+static uint32_t posts_due;	    /* by the application, before the next turn */
+static uint32_t moved_ms;	    /* the turn of the last message */
 
 /* Buffers of the shared queue have numbers: those below next_buf are used up. */
 static struct xiw_srq *srq;
