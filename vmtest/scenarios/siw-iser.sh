@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Debian's tgtd, unmodified, under `xiwarp run`, serves a disk by iSER to Linux's initiator (ib_iser) over siw: a file
+# Debian's tgtd, unmodified, under `xiwarp run`, serves a disk by iSER to Linux's initiator (ib_iser) over siw. A file
 # system is made on it, files are written, read back and compared by digest, and fsck finds nothing to mend, neither
 # from the initiator's side nor in what tgtd has on its own. The target's RDMA Reads fetch what the initiator writes,
 # its RDMA Writes bring what it reads. limit: 900, siw: 1
