@@ -260,6 +260,8 @@ struct xiw_progress {
 	bool cut_off;	   /* the socket's packets need translation and do not get it */
 	bool inject_works; /* an injected segment has reached the socket */
 	uint8_t probes;
+	uint64_t probe_ms; /* when the last of them was injected */
+	uint64_t missing_ms; /* since when no injected segment has arrived, or 0 */
 	uint64_t injected; /* segments that had been injected when one was last seen to arrive */
 	uint32_t arrived;  /* segments that had reached the socket then */
 	uint32_t resent;   /* the flow's count of segments that the socket sent again */

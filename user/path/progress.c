@@ -35,7 +35,8 @@
 /* Segments in a row after a stretch that ended on another engine's queue: the first time, and after many times. */
 #define STEERED_RUN 8
 #define STEERED_RUN_MAX 65536
-#define PROBES 3 /* injected segments that may be lost before the connection is barred */
+#define PROBES 3     /* injected segments that may be lost before the connection is barred */
+#define PROBE_MS 300 /* lo passes a segment on later than this only if it never does */
 
 /* Returns the text for people. A %s in it stands for the name of the interface. */
 static const char *cause(enum xiw_reason reason)
@@ -250,35 +251,56 @@ static bool arrived(struct xiw_conn *c)
 	return true;
 }
 
+/* Injects a probe if the one before has had its time. Returns whether one has reached the socket. */
+static bool probe(struct xiw_conn *c)
+{
+	struct xiw_progress *s = &c->progress;
+
+	if (arrived(c) && s->probes)
+		return true;
+	if (s->probes && c->engine->now_ms - s->probe_ms < PROBE_MS)
+		return false;
+	if (s->probes == PROBES) {
+		xiw_conn_bar(c, XIW_REASON_INJECT);
+		return false;
+	}
+	xiw_inject_probe(c);
+	s->probes++;
+	s->probe_ms = c->engine->now_ms;
+	return arrived(c);
+}
+
 /*
  * Checks before the first stretch whether injected segments reach the socket. Most arrive before the call
- * returns.
+ * returns, but a busy CPU may take longer.
  */
 static bool injection_works(struct xiw_conn *c)
 {
 	struct xiw_progress *s = &c->progress;
 
-	if (s->inject_works || (s->inject_works = s->probes && arrived(c)))
+	if (s->inject_works)
 		return true;
-	if (!s->probes)
-		arrived(c);
-	xiw_inject_probe(c);
-	s->probes++;
-	s->inject_works = arrived(c);
-	if (!s->inject_works && s->probes == PROBES)
-		xiw_conn_bar(c, XIW_REASON_INJECT);
-	else if (!s->inject_works)
-		tell(c, XIW_REASON_INJECT);
-	else
+	s->inject_works = probe(c);
+	if (s->inject_works)
 		c->no_direct[0] = '\0';
+	else
+		tell(c, XIW_REASON_INJECT);
 	return s->inject_works;
 }
 
 /* The socket may repeat data because it is not told that the peer has acknowledged them on the direct path. */
 void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
 {
-	c->progress.resent = resent;
-	if (arrived(c) || c->counts.injected - c->progress.injected < PROBES)
+	struct xiw_progress *s = &c->progress;
+
+	s->resent = resent;
+	if (arrived(c) || c->counts.injected - s->injected < PROBES) {
+		s->missing_ms = 0;
+		return;
+	}
+	if (!s->missing_ms)
+		s->missing_ms = c->engine->now_ms;
+	if (c->engine->now_ms - s->missing_ms < PROBE_MS)
 		return;
 	xiw_conn_bar(c, XIW_REASON_INJECT);
 	give_up(c, XIW_REASON_INJECT, NULL);
