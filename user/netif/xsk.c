@@ -27,6 +27,7 @@
 #define BUSY_TRIES 20
 #define BUSY_WAIT_US 10000
 
+#define POLL 64	       /* most packets that the kernel takes from a driver at once */
 #define LEND_FIRST 128 /* the first refill finds no frame lent, and doubles it */
 
 static int make_umem(struct xiw_xsk *x, uint32_t ring)
@@ -128,7 +129,7 @@ int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 		return err;
 	}
 	keep_from_children(x);
-	xiw_xsk_refill(x);
+	xiw_xsk_refill(x, 0);
 	return 0;
 }
 
@@ -193,14 +194,18 @@ unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsi
 	return (unsigned int)(p - packets);
 }
 
-void xiw_xsk_refill(struct xiw_xsk *x)
+void xiw_xsk_refill(struct xiw_xsk *x, uint32_t at_least)
 {
 	uint32_t room = xsk_prod_nb_free(&x->fill, x->fill.size), lent = x->fill.size - room, n,
 		 idx;
 
-	if (!lent && x->lend < x->fill.size)
-		x->lend *=
-			2; /* the kernel had no frame left, and drops packets until it gets some */
+	if (at_least > x->fill.size)
+		at_least = x->fill.size;
+	/* The kernel drops packets when it has no frame left, and one poll of a driver may take these. */
+	if (lent < POLL && x->lend < x->fill.size)
+		x->lend *= 2;
+	if (x->lend < at_least)
+		x->lend = at_least;
 	n = lent < x->lend ? x->lend - lent : 0;
 	if (n > x->nfree)
 		n = x->nfree;

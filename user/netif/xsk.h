@@ -49,7 +49,7 @@ struct xiw_xsk {
 	uint32_t frames, frame_size;
 	/*
 	 * How many frames to lend to the kernel, which uses them in turn. The fewer they are, the more likely the
-	 * kernel copies into a frame that is in the cache. Doubled when they run out.
+	 * kernel copies into a frame that is in the cache. Doubled when they nearly run out.
 	 */
 	uint32_t lend;
 	int fd;
@@ -92,8 +92,8 @@ static inline void xiw_xsk_release(struct xiw_xsk *x, const uint64_t *addr, unsi
 		x->free[x->nfree++] = *addr++;
 }
 
-/* Lends free frames to the kernel again. Called once per batch. */
-void xiw_xsk_refill(struct xiw_xsk *x);
+/* Lends free frames to the kernel again, so that it has @at_least so many if possible. Called once per batch. */
+void xiw_xsk_refill(struct xiw_xsk *x, uint32_t at_least);
 
 /* Room for one packet, or NULL; xiw_xsk_send() then sends it. Afterwards ->kick says that the kernel is to be told. */
 uint8_t *xiw_xsk_tx_room(struct xiw_xsk *x);

@@ -21,6 +21,7 @@
 
 #define PAWS_SLACK (1u << 12) /* in ticks of the peer's timestamp clock */
 #define PAWS_AGE (1u << 24)
+#define FRAMES_EACH 64 /* of each connection, that may come at once when many begin to send at the same time */
 
 /*
  * Makes the TCP receiver ready, once the socket has been read up to the start of the stretch. Returns false if
@@ -482,6 +483,6 @@ unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 	for (i = 0; i < n; i++)
 		if (xiw_straight_take(&line, &e->packets[i]) || !packet(q, &e->packets[i], &line))
 			xiw_xsk_release(&q->xsk, e->packets[i].addr, e->packets[i].frags);
-	xiw_xsk_refill(&q->xsk);
+	xiw_xsk_refill(&q->xsk, e->nconns * FRAMES_EACH);
 	return n;
 }

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "tests/net/conduct/conduct.h"
-#include "tests/net/conduct/conduct_loss.h"
+#include "tests/net/lib/loss.h"
 
 #define ATTEMPTS 4
 #define CASES_MAX 256

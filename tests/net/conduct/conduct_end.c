@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "tests/net/conduct/conduct.h"
-#include "tests/net/conduct/conduct_loss.h"
+#include "tests/net/lib/loss.h"
 
 #define WINDOW (128u << 10)
 

@@ -23,6 +23,7 @@
 #include "tests/net/lib/common.h"
 #include "tests/net/lib/ended.h"
 #include "tests/net/lib/json.h"
+#include "tests/net/lib/loss.h"
 
 #define STAG 0x51000002u
 #define PORT 15077
@@ -53,9 +54,11 @@ static struct worker {
 	struct xiw_engine *engine;
 	pthread_t thread;
 	unsigned int arrived, connections;
-	unsigned int astray; /* connections not direct, or with segments on other engines' queues */
-	unsigned int stalled; /* connections whose engine did not get to run for 200 ms */
-	uint64_t direct, kernel;
+	unsigned int astray; /* connections with segments on other engines' queues */
+	unsigned int behind; /* connections that were not direct for the most part */
+	unsigned int stalled; /* connections that XDP took back as their engine did not run, or for lost frames */
+	uint64_t direct, kernel, lost;
+	uint32_t why[XIW_REASON__COUNT];
 	bool leave;
 } workers[XIW_GROUP_ENGINES_MAX];
 
@@ -96,10 +99,12 @@ static void ended(struct worker *w, const struct xiw_completion *c)
 	w->connections++;
 	w->direct += info.octets_direct;
 	w->kernel += info.octets_kernel;
-	w->stalled += info.reasons[XIW_REASON_WATCHDOG] != 0;
-	w->astray +=
-		info.reasons[XIW_REASON_STEERED] || info.reasons[XIW_REASON_NO_XSK] ||
-		(info.octets_direct < info.octets_kernel && !info.reasons[XIW_REASON_WATCHDOG]);
+	for (unsigned int r = 0; r < XIW_REASON__COUNT; r++)
+		w->why[r] += info.reasons[r];
+	w->lost = loss_of_rings(w->engine);
+	w->stalled += info.reasons[XIW_REASON_WATCHDOG] || info.reasons[XIW_REASON_UNSEEN];
+	w->astray += info.reasons[XIW_REASON_STEERED] || info.reasons[XIW_REASON_NO_XSK];
+	w->behind += info.octets_direct < info.octets_kernel;
 	if (c->status)
 		broken++;
 	closed++;
@@ -151,7 +156,7 @@ static void *work(void *arg)
 static void report(unsigned int engines)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
-	uint64_t direct = 0, kernel = 0;
+	uint64_t direct = 0, kernel = 0, lost = 0;
 	unsigned int astray = 0, stalled = 0, idle = 0;
 
 	for (unsigned int i = 0; i < engines; i++) {
@@ -160,12 +165,17 @@ static void report(unsigned int engines)
 
 		direct += w->direct;
 		kernel += w->kernel;
-		astray += w->astray;
+		lost += w->lost;
+		/* While an engine did not run, connections that were not direct yet went on without it. */
+		astray += w->astray + (w->stalled ? 0 : w->behind);
 		stalled += w->stalled;
 		idle += !w->arrived;
 		add(one, "arrived", w->arrived);
 		add(one, "direct", w->direct);
 		add(one, "kernel", w->kernel);
+		for (unsigned int r = 0; r < XIW_REASON__COUNT; r++)
+			if (w->why[r])
+				add(one, xiw_reason_name(r), w->why[r]);
 		json_object_array_add(list, one);
 	}
 	/* First, as what the script reads is the last number of a name: that of all engines. */
@@ -174,6 +184,7 @@ static void report(unsigned int engines)
 	add(o, "broken", broken);
 	add(o, "direct", direct);
 	add(o, "kernel", kernel);
+	add(o, "lost", lost);
 	add(o, "astray", astray);
 	add(o, "stalled", stalled);
 	add(o, "idle", idle);

@@ -52,6 +52,8 @@ in_place() { # NAME ROLE
 	direct=$(field direct) kernel=$(field kernel)
 	if (($(field complete) != CONNS || $(field broken))); then
 		fail "$1" "not all came: $(cat "$report")"
+	elif (($(field lost))); then
+		fail "$1" "frames lost before AF_XDP: $(cat "$report")"
 	elif (($(field astray) || $(field idle))); then
 		fail "$1" "not on the engines of their queues: $(cat "$report")"
 	elif ((direct * 100 < (direct + kernel) * least && ! $(field stalled))); then

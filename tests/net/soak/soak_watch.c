@@ -3,7 +3,6 @@
 #include "tests/net/soak/soak_recv.h"
 
 #include <bpf/bpf.h>
-#include <linux/if_xdp.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <malloc.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "tests/net/lib/borrowed.h"
+#include "tests/net/lib/loss.h"
 
 /* MiB that the sanitizer holds back of what was freed. */
 #ifdef __has_feature
@@ -70,23 +70,6 @@ uint64_t slots_in_use(void)
 	return slots_used(&recv_table);
 }
 
-/* Packets for which there was no frame, or no room in a ring. */
-static uint64_t ring_drops(void)
-{
-	struct xdp_statistics x;
-	socklen_t len;
-	uint64_t count = 0;
-
-	for (struct xiw_netif *p = recv_engine->netifs; p; p = p->next) {
-		for (uint32_t i = 0; i < p->nqueues; i++) {
-			len = sizeof(x);
-			if (!getsockopt(p->queues[i].xsk.fd, SOL_XDP, XDP_STATISTICS, &x, &len))
-				count += x.rx_dropped + x.rx_ring_full + x.rx_fill_ring_empty_descs;
-		}
-	}
-	return count;
-}
-
 static void most(uint64_t *at, uint64_t value)
 {
 	if (value > *at)
@@ -108,7 +91,7 @@ void watch_process(uint64_t start, uint64_t now, bool print)
 	most(&recv_sum.fds_most, fds);
 	most(&recv_sum.slots_most, used);
 	most(&recv_sum.kept_most, (uint64_t)kept_out(recv_engine));
-	recv_sum.ring_drops = ring_drops();
+	recv_sum.ring_drops = loss_of_rings(recv_engine);
 	if (!print)
 		return;
 	printf("%4llu s: %llu open, %llu opened, %llu closed; %llu MiB direct, %llu MiB kernel; "

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Segments that this machine lost: a script's peer does not retransmit, and would wait for ever. */
+/* Segments that this machine lost. */
 #include <inttypes.h>
 #include <linux/if_xdp.h>
 #include <stdio.h>
 #include <sys/socket.h>
 
 #include "core/engine.h"
-#include "tests/net/conduct/conduct_loss.h"
+#include "tests/net/lib/loss.h"
 
-/* Lost because there was no frame, or no room in a ring. */
+/* Packets for which there was no frame, or no room in a ring. */
 uint64_t loss_of_rings(const struct xiw_engine *engine)
 {
 	struct xdp_statistics x;

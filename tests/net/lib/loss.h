@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-#ifndef XIW_TEST_NET_CONDUCT_LOSS_H
-#define XIW_TEST_NET_CONDUCT_LOSS_H
+#ifndef XIW_TESTS_NET_LOSS_H
+#define XIW_TESTS_NET_LOSS_H
 
 #include <stdint.h>
 
