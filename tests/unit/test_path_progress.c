@@ -310,6 +310,18 @@ Test(path_progress, probes_that_arrive_late)
 	cr_assert_eq(c->no_direct[0], '\0', "%s", c->no_direct);
 }
 
+/* A connection whose peer says no more after its first octets does not report that nothing arrives. */
+Test(path_progress, a_probe_that_arrives_after_the_last_octet)
+{
+	is_the_kernels();
+	c->progress.inject_works = false;
+	cr_assert(!arms());
+	cr_assert_neq(c->no_direct[0], '\0');
+	flow->lo_segs++;
+	xiw_progress_end(c);
+	cr_assert_eq(c->no_direct[0], '\0', "%s", c->no_direct);
+}
+
 Test(path_progress, probes_that_do_not_arrive)
 {
 	is_the_kernels();
@@ -317,6 +329,8 @@ Test(path_progress, probes_that_do_not_arrive)
 	for (int i = 0; i < 10 && !flow->barred; i++, e->now_ms += 350)
 		cr_assert(!arms());
 	cr_assert_eq(flow->barred, XIW_REASON_INJECT);
+	xiw_progress_end(c);
+	cr_assert_neq(c->no_direct[0], '\0');
 }
 
 /* The socket sends again, as what the peer acknowledged is not told to it: not in time, or never. */

@@ -84,17 +84,6 @@ void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason)
 		xiw_flow_to_kernel(c->flow);
 }
 
-void xiw_progress_end(struct xiw_conn *c)
-{
-	const struct xiw_flow *f = c->flow;
-
-	xiw_progress_say(c);
-	if (c->no_direct[0] || f->went_direct || !c->counts.armed)
-		return;
-	if (__atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) < f->egress_floor)
-		tell(c, XIW_REASON_EGRESS);
-}
-
 /* ---- segments that are refused -------------------------------------------------------------------- */
 
 /*
@@ -286,6 +275,20 @@ static bool injection_works(struct xiw_conn *c)
 	else
 		tell(c, XIW_REASON_INJECT);
 	return s->inject_works;
+}
+
+void xiw_progress_end(struct xiw_conn *c)
+{
+	const struct xiw_flow *f = c->flow;
+
+	/* The probe may have been late, and no segment has come since for which the engine would have looked. */
+	if (c->progress.probes && !c->progress.inject_works && !xiw_conn_barred(c) && arrived(c))
+		c->no_direct[0] = '\0';
+	xiw_progress_say(c);
+	if (c->no_direct[0] || f->went_direct || !c->counts.armed)
+		return;
+	if (__atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) < f->egress_floor)
+		tell(c, XIW_REASON_EGRESS);
 }
 
 /* The socket may repeat data because it is not told that the peer has acknowledged them on the direct path. */
