@@ -81,40 +81,69 @@ _too_early() {
 	grep -q '^ERRNO: Connection refused' "$1"
 }
 
-# The same as _once(), but a client that came too early has another try, or two.
-_one() {
-	local tries
-	for tries in 1 2 3; do
-		_once "$@" "$tries" && return
-		echo "AGAIN $1: the client came too early"
+# NAME TRY: siw may send an FPDU with a wrong CRC by a fault of its own (README.md), and ours must then end the stream.
+# Only the wire shows whose fault it was. Says so, and keeps the capture.
+_wrong_crc() {
+	local found
+	[[ $watcher ]] || return 1
+	found=$("$BUILD/tests/siw/wire_crc" "$wire" 10.88.0.1)
+	(($? == 1)) || return 1
+	skip "$1-try-$2" "siw sent a wrong CRC, another try: ${found%%$'\n'*}"
+	cp "$wire" "$RESULTS/$1-try-$2.pcap"
+}
+
+# SIDE SIDE: captures what siw sends to ours.
+_watch() {
+	local i
+	watcher=
+	[[ $1 != "$2" ]] || return
+	tcpdump -i sw0 -s 0 -B 32768 -U -w "$wire" tcp >"$wire.log" 2>&1 &
+	watcher=$!
+	for ((i = 0; i < 300; i++)); do
+		grep -q '^tcpdump: listening' "$wire.log" && break
+		sleep 0.1
 	done
 }
 
-# NAME PORT SERVER CLIENT SIDE-OF-SERVER SIDE-OF-CLIENT TRY: in the commands, @ is the server's address. A server whose
-# port begins with + goes on until it is stopped. False: to be tried again.
+# The same as _once(). What failed for one of these faults of siw has another try, or two.
+_one() {
+	local try logs=$RESULTS/$1 wire=/tmp/wire.pcap watcher client_rc server_rc
+	for try in 1 2 3; do
+		_watch "${@:5:2}"
+		_once "$@"
+		[[ $watcher ]] && kill "$watcher" && wait "$watcher"
+		((try < 3 && (client_rc || server_rc))) || break
+		if [[ $6 == siw ]] && _too_early "$logs-client"; then
+			echo "AGAIN $1: the client came too early"
+		else
+			_wrong_crc "$1" "$try" || break
+		fi
+	done
+	_judge "$1" "$client_rc" "$server_rc" "$logs"
+}
+
+# NAME PORT SERVER CLIENT SIDE-OF-SERVER SIDE-OF-CLIENT: in the commands, @ is the server's address. A server whose port
+# begins with + goes on until it is stopped. Sets $client_rc and $server_rc.
 _once() {
-	local port=${2#+} at=10.88.0.1 server pid rc prefix="" logs=$RESULTS/$1
+	local port=${2#+} at=10.88.0.1 server pid prefix=""
 	[[ $5 == ours ]] && at=10.88.0.2 prefix=in_ours
 	_free "$port" "$prefix" || fail "$1" "somebody listens on port $port"
 	# The commands are words of ours, without blanks in them.
 	# shellcheck disable=SC2086
 	_start "$logs-server" "$5" 15 ${3//@/$at}
-	server=$pid
+	server=$pid server_rc=0
 	listening "$port" $prefix
 	# shellcheck disable=SC2086
 	_start "$logs-client" "$6" 12 ${4//@/$at}
 	wait "$pid"
-	rc=$?
-	if [[ $2 == +* || ($rc != 0 && ! $over) ]]; then
+	client_rc=$?
+	if [[ $2 == +* || ($client_rc != 0 && ! $over) ]]; then
 		kill -INT "$server" 2>/dev/null
 		wait "$server"
-		[[ $6 == siw && $7 -lt 3 ]] && _too_early "$logs-client" && return 1
-		_judge "$1" "$rc" 0 "$logs"
 	else
 		ended "$server"
-		_judge "$1" "$rc" $? "$logs"
+		server_rc=$?
 	fi
-	return 0
 }
 
 # both NAME PORT SERVER CLIENT: in all roles.

@@ -164,4 +164,8 @@ guest() {
 	expect wire-siw [ "$(terminates 10.88.0.1)" = \
 		'02020000 10000700 10010700 11000300 11010300 ' ]
 	expect wire-ours [ "$(terminates 10.88.0.2)" = '1100c000 1101c000 20020000 ' ]
+	# What siw received was damaged behind the capture.
+	"$BUILD/tests/siw/wire_crc" "$RESULTS/errors.pcap" 10.88.0.1 >"$RESULTS/crc-wire"
+	expect wire-siw-crc [ "$? $(grep -c 'its CRC was' "$RESULTS/crc-wire")" = "1 1" ]
+	expect wire-ours-crc "$BUILD/tests/siw/wire_crc" "$RESULTS/errors.pcap" 10.88.0.2
 }
