@@ -185,7 +185,8 @@ void rig_build(void)
 					  .hops = 64,
 					  .src = w.c.reg.remote_ip,
 					  .dst = w.c.reg.local_ip };
-	const struct xiw_tcp_seg seg = { .seq = w.c.tcp.rcv_nxt,
+	const uint32_t taken = w.line.taken * w.line.segment_len;
+	const struct xiw_tcp_seg seg = { .seq = w.c.tcp.rcv_nxt + taken,
 					 .ack = SND,
 					 .wnd = 500,
 					 .flags = XIW_TCP_ACK,

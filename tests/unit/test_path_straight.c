@@ -42,6 +42,7 @@ static void take_packet(bool by_line)
 
 	took_line += took;
 	w.kept_it = !took && packet(&w.q, &packet_now, &w.line);
+	xiw_straight_end(&w.line);
 	memset(&w.line, 0, sizeof(w.line));
 	/* What the end of the batch makes of it: a commit, an ACK. */
 	xiw_commit(&w.c);
@@ -74,7 +75,7 @@ static bool next(bool by_line)
 		cr_assert(!packet(&w.q, &packet_now, &w.line));
 	sent += PAYLOAD;
 	segments++;
-	cr_assert_eq(w.c.counts.fpdus, segments);
+	cr_assert_eq(w.c.counts.fpdus + w.line.taken, segments);
 	rig_build();
 	return took;
 }
@@ -107,6 +108,63 @@ Test(path_straight, is_taken)
 			cr_assert_eq(w.memory[i], 0x31 + i / PAYLOAD);
 		rig_close();
 	}
+}
+
+/* The rest of the message but its last segment, which are three segments. */
+static void take_three(bool by_line, struct world *to)
+{
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(next(by_line), by_line);
+	cr_assert_eq(w.line.taken, by_line ? 3 : 0);
+	xiw_straight_end(&w.line);
+	memset(&w.line, 0, sizeof(w.line));
+	xiw_commit(&w.c);
+	save(to);
+}
+
+/* The connection learns of several segments at once, with the effect of one after the other. */
+Test(path_straight, settled_together)
+{
+	const struct shape *s;
+
+	EACH_SHAPE(s)
+	{
+		shape = *s;
+		rig_open();
+		rig_build();
+		cr_assert(!next(true));
+		save(&before);
+		take_three(true, &straight);
+		restore();
+		sent = PAYLOAD;
+		segments = 1;
+		rig_build();
+		take_three(false, &general);
+		cr_assert(!memcmp(&straight, &general, sizeof(w)), "%u", (uint32_t)(s - shapes));
+		rig_close();
+	}
+}
+
+/* A line that has room for one segment, for this reason. */
+#define TAKEN_ONCE_WITH(change)                                                                    \
+	do {                                                                                       \
+		shape = shapes[0];                                                                 \
+		rig_open();                                                                        \
+		rig_build();                                                                       \
+		cr_assert(!next(true));                                                            \
+		xiw_straight_end(&w.line);                                                         \
+		change;                                                                            \
+		cr_assert(!next(true));                                                            \
+		cr_assert(next(true));                                                             \
+		cr_assert(!same(#change, 0));                                                      \
+		rig_close();                                                                       \
+	} while (0)
+
+/* The line ends where the window ends, and where the region does. */
+Test(path_straight, room)
+{
+	TAKEN_ONCE_WITH(w.c.tcp.right_edge = w.c.tcp.rcv_nxt + 3 * fpdu_len - 1);
+	TAKEN_ONCE_WITH(ddp->view.len = 4 * PAYLOAD - 1);
 }
 
 /* What may differ from packet to packet. */
@@ -288,9 +346,6 @@ Test(path_straight, state)
 {
 	NOT_TAKEN_WITH(w.c.ulp = &ulp);
 	NOT_TAKEN_WITH(w.e.regions.generation++);
-	NOT_TAKEN_WITH(ddp->error = XIW_DDP_TAGGED_STAG);
-	NOT_TAKEN_WITH(ddp->view.len = sent + PAYLOAD - 1);
-	NOT_TAKEN_WITH(w.c.tcp.right_edge = w.c.tcp.rcv_nxt + 40);
 }
 
 /* The packet before leaves this state: there is no line. */
@@ -302,13 +357,13 @@ Test(path_straight, state)
 		start(&shapes[0]);                                                                 \
 		rig_lay();                                                                         \
 		xiw_packet_read(&w.c, &packet_now, s.meta, &seg);                                  \
-		w.line.conn = NULL;                                                                \
+		xiw_straight_end(&w.line);                                                         \
 		xiw_straight_after(&w.line, &w.c, &s, &seg);                                       \
-		cr_assert_eq(w.line.conn, &w.c);                                                   \
-		w.line.conn = NULL;                                                                \
+		cr_assert(w.line.left);                                                            \
+		w.line.left = 0;                                                                   \
 		change;                                                                            \
 		xiw_straight_after(&w.line, &w.c, &s, &seg);                                       \
-		cr_assert_null(w.line.conn, #change);                                              \
+		cr_assert(!w.line.left, #change);                                                  \
 		rig_close();                                                                       \
 	} while (0)
 
@@ -328,6 +383,11 @@ Test(path_straight, state_before)
 	NO_LINE_AFTER(ddp->next.tagged = false);
 	NO_LINE_AFTER(ddp->next.dst = NULL);
 	NO_LINE_AFTER(ddp->next.stag++);
+	NO_LINE_AFTER(ddp->error = XIW_DDP_TAGGED_STAG);
+	NO_LINE_AFTER(ddp->view.len = sent + PAYLOAD - 1);
+	NO_LINE_AFTER(w.c.tcp.right_edge = w.c.tcp.rcv_nxt + 40);
+	/* The next segment may change TS.Recent. */
+	NO_LINE_AFTER(w.c.tcp.last_ack_sent = w.c.tcp.rcv_nxt);
 }
 
 /* XDP has taken the stream back and begun another stretch: the first frame of that ends the line. */
@@ -349,22 +409,22 @@ Test(path_straight, every_packet_ends_it)
 
 static void end_batch(void)
 {
+	xiw_straight_end(&w.line);
 	xiw_commit(&w.c);
 	w.e.batch++;
 	rig_rings();
-	w.line.conn = NULL;
 }
 
 /* Takes the packet for good. False: its frames are kept, or the stretch is over, or has stood still for long. */
 static bool goes_well(uint32_t *stands)
 {
-	const uint64_t had = w.c.counts.fpdus;
+	const uint64_t had = w.c.counts.fpdus + w.line.taken;
 
 	rig_lay();
 	if (!xiw_straight_take(&w.line, &packet_now) && packet(&w.q, &packet_now, &w.line))
 		return false;
 	(*stands)++;
-	if (w.c.counts.fpdus != had) {
+	if (w.c.counts.fpdus + w.line.taken != had) {
 		sent = (sent + PAYLOAD) % OCTETS;
 		segments++;
 		*stands = 0;

@@ -231,17 +231,17 @@ enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_
  */
 uint8_t *xiw_ddp_rx_expected(const struct xiw_ddp_rx *rx, const uint8_t *hdr, uint32_t payload_len);
 /*
- * The same, if xiw_ddp_rx_expected() has accepted a segment with as much payload and the same header, but for the TO,
- * and only such segments have been delivered since.
+ * If xiw_ddp_rx_expected() accepts a segment, it accepts those that follow each other from there on, with as much
+ * payload each and the same header, but for the TO: so many, as long as xiw_ddp_rx_same_view(). They can be delivered
+ * at once.
  */
-static inline uint8_t *xiw_ddp_rx_expected_again(const struct xiw_ddp_rx *rx, uint64_t to,
-						 uint32_t payload_len)
+static inline uint64_t xiw_ddp_rx_expected_more(const struct xiw_ddp_rx *rx, uint32_t payload_len)
 {
-	const bool same = to == rx->next.to && rx->view.generation == rx->table->generation;
-
-	return same && !rx->error && payload_len <= rx->view.len - (to - rx->view.base)
-		       ? rx->next.dst
-		       : NULL;
+	return (rx->view.len - (rx->next.to - rx->view.base)) / payload_len;
+}
+static inline bool xiw_ddp_rx_same_view(const struct xiw_ddp_rx *rx)
+{
+	return rx->view.generation == rx->table->generation;
 }
 void xiw_ddp_rx_expected_placed(struct xiw_ddp_rx *rx, uint32_t payload_len);
 

@@ -359,7 +359,7 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p, struct xiw_str
 	enum xiw_reason reason;
 	bool kept;
 
-	line->conn = NULL;
+	xiw_straight_end(line);
 	if (!c)
 		return false;
 	/* After an error nothing more is placed or delivered. TCP sends the segment again, to the socket. */
@@ -475,7 +475,7 @@ unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 	struct xiw_straight line;
 	unsigned int n, i;
 
-	line.conn = NULL;
+	line.left = line.taken = 0;
 	n = xiw_xsk_receive(&q->xsk, e->packets, q->batch);
 	e->batch++;
 	if (n && !q->netif->frames_come)
@@ -483,6 +483,7 @@ unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 	for (i = 0; i < n; i++)
 		if (xiw_straight_take(&line, &e->packets[i]) || !packet(q, &e->packets[i], &line))
 			xiw_xsk_release(&q->xsk, e->packets[i].addr, e->packets[i].frags);
+	xiw_straight_end(&line);
 	xiw_xsk_refill(&q->xsk, e->nconns * FRAMES_EACH);
 	return n;
 }

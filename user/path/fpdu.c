@@ -147,9 +147,9 @@ static void deliver(struct xiw_conn *c, const struct xiw_ddp_msg *m, const struc
 }
 
 /* With the first FPDU a Responder may send (RFC 5044 section 7.1.2 rule 4), beginning with what is queued. */
-static void accepted(struct xiw_conn *c, uint32_t payload, unsigned int how)
+static void accepted(struct xiw_conn *c, uint32_t fpdus, uint32_t payload, unsigned int how)
 {
-	c->counts.fpdus++;
+	c->counts.fpdus += fpdus;
 	if (how & XIW_FPDU_DIRECT)
 		c->counts.placed_direct += payload;
 	else
@@ -208,7 +208,7 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 							      : c->startup.gate(c, &h, payload);
 
 		if (took > 0)
-			accepted(c, 0, how);
+			accepted(c, 1, 0, how);
 		if (took)
 			return took > 0 ? 0 : took;
 	}
@@ -228,7 +228,7 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 		xiw_ddp_rx_refuse(c->ddp, &h, err);
 	if (err)
 		return refuse(c, f, raw, h.len, err);
-	accepted(c, payload, how);
+	accepted(c, 1, payload, how);
 	if (!m.complete)
 		return 0;
 	m.aside = p.aside ? p.dst : NULL;
@@ -237,7 +237,7 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 }
 
 /* Asks the ULP as find_place() does. */
-static bool ulp_agrees(struct xiw_conn *c, const uint8_t *header, uint32_t payload, uint8_t *dst)
+bool xiw_fpdu_ulp_agrees(struct xiw_conn *c, const uint8_t *header, uint32_t payload, uint8_t *dst)
 {
 	const struct xiw_ddp_place p = { .dst = dst,
 					 .predicted = true,
@@ -263,17 +263,7 @@ uint8_t *xiw_fpdu_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len
 	    ulpdu_len > XIW_MPA_ULPDU_MAX)
 		return NULL;
 	dst = xiw_ddp_rx_expected(c->ddp, header, payload);
-	return dst && (!c->ulp || ulp_agrees(c, header, payload, dst)) ? dst : NULL;
-}
-
-uint8_t *xiw_fpdu_expected_again(struct xiw_conn *c, const uint8_t *fpdu)
-{
-	const uint8_t *header = fpdu + XIW_MPA_LEN_SIZE;
-	const uint32_t payload = xiw_get_be16(fpdu) - XIW_DDP_TAGGED_LEN;
-	uint8_t *dst =
-		xiw_ddp_rx_expected_again(c->ddp, xiw_get_be64(header + XIW_DDP_OFF_TO), payload);
-
-	return dst && (!c->ulp || ulp_agrees(c, header, payload, dst)) ? dst : NULL;
+	return dst && (!c->ulp || xiw_fpdu_ulp_agrees(c, header, payload, dst)) ? dst : NULL;
 }
 
 static bool place_verify(const struct xiw_vec *v, unsigned int n, uint32_t len, uint32_t ulpdu_len,
@@ -284,6 +274,14 @@ static bool place_verify(const struct xiw_vec *v, unsigned int n, uint32_t len, 
 	return xiw_mpa_place_verify_pieces(v, n, ulpdu_len, XIW_DDP_TAGGED_LEN, dst);
 }
 
+void xiw_fpdu_expected_accepted(struct xiw_conn *c, uint32_t fpdus, uint32_t len, uint32_t payload,
+				unsigned int how)
+{
+	xiw_ddp_rx_expected_placed(c->ddp, fpdus * payload);
+	xiw_mpa_rx_advance(&c->mpa.rx, fpdus * len);
+	accepted(c, fpdus, fpdus * payload, how);
+}
+
 bool xiw_fpdu_expected_place(struct xiw_conn *c, const struct xiw_vec *v, unsigned int n,
 			     uint32_t len, uint8_t *dst, unsigned int how)
 {
@@ -291,9 +289,7 @@ bool xiw_fpdu_expected_place(struct xiw_conn *c, const struct xiw_vec *v, unsign
 
 	if (!place_verify(v, n, len, ulpdu_len, dst))
 		return false;
-	xiw_ddp_rx_expected_placed(c->ddp, payload);
-	xiw_mpa_rx_advance(&c->mpa.rx, len);
-	accepted(c, payload, how);
+	xiw_fpdu_expected_accepted(c, 1, len, payload, how);
 	return true;
 }
 

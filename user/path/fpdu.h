@@ -50,9 +50,15 @@ bool xiw_fpdu_accept_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t 
  */
 #define XIW_FPDU_EXPECTED_HEAD (XIW_MPA_LEN_SIZE + XIW_DDP_TAGGED_LEN)
 uint8_t *xiw_fpdu_expected(struct xiw_conn *c, const uint8_t *fpdu, uint32_t len);
-/* The same, under the conditions of xiw_ddp_rx_expected_again(). */
-uint8_t *xiw_fpdu_expected_again(struct xiw_conn *c, const uint8_t *fpdu);
 bool xiw_fpdu_expected_place(struct xiw_conn *c, const struct xiw_vec *v, unsigned int n,
 			     uint32_t len, uint8_t *dst, unsigned int how);
+
+/*
+ * The parts of these two, for who knows what xiw_fpdu_expected() has found for the FPDU before: whether the ULP agrees,
+ * and the effect of @fpdus that were placed and verified, each of @len octets with so much payload.
+ */
+bool xiw_fpdu_ulp_agrees(struct xiw_conn *c, const uint8_t *header, uint32_t payload, uint8_t *dst);
+void xiw_fpdu_expected_accepted(struct xiw_conn *c, uint32_t fpdus, uint32_t len, uint32_t payload,
+				unsigned int how);
 
 #endif

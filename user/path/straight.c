@@ -4,14 +4,15 @@
  * packet before it:
  *
  * - Within a batch only packets change a connection, and each one that does not come along here ends the line. So
- *   batch, epoch, and the states of stretch, stream and message are what xiw_straight_after() found.
+ *   batch, epoch, and the states of stretch, stream and message are what xiw_straight_after() found, but for those
+ *   segments, and the connection need not know of them before the line ends.
  * - The metadata and the lengths of the frames are the same, so they fit together.
  * - The link header is the same. So is the IP header, but for IPv4's identification and checksum, see ip_sum().
  *   With the addresses and the length, TCP's pseudo header is the same.
- * - The TCP header is the same, but for the sequence number and the timestamp, which xiw_tcp_rx_in_turn() checks, the
- *   checksum, which is verified, TSecr, which matters only with an acknowledgement that is new, and PSH, which means
- *   nothing to a receiver that keeps nothing back.
- * - ULPDU_Length and the DDP header are the same, but for the TO, which xiw_ddp_rx_expected_again() checks.
+ * - The TCP header is the same, but for the sequence number and the timestamp, which in_turn() checks, the checksum,
+ *   which is verified, TSecr, which matters only with an acknowledgement that is new, and PSH, which means nothing to a
+ *   receiver that keeps nothing back.
+ * - ULPDU_Length and the DDP header are the same, but for the TO, which in_turn() checks.
  *
  * All is compared before anything is changed, and TCP's checksum is verified before the payload is placed.
  */
@@ -32,14 +33,15 @@
  * for none if the sums of these two are congruent modulo 0xffff, and only then. In an IPv6 header these octets are the
  * same anyway.
  */
-static uint16_t ip_sum(const struct xiw_packet *p, const struct xiw_meta *meta)
+static inline uint16_t ip_sum(const uint8_t *ip)
 {
-	const uint8_t *ip = p->frag[0].base + meta->l3_off;
-	uint16_t id, sum;
+	uint16_t id, csum;
+	uint32_t sum;
 
 	memcpy(&id, ip + XIW_IP4_OFF_ID, sizeof(id));
-	memcpy(&sum, ip + XIW_IP4_OFF_CSUM, sizeof(sum));
-	return xiw_csum_fold((uint32_t)id + sum);
+	memcpy(&csum, ip + XIW_IP4_OFF_CSUM, sizeof(csum));
+	sum = (uint32_t)id + csum;
+	return (uint16_t)(sum + (sum >> 16));
 }
 
 /* Marks the octets that may differ. */
@@ -78,7 +80,33 @@ static bool goes_on(struct xiw_conn *c, const struct xiw_segment *s, const struc
 	xiw_put_be64(fpdu + XIW_MPA_LEN_SIZE + XIW_DDP_OFF_TO, c->ddp->next.to);
 	return c->stretch.state == XIW_STRETCH_RUNS && !c->stretch.relink && !c->rx_dead &&
 	       !xiw_patient(c) && !xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, false) &&
-	       xiw_tcp_rx_expects(&c->tcp, &next) && xiw_fpdu_expected(c, fpdu, seg->len);
+	       xiw_tcp_rx_expects(&c->tcp, &next) && xiw_tcp_rx_ts_stays(&c->tcp) &&
+	       xiw_fpdu_expected(c, fpdu, seg->len);
+}
+
+/* Notes what the next segment is, and how many may come: the window's end and the region's end the line. */
+static void aim(struct xiw_straight *line, struct xiw_conn *c, const struct xiw_meta *meta,
+		const uint8_t *fpdu)
+{
+	const uint32_t window = (c->tcp.right_edge - c->tcp.rcv_nxt) / meta->payload_len;
+	uint64_t region;
+
+	line->conn = c;
+	line->taken = 0;
+	line->l4_off = meta->l4_off;
+	line->payload_off = meta->payload_off;
+	line->segment_len = meta->payload_len;
+	line->ulpdu_len = xiw_get_be16(fpdu);
+	line->payload = line->ulpdu_len - XIW_DDP_TAGGED_LEN;
+	line->seq = c->tcp.rcv_nxt;
+	line->ts = c->tcp.flags & XIW_TCP_RX_TS;
+	line->ts_recent = c->tcp.ts_recent;
+	line->whole_sums = !(c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM) &&
+			   !c->netif->virtual_wire;
+	line->to = c->ddp->next.to;
+	line->dst = c->ddp->next.dst;
+	region = xiw_ddp_rx_expected_more(c->ddp, line->payload);
+	line->left = region < window ? (uint32_t)region : window;
 }
 
 void xiw_straight_after(struct xiw_straight *line, struct xiw_conn *c, const struct xiw_segment *s,
@@ -99,14 +127,14 @@ void xiw_straight_after(struct xiw_straight *line, struct xiw_conn *c, const str
 	    sizeof(*meta) + meta->payload_off + XIW_FPDU_EXPECTED_HEAD > XIW_STRAIGHT_HEAD ||
 	    sizeof(*meta) + p->frag[0].len < XIW_STRAIGHT_HEAD || !goes_on(c, s, seg))
 		return;
-	line->conn = c;
 	line->len = p->len;
 	line->first_len = (uint32_t)p->frag[0].len;
 	line->frags = p->frags;
-	line->ip_sum = ip_sum(p, meta);
+	line->ip_sum = ip_sum(p->frag[0].base + meta->l3_off);
 	line->pseudo = xiw_packet_pseudo(p, meta);
 	memcpy(line->head, meta, sizeof(line->head));
 	mark(line, meta, p->frag[0].base + meta->l3_off, ts);
+	aim(line, c, meta, p->frag[0].base + meta->payload_off);
 }
 
 static inline bool alike(const struct xiw_straight *line, const struct xiw_packet *p,
@@ -121,35 +149,75 @@ static inline bool alike(const struct xiw_straight *line, const struct xiw_packe
 #pragma GCC unroll 8
 	for (unsigned int i = 0; i < XIW_STRAIGHT_HEAD / sizeof(all); i++)
 		all |= (head[i] ^ line->head[i]) & line->same[i];
-	return !(all[0] | all[1]) && ip_sum(p, meta) == line->ip_sum;
+	return !(all[0] | all[1]) && ip_sum(p->frag[0].base + meta->l3_off) == line->ip_sum;
 }
 
-bool xiw_straight_take(const struct xiw_straight *line, const struct xiw_packet *p)
+/* Does the segment come in its turn, and may its FPDU be placed now? */
+static inline bool in_turn(const struct xiw_straight *line, const uint8_t *tcp, const uint8_t *fpdu)
+{
+	const uint8_t *header = fpdu + XIW_MPA_LEN_SIZE;
+	/* If there is no timestamp, these are other octets. */
+	const uint32_t tsval = xiw_get_be32(tcp + OFF_TSVAL);
+	struct xiw_conn *c = line->conn;
+
+	return xiw_get_be32(tcp + XIW_TCP_OFF_SEQ) == line->seq &&
+	       !(line->ts && xiw_seq_before(tsval, line->ts_recent)) &&
+	       xiw_get_be64(header + XIW_DDP_OFF_TO) == line->to && xiw_ddp_rx_same_view(c->ddp) &&
+	       (!c->ulp || xiw_fpdu_ulp_agrees(c, header, line->payload, line->dst));
+}
+
+/* In several frames. */
+static bool place_pieces(const struct xiw_straight *line, const struct xiw_packet *p,
+			 const struct xiw_meta *meta)
+{
+	struct xiw_vec v[XIW_XSK_FRAGS_MAX];
+	unsigned int n = xiw_payload(p, meta, 0, line->segment_len, v);
+
+	return xiw_packet_checksum_good(line->conn, p, meta, line->pseudo) &&
+	       xiw_mpa_place_verify_pieces(v, n, line->ulpdu_len, XIW_DDP_TAGGED_LEN, line->dst);
+}
+
+static inline bool place_flat(const struct xiw_straight *line, const struct xiw_packet *p,
+			      const struct xiw_meta *meta, const uint8_t *tcp, const uint8_t *fpdu)
+{
+	const uint32_t len = (uint32_t)(fpdu - tcp) + line->segment_len;
+	const bool good = line->whole_sums
+				  ? xiw_csum_fold(line->pseudo + xiw_csum_partial(tcp, len)) ==
+					    0xffff
+				  : xiw_packet_checksum_good(line->conn, p, meta, line->pseudo);
+
+	return good && xiw_mpa_place_verify_flat(fpdu, line->segment_len, line->ulpdu_len,
+						 XIW_DDP_TAGGED_LEN, line->dst);
+}
+
+bool xiw_straight_take(struct xiw_straight *line, const struct xiw_packet *p)
 {
 	const struct xiw_meta *meta = (const void *)(p->frag[0].base - sizeof(*meta));
-	struct xiw_vec v[XIW_XSK_FRAGS_MAX];
-	struct xiw_conn *c = line->conn;
-	uint32_t seq, tsval, len;
-	const uint8_t *tcp;
-	unsigned int n = 1;
-	uint8_t *dst;
+	const uint8_t *tcp = p->frag[0].base + line->l4_off;
+	const uint8_t *fpdu = p->frag[0].base + line->payload_off;
 
-	if (!c || !alike(line, p, meta))
+	if (!line->left || !alike(line, p, meta) || !in_turn(line, tcp, fpdu))
 		return false;
-	tcp = p->frag[0].base + meta->l4_off;
-	seq = xiw_get_be32(tcp + XIW_TCP_OFF_SEQ);
-	tsval = xiw_get_be32(tcp + OFF_TSVAL); /* if there is none, nothing looks at it */
-	len = meta->payload_len;
-	v[0] = (struct xiw_vec){ p->frag[0].base + meta->payload_off, len };
-	if (p->frags > 1)
-		n = xiw_payload(p, meta, 0, len, v);
-	if (!xiw_tcp_rx_in_turn(&c->tcp, seq, tsval, len))
+	if (!(p->frags == 1 ? place_flat(line, p, meta, tcp, fpdu) : place_pieces(line, p, meta)))
 		return false;
-	dst = xiw_fpdu_expected_again(c, v->base);
-	if (!dst || !xiw_packet_checksum_good(c, p, meta, line->pseudo) ||
-	    !xiw_fpdu_expected_place(c, v, n, len, dst, XIW_FPDU_DIRECT))
-		return false;
-	xiw_tcp_rx_take_in_turn(&c->tcp, tsval, len);
-	xiw_count_taken(c, len);
+	line->seq += line->segment_len;
+	line->to += line->payload;
+	line->dst += line->payload;
+	line->left--;
+	line->taken++;
+	/* A ULP looks at the message so far. */
+	if (line->conn->ulp)
+		xiw_straight_settle(line);
 	return true;
+}
+
+void xiw_straight_settle(struct xiw_straight *line)
+{
+	const uint32_t n = line->taken, len = line->segment_len;
+	struct xiw_conn *c = line->conn;
+
+	line->taken = 0;
+	xiw_fpdu_expected_accepted(c, n, len, line->payload, XIW_FPDU_DIRECT);
+	xiw_tcp_rx_take_in_turn(&c->tcp, len, n);
+	xiw_count_taken(c, n * len);
 }

@@ -204,16 +204,18 @@ enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_t
  * Header prediction, for a caller that compares headers as octets. If xiw_tcp_rx_expects() a segment, then it expects
  * every other one as well that differs from that in seq, tsval, tsecr and PSH alone, and is in turn, as long as nothing
  * else has happened to the receiver. For such a segment xiw_tcp_rx_segment() would return TAKE, with all of its octets.
- * xiw_tcp_rx_take_in_turn() has the effect of that and of xiw_tcp_rx_advance() over them.
+ *
+ * A segment is in turn if it begins at rcv_nxt, ends within the window, and its TSval is not before ts_recent. That
+ * stays as it is when the segment is taken if it lies beyond the last ACK (RFC 7323 section 4.3 (2)), which is asked of
+ * xiw_tcp_rx_ts_stays(). Then segments that follow each other can be taken at once: xiw_tcp_rx_take_in_turn() has the
+ * effect that xiw_tcp_rx_segment() and xiw_tcp_rx_advance() have for `n` of them, each of `len` octets.
  */
 bool xiw_tcp_rx_expects(const struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg);
-static inline bool xiw_tcp_rx_in_turn(const struct xiw_tcp_rx *rx, uint32_t seq, uint32_t tsval,
-				      uint32_t len)
+static inline bool xiw_tcp_rx_ts_stays(const struct xiw_tcp_rx *rx)
 {
-	return seq == rx->rcv_nxt && len <= rx->right_edge - rx->rcv_nxt &&
-	       (!(rx->flags & XIW_TCP_RX_TS) || !xiw_seq_before(tsval, rx->ts_recent));
+	return !(rx->flags & XIW_TCP_RX_TS) || xiw_seq_after(rx->rcv_nxt, rx->last_ack_sent);
 }
-void xiw_tcp_rx_take_in_turn(struct xiw_tcp_rx *rx, uint32_t tsval, uint32_t len);
+void xiw_tcp_rx_take_in_turn(struct xiw_tcp_rx *rx, uint32_t len, uint32_t n);
 
 /* Consumes `octets` of the range that TAKE gave. Called once per segment, not per FPDU. */
 void xiw_tcp_rx_advance(struct xiw_tcp_rx *rx, uint32_t octets);
