@@ -21,6 +21,7 @@
 #include <xiwarp/abi.h>
 #include "base.h"
 
+#define XIW_MAX_WALK 512 /* FPDUs of one segment that are followed; one with more is not aligned */
 #define XIW_MARKER_INTERVAL 512
 #define XIW_MARKER_LEN 4
 #define XIW_MARKER_PTR_MASK 0xfffc
@@ -38,7 +39,7 @@ struct xiw_walk {
 	__u32 left;  /* octets of it that are still to come, without markers; 0: between FPDUs */
 	__u32 to_marker; /* octets before the next marker; XIW_NO_MARKERS is beyond any packet */
 	__u32 fpdus;
-	__u32 verdict;
+	__u32 aligned; /* set at the end */
 };
 
 struct xiw_walk_arg {
@@ -67,12 +68,6 @@ static __always_inline __u32 xiw_fpdu_len(__be16 ulpdu)
 	return ((XIW_FPDU_HDR_LEN + bpf_ntohs(ulpdu) + 3) & ~3u) + XIW_FPDU_CRC_LEN;
 }
 
-static __always_inline long xiw_walk_stop(struct xiw_walk *w, __u32 verdict)
-{
-	w->verdict = verdict;
-	return 1;
-}
-
 static long xiw_walk_step(__u32 i, void *p)
 {
 	struct xiw_walk_arg *arg = p;
@@ -81,15 +76,15 @@ static long xiw_walk_step(__u32 i, void *p)
 
 	(void)i;
 	if (!left && w->fpdus == XIW_MAX_WALK)
-		return xiw_walk_stop(w, XIW_V_TOO_MANY);
+		return 1;
 	if (!to_marker) {
 		__be16 marker[2];
 		__u32 back = left ? pos - w->start : 0;
 
 		if (w->end - pos < XIW_MARKER_LEN || !xiw_walk_read(arg->ctx, pos, marker, 4))
-			return xiw_walk_stop(w, XIW_V_PARTIAL);
+			return 1;
 		if ((bpf_ntohs(marker[1]) & XIW_MARKER_PTR_MASK) != back)
-			return xiw_walk_stop(w, XIW_V_MARKER);
+			return 1;
 		pos += XIW_MARKER_LEN;
 		to_marker = XIW_MARKER_INTERVAL - XIW_MARKER_LEN;
 	}
@@ -97,13 +92,13 @@ static long xiw_walk_step(__u32 i, void *p)
 		__be16 len;
 
 		if (w->end - pos < XIW_FPDU_HDR_LEN || !xiw_walk_read(arg->ctx, pos, &len, 2))
-			return xiw_walk_stop(w, XIW_V_PARTIAL);
+			return 1;
 		w->start = pos;
 		left = xiw_fpdu_len(len);
 	}
 	n = left < to_marker ? left : to_marker;
 	if (n > w->end - pos)
-		return xiw_walk_stop(w, XIW_V_PARTIAL);
+		return 1;
 	pos += n;
 	left -= n;
 	w->pos = pos;
@@ -112,11 +107,12 @@ static long xiw_walk_step(__u32 i, void *p)
 	if (left)
 		return 0;
 	w->fpdus++;
-	return pos == w->end ? xiw_walk_stop(w, XIW_V_ALIGNED) : 0;
+	w->aligned = pos == w->end;
+	return w->aligned;
 }
 
 /*
- * Walk until the verdict is known.
+ * Walk until it is known whether the payload is aligned.
  *
  * This is a global function for the verifier's sake. It checks a global function once, not once per path to the call,
  * and it assumes nothing about the values in *w. If it knew them, it would follow the walk step by step, up to its
@@ -142,30 +138,29 @@ static __always_inline bool xiw_one_fpdu(struct xdp_md *ctx, __u32 off, __u32 le
 }
 
 /*
- * Classify `len` octets of payload at offset `off`, which begin at wire sequence number `seq` of `flow`. Returns the
- * verdict in the low 8 bits and the number of whole FPDUs above them.
+ * Are `len` octets of payload at offset `off`, which begin at wire sequence number `seq` of `flow`, whole FPDUs and
+ * nothing else, with markers that are right?
  */
-static __always_inline __u32 xiw_classify(struct xdp_md *ctx, const struct xiw_flow *flow,
-					  __u32 seq, __u32 off, __u32 len)
+static __always_inline bool xiw_aligned(struct xdp_md *ctx, const struct xiw_flow *flow, __u32 seq,
+					__u32 off, __u32 len)
 {
 	struct xiw_walk w;
 
 	if (!(flow->flags & XIW_FLOW_MARKERS) && xiw_one_fpdu(ctx, off, len))
-		return 1 << 8 | XIW_V_ALIGNED;
+		return true;
 	w = (struct xiw_walk){
 		.pos = off,
 		.end = off + len,
 		.start = off,
 		.to_marker = XIW_NO_MARKERS,
-		.verdict = XIW_V_TOO_MANY,
 	};
 	if (flow->flags & XIW_FLOW_MARKERS) {
 		w.to_marker = (flow->marker_origin - seq) % XIW_MARKER_INTERVAL;
 		if (w.to_marker & 3)
-			return XIW_V_MARKER;
+			return false;
 	}
 	xiw_walk_payload(ctx, &w);
-	return w.fpdus << 8 | (w.verdict & 0xff);
+	return w.aligned;
 }
 
 #endif /* XIW_BPF_CLASSIFY_H */

@@ -54,17 +54,11 @@ static __always_inline __u32 xiw_ring_check(struct xiw_seg *s)
 								 : XIW_REASON_WATCHDOG;
 }
 
-static __always_inline __u32 xiw_classify_seg(const struct xiw_seg *s)
-{
-	return xiw_classify(s->ctx, s->flow, s->seq, s->l4_off + s->hdr_len, s->len);
-}
-
 /*
  * Put the metadata in front of the packet. It becomes part of the frame, because not every driver has room for what
- * XDP calls metadata, and nobody but the engine gets the frame. `found` is the result of xiw_classify(). Packet
- * pointers are invalid afterwards.
+ * XDP calls metadata, and nobody but the engine gets the frame. Packet pointers are invalid afterwards.
  */
-static __always_inline bool xiw_put_meta(const struct xiw_seg *s, __u32 found, __u32 epoch)
+static __always_inline bool xiw_put_meta(const struct xiw_seg *s, __u32 epoch)
 {
 	struct xiw_meta *meta;
 
@@ -73,15 +67,13 @@ static __always_inline bool xiw_put_meta(const struct xiw_seg *s, __u32 found, _
 	meta = (void *)(long)s->ctx->data;
 	if ((void *)(meta + 1) > (void *)(long)s->ctx->data_end)
 		return false;
-	meta->flow = s->index;
 	meta->epoch = epoch & XIW_EPOCH_MASK;
+	meta->flow = s->index;
+	meta->version = XIW_ABI_VERSION;
 	meta->l3_off = s->l3_off;
 	meta->l4_off = s->l4_off;
 	meta->payload_off = s->l4_off + s->hdr_len;
 	meta->payload_len = s->len;
-	meta->fpdus = found >> 8;
-	meta->verdict = found & 0xff;
-	meta->version = XIW_ABI_VERSION;
 	return true;
 }
 
@@ -110,14 +102,12 @@ static __always_inline bool xiw_passes_here(const struct xiw_flow *flow)
  * A segment with more options than a timestamp does not count: the engine could neither check the authentication of
  * RFC 2385 or RFC 5925 nor sign its answers.
  */
-static __always_inline __u32 xiw_run(const struct xiw_seg *s, const struct xiw_flow *flow,
-				     __u32 found)
+static __always_inline __u32 xiw_run(const struct xiw_seg *s, const struct xiw_flow *flow)
 {
-	__u32 run = flow->run_end == s->seq ? flow->run_len + 1 : 1;
-
-	if ((found & 0xff) != XIW_V_ALIGNED || s->hdr_len > XIW_TCP_PLAIN_HDR)
+	if (s->hdr_len > XIW_TCP_PLAIN_HDR ||
+	    !xiw_aligned(s->ctx, flow, s->seq, s->l4_off + s->hdr_len, s->len))
 		return 0;
-	return run;
+	return flow->run_end == s->seq ? flow->run_len + 1 : 1;
 }
 
 /* The driver will never leave room. The library reads this and arms no more. False: ownership moved. */
@@ -138,15 +128,14 @@ static __always_inline bool xiw_no_headroom(struct xiw_seg *s)
 static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 {
 	struct xiw_flow *flow = s->flow;
-	__u32 found, run, why;
+	__u32 run, why;
 
 	if (s->seq != XIW_READ_ONCE(flow->kernel_high) || s->fin || s->urg)
 		return xiw_kernel_data(s, end);
-	found = xiw_classify_seg(s);
-	run = xiw_run(s, flow, found);
+	run = xiw_run(s, flow);
 	if (run && run >= flow->run_needed && xiw_passes_here(flow)) {
 		why = xiw_ring_check(s);
-		if (!why && xiw_put_meta(s, found, xiw_owner_epoch(s->owner) + 1)) {
+		if (!why && xiw_put_meta(s, xiw_owner_epoch(s->owner) + 1)) {
 			xiw_try_begin(flow, s->seq, s->now);
 			if (!xiw_go_direct(flow, s->owner, s->kernel_nxt, s->seq))
 				return XIW_STAT_DROP_EPOCH;
@@ -174,27 +163,26 @@ static __always_inline bool xiw_dead_end(const struct xiw_seg *s)
 }
 
 /*
- * Data or FIN in DIRECT: to AF_XDP, whatever the classifier finds, as the engine owns the stream and falls back
- * itself. XDP ends DIRECT only if frames cannot reach the engine or the engine does not act on them.
+ * Data or FIN in DIRECT: to AF_XDP, aligned or not, as the engine owns the stream and falls back itself. XDP ends
+ * DIRECT only if frames cannot reach the engine or the engine does not act on them.
  */
 static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
 {
-	__u32 found = XIW_V_CONTROL, why, stat;
+	__u32 why, stat;
 
 	xiw_refresh_kernel(s->flow, xiw_owner_value(s->owner));
 	why = xiw_ring_check(s);
 	if (!why && xiw_dead_end(s))
 		why = XIW_REASON_UNSEEN;
 	if (!why) {
-		if (!s->fin && !s->urg)
-			found = xiw_classify_seg(s);
-		if (xiw_put_meta(s, found, xiw_owner_epoch(s->owner)))
+		if (xiw_put_meta(s, xiw_owner_epoch(s->owner)))
 			return xiw_redirected(s);
 		why = XIW_REASON_HEADROOM;
 	}
 	if (why == XIW_REASON_HEADROOM)
 		XIW_WRITE_ONCE(s->flow->barred, why);
 	/* The skew of DIRECT, rcv_nxt - K, is the one that KERNEL starts with. */
+	s->skew = xiw_owner_skew(s->owner, s->kernel_nxt);
 	s->owner = xiw_to_kernel(s->flow, s->owner, s->skew, why);
 	if (!s->owner)
 		return XIW_STAT_DROP_EPOCH;

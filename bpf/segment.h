@@ -73,6 +73,14 @@ static __always_inline bool xiw_read_ports(struct xdp_md *ctx, __u32 l4_off, __b
 	return !bpf_xdp_load_bytes(ctx, l4_off, ports, 4);
 }
 
+/* Is the frame that begins at `dst` addressed to the flow's interface, if the flow has its address? */
+static __always_inline bool xiw_same_mac(const __u8 *dst, const __u8 *mac)
+{
+	const __u16 *a = (const void *)dst, *b = (const void *)mac;
+
+	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]));
+}
+
 /*
  * Is the frame addressed to another host? A NIC in promiscuous mode or behind a switch that floods receives such
  * frames, and the kernel's IP ignores them, so they must not change a flow. They are dropped, not passed: if the
@@ -87,8 +95,7 @@ static __always_inline bool xiw_foreign(const struct xdp_md *ctx, const struct x
 		return false;
 	if ((void *)(dst + 6) > (void *)(long)ctx->data_end)
 		return true;
-	return *(const __u32 *)dst != *(const __u32 *)mac ||
-	       *(const __u16 *)(dst + 4) != *(const __u16 *)(mac + 4);
+	return !xiw_same_mac(dst, mac);
 }
 
 /* The TCP header, or NULL. Checks the bounds again, because the verifier forgets them at every helper and call. */

@@ -33,8 +33,8 @@
 /* Ethernet, IPv6, and TCP with all options. */
 #define XIW_STRAIGHT_HEADERS (14 + 40 + 60)
 
-/* URG, RST, SYN, FIN (RFC 9293 section 3.1). */
-#define XIW_NOT_PLAIN 0x27
+/* CWR, URG, RST, SYN, FIN (RFC 9293 section 3.1). */
+#define XIW_NOT_PLAIN 0xa7
 
 /* Which of a queue's words is for a flow. Its ports decide, without the lowest bit, which Linux prefers to be 0. */
 static __always_inline __u64 *xiw_remembered(struct xiw_queue *queue, __be16 remote, __be16 local)
@@ -56,9 +56,19 @@ static __always_inline bool xiw_same_addr(const __be32 a[4], const __be32 b[4])
 	return !((a[0] ^ b[0]) | (a[1] ^ b[1]) | (a[2] ^ b[2]) | (a[3] ^ b[3]));
 }
 
-static __always_inline bool xiw_same_ip4(__be32 a, const __be32 key[4])
+/* Source and destination, which lie side by side, are the remote and the local port of the key. */
+static __always_inline bool xiw_same_ports(const struct tcphdr *th, const struct xiw_flow_key *key)
 {
-	return !((a ^ key[3]) | (bpf_htonl(0xffff) ^ key[2]) | key[1] | key[0]);
+	const __u8 *ports =
+		(const __u8 *)key + __builtin_offsetof(struct xiw_flow_key, remote_port);
+
+	return *(const __u32 *)(const void *)th == *(const __u32 *)(const void *)ports;
+}
+
+/* What differs between the address and one of a key, which is ::ffff:a.b.c.d. */
+static __always_inline __u64 xiw_ip4_differs(__be32 a, const __be32 key[4])
+{
+	return *(const __u64 *)(const void *)key | (bpf_htonl(0xffff) ^ key[2]) | (a ^ key[3]);
 }
 
 /* Finds the flow that the word is of, and reads its owner word and K. False: the stretch is over. */
@@ -80,7 +90,8 @@ static __always_inline __u32 xiw_straight_ip4(const struct iphdr *ip,
 {
 	if (*(const __u8 *)ip != 0x45 || ip->protocol != IPPROTO_TCP ||
 	    ip->frag_off & bpf_htons(XIW_IP4_MF | XIW_IP4_OFFSET) ||
-	    !xiw_same_ip4(ip->saddr, key->remote_addr) || !xiw_same_ip4(ip->daddr, key->local_addr))
+	    xiw_ip4_differs(ip->saddr, key->remote_addr) |
+		    xiw_ip4_differs(ip->daddr, key->local_addr))
 		return 0;
 	return sizeof(struct ethhdr) + bpf_ntohs(ip->tot_len);
 }
@@ -108,8 +119,6 @@ static __always_inline bool xiw_straight_tcp(struct xiw_seg *s, const struct tcp
 	s->hdr_len = hdr_len;
 	s->len = ip_end - s->l4_off - hdr_len;
 	s->seq = bpf_ntohl(th->seq);
-	s->skew = xiw_owner_skew(s->owner, s->kernel_nxt);
-	s->cwr = th->cwr;
 	return ip_end <= linear || ip_end <= bpf_xdp_get_buff_len(s->ctx);
 }
 
@@ -129,12 +138,13 @@ static __always_inline bool xiw_straight(struct xiw_seg *s)
 		    (proto == bpf_htons(ETH_P_IP) ? sizeof(struct iphdr) : sizeof(struct ipv6hdr));
 	th = data + s->l4_off;
 	if (!xiw_recall(s, XIW_READ_ONCE(*xiw_remembered(s->queue, th->source, th->dest))) ||
-	    th->source != s->flow->key.remote_port || th->dest != s->flow->key.local_port)
+	    !xiw_same_ports(th, &s->flow->key))
 		return false;
 	ip_end = proto == bpf_htons(ETH_P_IP)	  ? xiw_straight_ip4(ip, &s->flow->key)
 		 : proto == bpf_htons(ETH_P_IPV6) ? xiw_straight_ip6(ip, &s->flow->key)
 						  : 0;
-	return ip_end && !xiw_foreign(s->ctx, s->flow) && xiw_straight_tcp(s, th, ip_end);
+	return ip_end && (xiw_same_mac(data, s->flow->mac) || !xiw_foreign(s->ctx, s->flow)) &&
+	       xiw_straight_tcp(s, th, ip_end);
 }
 
 #endif /* XIW_BPF_STRAIGHT_H */

@@ -18,7 +18,7 @@
 
 #include <linux/types.h>
 
-#define XIW_ABI_VERSION 4
+#define XIW_ABI_VERSION 5
 #define XIW_MAX_FLOWS 65536 /* the most flows that a table can have */
 #define XIW_DEFAULT_FLOWS                                                                          \
 	4096 /* those that it has if nobody asks for another number when it is loaded */
@@ -316,28 +316,15 @@ struct xiw_queue {
 
 /* ---- packet metadata ----------------------------------------------------------------------------- */
 
-/* What the classifier found in a segment's payload, which it walks from the first octet. */
-enum xiw_verdict {
-	XIW_V_ALIGNED = 0,  /* whole FPDUs and nothing else; all markers are right */
-	XIW_V_PARTIAL = 1,  /* the last FPDU ends after the segment */
-	XIW_V_MARKER = 2,   /* a marker that does not point to its FPDU */
-	XIW_V_TOO_MANY = 3, /* more FPDUs than XIW_MAX_WALK */
-	XIW_V_CONTROL = 4,  /* FIN or URG: the payload was not looked at */
-};
-
-#define XIW_MAX_WALK 512 /* FPDUs of one segment that the classifier follows */
-
 /* The first octets of each frame that goes to AF_XDP. The packet follows directly. */
 struct xiw_meta {
-	__u32 flow;	   /* index in xiw_flows */
 	__u32 epoch;	   /* of the owner word under which the segment was taken */
+	__u16 flow;	   /* index in xiw_flows */
+	__u16 version;	   /* XIW_ABI_VERSION */
 	__u16 l3_off;	   /* of the IP header, from the packet's first octet */
 	__u16 l4_off;	   /* of the TCP header */
 	__u16 payload_off; /* of the TCP payload */
 	__u16 payload_len; /* octets, by the length in the IP header */
-	__u16 fpdus;	   /* whole FPDUs found */
-	__u8 verdict;	   /* enum xiw_verdict */
-	__u8 version;	   /* XIW_ABI_VERSION */
 };
 
 /* ---- statistics ---------------------------------------------------------------------------------- */
@@ -376,6 +363,7 @@ XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, key) == 6 * 64, "ABI: line 6"
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, try_ns) == 7 * 64, "ABI: line 7");
 XIW_ABI_ASSERT(sizeof(struct xiw_queue) == 128, "ABI");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_queue, last_ns) == 64, "ABI: line 1");
-XIW_ABI_ASSERT(sizeof(struct xiw_meta) == 20, "ABI");
+XIW_ABI_ASSERT(sizeof(struct xiw_meta) == 16, "ABI");
+XIW_ABI_ASSERT(XIW_MAX_FLOWS - 1 <= 0xffff, "ABI: xiw_meta.flow");
 
 #endif /* XIWARP_ABI_H */

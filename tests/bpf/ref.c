@@ -125,8 +125,7 @@ static uint32_t ring(struct ref_case *c)
 	return XIW_REASON_NONE;
 }
 
-static void redirect(struct ref_segment *s, const struct ref_parse *p, uint32_t verdict,
-		     uint32_t fpdus)
+static void redirect(struct ref_segment *s, const struct ref_parse *p)
 {
 	struct ref_case *c = s->c;
 
@@ -134,27 +133,16 @@ static void redirect(struct ref_segment *s, const struct ref_parse *p, uint32_t 
 	c->stat = XIW_STAT_DIRECT;
 	c->has_meta = true;
 	c->meta = (struct xiw_meta){
-		.flow = c->flow->index,
 		.epoch = s->f->owner >> 8 & 0xffffff,
+		.flow = (uint16_t)c->flow->index,
+		.version = XIW_ABI_VERSION,
 		.l3_off = p->l3,
 		.l4_off = p->l4,
 		.payload_off = p->l4 + s->hdr,
 		.payload_len = s->len,
-		.fpdus = fpdus,
-		.verdict = verdict,
-		.version = XIW_ABI_VERSION,
 	};
 	s->f->direct_segs++;
 	s->f->direct_octets += s->len;
-}
-
-static uint32_t classify(const struct ref_segment *s, uint32_t *fpdus)
-{
-	*fpdus = 0;
-	if (s->fin || s->urg)
-		return XIW_V_CONTROL;
-	return ref_classify(s->th + s->hdr, s->len, s->seq, s->f->flags & XIW_FLOW_MARKERS,
-			    s->f->marker_origin, fpdus);
 }
 
 static void leave_direct(struct ref_segment *s, uint32_t why)
@@ -202,7 +190,7 @@ static void fragment(struct ref_segment *s)
 
 static void direct(struct ref_segment *s, const struct ref_parse *p)
 {
-	uint32_t rcv_nxt = s->f->owner >> 32, why, verdict, fpdus;
+	uint32_t rcv_nxt = s->f->owner >> 32, why;
 
 	if ((int32_t)(rcv_nxt - s->f->kernel_high) > 1 << 28) {
 		s->f->kernel_high = rcv_nxt;
@@ -213,8 +201,7 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 	if (!why && unseen(s, rcv_nxt))
 		why = XIW_REASON_UNSEEN;
 	if (!why && s->c->headroom) {
-		verdict = classify(s, &fpdus);
-		redirect(s, p, verdict, fpdus);
+		redirect(s, p);
 		s->c->exit = REF_DIRECT;
 		return;
 	}
@@ -239,8 +226,7 @@ static bool passes(const struct xiw_flow *f)
 	return f->egress_segs >= f->egress_floor && f->elsewhere_segs == 0;
 }
 
-static enum ref_exit go_direct(struct ref_segment *s, const struct ref_parse *p, uint32_t verdict,
-			       uint32_t fpdus)
+static enum ref_exit go_direct(struct ref_segment *s, const struct ref_parse *p)
 {
 	struct xiw_flow *f = s->f;
 	uint32_t epoch = next_epoch(f);
@@ -253,7 +239,7 @@ static enum ref_exit go_direct(struct ref_segment *s, const struct ref_parse *p,
 	f->kernel_nxt = (uint64_t)(s->seq - skew_of(f)) << 32 | epoch;
 	set_owner(f, s->seq, XIW_PATH_DIRECT);
 	f->went_direct++;
-	redirect(s, p, verdict, fpdus);
+	redirect(s, p);
 	return REF_WENT_DIRECT;
 }
 
@@ -261,13 +247,14 @@ static enum ref_exit go_direct(struct ref_segment *s, const struct ref_parse *p,
 static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 {
 	struct xiw_flow *f = s->f;
-	uint32_t verdict, fpdus, run;
+	uint32_t run;
 	enum ref_exit exit = REF_ARMED_NO_RING;
 
-	verdict = classify(s, &fpdus);
+	s->c->verdict = ref_classify(s->th + s->hdr, s->len, s->seq, f->flags & XIW_FLOW_MARKERS,
+				     f->marker_origin);
 	run = f->run_end == s->seq ? f->run_len + 1 : 1;
 	/* More options than a timestamp may be authentication (RFC 2385, RFC 5925). */
-	if (verdict != XIW_V_ALIGNED || s->hdr > 20 + 12)
+	if (s->c->verdict != REF_V_ALIGNED || s->hdr > 20 + 12)
 		run = 0;
 	if (run && run >= f->run_needed && !passes(f)) {
 		exit = REF_ARMED_ASTRAY;
@@ -275,7 +262,7 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 		uint32_t why = ring(s->c);
 
 		if (!why && s->c->headroom)
-			return go_direct(s, p, verdict, fpdus);
+			return go_direct(s, p);
 		if (why == XIW_REASON_STEERED)
 			exit = REF_ARMED_STEERED;
 		if (!why) {

@@ -50,6 +50,15 @@ enum ref_exit {
 	REF__COUNT,
 };
 
+/* What a segment's payload is. */
+enum ref_verdict {
+	REF_V_ALIGNED,	/* whole FPDUs and nothing else; all markers are right */
+	REF_V_PARTIAL,	/* the last FPDU ends after the segment */
+	REF_V_MARKER,	/* a marker does not point to its FPDU */
+	REF_V_TOO_MANY, /* more FPDUs than are followed */
+	REF_V_NONE,	/* nobody asked */
+};
+
 struct ref_case {
 	/* in */
 	uint8_t *pkt; /* changed in place */
@@ -69,6 +78,7 @@ struct ref_case {
 	int action; /* enum xdp_action */
 	uint32_t stat;
 	enum ref_exit exit;
+	enum ref_verdict verdict; /* as passed in, if it does not matter */
 	bool has_meta;
 	struct xiw_meta meta;
 	struct ref_flow *flow; /* of the packet, or NULL */
@@ -78,8 +88,8 @@ struct ref_case {
 
 void ref_ingress(struct ref_case *c);
 
-/* RFC 5044 section 4: the verdict on `len` octets at wire number `seq`, and the number of whole FPDUs. */
-enum xiw_verdict ref_classify(const uint8_t *payload, uint32_t len, uint32_t seq, bool markers,
-			      uint32_t origin, uint32_t *fpdus);
+/* RFC 5044 section 4: the verdict on `len` octets at wire number `seq`. */
+enum ref_verdict ref_classify(const uint8_t *payload, uint32_t len, uint32_t seq, bool markers,
+			      uint32_t origin);
 
 #endif /* XIW_TESTS_BPF_REF_H */

@@ -3,19 +3,20 @@
 
 #include "ref_parse.h"
 
-enum xiw_verdict ref_classify(const uint8_t *payload, uint32_t len, uint32_t seq, bool markers,
-			      uint32_t origin, uint32_t *fpdus)
+#define MAX_WALK 512 /* FPDUs of one segment that are followed */
+
+enum ref_verdict ref_classify(const uint8_t *payload, uint32_t len, uint32_t seq, bool markers,
+			      uint32_t origin)
 {
-	uint32_t i, taken = 0, size = 0, start = 0, marker_at = 0;
+	uint32_t i, taken = 0, size = 0, start = 0, marker_at = 0, fpdus = 0;
 	int in_marker = 0;
 
-	*fpdus = 0;
 	/* Section 4.3: FPDUs begin at multiples of 4 from the origin. */
 	if (markers && (seq - origin) % 4)
-		return XIW_V_MARKER;
+		return REF_V_MARKER;
 	for (i = 0; i < len; i++) {
-		if (!in_marker && !taken && *fpdus == XIW_MAX_WALK)
-			return XIW_V_TOO_MANY;
+		if (!in_marker && !taken && fpdus == MAX_WALK)
+			return REF_V_TOO_MANY;
 		if (!in_marker && markers && (seq + i - origin) % 512 == 0) {
 			in_marker = 4;
 			marker_at = i;
@@ -26,7 +27,7 @@ enum xiw_verdict ref_classify(const uint8_t *payload, uint32_t len, uint32_t seq
 			uint32_t ptr = be16(payload + i - 1) / 4 * 4;
 
 			if (ptr != (taken ? marker_at - start : 0))
-				return XIW_V_MARKER;
+				return REF_V_MARKER;
 			continue;
 		}
 		if (!taken)
@@ -39,15 +40,15 @@ enum xiw_verdict ref_classify(const uint8_t *payload, uint32_t len, uint32_t seq
 			size += 4;
 		}
 		if (taken > 2 && taken == size) {
-			(*fpdus)++;
+			fpdus++;
 			taken = 0;
 		}
 	}
 	return taken || in_marker ||
 			       (len && marker_at + 4 == len && markers &&
 				(seq + marker_at - origin) % 512 == 0)
-		       ? XIW_V_PARTIAL
-		       : XIW_V_ALIGNED;
+		       ? REF_V_PARTIAL
+		       : REF_V_ALIGNED;
 }
 
 static bool parse_ip4(const struct ref_case *c, uint32_t off, struct ref_parse *p)

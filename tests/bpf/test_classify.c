@@ -13,7 +13,7 @@ static uint64_t ref_stats[XIW_STAT__COUNT];
 static uint32_t ifindex, max_linear;
 static bool can_split; /* on this kernel a test can choose where the first buffer ends */
 static bool can_pull;  /* and a program can move that (Linux 6.18) */
-static uint32_t verdicts[XIW_V_CONTROL + 1], exits[REF__COUNT];
+static uint32_t verdicts[REF_V_NONE + 1], exits[REF__COUNT];
 
 /* How often the flow went direct with each of `runs`. */
 static uint32_t ran[4];
@@ -101,10 +101,10 @@ static void complain(long n, const struct gen *g, const struct ref_case *c, cons
 
 	cr_assert_fail("seed %llx, segment %ld: %s; IPv%d len %u linear %u l4 %u ip_end %u flags "
 		       "%02x "
-		       "want action %d stat %u verdict %u fpdus %u; after: owner %llx K %llx "
+		       "want action %d stat %u verdict %u; after: owner %llx K %llx "
 		       "high %x, exit %d",
 		       HARNESS_SEED, n, what, g->v6 ? 6 : 4, g->len, c->linear, g->l4, g->ip_end,
-		       g->pkt[g->l4 + 13], c->action, c->stat, c->meta.verdict, c->meta.fpdus,
+		       g->pkt[g->l4 + 13], c->action, c->stat, c->verdict,
 		       (unsigned long long)f->owner, (unsigned long long)f->kernel_nxt,
 		       f->kernel_high, c->exit);
 }
@@ -165,6 +165,7 @@ static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 			      .limit = LIMIT,
 			      .stuck = STUCK,
 			      .headroom = true,
+			      .verdict = REF_V_NONE,
 			      .pulls = can_pull };
 	int i;
 
@@ -196,8 +197,7 @@ static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 	exits[c.exit]++;
 	for (i = 0; c.exit == REF_WENT_DIRECT && i < 4; i++)
 		ran[i] += c.flow->state->run_needed == runs[i];
-	if (c.has_meta)
-		verdicts[c.meta.verdict]++;
+	verdicts[c.verdict]++;
 	compare(n, &g, &c, &o, queue, memory);
 }
 
@@ -273,8 +273,8 @@ static void many_segments(long count, uint32_t mtu)
 	for (i = 0; i < 3; i++)
 		cr_expect(ran[i] > count / 2000, "direct after %u in a row: %u times", runs[i],
 			  ran[i]);
-	for (i = 0; i <= XIW_V_CONTROL; i++)
-		cr_expect(verdicts[i] > count / 1000 || (i == XIW_V_TOO_MANY && mtu < 4096),
+	for (i = 0; i < REF_V_NONE; i++)
+		cr_expect(verdicts[i] > count / 1000 || (i == REF_V_TOO_MANY && mtu < 4096),
 			  "verdict %u seen %u times", i, verdicts[i]);
 	for (i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		cr_expect(ref_state[0].reasons[reasons[i]] && ref_state[1].reasons[reasons[i]],

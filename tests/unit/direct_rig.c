@@ -217,7 +217,6 @@ void rig_build(void)
 				   .l4_off = (uint16_t)l4,
 				   .payload_off = (uint16_t)payload_off,
 				   .payload_len = (uint16_t)fpdu_len,
-				   .fpdus = 1,
 				   .version = XIW_ABI_VERSION };
 	rig_repair(true);
 }

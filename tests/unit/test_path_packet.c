@@ -104,7 +104,7 @@ Test(path_packet, metadata_that_lie_are_refused)
 {
 	REFUSED(version, XIW_ABI_VERSION + 1);
 	REFUSED(flow, NFLOWS);
-	REFUSED(flow, UINT32_MAX);
+	REFUSED(flow, UINT16_MAX);
 	REFUSED(l3_off, XIW_ETH_LEN - 1);
 	REFUSED(l4_off, L4 - 1);
 	REFUSED(l4_off, UINT16_MAX);

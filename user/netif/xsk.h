@@ -17,7 +17,7 @@
 /*
  * A page for each frame, without the kernel's headroom in each, XDP's struct xiw_meta, and Ethernet with two VLAN tags.
  */
-#define XIW_XSK_MTU_MAX (XIW_XSK_FRAGS_MAX * (4096u - 256) - 20 - 22)
+#define XIW_XSK_MTU_MAX (XIW_XSK_FRAGS_MAX * (4096u - 256) - 16 - 22)
 
 /*
  * Entries of the RX ring. In zero-copy mode the frames lent are all the memory that the queue has, for everybody's
