@@ -147,46 +147,36 @@ void xiw_xsk_destroy(struct xiw_xsk *x)
 	x->fd = -1;
 }
 
-/* Appends a frame to a packet. The packet's first frame begins with XDP's struct xiw_meta. */
-static bool add_frag(struct xiw_packet *p, uint8_t *area, const struct xdp_desc *desc)
-{
-	uint32_t prefix = p->frags ? 0 : sizeof(struct xiw_meta);
-
-	if (p->frags == XIW_XSK_FRAGS_MAX || desc->len < prefix)
-		return false;
-	if (!p->frags)
-		p->len = 0;
-	p->addr[p->frags] = desc->addr;
-	p->frag[p->frags].base = area + desc->addr + prefix;
-	p->frag[p->frags].len = desc->len - prefix;
-	p->len += desc->len - prefix;
-	p->frags++;
-	return true;
-}
-
+/* Room for the packet in progress is at `p`, and what is known of it is in registers until it is whole. */
 unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsigned int max)
 {
 	struct xiw_packet *p = packets, *const end = packets + max;
-	uint32_t idx, n, used = 0, i;
+	uint32_t idx, n, used = 0, i, frags = 0, len = 0;
 
 	n = xsk_ring_cons__peek(&x->rx, max * XIW_XSK_FRAGS_MAX, &idx);
-	p->frags = 0;
 	for (i = 0; i < n && p < end; i++) {
 		const struct xdp_desc *desc = xsk_ring_cons__rx_desc(&x->rx, idx + i);
-		bool more = desc->options & XDP_PKT_CONTD;
+		/* The packet's first frame begins with XDP's struct xiw_meta. */
+		const uint32_t prefix = frags ? 0 : sizeof(struct xiw_meta);
+		const bool more = desc->options & XDP_PKT_CONTD;
 
-		if (x->skipping || !add_frag(p, x->area, desc)) {
-			xiw_xsk_release(x, p->addr, p->frags);
+		if (x->skipping || frags == XIW_XSK_FRAGS_MAX || desc->len < prefix) {
+			xiw_xsk_release(x, p->addr, frags);
 			x->free[x->nfree++] = desc->addr;
-			p->frags = 0;
-			used = i + 1;
 			x->too_long += !more;
 			x->skipping = more;
-		} else if (!more) {
-			used = i + 1;
-			if (++p < end)
-				p->frags = 0;
+		} else {
+			p->addr[frags] = desc->addr;
+			p->frag[frags].base = x->area + desc->addr + prefix;
+			p->frag[frags++].len = desc->len - prefix;
+			len += desc->len - prefix;
+			if (more)
+				continue;
+			p->len = len;
+			p++->frags = (uint8_t)frags;
 		}
+		used = i + 1;
+		frags = len = 0;
 	}
 	/* What lies behind `used` belongs to a packet that does not end within n, and is left to the next call. */
 	xsk_ring_cons__cancel(&x->rx, n - used);

@@ -473,16 +473,17 @@ void xiw_stretch_resume(struct xiw_conn *c)
 unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 {
 	struct xiw_straight line;
-	unsigned int n, i;
+	const struct xiw_packet *p;
+	unsigned int n;
 
 	line.left = line.taken = 0;
 	n = xiw_xsk_receive(&q->xsk, e->packets, q->batch);
 	e->batch++;
 	if (n && !q->netif->frames_come)
 		q->netif->frames_come = true;
-	for (i = 0; i < n; i++)
-		if (xiw_straight_take(&line, &e->packets[i]) || !packet(q, &e->packets[i], &line))
-			xiw_xsk_release(&q->xsk, e->packets[i].addr, e->packets[i].frags);
+	for (p = e->packets; p < e->packets + n; p++)
+		if (xiw_straight_take(&line, p) || !packet(q, p, &line))
+			xiw_xsk_release(&q->xsk, p->addr, p->frags);
 	xiw_straight_end(&line);
 	xiw_xsk_refill(&q->xsk, e->nconns * FRAMES_EACH);
 	return n;

@@ -166,13 +166,21 @@ static inline bool in_turn(const struct xiw_straight *line, const uint8_t *tcp, 
 	       (!c->ulp || xiw_fpdu_ulp_agrees(c, header, line->payload, line->dst));
 }
 
-/* In several frames. */
+/* In several frames, the first of which has all headers. */
 static bool place_pieces(const struct xiw_straight *line, const struct xiw_packet *p,
 			 const struct xiw_meta *meta)
 {
-	struct xiw_vec v[XIW_XSK_FRAGS_MAX];
-	unsigned int n = xiw_payload(p, meta, 0, line->segment_len, v);
+	uint32_t run = line->first_len - line->payload_off, left = line->segment_len;
+	struct xiw_vec v[XIW_XSK_FRAGS_MAX] = { { p->frag[0].base + line->payload_off, run } };
+	unsigned int n = 1;
 
+	if (v->len > left)
+		v->len = left;
+	for (; left > run && n < p->frags; n++) {
+		left -= run;
+		run = p->frag[n].len < left ? (uint32_t)p->frag[n].len : left;
+		v[n] = (struct xiw_vec){ p->frag[n].base, run };
+	}
 	return xiw_packet_checksum_good(line->conn, p, meta, line->pseudo) &&
 	       xiw_mpa_place_verify_pieces(v, n, line->ulpdu_len, XIW_DDP_TAGGED_LEN, line->dst);
 }
