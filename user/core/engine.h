@@ -14,6 +14,7 @@
 #include "core/gate.h"
 #include "core/policy.h"
 #include "core/netif.h"
+#include "core/pace.h"
 #include "ddp/region.h"
 #include "handoff/inject.h"
 #include "netif/xsk.h"
@@ -109,12 +110,13 @@ struct xiw_sharing {
 	int bell;    /* an eventfd; -1: there is none */
 };
 
-/* engine/ready.c: the descriptor of xiw_engine_fd(). */
+/* How the engine waits. engine/ready.c: the descriptor of xiw_engine_fd(). */
 struct xiw_ready {
 	int fd; /* eventfd, which the kernel writes when the ring has something; -1: nobody has asked for it */
 	bool lit;	   /* it is readable, and the kernel need not write it */
 	uint64_t timer_ms; /* when a timeout that is with io_uring comes, or XIW_NEVER */
 	struct __kernel_timespec timer;
+	struct xiw_pace pace;
 	struct xiw_sharing share;
 };
 

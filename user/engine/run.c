@@ -59,9 +59,9 @@ static int settle(struct xiw_engine *e)
  * Looks for something to do. False: there was nothing. Between looks, a thread that wants this core gets it: it may be
  * the one that is waited for.
  */
-static bool spin(struct xiw_engine *e, uint64_t until_ms)
+static bool spin(struct xiw_engine *e, uint64_t ns, uint64_t until_ms)
 {
-	const uint64_t end_ns = e->now_ns + e->opts.spin_us * 1000ull;
+	const uint64_t end_ns = e->now_ns + ns;
 
 	while (e->now_ns < end_ns && e->now_ms < until_ms) {
 		if (kernel_waits(e) && submit(e))
@@ -71,6 +71,18 @@ static bool spin(struct xiw_engine *e, uint64_t until_ms)
 		sched_yield();
 	}
 	return false;
+}
+
+/* As spin() does, but only if something is likely to come. An engine whose turns others take leaves that to them. */
+static bool look_on(struct xiw_engine *e, uint64_t until_ms)
+{
+	bool came;
+
+	if (!xiw_pace_look(&e->ready.pace) || e->ready.share.on)
+		return false;
+	came = spin(e, XIW_PACE_LOOK_NS, until_ms);
+	xiw_pace_looked(&e->ready.pace, came);
+	return came;
 }
 
 static int wait(struct xiw_engine *e, struct __kernel_timespec *ts, uint64_t until_ms, bool asleep)
@@ -133,14 +145,16 @@ static int run(struct xiw_engine *e, int timeout_ms)
 	const bool had_time = e->agenda.telling;
 	bool busy = xiw_turn(e);
 	uint64_t until_ms = timeout_ms < 0 ? XIW_NEVER : e->now_ms + (uint64_t)timeout_ms;
+	uint64_t slept_ns;
 	int err = 0;
 
 	if (had_time || !xiw_told(e))
 		err = settle(e);
 	if (err)
 		return err;
-	if (!busy && !xiw_told(e) && e->opts.spin_us)
-		busy = spin(e, until_ms);
+	if (!busy && !xiw_told(e) && timeout_ms)
+		busy = e->opts.spin_us ? spin(e, e->opts.spin_us * 1000ull, until_ms)
+				       : look_on(e, until_ms);
 	if (e->cqs.lost)
 		return -ENOMEM;
 	if (busy || xiw_told(e) || !timeout_ms) {
@@ -148,10 +162,12 @@ static int run(struct xiw_engine *e, int timeout_ms)
 			err = submit(e);
 		return err ? err : result(e);
 	}
+	slept_ns = e->now_ns;
 	err = sleep_in_ring(e, until_ms);
 	if (err)
 		return err;
 	xiw_turn(e);
+	xiw_pace_slept(&e->ready.pace, e->now_ns - slept_ns);
 	if (!xiw_told(e))
 		err = settle(e);
 	return err ? err : result(e);

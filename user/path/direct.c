@@ -479,6 +479,7 @@ unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 	line.left = line.taken = 0;
 	n = xiw_xsk_receive(&q->xsk, e->packets, q->batch);
 	e->batch++;
+	e->ready.pace.took += n;
 	if (n && !q->netif->frames_come)
 		q->netif->frames_come = true;
 	for (p = e->packets; p < e->packets + n; p++)

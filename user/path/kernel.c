@@ -328,6 +328,7 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 		uint16_t bid = (uint16_t)(flags >> IORING_CQE_BUFFER_SHIFT);
 
 		xiw_buf_taken(c->engine);
+		c->engine->ready.pace.took++;
 		c->recv.fed = true;
 		if (c->state == XIW_DEAD)
 			xiw_buf_return(c->engine, bid);

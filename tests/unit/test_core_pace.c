@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* When an engine looks on before it sleeps (user/core/pace.h). */
+#include <criterion/criterion.h>
+
+#include "core/pace.h"
+
+static struct xiw_pace p;
+
+/* The engine has waited: for a message that came after `ns`. */
+static void ping(uint64_t ns)
+{
+	xiw_pace_slept(&p, ns);
+	p.took = 1;
+}
+
+Test(core_pace, an_engine_sleeps_until_a_sleep_was_short)
+{
+	cr_assert(!xiw_pace_look(&p));
+	ping(XIW_PACE_SOON_NS);
+	cr_assert(!xiw_pace_look(&p));
+	ping(XIW_PACE_SOON_NS - 1);
+	cr_assert(xiw_pace_look(&p));
+	xiw_pace_looked(&p, true);
+	cr_assert(xiw_pace_look(&p), "it found something, and sleeps");
+}
+
+Test(core_pace, where_many_packets_come_it_sleeps)
+{
+	ping(1000);
+	p.took = XIW_PACE_FEW + 1;
+	cr_assert(!xiw_pace_look(&p));
+	p.took = XIW_PACE_FEW;
+	cr_assert(xiw_pace_look(&p), "it remembers packets from before the last wait");
+}
+
+/* What comes after 40 us never comes during a look. At most one wait in 65 is then preceded by one. */
+Test(core_pace, looks_in_vain_become_rare)
+{
+	unsigned int looks = 0;
+
+	for (int i = 0; i < 6500; i++) {
+		ping(40000);
+		if (xiw_pace_look(&p)) {
+			xiw_pace_looked(&p, false);
+			looks++;
+		}
+	}
+	cr_expect_geq(looks, 90, "%u looks", looks);
+	cr_expect_leq(looks, 110, "%u looks", looks);
+
+	/* One that finds something is followed by others. */
+	for (ping(1000); !xiw_pace_look(&p);)
+		;
+	xiw_pace_looked(&p, true);
+	for (int i = 0; i < 100; i++) {
+		cr_assert(xiw_pace_look(&p), "wait %d", i);
+		xiw_pace_looked(&p, true);
+	}
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * Whether an engine that has nothing to do looks on for a while before it sleeps. To sleep and to be woken takes longer
+ * than to look, where one message goes to and fro. Where many come, the engine sleeps, and takes more of them at once.
+ */
+#ifndef XIW_CORE_PACE_H
+#define XIW_CORE_PACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define XIW_PACE_LOOK_NS 20000 /* for so long */
+
+#define XIW_PACE_FEW                                                                               \
+	4 /* packets between two waits: who sends no more seems to wait for an answer */
+#define XIW_PACE_SOON_NS 50000 /* a wait that is no longer was short: so may the next one be */
+#define XIW_PACE_SKIP_MAX                                                                          \
+	6 /* log2 of how many waits go without a look, after looks that found nothing */
+
+struct xiw_pace {
+	uint32_t took;	/* packets, and buffers of sockets, since the engine last waited */
+	bool soon;	/* its last sleep was short */
+	uint8_t misses; /* looks in a row in which nothing came */
+	uint8_t skip;	/* waits without a look before the next one */
+};
+
+/* To be asked before each wait. If it returns true, tell xiw_pace_looked(). */
+static inline bool xiw_pace_look(struct xiw_pace *p)
+{
+	const bool few = p->took <= XIW_PACE_FEW;
+
+	p->took = 0;
+	if (!few || !p->soon)
+		return false;
+	if (!p->skip)
+		return true;
+	p->skip--;
+	return false;
+}
+
+static inline void xiw_pace_looked(struct xiw_pace *p, bool came)
+{
+	if (came) {
+		p->misses = 0;
+		return;
+	}
+	p->misses += p->misses < XIW_PACE_SKIP_MAX;
+	p->skip = (uint8_t)(1u << p->misses);
+}
+
+static inline void xiw_pace_slept(struct xiw_pace *p, uint64_t ns)
+{
+	p->soon = ns < XIW_PACE_SOON_NS;
+}
+
+#endif /* XIW_CORE_PACE_H */
