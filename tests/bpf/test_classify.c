@@ -150,7 +150,23 @@ static void compare(long n, const struct gen *g, const struct ref_case *c, const
 		complain(n, g, c, "TCP checksum");
 }
 
-static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
+/*
+ * The program reads the clock itself, and the times in the state lie at least 75 ms from the limits. If this thread did
+ * not get to run for so long, the reference takes what the program has made of the case, and nothing is compared.
+ */
+static bool too_late(uint64_t then)
+{
+	if (coarse_ns() - then < 50000000)
+		return false;
+	for (int i = 0; i < NFLOWS; i++)
+		ref_state[i] = h.flows[ref_flows[i].index];
+	for (uint32_t i = 0; i < XIW_STAT__COUNT; i++)
+		ref_stats[i] = harness_stat(&h, i);
+	return true;
+}
+
+/* Returns false if the case does not count. */
+static bool one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 {
 	static const uint32_t queues[] = { 0, 0, 0, 0, 0, 0, 0, 0, 1, NQUEUES - 1 };
 	static struct gen g;
@@ -192,6 +208,8 @@ static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 
 	ref_ingress(&c);
 	o.action = run(g.pkt, g.len, linear, queue, o.pkt, &o.len, &o.meta_len, &o.linear);
+	if (too_late(c.now))
+		return false;
 	ref_stats[c.stat]++;
 	seen[c.stat]++;
 	exits[c.exit]++;
@@ -199,6 +217,7 @@ static void one_segment(long n, uint32_t mtu, uint32_t seen[XIW_STAT__COUNT])
 		ran[i] += c.flow->state->run_needed == runs[i];
 	verdicts[c.verdict]++;
 	compare(n, &g, &c, &o, queue, memory);
+	return true;
 }
 
 static void set_up(void)
@@ -259,8 +278,8 @@ static void many_segments(long count, uint32_t mtu)
 
 	set_up();
 	clock_gettime(CLOCK_MONOTONIC, &t0);
-	for (n = 0; n < count; n++)
-		one_segment(n, mtu, seen);
+	for (n = 0; n < count;)
+		n += one_segment(n, mtu, seen);
 	clock_gettime(CLOCK_MONOTONIC, &t1);
 	for (i = 0; i < XIW_STAT__COUNT; i++)
 		cr_expect_eq(harness_stat(&h, i), ref_stats[i], "stat %u: %lu, not %lu", i,
