@@ -62,6 +62,7 @@ again:
 		/* fall_passive() */
 		when(driven && !asleep, ring(RING));
 		leave()
+	:: waiters == 1 && !sqe && !owner -> goto again /* looks_on() */
 	:: d_step { waiters == 1 && asleep -> by_queues[me] = true };
 		leave()
 	:: waiters == 1 && !asleep ->
