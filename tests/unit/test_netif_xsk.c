@@ -109,3 +109,46 @@ Test(xsk, packets_come_whole_or_not_at_all)
 		cr_assert(!x.skipping);
 	}
 }
+
+/* The kernel's side of the fill ring, and one frame of the stack for each number. */
+static uint64_t fill_ring[RING], stack[2 * RING];
+
+/*
+ * The kernel takes frames in bursts of any size and gives them back. Whatever the number of connections asks for, it
+ * has so many again after the next refill, or all that the ring has room for; and no frame is lent twice.
+ */
+Test(xsk, the_kernel_never_stays_without_frames)
+{
+	uint64_t rng = 0xf111;
+
+	for (uint32_t at_least = 0; at_least <= RING + 2; at_least++) {
+		uint32_t producer = 0, consumer = 0;
+		struct xiw_xsk x = { .free = stack, .lend = 2 };
+
+		x.fill = (struct xsk_ring_prod){ .mask = RING - 1,
+						 .size = RING,
+						 .cached_cons = RING,
+						 .producer = &producer,
+						 .consumer = &consumer,
+						 .ring = fill_ring };
+		for (; x.nfree < 2 * RING; x.nfree++)
+			stack[x.nfree] = x.nfree;
+		for (uint32_t round = 0; round < 200; round++) {
+			const uint32_t want_least = at_least < RING ? at_least : RING;
+			uint64_t seen[2] = {};
+
+			xiw_xsk_refill(&x, at_least);
+			cr_assert(producer - consumer && producer - consumer >= want_least,
+				  "%u of %u in round %u", producer - consumer, at_least, round);
+			cr_assert_leq(producer - consumer, RING);
+			for (uint32_t i = consumer; i != producer; i++) {
+				const uint64_t f = fill_ring[i % RING];
+
+				cr_assert(!(seen[f / 64] >> f % 64 & 1), "frame %lu", f);
+				seen[f / 64] |= 1ull << f % 64;
+			}
+			for (uint32_t n = ref_random(&rng) % (producer - consumer + 1); n; n--)
+				stack[x.nfree++] = fill_ring[consumer++ % RING];
+		}
+	}
+}

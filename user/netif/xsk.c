@@ -189,13 +189,14 @@ void xiw_xsk_refill(struct xiw_xsk *x, uint32_t at_least)
 	uint32_t room = xsk_prod_nb_free(&x->fill, x->fill.size), lent = x->fill.size - room, n,
 		 idx;
 
-	if (at_least > x->fill.size)
-		at_least = x->fill.size;
 	/* The kernel drops packets when it has no frame left, and one poll of a driver may take these. */
-	if (lent < POLL && x->lend < x->fill.size)
+	if (lent < POLL)
 		x->lend *= 2;
 	if (x->lend < at_least)
 		x->lend = at_least;
+	/* The ring takes all of them or none. */
+	if (x->lend > x->fill.size)
+		x->lend = x->fill.size;
 	n = lent < x->lend ? x->lend - lent : 0;
 	if (n > x->nfree)
 		n = x->nfree;
