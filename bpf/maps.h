@@ -10,6 +10,14 @@
 #include <bpf/bpf_helpers.h>
 #include <xiwarp/abi.h>
 
+/* Its number of entries is all that counts: the library looks for programs of its own version. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, XIW_ABI_VERSION);
+	__type(key, __u32);
+	__type(value, __u32);
+} xiw_abi SEC(".maps") __weak;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);

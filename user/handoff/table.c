@@ -37,6 +37,17 @@ static int open_program(const char *dir, const char *name)
 	return fd == -ENOENT ? -ESTALE : fd;
 }
 
+/* The sizes of the other maps do not tell every version from the next. */
+static int check_abi(const char *dir)
+{
+	int fd = open_map(dir, "xiw_abi", 4, XIW_ABI_VERSION);
+
+	if (fd < 0)
+		return fd == -ENOENT ? -ESTALE : fd;
+	close(fd);
+	return 0;
+}
+
 static void *map_array(int fd, size_t len)
 {
 	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -119,6 +130,8 @@ int xiw_table_open(struct xiw_table *t, const char *dir)
 
 	*t = no_table;
 	err = open_slots(t, dir);
+	if (err >= 0)
+		err = check_abi(dir);
 	if (err >= 0)
 		err = t->queues_fd =
 			open_map(dir, "xiw_queues", sizeof(*t->queues), XIW_MAX_QUEUES);

@@ -299,6 +299,13 @@ json "$IF_RCV" >"$TMP/status"
 expect flows-some-status grep -q '"max_flows":1024,' "$TMP/status"
 expect flows-some-unload unload "$IF_RCV"
 refused flows-too-many 2 "64 to 65536" "$xiwarp" load "$IF_RCV" --flows 65537
+# Programs of another version, whose other maps are as large as this one's, or of one that did not say which it is.
+expect other-version load "$IF_RCV"
+rm "$pins/xiw_abi"
+refused no-version-direct 1 "another version" "$xiwarp" serve --path direct "$TMP/in"
+in_ns rcv bpftool map create "$pins/xiw_abi" type array key 4 value 4 entries 4 name xiw_abi
+refused other-version-direct 1 "another version" "$xiwarp" serve --path direct "$TMP/in"
+expect other-version-unload unload "$IF_RCV"
 # The programs cannot run on lo, where injected segments arrive.
 load lo >/dev/null 2>&1
 refused lo-direct 6 "not on lo" "$xiwarp" serve --path direct --listen 127.0.0.1 "$TMP"
