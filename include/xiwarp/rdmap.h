@@ -383,7 +383,7 @@ struct xiw_rdma_info {
 	uint16_t ird, ord;	      /* limits in use; 0 before XIW_EV_CONNECTED */
 	uint64_t sends_in, sends_out; /* of all four kinds */
 	uint64_t writes_in, writes_out;
-	uint64_t reads_in, reads_out; /* in: Read Requests accepted; out: answered */
+	uint64_t reads_in, reads_out; /* answered; in: as soon as TCP has the answer */
 	uint64_t write_octets_in, write_octets_out;
 	uint64_t read_octets_in, read_octets_out; /* in: of Read Responses to us */
 	uint64_t invalidated;			  /* STags of ours that the peer invalidated */
