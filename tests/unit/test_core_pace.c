@@ -20,7 +20,7 @@ Test(core_pace, an_engine_sleeps_until_a_sleep_was_short)
 	cr_assert(!xiw_pace_look(&p));
 	ping(XIW_PACE_SOON_NS - 1);
 	cr_assert(xiw_pace_look(&p));
-	xiw_pace_looked(&p, true);
+	xiw_pace_looked(&p, true, 1000);
 	cr_assert(xiw_pace_look(&p), "it found something, and sleeps");
 }
 
@@ -41,7 +41,7 @@ Test(core_pace, looks_in_vain_become_rare)
 	for (int i = 0; i < 6500; i++) {
 		ping(40000);
 		if (xiw_pace_look(&p)) {
-			xiw_pace_looked(&p, false);
+			xiw_pace_looked(&p, false, XIW_PACE_LOOK_NS);
 			looks++;
 		}
 	}
@@ -51,9 +51,24 @@ Test(core_pace, looks_in_vain_become_rare)
 	/* One that finds something is followed by others. */
 	for (ping(1000); !xiw_pace_look(&p);)
 		;
-	xiw_pace_looked(&p, true);
+	xiw_pace_looked(&p, true, 1000);
 	for (int i = 0; i < 100; i++) {
 		cr_assert(xiw_pace_look(&p), "wait %d", i);
-		xiw_pace_looked(&p, true);
+		xiw_pace_looked(&p, true, 1000);
 	}
+}
+
+/* What came only when another thread had had the core for its time slice would have woken the engine sooner. */
+Test(core_pace, looks_are_rare_where_others_want_the_core)
+{
+	unsigned int looks = 0;
+
+	for (int i = 0; i < 650; i++) {
+		ping(1000);
+		if (xiw_pace_look(&p)) {
+			xiw_pace_looked(&p, true, XIW_PACE_SOON_NS);
+			looks++;
+		}
+	}
+	cr_expect_leq(looks, 20, "%u looks", looks);
 }

@@ -38,9 +38,13 @@ static inline bool xiw_pace_look(struct xiw_pace *p)
 	return false;
 }
 
-static inline void xiw_pace_looked(struct xiw_pace *p, bool came)
+/*
+ * The look has taken so long. If that is longer than a short sleep, another thread had the core meanwhile, and would
+ * have lost it to an engine that is woken.
+ */
+static inline void xiw_pace_looked(struct xiw_pace *p, bool came, uint64_t ns)
 {
-	if (came) {
+	if (came && ns < XIW_PACE_SOON_NS) {
 		p->misses = 0;
 		return;
 	}

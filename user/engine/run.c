@@ -76,12 +76,13 @@ static bool spin(struct xiw_engine *e, uint64_t ns, uint64_t until_ms)
 /* As spin() does, but only if something is likely to come. An engine whose turns others take leaves that to them. */
 static bool look_on(struct xiw_engine *e, uint64_t until_ms)
 {
+	const uint64_t begin_ns = e->now_ns;
 	bool came;
 
 	if (!xiw_pace_look(&e->ready.pace) || e->ready.share.on)
 		return false;
 	came = spin(e, XIW_PACE_LOOK_NS, until_ms);
-	xiw_pace_looked(&e->ready.pace, came);
+	xiw_pace_looked(&e->ready.pace, came, e->now_ns - begin_ns);
 	return came;
 }
 
