@@ -58,17 +58,32 @@ Test(core_pace, looks_in_vain_become_rare)
 	}
 }
 
-/* What came only when another thread had had the core for its time slice would have woken the engine sooner. */
-Test(core_pace, looks_are_rare_where_others_want_the_core)
+static unsigned int looks_that_take(uint64_t ns, int waits)
 {
 	unsigned int looks = 0;
 
-	for (int i = 0; i < 650; i++) {
+	for (int i = 0; i < waits; i++) {
 		ping(1000);
 		if (xiw_pace_look(&p)) {
-			xiw_pace_looked(&p, true, XIW_PACE_SOON_NS);
+			xiw_pace_looked(&p, true, ns);
 			looks++;
 		}
 	}
+	return looks;
+}
+
+/* What came only when another thread had had the core for a while would have woken the engine sooner. */
+Test(core_pace, looks_are_rare_where_others_want_the_core)
+{
+	unsigned int looks = looks_that_take(XIW_PACE_SOON_NS, 650);
+
 	cr_expect_leq(looks, 20, "%u looks", looks);
+}
+
+Test(core_pace, looks_are_rarer_where_they_lose_the_core)
+{
+	unsigned int looks = looks_that_take(XIW_PACE_LOST_NS, 41000);
+
+	cr_expect_geq(looks, 10, "%u looks", looks);
+	cr_expect_leq(looks, 11, "%u looks", looks);
 }

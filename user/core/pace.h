@@ -16,12 +16,15 @@
 #define XIW_PACE_SOON_NS 50000 /* a wait that is no longer was short: so may the next one be */
 #define XIW_PACE_SKIP_MAX                                                                          \
 	6 /* log2 of how many waits go without a look, after looks that found nothing */
+#define XIW_PACE_LOST_NS                                                                           \
+	500000 /* a look that takes longer gave the core to another thread for its time slice */
+#define XIW_PACE_LOST_SKIP 4096 /* so many waits then go without one */
 
 struct xiw_pace {
 	uint32_t took;	/* packets, and buffers of sockets, since the engine last waited */
 	bool soon;	/* its last sleep was short */
 	uint8_t misses; /* looks in a row in which nothing came */
-	uint8_t skip;	/* waits without a look before the next one */
+	uint16_t skip;	/* waits without a look before the next one */
 };
 
 /* To be asked before each wait. If it returns true, tell xiw_pace_looked(). */
@@ -49,7 +52,7 @@ static inline void xiw_pace_looked(struct xiw_pace *p, bool came, uint64_t ns)
 		return;
 	}
 	p->misses += p->misses < XIW_PACE_SKIP_MAX;
-	p->skip = (uint8_t)(1u << p->misses);
+	p->skip = ns < XIW_PACE_LOST_NS ? (uint16_t)(1u << p->misses) : XIW_PACE_LOST_SKIP;
 }
 
 static inline void xiw_pace_slept(struct xiw_pace *p, uint64_t ns)
