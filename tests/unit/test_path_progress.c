@@ -245,6 +245,34 @@ Test(path_progress, the_start_of_a_stretch_that_waits_for_lost_octets)
 	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
 }
 
+/* Nobody acknowledges what waits, so a peer may send nothing more for a long time. */
+Test(path_progress, the_start_of_a_stretch_that_waits_for_octets_that_do_not_come)
+{
+	begins_to_drain(AT - LEN);
+	waits_for_socket(AT + LEN, LEN);
+	cr_assert_lt(c->progress.due_ms, e->now_ms + 1000);
+	e->now_ms = c->progress.due_ms;
+	xiw_progress_due(c);
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
+	cr_assert_eq(c->handoff.reason, XIW_REASON_WATCHDOG);
+}
+
+Test(path_progress, the_start_of_a_stretch_that_waits_while_the_socket_is_read)
+{
+	begins_to_drain(AT - 5 * LEN);
+	waits_for_socket(AT, LEN);
+	for (int i = 0; i < 4; i++) {
+		e->now_ms = c->progress.due_ms;
+		c->recv.nxt += LEN;
+		xiw_progress_due(c);
+		cr_assert(c->stretch.state == XIW_STRETCH_WAITS);
+		cr_assert_neq(c->progress.due_ms, XIW_NEVER, "it may wait for ever");
+	}
+	e->now_ms = c->progress.due_ms;
+	xiw_progress_due(c);
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
+}
+
 /* If an interface never carried a stretch, there is no reason to expect more of the next one. */
 Test(path_progress, a_cause_that_was_there_from_the_start)
 {

@@ -236,6 +236,7 @@ struct xiw_progress {
 	struct xiw_tries refused;	/* refusals of segments that the stream waits for */
 	enum xiw_reason refused_reason; /* of the last refusal */
 	uint64_t due_ms;		/* when silence is judged, or XIW_NEVER */
+	uint32_t waiting_at; /* what the socket had been read up to when segments began to wait for it */
 	struct xiw_tries unheard;	/* arrivals of segments that were acknowledged before */
 	uint32_t dup_seq, dup_end;	/* the first of these segments */
 	/* When the stretch's first segment came while the socket had not been read up to it; 0: none has. */

@@ -318,6 +318,7 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 	}
 	if (seg->seq == c->stretch.committed && xiw_progress_waits(c, s))
 		return false;
+	xiw_progress_waiting(c);
 	/* The peer was offered no more than this window. */
 	k = xiw_flow_within_window(c->flow, seg->seq) ? xiw_keep(c, s) : NULL;
 	if (!k) {

@@ -213,16 +213,38 @@ void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint3
 	}
 }
 
+/*
+ * Segments that wait for the socket are not acknowledged. If the socket lacks octets from before them, a peer that has
+ * lost its repetition, too, learns that only from the SACK blocks of later ones (RFC 8985), or by its timeout, which may
+ * be long. So they wait for a while only, and then go to the socket.
+ */
+void xiw_progress_waiting(struct xiw_conn *c)
+{
+	struct xiw_progress *s = &c->progress;
+
+	if (s->due_ms != XIW_NEVER)
+		return;
+	s->waiting_at = c->recv.nxt;
+	s->due_ms = c->engine->now_ms + STUCK_MS;
+	xiw_timer(c);
+}
+
 void xiw_progress_due(struct xiw_conn *c)
 {
 	struct xiw_progress *s = &c->progress;
 
 	s->due_ms = XIW_NEVER;
-	if (!c->flow || !xiw_stretch_live(c) || s->refused.n < 2 ||
-	    s->refused.at != xiw_stream_at(c))
+	if (!c->flow || !xiw_stretch_live(c))
 		return;
-	s->refused.n = 0;
-	give_up(c, s->refused_reason, NULL);
+	if (s->refused.n >= 2 && s->refused.at == xiw_stream_at(c)) {
+		s->refused.n = 0;
+		give_up(c, s->refused_reason, NULL);
+	} else if (c->stretch.state == XIW_STRETCH_WAITS) {
+		if (s->waiting_at == c->recv.nxt)
+			xiw_fall_back(c, XIW_REASON_WATCHDOG, NULL);
+		else
+			xiw_progress_waiting(c);
+	}
 }
 
 /* ---- injections that do not arrive ---------------------------------------------------------------- */

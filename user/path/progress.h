@@ -48,6 +48,9 @@ void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint3
 /* Called when the deadline after a refused segment has come: falls back if the stream still stands still. */
 void xiw_progress_due(struct xiw_conn *c);
 
+/* Notes that a segment of a stretch waits for the socket, which must be read further before long. */
+void xiw_progress_waiting(struct xiw_conn *c);
+
 /*
  * Called when the socket has sent data again; `resent` is the new count. Falls back if injected segments do not
  * arrive.
