@@ -214,9 +214,9 @@ void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint3
 }
 
 /*
- * Segments that wait for the socket are not acknowledged. If the socket lacks octets from before them, a peer that has
- * lost its repetition, too, learns that only from the SACK blocks of later ones (RFC 8985), or by its timeout, which may
- * be long. So they wait for a while only, and then go to the socket.
+ * Segments that wait for the socket are not acknowledged. If the socket lacks octets from before them, and the
+ * peer has repeated those in vain, it learns that only from the SACK blocks of later ones (RFC 8985), or by its
+ * timeout, which may be long. So they wait for a while only, and then go to the socket.
  */
 void xiw_progress_waiting(struct xiw_conn *c)
 {
