@@ -9,16 +9,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define XIW_PACE_LOOK_NS 20000 /* for so long */
-
-#define XIW_PACE_FEW                                                                               \
-	4 /* packets between two waits: who sends no more seems to wait for an answer */
-#define XIW_PACE_SOON_NS 50000 /* a wait that is no longer was short: so may the next one be */
-#define XIW_PACE_SKIP_MAX                                                                          \
-	6 /* log2 of how many waits go without a look, after looks that found nothing */
-#define XIW_PACE_LOST_NS                                                                           \
-	500000 /* a look that takes longer gave the core to another thread for its time slice */
-#define XIW_PACE_LOST_SKIP 4096 /* so many waits then go without one */
+/* A look takes so long. */
+#define XIW_PACE_LOOK_NS 20000
+/* Packets between two waits: who sends no more seems to wait for an answer. */
+#define XIW_PACE_FEW 4
+/* A sleep that is shorter was short: so may the next one be. */
+#define XIW_PACE_SOON_NS 50000
+/* The binary logarithm of how many waits at most go without a look, after looks that found nothing. */
+#define XIW_PACE_SKIP_MAX 6
+/* A look that takes so long gave the core to another thread for its time slice. So many waits then go without one. */
+#define XIW_PACE_LOST_NS 500000
+#define XIW_PACE_LOST_SKIP 4096
 
 struct xiw_pace {
 	uint32_t took;	/* packets, and buffers of sockets, since the engine last waited */

@@ -232,8 +232,8 @@ enum xiw_ddp_error xiw_ddp_rx_place(struct xiw_ddp_rx *rx, const struct xiw_ddp_
 uint8_t *xiw_ddp_rx_expected(const struct xiw_ddp_rx *rx, const uint8_t *hdr, uint32_t payload_len);
 /*
  * If xiw_ddp_rx_expected() accepts a segment, it accepts those that follow each other from there on, with as much
- * payload each and the same header, but for the TO: so many, as long as xiw_ddp_rx_same_view(). They can be delivered
- * at once.
+ * payload each, which is not 0, and the same header, but for the TO: so many, as long as xiw_ddp_rx_same_view(). They
+ * can be delivered at once.
  */
 static inline uint64_t xiw_ddp_rx_expected_more(const struct xiw_ddp_rx *rx, uint32_t payload_len)
 {

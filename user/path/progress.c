@@ -36,7 +36,7 @@
 #define STEERED_RUN 8
 #define STEERED_RUN_MAX 65536
 #define PROBES 3     /* injected segments that may be lost before the connection is barred */
-#define PROBE_MS 300 /* lo passes a segment on later than this only if it never does */
+#define PROBE_MS 300 /* an injected segment that has not arrived by then counts as lost */
 
 /* Returns the text for people. A %s in it stands for the name of the interface. */
 static const char *cause(enum xiw_reason reason)

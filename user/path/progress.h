@@ -45,7 +45,10 @@ bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
 void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq,
 			  uint32_t end);
 
-/* Called when the deadline after a refused segment has come: falls back if the stream still stands still. */
+/*
+ * Called when the deadline after a refused segment, or after one that waits for the socket, has come: falls back if the
+ * stream still stands still.
+ */
 void xiw_progress_due(struct xiw_conn *c);
 
 /* Notes that a segment of a stretch waits for the socket, which must be read further before long. */
