@@ -18,6 +18,7 @@ struct conn {
 	bool more, live, over, eof, error, closing, sync_due;
 	unsigned int extra;
 	uint64_t back_off, last_ms;
+	uint64_t octets; /* that had come at the last look */
 	uint64_t clean_tagged, clean_untagged; /* delivered, and poisoned since */
 };
 

@@ -164,6 +164,17 @@ static void say_stuck(struct conn *c)
 		(unsigned long long)f->injected, f->dropped, (unsigned long long)f->segs_dropped);
 }
 
+/* A long message may take longer than a connection may stand still: its octets count, too. */
+static void note_octets(struct conn *c, uint64_t now)
+{
+	const uint64_t octets = c->xc->counts.stream_direct + c->xc->counts.stream_kernel;
+
+	if (octets == c->octets)
+		return;
+	c->octets = octets;
+	c->last_ms = now;
+}
+
 /* A lost reset is not sent again, so whoever only receives never learns of it. */
 void look_for_stuck(uint64_t now)
 {
@@ -173,6 +184,7 @@ void look_for_stuck(uint64_t now)
 	for (struct conn *c = recv_conns; c < recv_conns + count; c++) {
 		if (!c->live || c->over)
 			continue;
+		note_octets(c, now);
 		if (c->plan.kind == SOAK_ABORT && now - c->last_ms > lost) {
 			c->over = true;
 			recv_sum.lost_resets++;
