@@ -14,38 +14,36 @@
 #include <sys/socket.h>
 
 #define RUN_MAX 64000u /* octets; TCP's buffers are larger unless the window is small */
-#define SMALLEST_MSS 536 /* RFC 9293 section 3.7.1. Where a path carries less, TCP cuts such segments. */
-#define SACK_ROOM 36   /* octets of the option with four blocks; with three, beside timestamps */
+#define SMALLEST_MSS                                                                               \
+	536 /* RFC 9293 section 3.7.1. Where a path carries less, TCP cuts such segments. */
+#define SACK_ROOM 36 /* octets of the option with four blocks; with three, beside timestamps */
 #define SACK_ROOM_TS 28
 #define SACK_MS 250 /* a gap is assumed to last for so long if nothing shows it */
 
-/* Returns the present EMSS, which options and path MTU may change (section 4.5). */
-static uint16_t emss(struct xiw_conn *c)
+/*
+ * Asks TCP for the present EMSS, which options and path MTU may change (section 4.5), for the peer's window, and for
+ * what there is to know of SACK. Returns the window, or 0 if it is not known.
+ */
+static uint32_t look_at_tcp(struct xiw_conn *c)
 {
-	socklen_t len = sizeof(int);
-	int mss = 0;
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
 
-	if (!getsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, &len) && mss > 0)
-		c->send.emss = (uint16_t)mss;
-	return c->send.emss ? c->send.emss : 536;
-}
-
-/* Reads TCP_INFO, and updates what this file knows of the peer's window and of SACK. */
-static void look_at_tcp(struct xiw_conn *c, struct tcp_info *info)
-{
-	socklen_t len = sizeof(*info);
-
-	*info = (struct tcp_info){ 0 };
-	getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, info, &len);
-	if (info->tcpi_snd_wnd > c->send.peer_window)
-		c->send.peer_window = info->tcpi_snd_wnd;
-	c->send.sack_room = !(info->tcpi_options & TCPI_OPT_SACK)      ? 0
-			    : info->tcpi_options & TCPI_OPT_TIMESTAMPS ? SACK_ROOM_TS
-								       : SACK_ROOM;
-	if (info->tcpi_rcv_ooopack != c->send.ooo_seen) {
-		c->send.ooo_seen = info->tcpi_rcv_ooopack;
+	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return 0;
+	if (info.tcpi_snd_mss)
+		c->send.emss =
+			(uint16_t)(info.tcpi_snd_mss < UINT16_MAX ? info.tcpi_snd_mss : UINT16_MAX);
+	if (info.tcpi_snd_wnd > c->send.peer_window)
+		c->send.peer_window = info.tcpi_snd_wnd;
+	c->send.sack_room = !(info.tcpi_options & TCPI_OPT_SACK)      ? 0
+			    : info.tcpi_options & TCPI_OPT_TIMESTAMPS ? SACK_ROOM_TS
+								      : SACK_ROOM;
+	if (info.tcpi_rcv_ooopack != c->send.ooo_seen) {
+		c->send.ooo_seen = info.tcpi_rcv_ooopack;
 		c->send.ooo_ms = c->engine->now_ms;
 	}
+	return info.tcpi_snd_wnd;
 }
 
 /*
@@ -56,21 +54,29 @@ static void look_at_tcp(struct xiw_conn *c, struct tcp_info *info)
 static uint16_t sack_room(struct xiw_conn *c)
 {
 	uint32_t mem[SK_MEMINFO_VARS] = { 0 };
-	struct tcp_info info;
 	socklen_t len = sizeof(mem);
 	int unread = 0;
 
-	if (c->send.peer_window && !c->send.sack_room)
-		return 0; /* not negotiated */
-	if (getsockopt(c->fd, SOL_SOCKET, SO_MEMINFO, mem, &len) || !mem[SK_MEMINFO_RMEM_ALLOC])
+	if (!c->send.sack_room || !c->send.ooo_seen)
 		return 0;
-	look_at_tcp(c, &info);
-	if (!c->send.ooo_seen)
+	if (getsockopt(c->fd, SOL_SOCKET, SO_MEMINFO, mem, &len) || !mem[SK_MEMINFO_RMEM_ALLOC])
 		return 0;
 	if (ioctl(c->fd, SIOCINQ, &unread) ||
 	    (unread && c->engine->now_ms - c->send.ooo_ms > SACK_MS))
 		return 0;
 	return c->send.sack_room;
+}
+
+/*
+ * Says whether the stage has all that is queued, and the window is open for all of it. It stays so, because the right
+ * edge of a window does not move to the left.
+ */
+static bool fits_window(struct xiw_conn *c, uint32_t window)
+{
+	int unacknowledged = 0;
+
+	return c->send.staged == c->send.count && !ioctl(c->fd, SIOCOUTQ, &unacknowledged) &&
+	       (uint64_t)unacknowledged + c->send.stage_len <= window;
 }
 
 /* Returns the length of what is left of a message, as one ULPDU. */
@@ -86,13 +92,8 @@ static uint32_t run_start(const struct xiw_stage *s)
 }
 
 /* Returns the longest run. TCP puts no more than half of the largest window it has seen into one buffer. */
-static uint32_t longest_run(struct xiw_conn *c)
+static uint32_t longest_run(const struct xiw_conn *c)
 {
-	struct tcp_info info;
-
-	/* A window grows while a stream is in use. It need not be read again once it is large enough. */
-	if (!c->send.peer_window || (c->send.runs && c->send.peer_window < 2 * RUN_MAX))
-		look_at_tcp(c, &info);
 	return c->send.peer_window < 2 * RUN_MAX ? c->send.peer_window / 2 : RUN_MAX;
 }
 
@@ -188,7 +189,9 @@ static bool fits_anyhow(struct xiw_conn *c)
 void xiw_stage_fill(struct xiw_conn *c)
 {
 	const bool small = fits_anyhow(c);
-	const uint16_t whole = small ? c->send.emss : emss(c), room = small ? 0 : sack_room(c);
+	const uint32_t window = small ? 0 : look_at_tcp(c);
+	const uint16_t whole = c->send.emss ? c->send.emss : SMALLEST_MSS,
+		       room = small ? 0 : sack_room(c);
 	const uint16_t sacks = whole > 4 * room ? room
 						: 0; /* otherwise hardly a segment would be left */
 	const uint32_t mss = whole - sacks;
@@ -227,4 +230,5 @@ void xiw_stage_fill(struct xiw_conn *c)
 	}
 	if (s->nends < XIW_RUNS)
 		end_run(c);
+	c->send.fits = c->send.runs && fits_window(c, window);
 }

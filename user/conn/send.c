@@ -10,10 +10,11 @@
  * - With TCP_NODELAY a short segment does not wait for an acknowledgement.
  * - TCP_CORK is set while runs of several segments are sent, and until TCP has sent them. Without it TCP fills
  *   the peer's window to the last octet with a part of a segment. TCP_NODELAY, set again, then sends a short
- *   last segment nevertheless. TCP also sends such a part when the send buffer is full in the middle of a
- *   write; but it checks for that only where it begins another of its own buffers, and no write is longer than
- *   one of those. What is left is the tail loss probe (RFC 8985 section 7): when an acknowledgement is late, it
- *   takes new octets up to the end of the window, corked or not. That run is cut.
+ *   last segment nevertheless. Where the window has room for all that there is to send, the cork is left out:
+ *   then the last segment leaves together with the others. TCP also sends such a part when the send buffer is
+ *   full in the middle of a write; but it checks for that only where it begins another of its own buffers, and
+ *   no write is longer than one of those. What is left is the tail loss probe (RFC 8985 section 7): when an
+ *   acknowledgement is late, it takes new octets up to the end of the window, corked or not. That run is cut.
  *
  * While the socket reports octets out of order, the SACK option takes room in each segment (RFC 2018 section
  * 3), and its number of blocks changes from one segment to the next. Segments are then filled as if every block
@@ -37,6 +38,8 @@
 #include "core/agenda.h"
 #include "core/cq.h"
 #include "core/ring.h"
+
+#define WRITE_FLAGS (MSG_EOR | MSG_NOSIGNAL | MSG_DONTWAIT)
 
 /* ---- into the socket ----------------------------------------------------------------------------- */
 
@@ -76,27 +79,40 @@ static uint32_t first_run(struct xiw_conn *c)
 	return i;
 }
 
-/* Writes what the socket takes without waiting. Returns 0, or -errno if the connection is broken. */
-static int give_now(struct xiw_conn *c)
+/* Writes the runs from number `first` on. Returns how many octets the socket has taken, or -1. */
+static ssize_t write_runs(const struct xiw_conn *c, uint32_t first)
 {
 	struct xiw_stage *s = c->send.stage;
-	struct mmsghdr m[XIW_RUNS] = { 0 };
+	struct mmsghdr m[XIW_RUNS];
 	struct iovec v[XIW_RUNS];
 	unsigned int n = 0;
 	uint32_t at = c->send.stage_off;
+	ssize_t octets = 0;
 	int done;
 
-	for (uint32_t i = first_run(c); i < s->nends; at = s->end[i++], n++) {
+	for (uint32_t i = first; i < s->nends; at = s->end[i++], n++) {
 		v[n] = (struct iovec){ s->octets + at, s->end[i] - at };
-		m[n].msg_hdr.msg_iov = &v[n];
-		m[n].msg_hdr.msg_iovlen = 1;
+		m[n] = (struct mmsghdr){ .msg_hdr = { .msg_iov = &v[n], .msg_iovlen = 1 } };
 	}
 	/* sendmmsg() stops after a write that TCP took in part, so the order is kept. */
-	done = sendmmsg(c->fd, m, n, MSG_EOR | MSG_NOSIGNAL | MSG_DONTWAIT);
-	if (done < 0)
-		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	done = sendmmsg(c->fd, m, n, WRITE_FLAGS);
 	for (int i = 0; i < done; i++)
-		c->send.stage_off += m[i].msg_len;
+		octets += m[i].msg_len;
+	return done < 0 ? -1 : octets;
+}
+
+/* Writes what the socket takes without waiting. Returns 0, or -errno if the connection is broken. */
+static int give_now(struct xiw_conn *c)
+{
+	const struct xiw_stage *s = c->send.stage;
+	const uint32_t at = c->send.stage_off, first = first_run(c);
+	ssize_t n = first + 1 == s->nends
+			    ? send(c->fd, s->octets + at, s->end[first] - at, WRITE_FLAGS)
+			    : write_runs(c, first);
+
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
+	c->send.stage_off += (uint32_t)n;
 	c->send.stage_ms = c->engine->now_ms;
 	return 0;
 }
@@ -190,7 +206,7 @@ static void give(struct xiw_conn *c)
 	struct xiw_stage *s = c->send.stage;
 	int err;
 
-	cork(c, c->send.runs);
+	cork(c, c->send.runs && !c->send.fits);
 	if (s->nends == 1 && !c->send.runs && c->send.staged == c->send.count && others(c)) {
 		submit(c);
 		return;

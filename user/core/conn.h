@@ -285,6 +285,7 @@ struct xiw_send {
 	uint64_t stage_ms;    /* when the socket last took octets of it */
 	uint32_t peer_window; /* the largest window that the peer has advertised */
 	bool runs;	      /* the last stage had writes longer than a segment */
+	bool fits;	      /* the stage has all that is queued, and the window has room for it */
 	bool corked;
 	bool busy;    /* a send is with io_uring */
 	bool allowed; /* RFC 5044 section 7.1.2 rule 4 */
