@@ -30,8 +30,9 @@ void xiw_retry(struct xiw_conn *c);
 void xiw_retry_no_more(struct xiw_conn *c);
 
 /*
- * Notes that the socket is to learn what the peer said of its data (xiw_feedback_flush()). That can wait until the
- * application has seen what came with it, because the answer should leave first.
+ * Notes that the socket is to learn what the peer said of its data (xiw_feedback_flush()), or the peer what has come
+ * (xiw_acknowledge_late()). That can wait until the application has seen what came with it, because the answer should
+ * leave first.
  */
 void xiw_tell_socket(struct xiw_conn *c);
 void xiw_tell_socket_no_more(struct xiw_conn *c);

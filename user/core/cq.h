@@ -5,6 +5,18 @@
 
 #include "core/engine.h"
 
+/* How many completions of the engine's own queue the application has not taken. */
+static inline uint32_t xiw_completions(const struct xiw_engine *e)
+{
+	return e->cq.tail - __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE);
+}
+
+/* True if an application that takes completions has some to look for. */
+static inline bool xiw_told(const struct xiw_engine *e)
+{
+	return xiw_completions(e) || e->cqs.news;
+}
+
 /* Notes that a CQE for the application's io_uring could not be sent. */
 void xiw_doorbell_failed(struct xiw_engine *e, int error);
 

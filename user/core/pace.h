@@ -20,10 +20,13 @@
 /* A look that takes so long gave the core to another thread for its time slice. So many waits then go without one. */
 #define XIW_PACE_LOST_NS 500000
 #define XIW_PACE_LOST_SKIP 4096
+/* An application that calls again within this time answers a message at once, if it answers. */
+#define XIW_PACE_PROMPT_NS 50000
 
 struct xiw_pace {
 	uint32_t took;	/* packets, and buffers of sockets, since the engine last waited */
 	bool soon;	/* its last sleep was short */
+	bool prompt;	/* the application's last absence was short */
 	uint8_t misses; /* looks in a row in which nothing came */
 	uint16_t skip;	/* waits without a look before the next one */
 };
@@ -59,6 +62,12 @@ static inline void xiw_pace_looked(struct xiw_pace *p, bool came, uint64_t ns)
 static inline void xiw_pace_slept(struct xiw_pace *p, uint64_t ns)
 {
 	p->soon = ns < XIW_PACE_SOON_NS;
+}
+
+/* The application has called again, after so long. */
+static inline void xiw_pace_called(struct xiw_pace *p, uint64_t ns)
+{
+	p->prompt = ns < XIW_PACE_PROMPT_NS;
 }
 
 #endif /* XIW_CORE_PACE_H */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "core/cq.h"
 #include "core/inbox.h"
 #include "core/ring.h"
 #include "engine/create.h"
@@ -144,11 +145,13 @@ static int run(struct xiw_engine *e, int timeout_ms)
 {
 	/* The application has had the time of one call for an answer. */
 	const bool had_time = e->agenda.telling;
+	const uint64_t left_ns = e->now_ns;
 	bool busy = xiw_turn(e);
 	uint64_t until_ms = timeout_ms < 0 ? XIW_NEVER : e->now_ms + (uint64_t)timeout_ms;
 	uint64_t slept_ns;
 	int err = 0;
 
+	xiw_pace_called(&e->ready.pace, e->now_ns - left_ns);
 	if (had_time || !xiw_told(e))
 		err = settle(e);
 	if (err)

@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "core/cq.h"
 #include "core/inbox.h"
 #include "engine/ready.h"
 #include "engine/turn.h"
@@ -47,9 +48,11 @@ bool xiw_share_enter(struct xiw_engine *e)
 void xiw_share_turn(struct xiw_engine *e)
 {
 	const bool had_time = e->agenda.telling;
+	const uint64_t left_ns = e->now_ns;
 
 	__atomic_fetch_add(&e->ready.share.turns, 1, __ATOMIC_RELAXED);
 	xiw_turn(e);
+	xiw_pace_called(&e->ready.pace, e->now_ns - left_ns);
 	if (had_time || !xiw_told(e))
 		xiw_turn_tell(e);
 }

@@ -389,6 +389,9 @@ void xiw_turn_tell(struct xiw_engine *e)
 {
 	struct xiw_conn *c;
 
+	for (c = e->agenda.telling; c; c = c->handoff.next_telling)
+		xiw_acknowledge_late(c);
+	xiw_acks_out(e);
 	while ((c = e->agenda.telling)) {
 		xiw_tell_socket_no_more(c);
 		xiw_feedback_flush(c);

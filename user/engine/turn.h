@@ -6,17 +6,6 @@
 #include "core/engine.h"
 #include "core/ring.h"
 
-static inline uint32_t xiw_completions(const struct xiw_engine *e)
-{
-	return e->cq.tail - __atomic_load_n(&e->cq.head, __ATOMIC_ACQUIRE);
-}
-
-/* True if an application that takes completions has some to look for. */
-static inline bool xiw_told(const struct xiw_engine *e)
-{
-	return xiw_completions(e) || e->cqs.news;
-}
-
 /* True if requests are to be submitted. */
 static inline bool xiw_ring_waits(const struct xiw_engine *e)
 {
@@ -27,8 +16,8 @@ static inline bool xiw_ring_waits(const struct xiw_engine *e)
 bool xiw_turn(struct xiw_engine *e);
 
 /*
- * Tells sockets what the peers said of their data. It comes behind the submission of what the turn has queued, because
- * each takes a system call.
+ * Sends ACKs that have waited, and tells sockets what the peers said of their data. It comes behind the submission of
+ * what the turn has queued, because each takes a system call.
  */
 void xiw_turn_tell(struct xiw_engine *e);
 

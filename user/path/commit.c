@@ -7,11 +7,16 @@
 
 #include <string.h>
 
+#include "core/agenda.h"
+#include "core/clock.h"
+#include "core/cq.h"
 #include "core/timer.h"
 #include "path/fallback.h"
 #include "path/progress.h"
 #include "tcp/csum.h"
 #include "tcp/segment.h"
+
+#define ANSWERED_SEGS 4 /* segments whose ACK may wait for an answer */
 
 /* Returns the hop limit that the socket's own packets have, or 64 if xiw_egress has not seen one. */
 static uint8_t hops(const struct xiw_conn *c)
@@ -123,6 +128,63 @@ static void tell_alive(struct xiw_conn *c)
 }
 
 /*
+ * An application that was told something, and was quick before, may answer, and then the answer carries the ACK: it
+ * waits until the engine has nothing else to do. Only few segments wait so, as a peer that sends many needs its ACKs,
+ * and none for longer than a delayed ACK (RFC 5681 section 4.2).
+ */
+static bool answer_may_come(const struct xiw_conn *c)
+{
+	const struct xiw_tcp_rx *rx = &c->tcp;
+	const struct xiw_engine *e = c->engine;
+
+	return !rx->ack_flags && rx->pending_segs <= ANSWERED_SEGS && e->ready.pace.prompt &&
+	       e->now_ms - rx->ack_since_ms < rx->delack_ms &&
+	       (c->handoff.telling_at || xiw_told(e));
+}
+
+/* An ACK need not say again what data of the socket has carried since: an acknowledgement, and a window. */
+static void note_said(struct xiw_conn *c)
+{
+	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
+	xiw_tcp_rx_acked(&c->tcp, xiw_flow_get(&c->flow->acked));
+}
+
+static void acknowledge(struct xiw_conn *c)
+{
+	while (xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, true)) {
+		uint64_t before = c->counts.acks_sent;
+
+		send_ack(c);
+		if (c->counts.acks_sent == before)
+			break;
+	}
+	c->timer.ack_ms = xiw_tcp_rx_deadline(&c->tcp);
+	xiw_timer(c);
+}
+
+void xiw_acknowledge_late(struct xiw_conn *c)
+{
+	if (c->stretch.state != XIW_STRETCH_RUNS || !c->tcp.pending)
+		return;
+	if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->stretch.epoch) {
+		/* The next turn learns of it. */
+		c->timer.ack_ms = 0;
+		xiw_timer(c);
+		return;
+	}
+	note_said(c);
+	if (xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, true)) {
+		/*
+		 * The socket may have sent since. An ACK from before that would be refused: for its timestamp
+		 * (RFC 7323 section 5.3), or its sequence number (RFC 9293 section 3.10.7.4).
+		 */
+		xiw_clock_update(c->engine);
+		xiw_tcp_rx_set_snd(&c->tcp, xiw_flow_get(&c->flow->snd_nxt));
+	}
+	acknowledge(c);
+}
+
+/*
  * The commit comes first: the peer may forget what is acknowledged, so the owner word must say by then that the
  * octets are ours.
  */
@@ -153,19 +215,16 @@ void xiw_commit(struct xiw_conn *c)
 		xiw_ownership_lost(c);
 		return;
 	} else {
-		/* A delayed ACK is not sent if data of the socket has carried it since. */
-		xiw_tcp_rx_acked(&c->tcp, xiw_flow_get(&c->flow->acked));
+		note_said(c);
 	}
 	publish(c);
-	while (xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, true)) {
-		uint64_t before = c->counts.acks_sent;
-
-		send_ack(c);
-		if (c->counts.acks_sent == before)
-			break;
-	}
 	if (moved && c->timer.alive_ms <= c->engine->now_ms)
 		tell_alive(c);
-	c->timer.ack_ms = xiw_tcp_rx_deadline(&c->tcp);
+	if (!xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, true) || !answer_may_come(c)) {
+		acknowledge(c);
+		return;
+	}
+	xiw_tell_socket(c);
+	c->timer.ack_ms = c->tcp.ack_since_ms + c->tcp.delack_ms;
 	xiw_timer(c);
 }

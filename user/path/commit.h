@@ -9,7 +9,13 @@
 /* Writes the connection's counters into its slot, where other processes read them. */
 void xiw_counts_publish(const struct xiw_conn *c);
 
-/* Commits what the batch has placed, then sends the ACKs that are due. Does nothing outside of a stretch. */
+/*
+ * Commits what the batch has placed, then sends the ACKs that are due, or notes by xiw_tell_socket() that one waits for
+ * the application's answer. Does nothing outside of a stretch.
+ */
 void xiw_commit(struct xiw_conn *c);
+
+/* Sends the ACK that has waited for an answer, unless one has carried it. */
+void xiw_acknowledge_late(struct xiw_conn *c);
 
 #endif
