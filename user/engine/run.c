@@ -29,7 +29,8 @@ static int result(struct xiw_engine *e)
 /* True if requests are to be submitted, or the kernel has work for the engine's thread. */
 static bool kernel_waits(const struct xiw_engine *e)
 {
-	return xiw_ring_waits(e) || *e->io.ring.sq.kflags & IORING_SQ_TASKRUN;
+	return xiw_ring_waits(e) ||
+	       *e->io.ring.sq.kflags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
 }
 
 /* One system call submits all requests of this turn and runs the kernel's deferred work. */
@@ -162,7 +163,8 @@ static int run(struct xiw_engine *e, int timeout_ms)
 	if (e->cqs.lost)
 		return -ENOMEM;
 	if (busy || xiw_told(e) || !timeout_ms) {
-		if (!busy || kernel_waits(e))
+		/* A call that only looks lets the kernel do what it may have to. */
+		if ((!busy && !xiw_told(e)) || kernel_waits(e))
 			err = submit(e);
 		return err ? err : result(e);
 	}
