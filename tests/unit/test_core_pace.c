@@ -87,3 +87,21 @@ Test(core_pace, looks_are_rarer_where_they_lose_the_core)
 	cr_expect_geq(looks, 10, "%u looks", looks);
 	cr_expect_leq(looks, 11, "%u looks", looks);
 }
+
+/* An application that answers some messages at once and is away for long with others is not relied on. */
+Test(core_pace, prompt_only_if_never_late)
+{
+	xiw_pace_called(&p, XIW_PACE_PROMPT_NS - 1, true);
+	cr_assert(p.prompt);
+	xiw_pace_called(&p, XIW_PACE_PROMPT_NS, true);
+	cr_assert(!p.prompt);
+	xiw_pace_called(&p, 1000, true);
+	cr_assert(p.prompt, "that was not long");
+	xiw_pace_called(&p, XIW_PACE_LATE_NS, true);
+	for (int i = 1; i < XIW_PACE_DOUBT; i++) {
+		xiw_pace_called(&p, 1000, true);
+		cr_assert(!p.prompt);
+	}
+	xiw_pace_called(&p, 1000, true);
+	cr_assert(p.prompt);
+}

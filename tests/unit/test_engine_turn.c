@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <xiwarp/xiwarp.h>
 
@@ -91,4 +92,27 @@ Test(engine_turn, completions_at_an_end_are_something_to_do, .timeout = 60)
 	cr_expect_eq(xiw_engine_destroy(e), 0);
 	xiw_conn_free(both[0]);
 	xiw_conn_free(both[1]);
+}
+
+/* An ACK that waited, and that the driver does not take now, does not wait for another turn. */
+Test(engine_turn, late_ack_is_asked_for_again, .timeout = 60)
+{
+	const struct xiw_engine_opts eo = { .size = sizeof(eo), .path = XIW_USE_KERNEL };
+	struct xiw_queue shared = {};
+	uint32_t flags = XDP_RING_NEED_WAKEUP;
+	struct xiw_rxq queue = { .shared = &shared, .xsk.tx.flags = &flags, .xsk.kick = true };
+	struct xiw_netif netif = { .queues = &queue, .nqueues = 1 };
+	int pair[2];
+
+	cr_assert_eq(xiw_engine_create(&eo, &e), 0);
+	cr_assert_eq(socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, pair), 0);
+	while (send(pair[0], "", 1, 0) == 1)
+		;
+	cr_assert_eq(errno, EAGAIN);
+	queue.xsk.fd = pair[0];
+	e->netifs = &netif;
+	xiw_turn_tell(e);
+	cr_assert(queue.kicking);
+	cr_assert(xiw_ring_waits(e));
+	e->netifs = NULL;
 }

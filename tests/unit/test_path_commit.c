@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include "core/agenda.h"
+#include "path/acks.h"
 #include "path/direct.c"
 #include "tests/unit/direct_rig.h"
 
@@ -173,5 +174,44 @@ Test(path_commit, ownership_lost)
 	late();
 	cr_assert_eq(w.c.counts.acks_sent, 1);
 	cr_assert_eq(w.c.timer.ack_ms, 0);
+	rig_close();
+}
+
+/* The engine looks again between the answer and the ACK, and what is left to say is the window alone. */
+Test(path_commit, window_after_another_look)
+{
+	start();
+	w.c.tcp.buffer = 2 * PAYLOAD;
+	come(3);
+	expect_wait("told");
+	w.flow.acked = w.c.tcp.rcv_nxt;
+	w.e.cqs.news = false;
+	expect_wait("looks again");
+	late();
+	cr_assert_eq(w.c.counts.acks_sent, 2);
+	rig_close();
+}
+
+/* Other processes read in the slot how many ACKs there were. */
+Test(path_commit, late_ack_counts)
+{
+	start();
+	come(3);
+	expect_wait("told");
+	late();
+	cr_assert_eq(w.c.counts.acks_sent, 2);
+	cr_assert_eq(w.flow.acks_sent, 2);
+	rig_close();
+}
+
+/* The socket has not seen the octets, so it would not acknowledge them before the peer sends them again. */
+Test(path_commit, falls_back)
+{
+	start();
+	come(3);
+	expect_wait("told");
+	xiw_fall_back(&w.c, XIW_REASON_NO_BUFFER, NULL);
+	cr_assert_eq(w.c.counts.acks_sent, 2);
+	cr_assert_eq(w.c.tcp.pending, 0);
 	rig_close();
 }

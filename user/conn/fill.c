@@ -67,16 +67,23 @@ static uint16_t sack_room(struct xiw_conn *c)
 	return c->send.sack_room;
 }
 
+/* Returns how many octets the peer has not acknowledged, those that TCP has not sent included. */
+static uint32_t unacknowledged(struct xiw_conn *c)
+{
+	int n = 0;
+
+	return ioctl(c->fd, SIOCOUTQ, &n) || n < 0 ? UINT32_MAX : (uint32_t)n;
+}
+
 /*
  * Says whether the stage has all that is queued, and the window is open for all of it. It stays so, because the right
- * edge of a window does not move to the left.
+ * edge of a window does not move to the left. What is unacknowledged was asked before the window was: an ACK in between
+ * may leave the edge where it is, and then the window is smaller by what it acknowledges.
  */
-static bool fits_window(struct xiw_conn *c, uint32_t window)
+static bool fits_window(const struct xiw_conn *c, uint32_t unacked, uint32_t window)
 {
-	int unacknowledged = 0;
-
-	return c->send.staged == c->send.count && !ioctl(c->fd, SIOCOUTQ, &unacknowledged) &&
-	       (uint64_t)unacknowledged + c->send.stage_len <= window;
+	return c->send.staged == c->send.count &&
+	       (uint64_t)unacked + c->send.stage_len <= window;
 }
 
 /* Returns the length of what is left of a message, as one ULPDU. */
@@ -189,6 +196,7 @@ static bool fits_anyhow(struct xiw_conn *c)
 void xiw_stage_fill(struct xiw_conn *c)
 {
 	const bool small = fits_anyhow(c);
+	const uint32_t unacked = small ? 0 : unacknowledged(c);
 	const uint32_t window = small ? 0 : look_at_tcp(c);
 	const uint16_t whole = c->send.emss ? c->send.emss : SMALLEST_MSS,
 		       room = small ? 0 : sack_room(c);
@@ -230,5 +238,5 @@ void xiw_stage_fill(struct xiw_conn *c)
 	}
 	if (s->nends < XIW_RUNS)
 		end_run(c);
-	c->send.fits = c->send.runs && fits_window(c, window);
+	c->send.fits = c->send.runs && fits_window(c, unacked, window);
 }

@@ -22,11 +22,15 @@
 #define XIW_PACE_LOST_SKIP 4096
 /* An application that calls again within this time answers a message at once, if it answers. */
 #define XIW_PACE_PROMPT_NS 50000
+/* After an absence in which a peer may have sent again, so many calls come before one is relied on. */
+#define XIW_PACE_LATE_NS 2000000
+#define XIW_PACE_DOUBT 256
 
 struct xiw_pace {
 	uint32_t took;	/* packets, and buffers of sockets, since the engine last waited */
 	bool soon;	/* its last sleep was short */
-	bool prompt;	/* the application's last absence was short */
+	bool prompt;	/* the application's last absence was short, and none of late was long */
+	uint16_t doubt; /* calls until it is relied on again */
 	uint8_t misses; /* looks in a row in which nothing came */
 	uint16_t skip;	/* waits without a look before the next one */
 };
@@ -64,10 +68,14 @@ static inline void xiw_pace_slept(struct xiw_pace *p, uint64_t ns)
 	p->soon = ns < XIW_PACE_SOON_NS;
 }
 
-/* The application has called again, after so long. */
-static inline void xiw_pace_called(struct xiw_pace *p, uint64_t ns)
+/* The application has called again, after so long. `alone`: nobody else has taken turns meanwhile. */
+static inline void xiw_pace_called(struct xiw_pace *p, uint64_t ns, bool alone)
 {
-	p->prompt = ns < XIW_PACE_PROMPT_NS;
+	if (alone && ns >= XIW_PACE_LATE_NS)
+		p->doubt = XIW_PACE_DOUBT;
+	else if (p->doubt)
+		p->doubt--;
+	p->prompt = ns < XIW_PACE_PROMPT_NS && !p->doubt;
 }
 
 #endif /* XIW_CORE_PACE_H */

@@ -152,7 +152,7 @@ static int run(struct xiw_engine *e, int timeout_ms)
 	uint64_t slept_ns;
 	int err = 0;
 
-	xiw_pace_called(&e->ready.pace, e->now_ns - left_ns);
+	xiw_pace_called(&e->ready.pace, e->now_ns - left_ns, !e->ready.share.on);
 	if (had_time || !xiw_told(e))
 		err = settle(e);
 	if (err)
@@ -162,6 +162,11 @@ static int run(struct xiw_engine *e, int timeout_ms)
 				       : look_on(e, until_ms);
 	if (e->cqs.lost)
 		return -ENOMEM;
+	/* Nobody is told, so no answer comes. */
+	if (busy && !xiw_told(e))
+		err = settle(e);
+	if (err)
+		return err;
 	if (busy || xiw_told(e) || !timeout_ms) {
 		/* A call that only looks lets the kernel do what it may have to. */
 		if ((!busy && !xiw_told(e)) || kernel_waits(e))

@@ -52,7 +52,7 @@ void xiw_share_turn(struct xiw_engine *e)
 
 	__atomic_fetch_add(&e->ready.share.turns, 1, __ATOMIC_RELAXED);
 	xiw_turn(e);
-	xiw_pace_called(&e->ready.pace, e->now_ns - left_ns);
+	xiw_pace_called(&e->ready.pace, e->now_ns - left_ns, false);
 	if (had_time || !xiw_told(e))
 		xiw_turn_tell(e);
 }

@@ -26,6 +26,7 @@
 #include "core/ring.h"
 #include "core/timer.h"
 #include "engine/ready.h"
+#include "path/acks.h"
 #include "path/arm.h"
 #include "path/commit.h"
 #include "path/direct.h"
@@ -392,6 +393,7 @@ void xiw_turn_tell(struct xiw_engine *e)
 	for (c = e->agenda.telling; c; c = c->handoff.next_telling)
 		xiw_acknowledge_late(c);
 	xiw_acks_out(e);
+	kick(e); /* what the kernel has not sent by now, io_uring asks for; there may be no other turn for long */
 	while ((c = e->agenda.telling)) {
 		xiw_tell_socket_no_more(c);
 		xiw_feedback_flush(c);

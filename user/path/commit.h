@@ -15,7 +15,4 @@ void xiw_counts_publish(const struct xiw_conn *c);
  */
 void xiw_commit(struct xiw_conn *c);
 
-/* Sends the ACK that has waited for an answer, unless one has carried it. */
-void xiw_acknowledge_late(struct xiw_conn *c);
-
 #endif

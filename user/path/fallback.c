@@ -9,6 +9,7 @@
 
 #include "core/agenda.h"
 #include "core/queue.h"
+#include "path/acks.h"
 #include "path/inject.h"
 #include "path/packet.h"
 #include "path/patience.h"
@@ -79,6 +80,9 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_
 		return;
 	}
 	c->stretch.committed = rcv_nxt;
+	/* The socket does not acknowledge what it has not seen. */
+	if (c->handoff.telling_at)
+		xiw_acknowledge_late(c);
 	if (c->stretch.state != XIW_STRETCH_WAITS) {
 		c->recv.nxt = rcv_nxt;
 		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* When a stage may leave without the cork: the peer's window has room for all of it (user/conn/fill.c). */
+#include <criterion/criterion.h>
+#include <linux/sockios.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+/* What TCP has: octets that are not acknowledged, and how many more the window has room for. */
+static uint32_t in_flight, open_octets, acked_meanwhile;
+static bool deaf;
+
+/* Behind each question comes an ACK that leaves the window's right edge where it is. */
+static void ack(void)
+{
+	const uint32_t n = acked_meanwhile < in_flight ? acked_meanwhile : in_flight;
+
+	in_flight -= n;
+	acked_meanwhile = 0;
+}
+
+static int tcp_says(int fd, int level, int option, void *value, socklen_t *len)
+{
+	struct tcp_info *info = value;
+
+	(void)fd;
+	(void)len;
+	if (deaf || level != IPPROTO_TCP || option != TCP_INFO)
+		return -1;
+	info->tcpi_snd_mss = 1448;
+	info->tcpi_snd_wnd = in_flight + open_octets;
+	ack();
+	return 0;
+}
+
+static int tcp_counts(int fd, unsigned long what, int *value)
+{
+	(void)fd;
+	if (what != SIOCOUTQ)
+		return -1;
+	*value = (int)in_flight;
+	ack();
+	return 0;
+}
+
+#define getsockopt tcp_says
+#define ioctl tcp_counts
+#include "conn/fill.c"
+
+static struct xiw_engine e;
+static struct xiw_conn c;
+static struct xiw_queued queue;
+static uint8_t message[4096];
+
+/* Returns whether a message of three segments goes without the cork. */
+static bool fits(void)
+{
+	c = (struct xiw_conn){ .engine = &e, .fd = -1 };
+	queue = (struct xiw_queued){ .buf = message, .len = sizeof(message) };
+	cr_assert_eq(xiw_ddp_tx_tagged(&queue.cut, 1, 0, sizeof(message), 0), 0);
+	c.send.queue = &queue;
+	c.send.room = c.send.count = 1;
+	c.send.stage = malloc(sizeof(*c.send.stage));
+	cr_assert(c.send.stage);
+	xiw_stage_fill(&c);
+	cr_assert_eq(c.send.staged, 1);
+	free(c.send.stage);
+	return c.send.fits;
+}
+
+Test(conn_fill, window_has_room)
+{
+	in_flight = 20000;
+	open_octets = 8192;
+	cr_assert(fits());
+	cr_assert(c.send.runs);
+	open_octets = 4096; /* less than the message with its headers */
+	cr_assert(!fits());
+	cr_assert(c.send.runs);
+}
+
+/* The peer's application does not read: ACKs come, and the window's edge stays. */
+Test(conn_fill, ack_in_between)
+{
+	in_flight = 20000;
+	open_octets = 2000;
+	acked_meanwhile = 10000;
+	cr_assert(!fits());
+}
+
+Test(conn_fill, window_is_unknown)
+{
+	deaf = true;
+	cr_assert(!fits());
+}
