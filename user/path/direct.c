@@ -21,7 +21,10 @@
 
 #define PAWS_SLACK (1u << 12) /* in ticks of the peer's timestamp clock */
 #define PAWS_AGE (1u << 24)
-#define FRAMES_EACH 64 /* of each connection, that may come at once when many begin to send at the same time */
+#define FRAMES_EACH                                                                                \
+	64 /* of each connection, that may come at once when several begin to send at the same time */
+#define FRAMES_READY                                                                               \
+	1024 /* for all of them. More would not stay in the cache, and are lent when these run out. */
 
 /*
  * Makes the TCP receiver ready, once the socket has been read up to the start of the stretch. Returns false if
@@ -471,6 +474,12 @@ void xiw_stretch_resume(struct xiw_conn *c)
 	c->progress.filled = false;
 }
 
+/* Returns how many frames the kernel is to have, if that many have not run out yet. */
+static uint32_t frames_ready(const struct xiw_engine *e)
+{
+	return e->nconns < FRAMES_READY / FRAMES_EACH ? e->nconns * FRAMES_EACH : FRAMES_READY;
+}
+
 unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 {
 	struct xiw_straight line;
@@ -487,6 +496,6 @@ unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 		if (xiw_straight_take(&line, p) || !packet(q, p, &line))
 			xiw_xsk_release(&q->xsk, p->addr, p->frags);
 	xiw_straight_end(&line);
-	xiw_xsk_refill(&q->xsk, e->nconns * FRAMES_EACH);
+	xiw_xsk_refill(&q->xsk, frames_ready(e));
 	return n;
 }
