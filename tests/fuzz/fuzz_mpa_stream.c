@@ -108,6 +108,7 @@ static int take(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, un
 	static uint8_t ulpdu[65536];
 	const struct expected *e;
 	struct run *r = ctx;
+	const uint32_t begin = r->end;
 	bool right;
 
 	CHECK(r->seen < r->n, "more FPDUs than there are");
@@ -126,8 +127,13 @@ static int take(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, un
 	}
 	switch (fuzz_u8(r->in)) {
 	case 1:
-		r->paused = 1 + fuzz_u8(r->in);
+		r->paused = XIW_MPA_LATER + 1 + fuzz_u8(r->in);
 		return r->paused;
+	case 3: /* it is presented again */
+		r->seen--;
+		r->end = begin;
+		r->paused = XIW_MPA_LATER;
+		return XIW_MPA_LATER;
 	case 2:
 		r->failed = true;
 		r->error = -1000;
@@ -154,7 +160,10 @@ static void feed(struct run *r, uint32_t len)
 		return;
 	}
 	CHECK(!r->failed && ret == r->paused);
-	if (ret)
+	if (ret == XIW_MPA_LATER)
+		CHECK(r->fed + r->s.used == (r->end > r->fed ? r->end : r->fed),
+		      "paused, but not at the beginning of the FPDU, or of the piece");
+	else if (ret)
 		CHECK(r->fed + r->s.used == r->end, "paused, but not at the end of the FPDU");
 	else
 		CHECK(r->s.used == len);

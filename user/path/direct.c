@@ -21,10 +21,8 @@
 
 #define PAWS_SLACK (1u << 12) /* in ticks of the peer's timestamp clock */
 #define PAWS_AGE (1u << 24)
-#define FRAMES_EACH                                                                                \
-	64 /* of each connection, that may come at once when several begin to send at the same time */
-#define FRAMES_READY                                                                               \
-	1024 /* for all of them. More would not stay in the cache, and are lent when these run out. */
+#define FRAMES_EACH 64	  /* that may come at once, when several connections begin to send */
+#define FRAMES_READY 1024 /* for all connections: more would not stay in the cache */
 
 /*
  * Makes the TCP receiver ready, once the socket has been read up to the start of the stretch. Returns false if
