@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 
 #define RUN_MAX 64000u /* octets; TCP's buffers are larger unless the window is small */
-#define SMALLEST_MSS                                                                               \
-	536 /* RFC 9293 section 3.7.1. Where a path carries less, TCP cuts such segments. */
+/* RFC 9293 section 3.7.1. Where a path carries less, TCP cuts such segments. */
+#define SMALLEST_MSS 536
 #define SACK_ROOM 36 /* octets of the option with four blocks; with three, beside timestamps */
 #define SACK_ROOM_TS 28
 #define SACK_MS 250 /* a gap is assumed to last for so long if nothing shows it */

@@ -21,7 +21,7 @@
 
 #define PAWS_SLACK (1u << 12) /* in ticks of the peer's timestamp clock */
 #define PAWS_AGE (1u << 24)
-#define FRAMES_EACH 64	  /* that may come at once, when several connections begin to send */
+#define FRAMES_EACH 64	  /* of a connection, which may come at once when several begin to send */
 #define FRAMES_READY 1024 /* for all connections: more would not stay in the cache */
 
 /*
