@@ -104,6 +104,18 @@ static uint32_t longest_run(const struct xiw_conn *c)
 	return c->send.peer_window < 2 * RUN_MAX ? c->send.peer_window / 2 : RUN_MAX;
 }
 
+/*
+ * Says whether the stage ends where a segment begins: it has no room for that, or for the whole of a run that would
+ * begin. However short a run is, it costs TCP and the driver as much as a long one.
+ */
+static bool stage_ends(const struct xiw_stage *s, uint32_t begin, uint32_t longest,
+		       uint32_t run_max)
+{
+	const bool run_begins = begin && begin == run_start(s);
+
+	return begin + (run_begins && run_max > longest ? run_max : longest) > XIW_TX_STAGE;
+}
+
 /* Ends the run, so that the next segment is a write of its own. */
 static void end_run(struct xiw_conn *c)
 {
@@ -193,10 +205,16 @@ static bool fits_anyhow(struct xiw_conn *c)
 	return octets <= SMALLEST_MSS - 2 * SACK_ROOM;
 }
 
+/* Says whether the next message is longer than the stage: then the stage is not all that there is to send. */
+static bool exceeds_stage(struct xiw_conn *c)
+{
+	return ulpdu_left(xiw_queued_at(c, c->send.staged)) > XIW_TX_STAGE;
+}
+
 void xiw_stage_fill(struct xiw_conn *c)
 {
 	const bool small = fits_anyhow(c);
-	const uint32_t unacked = small ? 0 : unacknowledged(c);
+	const uint32_t unacked = small || exceeds_stage(c) ? UINT32_MAX : unacknowledged(c);
 	const uint32_t window = small ? 0 : look_at_tcp(c);
 	const uint16_t whole = c->send.emss ? c->send.emss : SMALLEST_MSS,
 		       room = small ? 0 : sack_room(c);
@@ -219,7 +237,7 @@ void xiw_stage_fill(struct xiw_conn *c)
 		if (!may_read(c, q))
 			break;
 		if (c->send.stage_len == begin) {
-			if (begin + longest > XIW_TX_STAGE || (begin && can_wait(c, mss)))
+			if (stage_ends(s, begin, longest, run_max) || (begin && can_wait(c, mss)))
 				break;
 			mulpdu = xiw_mpa_mulpdu(mss, c->send.mpa.markers, c->send.mpa.phase);
 		} else {
