@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -11,7 +12,50 @@
 #include "conn/register.h"
 #include "conn/sockopts.h"
 #include "core/agenda.h"
+#include "core/netif.h"
 #include "core/ring.h"
+#include "netif/interface.h"
+
+#define MTU_MS 1000 /* for so long the largest MTU is taken to be what it was */
+
+static uint32_t largest_mtu(struct xiw_engine *e)
+{
+	if (e->now_ms >= e->watch.mtu_ms) {
+		e->watch.mtu_ms = e->now_ms + MTU_MS;
+		e->watch.largest_mtu = xiw_if_largest_mtu();
+	}
+	return e->watch.largest_mtu;
+}
+
+/* Says whether the peer is another host, which no loopback leads to. */
+static bool elsewhere(const struct sockaddr_storage *peer)
+{
+	const struct sockaddr_in *v4 = (const void *)peer;
+	char name[IF_NAMESIZE];
+
+	if (v4->sin_family == AF_INET && ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
+		return false;
+	return xiw_netif_find(peer, name) == -ENODEV;
+}
+
+/*
+ * An FPDU's length is a multiple of 4 (RFC 5044 section 4.1), and so is that of all TCP options. Were the MSS none,
+ * every segment would be some octets short, for both ends, and TCP would have to be given each by itself: that costs
+ * several times as much as segments that it cuts. So where the largest MTU leaves no such MSS, TCP is to use one that
+ * is rounded down. Which path TCP takes is not known before it has sent its MSS, but no path loses more than 3 octets.
+ */
+static void align_mss(const struct xiw_conn *c)
+{
+	const struct sockaddr_storage *peer = &c->addr.remote;
+	const struct sockaddr_in6 *v6 = (const void *)peer;
+	const bool long_header =
+		peer->ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&v6->sin6_addr);
+	const uint32_t mtu = largest_mtu(c->engine);
+	int mss = (int)(mtu & ~3u) - (long_header ? 60 : 40);
+
+	if (mtu & 3 && mss > 0 && elsewhere(peer))
+		setsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof(mss));
+}
 
 /*
  * The connect itself is made here, because from then on the local address is known. io_uring waits for its result. An
@@ -40,6 +84,7 @@ int xiw_connect_start(struct xiw_conn *c)
 	c->fd = socket(c->addr.remote.ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
 	if (c->fd < 0)
 		return -errno;
+	align_mss(c); /* unless the application sets another one */
 	err = c->opts.prepare ? c->opts.prepare(c->fd, c->opts.prepare_ctx) : 0;
 	if (err)
 		return err;

@@ -189,6 +189,8 @@ struct xiw_watch {
 	bool polled;	       /* a poll on it is with io_uring */
 	uint64_t look_ms;      /* when to look at interfaces without a message, or XIW_NEVER */
 	uint64_t addresses_ms; /* when to look at local addresses; 0: not at all */
+	uint64_t mtu_ms;       /* conn/dial.c: until then `largest_mtu` is taken for that of all interfaces */
+	uint32_t largest_mtu;
 	struct xiw_conn *next_route; /* whose route is checked next; NULL: the first one's */
 	uint64_t routes;	     /* routes checked */
 };

@@ -110,6 +110,22 @@ int xiw_if_ask(int ifindex, void (*take)(const struct nlmsghdr *n, void *ctx), v
 	return xiw_netlink_ask(NETLINK_ROUTE, &request.n, take, ctx);
 }
 
+static void take_mtu(const struct nlmsghdr *n, void *ctx)
+{
+	const struct ifinfomsg *i = NLMSG_DATA(n);
+	uint32_t mtu = xiw_netlink_u32(xiw_netlink_link_attr(n, IFLA_MTU)), *largest = ctx;
+
+	if (!(i->ifi_flags & IFF_LOOPBACK) && mtu > *largest)
+		*largest = mtu;
+}
+
+uint32_t xiw_if_largest_mtu(void)
+{
+	uint32_t largest = 0;
+
+	return xiw_if_ask(0, take_mtu, &largest) ? 0 : largest;
+}
+
 static void take_master(const struct nlmsghdr *n, void *ctx)
 {
 	*(uint32_t *)ctx = xiw_netlink_u32(xiw_netlink_link_attr(n, IFLA_MASTER));

@@ -11,6 +11,8 @@
 #include <stdint.h>
 
 int xiw_if_mtu(const char *ifname, uint32_t *mtu);
+/* The largest MTU of all interfaces but loopback; 0: unknown. */
+uint32_t xiw_if_largest_mtu(void);
 /* RX queues; 1 where the driver does not say. */
 uint32_t xiw_if_queues(const char *ifname);
 /* Its Ethernet address; zeros: it has none. */

@@ -217,4 +217,10 @@ in_ns snd $route 1501
 aligned odd 1449 4 "" -t 4000000
 aligned odd-marked 1449 4 -M -M -t 4000000 -l 1-4000
 regained route-grows 1449 8948 "$route 1501" "$route 9000" "" -t 20000000
+# If the MTU of the interface is the reason, the Initiator has TCP use an MSS that an FPDU fills.
+for mtu in 1501 1502 1503; do
+	in_ns snd ip link set "$IF_SND" mtu $mtu
+	aligned mtu-$mtu 1448 4 "" -t 4000000
+	aligned mtu-$mtu-ipv6 1428 6 -M -M -t 4000000 -l 1-4000
+done
 finish
