@@ -104,16 +104,26 @@ static uint32_t longest_run(const struct xiw_conn *c)
 	return c->send.peer_window < 2 * RUN_MAX ? c->send.peer_window / 2 : RUN_MAX;
 }
 
+/* Says whether the rest of the last message is likely to fit into so many octets. */
+static bool rest_fits(struct xiw_conn *c, uint32_t room)
+{
+	const uint64_t rest = ulpdu_left(xiw_queued_at(c, c->send.staged));
+
+	return c->send.staged + 1 == c->send.count && rest + rest / 16 <= room;
+}
+
 /*
  * Says whether the stage ends where a segment begins: it has no room for that, or for the whole of a run that would
- * begin. However short a run is, it costs TCP and the driver as much as a long one.
+ * begin. However short a run is, it costs TCP and the driver as much as a long one. But nothing is left for another
+ * stage that need not be.
  */
-static bool stage_ends(const struct xiw_stage *s, uint32_t begin, uint32_t longest,
-		       uint32_t run_max)
+static bool stage_ends(struct xiw_conn *c, uint32_t begin, uint32_t longest, uint32_t run_max)
 {
-	const bool run_begins = begin && begin == run_start(s);
+	const bool run_begins = c->send.runs && begin == run_start(c->send.stage);
 
-	return begin + (run_begins && run_max > longest ? run_max : longest) > XIW_TX_STAGE;
+	if (begin + longest > XIW_TX_STAGE)
+		return true;
+	return run_begins && begin + run_max > XIW_TX_STAGE && !rest_fits(c, XIW_TX_STAGE - begin);
 }
 
 /* Ends the run, so that the next segment is a write of its own. */
@@ -237,7 +247,7 @@ void xiw_stage_fill(struct xiw_conn *c)
 		if (!may_read(c, q))
 			break;
 		if (c->send.stage_len == begin) {
-			if (stage_ends(s, begin, longest, run_max) || (begin && can_wait(c, mss)))
+			if (stage_ends(c, begin, longest, run_max) || (begin && can_wait(c, mss)))
 				break;
 			mulpdu = xiw_mpa_mulpdu(mss, c->send.mpa.markers, c->send.mpa.phase);
 		} else {
