@@ -18,9 +18,10 @@
 
 #define MTU_MS 1000 /* for so long the largest MTU is taken to be what it was */
 
+/* One that limits a connection for its life is never an old one. */
 static uint32_t largest_mtu(struct xiw_engine *e)
 {
-	if (e->now_ms >= e->watch.mtu_ms) {
+	if (e->now_ms >= e->watch.mtu_ms || e->watch.largest_mtu & 3) {
 		e->watch.mtu_ms = e->now_ms + MTU_MS;
 		e->watch.largest_mtu = xiw_if_largest_mtu();
 	}

@@ -218,7 +218,8 @@ static bool fits_anyhow(struct xiw_conn *c)
 /* Says whether the next message is longer than the stage: then the stage is not all that there is to send. */
 static bool exceeds_stage(struct xiw_conn *c)
 {
-	return ulpdu_left(xiw_queued_at(c, c->send.staged)) > XIW_TX_STAGE;
+	return c->send.staged < c->send.count &&
+	       ulpdu_left(xiw_queued_at(c, c->send.staged)) > XIW_TX_STAGE;
 }
 
 void xiw_stage_fill(struct xiw_conn *c)
