@@ -248,12 +248,10 @@ _threaded() { # SIDE IF
 
 _napi_threads() { # IF
 	local comm
-	for comm in /proc/[0-9]*/comm; do
-		if [[ $(cat "$comm" 2>/dev/null) == "napi/$1-"* ]]; then
-			comm=${comm#/proc/}
-			echo "${comm%/comm}"
-		fi
-	done
+	while read -r comm; do
+		comm=${comm#/proc/}
+		echo "${comm%/comm}"
+	done < <(grep -ls "^napi/$1-" /proc/[0-9]*/comm)
 }
 
 napi_thread() {
