@@ -19,7 +19,6 @@
 #include "handoff/inject.h"
 #include "netif/xsk.h"
 
-#define XIW_BATCH 64
 #define XIW_SQ_ENTRIES 512
 #define XIW_BUFS 128u /* provided buffers to receive from sockets */
 #define XIW_BUF_SIZE (64u << 10)
@@ -266,7 +265,7 @@ struct xiw_engine {
 	enum xiw_crc_policy crc_policy;
 	struct xiw_engine_opts opts;
 	char pin_dir[433]; /* xiw_load() accepts no longer one */
-	struct xiw_packet packets[XIW_BATCH];
+	struct xiw_packet packets[XIW_XSK_BATCH_FRAMES];
 };
 
 static inline uint32_t xiw_cq_room_in(const struct xiw_cq *q)

@@ -21,7 +21,11 @@ struct xiw_rxq {
 	struct xiw_xsk xsk;
 	struct xiw_netif *netif;
 	struct xiw_queue *shared; /* what XDP's watchdog reads of this queue */
-	uint32_t batch; /* most packets at once: 100 KB, as the peer waits for an ACK meanwhile */
+	/*
+	 * Most packets at once. The peer waits for their ACK meanwhile, but one that wakes another core costs as much
+	 * as dozens of segments. With 64 instead of 256, the engine needed 12 % more CPU time (goodput + 3 %).
+	 */
+	uint32_t batch;
 	uint32_t index; /* the interface's number of the queue */
 	bool polled;	/* a poll is with io_uring */
 	bool kicking;	/* a TX kick is with io_uring */

@@ -99,7 +99,7 @@ static int open_queue(struct xiw_engine *e, struct xiw_netif *p, uint32_t index,
 	memset(q, 0, sizeof(*q));
 	q->netif = p;
 	q->index = index;
-	q->batch = jumbo(p) ? XIW_BATCH / 4 : XIW_BATCH;
+	q->batch = xiw_xsk_batch_frames(e->opts.frames) / (jumbo(p) ? XIW_XSK_FRAGS_MAX : 1);
 	q->shared = &p->table.queues[index];
 	err = make_socket(e, p, q, patient);
 	if (err) {

@@ -27,7 +27,6 @@
 #define BUSY_TRIES 20
 #define BUSY_WAIT_US 10000
 
-#define POLL 64	       /* most packets that the kernel takes from a driver at once */
 #define LEND_FIRST 128 /* the first refill finds no frame lent, and doubles it */
 
 static int make_umem(struct xiw_xsk *x, uint32_t ring)
@@ -190,7 +189,7 @@ void xiw_xsk_refill(struct xiw_xsk *x, uint32_t at_least)
 		 idx;
 
 	/* The kernel drops packets when it has no frame left, and one poll of a driver may take these. */
-	if (lent < POLL)
+	if (lent < XIW_XSK_POLL)
 		x->lend *= 2;
 	if (x->lend < at_least)
 		x->lend = at_least;

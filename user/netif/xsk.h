@@ -14,6 +14,7 @@
 
 #define XIW_XSK_FRAGS_MAX 4 /* frames of one packet: 9000 octets take 3 */
 #define XIW_XSK_TX_FRAMES 256
+#define XIW_XSK_POLL 64 /* most packets that the kernel takes from a driver at once */
 /*
  * A page for each frame, without the kernel's headroom in each, XDP's struct xiw_meta, and Ethernet with two VLAN tags.
  */
@@ -25,7 +26,11 @@
  * arrive, and XDP, which takes the streams away from such an engine, would never run again. So the ring, the half of
  * the frames that may be kept, and a batch are together fewer than all frames.
  */
-#define XIW_XSK_BATCH_FRAMES 64
+#define XIW_XSK_BATCH_FRAMES 256
+static inline uint32_t xiw_xsk_batch_frames(uint32_t frames)
+{
+	return frames > 4 * XIW_XSK_BATCH_FRAMES ? XIW_XSK_BATCH_FRAMES : frames / 4;
+}
 static inline uint32_t xiw_xsk_rx_entries(uint32_t frames)
 {
 	return frames > 4 * XIW_XSK_BATCH_FRAMES ? frames / 4 : frames / 8;
@@ -92,7 +97,10 @@ static inline void xiw_xsk_release(struct xiw_xsk *x, const uint64_t *addr, unsi
 		x->free[x->nfree++] = *addr++;
 }
 
-/* Lends free frames to the kernel again, so that it has @at_least so many if possible. Called once per batch. */
+/*
+ * Lends free frames to the kernel again, so that it has @at_least so many if possible. Called whenever XIW_XSK_POLL
+ * packets have been processed, or all that there were.
+ */
 void xiw_xsk_refill(struct xiw_xsk *x, uint32_t at_least);
 
 /* Room for one packet, or NULL; xiw_xsk_send() then sends it. Afterwards ->kick says that the kernel is to be told. */

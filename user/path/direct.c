@@ -481,7 +481,7 @@ static uint32_t frames_ready(const struct xiw_engine *e)
 unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 {
 	struct xiw_straight line;
-	const struct xiw_packet *p;
+	const struct xiw_packet *p = e->packets, *end, *stop;
 	unsigned int n;
 
 	line.left = line.taken = 0;
@@ -490,10 +490,14 @@ unsigned int xiw_direct_poll(struct xiw_engine *e, struct xiw_rxq *q)
 	e->ready.pace.took += n;
 	if (n && !q->netif->frames_come)
 		q->netif->frames_come = true;
-	for (p = e->packets; p < e->packets + n; p++)
-		if (xiw_straight_take(&line, p) || !packet(q, p, &line))
-			xiw_xsk_release(&q->xsk, p->addr, p->frags);
+	end = p + n;
+	do {
+		stop = end - p > XIW_XSK_POLL ? p + XIW_XSK_POLL : end;
+		for (; p < stop; p++)
+			if (xiw_straight_take(&line, p) || !packet(q, p, &line))
+				xiw_xsk_release(&q->xsk, p->addr, p->frags);
+		xiw_xsk_refill(&q->xsk, frames_ready(e));
+	} while (p < end);
 	xiw_straight_end(&line);
-	xiw_xsk_refill(&q->xsk, frames_ready(e));
 	return n;
 }
