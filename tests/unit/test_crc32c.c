@@ -11,6 +11,7 @@
 #define GUARD_OCTET 0xa5
 #define MAX_SMALL 2048
 #define MAX_BIG (300 * 1024)
+#define SUM_MAX (64 * 1024)
 #define SEED 0x5eed1234u
 
 static uint32_t rnd_state = SEED;
@@ -43,6 +44,24 @@ static bool all_guard(const uint8_t *p, size_t len)
 	return true;
 }
 
+/* As above, and the sum must be that of the portable loop. */
+static void check_sum(const struct xiw_crc32c_ops *ops, uint32_t crc, const uint8_t *src,
+		      size_t len, uint8_t *room, size_t dst_off)
+{
+	uint8_t *dst = room + GUARD + dst_off;
+	uint32_t want = reference(crc, src, len), got, part = 1;
+
+	memset(dst - GUARD, GUARD_OCTET, len + 2 * GUARD);
+	got = ops->copy_sum(crc, dst, src, len, &part);
+	cr_assert(got == want, "%s: copy and sum of %zu, %p to %p: %08x, not %08x (seed %x)",
+		  ops->name, len, (const void *)src, (void *)dst, got, want, SEED);
+	cr_assert_eq(xiw_csum_fold(part), xiw_csum_fold(xiw_csum_partial_generic(src, len)),
+		     "%s: sum of %zu, %p to %p", ops->name, len, (const void *)src, (void *)dst);
+	cr_assert(memcmp(dst, src, len) == 0, "%s: wrong copy of %zu", ops->name, len);
+	cr_assert(all_guard(dst - GUARD, GUARD), "%s: wrote before %zu", ops->name, len);
+	cr_assert(all_guard(dst + len, GUARD), "%s: wrote beyond %zu", ops->name, len);
+}
+
 /* Calls each function once. @room has @len + 64 + 2 * GUARD octets. */
 static void check_one(const struct xiw_crc32c_ops *ops, uint32_t crc, const uint8_t *src,
 		      size_t len, uint8_t *room, size_t dst_off)
@@ -61,6 +80,8 @@ static void check_one(const struct xiw_crc32c_ops *ops, uint32_t crc, const uint
 	cr_assert(memcmp(dst, src, len) == 0, "%s: wrong copy of %zu", ops->name, len);
 	cr_assert(all_guard(dst - GUARD, GUARD), "%s: wrote before %zu", ops->name, len);
 	cr_assert(all_guard(dst + len, GUARD), "%s: wrote beyond %zu", ops->name, len);
+	if (ops->copy_sum && len <= SUM_MAX)
+		check_sum(ops, crc, src, len, room, dst_off);
 }
 
 /* The implementations that this CPU can run. */
@@ -204,6 +225,48 @@ Test(crc32c, random_big_lengths)
 	}
 	free(src);
 	free(room);
+}
+
+/* Every lane of the sum is as full as it can be. */
+Test(crc32c, sum_of_ones)
+{
+	uint8_t *src = malloc(SUM_MAX), *room = malloc(SUM_MAX + 64 + 2 * GUARD);
+
+	cr_assert(src && room);
+	memset(src, 0xff, SUM_MAX);
+	FOR_EACH_SUPPORTED(ops)
+	{
+		if (!ops->copy_sum)
+			continue;
+		for (size_t dst_off = 0; dst_off < 64; dst_off++)
+			check_sum(ops, 0, src, SUM_MAX, room, dst_off);
+	}
+	free(src);
+	free(room);
+}
+
+/* The function that is chosen adds to a sum, at even and at odd offsets. */
+Test(crc32c, sums_of_pieces)
+{
+	static uint8_t src[9000], dst[9000];
+
+	fill(src, sizeof(src));
+	for (int round = 0; round < 200; round++) {
+		struct xiw_csum sum = { .sum = 77 };
+		uint32_t crc = 0, at = 0;
+
+		while (at < sizeof(src)) {
+			uint32_t len = 1 + rnd() % 2000;
+
+			len = len < sizeof(src) - at ? len : (uint32_t)sizeof(src) - at;
+			crc = xiw_crc32c_copy_sum(crc, dst + at, src + at, len, &sum);
+			at += len;
+		}
+		cr_assert_eq(crc, reference(0, src, sizeof(src)));
+		cr_assert_eq(xiw_csum_fold(sum.sum),
+			     xiw_csum_fold(77 + (uint64_t)xiw_csum_partial(src, sizeof(src))));
+		cr_assert(!memcmp(dst, src, sizeof(src)));
+	}
 }
 
 /* Often pieces of 2 to 16 octets, like headers, markers and padding. */

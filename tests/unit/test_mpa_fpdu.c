@@ -129,6 +129,35 @@ Test(mpa_fpdu, random_at_every_phase)
 	check_one(&rng, false, 0, 64768);
 }
 
+static void check_pieces(const struct xiw_vec *v, uint32_t len, uint32_t head, struct xiw_csum *sum)
+{
+	memset(out, 0xee, len + 1);
+	cr_assert(xiw_mpa_place_verify_pieces(v, 3, len, head, out, sum));
+	cr_assert(!memcmp(out, ulpdu + head, len - head));
+	cr_assert_eq(out[len - head], 0xee);
+}
+
+/* The octets in one piece: both sums, with each length of PAD. */
+Test(mpa_fpdu, flat_with_sum)
+{
+	const uint32_t head = 14;
+	uint64_t rng = SEED;
+
+	for (uint32_t len = head; len < 1500; len++) {
+		struct ref_stream s = { wire, 0, 0, false };
+		struct xiw_csum sum = {};
+		uint32_t size;
+
+		ref_fill(&rng, ulpdu, len);
+		size = ref_fpdu(&s, ulpdu, len, true);
+		cr_assert(xiw_mpa_place_verify_flat(wire, size, len, head, out, &sum));
+		cr_assert(!memcmp(out, ulpdu + head, len - head));
+		cr_assert_eq(xiw_csum_fold(sum.sum), xiw_csum_fold(xiw_csum_partial(wire, size)));
+		wire[ref_random(&rng) % size] ^= 4;
+		cr_assert(!xiw_mpa_place_verify_flat(wire, size, len, head, out, &sum));
+	}
+}
+
 /* With 14 octets in the first piece that are not placed, and with each length of PAD. */
 Test(mpa_fpdu, pieces_in_every_split)
 {
@@ -147,13 +176,14 @@ Test(mpa_fpdu, pieces_in_every_split)
 							     { wire + a, b - a },
 							     { wire + b, size - b } };
 				uint8_t *bad = wire + ref_random(&rng) % size;
+				struct xiw_csum sum = {};
 
-				memset(out, 0xee, len + 1);
-				cr_assert(xiw_mpa_place_verify_pieces(v, 3, len, head, out));
-				cr_assert(!memcmp(out, ulpdu + head, len - head));
-				cr_assert_eq(out[len - head], 0xee);
+				check_pieces(v, len, head, a % 2 ? &sum : NULL);
+				cr_assert(a % 2 == 0 ||
+					  xiw_csum_fold(sum.sum) ==
+						  xiw_csum_fold(xiw_csum_partial(wire, size)));
 				*bad ^= 0x10;
-				cr_assert(!xiw_mpa_place_verify_pieces(v, 3, len, head, out));
+				cr_assert(!xiw_mpa_place_verify_pieces(v, 3, len, head, out, NULL));
 				*bad ^= 0x10;
 			}
 		}

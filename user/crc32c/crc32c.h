@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/csum.h"
+
 /*
  * CRC32c, the CRC of MPA (RFC 5044 section 4.4, which takes it from RFC 3720).
  *
@@ -20,6 +22,10 @@ uint32_t xiw_crc32c(uint32_t crc, const void *src, size_t len);
 /* The same, and @src is copied to @dst in the same pass. They must not overlap. */
 uint32_t xiw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len);
 
+/* The same, and the octets are added to @sum, in the same pass where that is faster; at most 64 KiB. */
+uint32_t xiw_crc32c_copy_sum(uint32_t crc, void *dst, const void *src, size_t len,
+			     struct xiw_csum *sum);
+
 /* The name of the implementation that this CPU runs. */
 const char *xiw_crc32c_impl(void);
 
@@ -32,6 +38,8 @@ struct xiw_crc32c_ops {
 	bool (*supported)(void);
 	uint32_t (*crc)(uint32_t crc, const void *src, size_t len);
 	uint32_t (*copy)(uint32_t crc, void *dst, const void *src, size_t len);
+	/* *@part becomes what xiw_csum_partial() returns. NULL: two passes are as fast. */
+	uint32_t (*copy_sum)(uint32_t crc, void *dst, const void *src, size_t len, uint32_t *part);
 };
 
 extern const struct xiw_crc32c_ops xiw_crc32c_table[];

@@ -25,6 +25,8 @@ uint32_t xiw_crc32c_avx2_copy(uint32_t crc, void *dst, const void *src, size_t l
 bool xiw_crc32c_has_avx512(void);
 uint32_t xiw_crc32c_avx512(uint32_t crc, const void *src, size_t len);
 uint32_t xiw_crc32c_avx512_copy(uint32_t crc, void *dst, const void *src, size_t len);
+uint32_t xiw_crc32c_avx512_copy_sum(uint32_t crc, void *dst, const void *src, size_t len,
+				    uint32_t *part);
 #endif
 
 #endif

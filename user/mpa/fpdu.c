@@ -145,6 +145,19 @@ static uint32_t crc_copy_run(struct xiw_vec_cur *cur, uint32_t crc, uint8_t *dst
 	return crc;
 }
 
+static uint32_t crc_sum(uint32_t crc, const uint8_t *p, size_t len, struct xiw_csum *sum)
+{
+	if (sum)
+		xiw_csum_add(sum, p, len);
+	return xiw_crc32c(crc, p, len);
+}
+
+static uint32_t crc_copy_sum(uint32_t crc, uint8_t *dst, const uint8_t *p, size_t len,
+			     struct xiw_csum *sum)
+{
+	return sum ? xiw_crc32c_copy_sum(crc, dst, p, len, sum) : xiw_crc32c_copy(crc, dst, p, len);
+}
+
 static bool crc_matches(struct xiw_vec_cur *cur, uint32_t crc)
 {
 	uint8_t field[XIW_MPA_CRC_SIZE];
@@ -200,29 +213,32 @@ static bool place_verify_general(const struct xiw_fpdu *f, const struct xiw_vec 
 }
 
 bool xiw_mpa_place_verify_flat(const uint8_t *fpdu, uint32_t wire_len, uint32_t ulpdu_len,
-			       uint32_t ulpdu_off, void *dst)
+			       uint32_t ulpdu_off, void *dst, struct xiw_csum *sum)
 {
 	const uint8_t *payload = fpdu + XIW_MPA_LEN_SIZE + ulpdu_off;
 	const uint8_t *trailer = fpdu + wire_len - XIW_MPA_CRC_SIZE;
 	uint32_t len = ulpdu_len - ulpdu_off;
-	uint32_t crc = xiw_crc32c(0, fpdu, XIW_MPA_LEN_SIZE + ulpdu_off);
+	uint32_t crc = crc_sum(0, fpdu, XIW_MPA_LEN_SIZE + ulpdu_off, sum);
 
 	if (len)
-		crc = xiw_crc32c_copy(crc, dst, payload, len);
+		crc = crc_copy_sum(crc, dst, payload, len, sum);
 	if (payload + len != trailer)
-		crc = xiw_crc32c(crc, payload + len, (size_t)(trailer - (payload + len)));
+		crc = crc_sum(crc, payload + len, (size_t)(trailer - (payload + len)), sum);
+	if (sum)
+		xiw_csum_add(sum, trailer, XIW_MPA_CRC_SIZE);
 	return crc == xiw_mpa_get_crc(trailer);
 }
 
 bool xiw_mpa_place_verify_pieces(const struct xiw_vec *v, unsigned int n, uint32_t ulpdu_len,
-				 uint32_t ulpdu_off, uint8_t *dst)
+				 uint32_t ulpdu_off, uint8_t *dst, struct xiw_csum *sum)
 {
 	const uint8_t *at = v->base + XIW_MPA_LEN_SIZE + ulpdu_off, *end = v->base + v->len;
-	uint32_t crc = xiw_crc32c(0, v->base, XIW_MPA_LEN_SIZE + ulpdu_off);
+	uint32_t crc = crc_sum(0, v->base, XIW_MPA_LEN_SIZE + ulpdu_off, sum);
 	uint32_t left = ulpdu_len - ulpdu_off, pad = xiw_mpa_pad(ulpdu_len);
+	uint8_t rest[XIW_MPA_PAD_MAX + XIW_MPA_CRC_SIZE];
 
 	while (left > (size_t)(end - at)) {
-		crc = xiw_crc32c_copy(crc, dst, at, (size_t)(end - at));
+		crc = crc_copy_sum(crc, dst, at, (size_t)(end - at), sum);
 		dst += end - at;
 		left -= (uint32_t)(end - at);
 		v++;
@@ -230,16 +246,19 @@ bool xiw_mpa_place_verify_pieces(const struct xiw_vec *v, unsigned int n, uint32
 		at = v->base;
 		end = at + v->len;
 	}
-	crc = xiw_crc32c_copy(crc, dst, at, left);
+	crc = crc_copy_sum(crc, dst, at, left, sum);
 	at += left;
 	if (end - at < pad + XIW_MPA_CRC_SIZE) {
 		struct xiw_vec_cur cur = xiw_vec_at(v, n, (size_t)(at - v->base));
 
-		crc = crc_run(&cur, crc, pad);
-		return crc_matches(&cur, crc);
+		if (xiw_vec_take(&cur, rest, pad + XIW_MPA_CRC_SIZE) != pad + XIW_MPA_CRC_SIZE)
+			return false;
+		at = rest;
 	}
 	if (pad)
 		crc = xiw_crc32c(crc, at, pad);
+	if (sum)
+		xiw_csum_add(sum, at, pad + XIW_MPA_CRC_SIZE);
 	return crc == xiw_mpa_get_crc(at + pad);
 }
 
@@ -250,5 +269,5 @@ bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, uns
 		return false;
 	if (!f->flat || f->lead != XIW_MPA_NO_MARKER)
 		return place_verify_general(f, v, n, ulpdu_off, dst);
-	return xiw_mpa_place_verify_flat(f->flat, f->wire_len, f->ulpdu_len, ulpdu_off, dst);
+	return xiw_mpa_place_verify_flat(f->flat, f->wire_len, f->ulpdu_len, ulpdu_off, dst, NULL);
 }

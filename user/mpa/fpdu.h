@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/csum.h"
 #include "base/vec.h"
 #include "mpa/wire.h"
 
@@ -88,13 +89,13 @@ bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, uns
 
 /*
  * The same for an FPDU without Markers that lies in one piece of @wire_len octets, which are as many as an FPDU with
- * this ULPDU has; @ulpdu_off is within that.
+ * this ULPDU has; @ulpdu_off is within that. All octets of the FPDU are added to @sum, unless it is NULL.
  */
 bool xiw_mpa_place_verify_flat(const uint8_t *fpdu, uint32_t wire_len, uint32_t ulpdu_len,
-			       uint32_t ulpdu_off, void *dst);
+			       uint32_t ulpdu_off, void *dst, struct xiw_csum *sum);
 
 /* The same for one in pieces, the first of which has the octets in front of @ulpdu_off. */
 bool xiw_mpa_place_verify_pieces(const struct xiw_vec *v, unsigned int n, uint32_t ulpdu_len,
-				 uint32_t ulpdu_off, uint8_t *dst);
+				 uint32_t ulpdu_off, uint8_t *dst, struct xiw_csum *sum);
 
 #endif

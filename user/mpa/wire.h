@@ -19,6 +19,7 @@
  */
 #define XIW_MPA_LEN_SIZE 2u
 #define XIW_MPA_CRC_SIZE 4u
+#define XIW_MPA_PAD_MAX 3u
 #define XIW_MPA_OVERHEAD (XIW_MPA_LEN_SIZE + XIW_MPA_CRC_SIZE)
 
 /* Marker: 16 bits reserved, 16 bits FPDUPTR, at every 512th octet of the stream (4.3). */

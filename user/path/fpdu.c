@@ -270,8 +270,9 @@ static bool place_verify(const struct xiw_vec *v, unsigned int n, uint32_t len, 
 			 uint8_t *dst)
 {
 	if (n == 1)
-		return xiw_mpa_place_verify_flat(v->base, len, ulpdu_len, XIW_DDP_TAGGED_LEN, dst);
-	return xiw_mpa_place_verify_pieces(v, n, ulpdu_len, XIW_DDP_TAGGED_LEN, dst);
+		return xiw_mpa_place_verify_flat(v->base, len, ulpdu_len, XIW_DDP_TAGGED_LEN, dst,
+						 NULL);
+	return xiw_mpa_place_verify_pieces(v, n, ulpdu_len, XIW_DDP_TAGGED_LEN, dst, NULL);
 }
 
 void xiw_fpdu_expected_accepted(struct xiw_conn *c, uint32_t fpdus, uint32_t len, uint32_t payload,

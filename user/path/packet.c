@@ -75,14 +75,21 @@ uint64_t xiw_packet_pseudo(const struct xiw_packet *p, const struct xiw_meta *me
 	return sum.sum;
 }
 
-bool xiw_packet_checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
-			      const struct xiw_meta *meta, uint64_t pseudo)
+bool xiw_packet_unsummed(const struct xiw_conn *c, const struct xiw_packet *p,
+			 const struct xiw_meta *meta, uint64_t pseudo)
 {
-	struct xiw_csum sum = { .sum = pseudo };
+	return c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM ||
+	       (c->netif->virtual_wire &&
+		checksum_unfinished(pseudo, p->frag[0].base + meta->l4_off));
+}
+
+static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
+			  const struct xiw_meta *meta)
+{
+	struct xiw_csum sum = { .sum = xiw_packet_pseudo(p, meta) };
 	uint32_t len = segment_len(meta), run;
 
-	if (c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM ||
-	    (c->netif->virtual_wire && checksum_unfinished(pseudo, p->frag[0].base + meta->l4_off)))
+	if (xiw_packet_unsummed(c, p, meta, sum.sum))
 		return true;
 	run = (uint32_t)p->frag[0].len - meta->l4_off;
 	run = run < len ? run : len;
@@ -120,7 +127,7 @@ enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 
 	if (hlen != meta->payload_off - meta->l4_off)
 		return XIW_REASON_REFUSED;
-	if (!xiw_packet_checksum_good(c, p, meta, xiw_packet_pseudo(p, meta)))
+	if (!checksum_good(c, p, meta))
 		return XIW_REASON_CHECKSUM;
 	seg->ecn = c->reg.ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip);
 	return XIW_REASON_NONE;

@@ -48,10 +48,10 @@ bool xiw_packet_link_good(const struct xiw_packet *p, const struct xiw_meta *met
 enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 				const struct xiw_meta *meta, struct xiw_tcp_seg *seg);
 
-/* The sum of TCP's pseudo header, and whether TCP's checksum is right, or need not be looked at. */
+/* The sum of TCP's pseudo header, and whether TCP's checksum need not be looked at. */
 uint64_t xiw_packet_pseudo(const struct xiw_packet *p, const struct xiw_meta *meta);
-bool xiw_packet_checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,
-			      const struct xiw_meta *meta, uint64_t pseudo);
+bool xiw_packet_unsummed(const struct xiw_conn *c, const struct xiw_packet *p,
+			 const struct xiw_meta *meta, uint64_t pseudo);
 
 /* Keeps a segment's frames. Returns NULL if too many are kept already. */
 struct xiw_kept *xiw_keep(struct xiw_conn *c, const struct xiw_segment *s);

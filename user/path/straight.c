@@ -14,7 +14,9 @@
  *   receiver that keeps nothing back.
  * - ULPDU_Length and the DDP header are the same, but for the TO, which in_turn() checks.
  *
- * All is compared before anything is changed, and TCP's checksum is verified before the payload is placed.
+ * All is compared before anything is changed, but the payload is placed in the same pass in which TCP's checksum and
+ * the CRC are verified. If either is wrong, nothing has changed but octets of a message that is not complete, where
+ * only this segment goes: it comes again, or the stream ends.
  */
 #include "path/straight.h"
 
@@ -168,7 +170,7 @@ static inline bool in_turn(const struct xiw_straight *line, const uint8_t *tcp, 
 
 /* In several frames, the first of which has all headers. */
 static bool place_pieces(const struct xiw_straight *line, const struct xiw_packet *p,
-			 const struct xiw_meta *meta)
+			 struct xiw_csum *sum)
 {
 	uint32_t run = line->first_len - line->payload_off, left = line->segment_len;
 	struct xiw_vec v[XIW_XSK_FRAGS_MAX] = { { p->frag[0].base + line->payload_off, run } };
@@ -181,21 +183,26 @@ static bool place_pieces(const struct xiw_straight *line, const struct xiw_packe
 		run = p->frag[n].len < left ? (uint32_t)p->frag[n].len : left;
 		v[n] = (struct xiw_vec){ p->frag[n].base, run };
 	}
-	return xiw_packet_checksum_good(line->conn, p, meta, line->pseudo) &&
-	       xiw_mpa_place_verify_pieces(v, n, line->ulpdu_len, XIW_DDP_TAGGED_LEN, line->dst);
+	return xiw_mpa_place_verify_pieces(v, n, line->ulpdu_len, XIW_DDP_TAGGED_LEN, line->dst,
+					   sum);
 }
 
-static inline bool place_flat(const struct xiw_straight *line, const struct xiw_packet *p,
-			      const struct xiw_meta *meta, const uint8_t *tcp, const uint8_t *fpdu)
+/* Places the payload, and verifies TCP's checksum and the CRC. */
+static inline bool place(const struct xiw_straight *line, const struct xiw_packet *p,
+			 const struct xiw_meta *meta, const uint8_t *tcp, const uint8_t *fpdu)
 {
-	const uint32_t len = (uint32_t)(fpdu - tcp) + line->segment_len;
-	const bool good = line->whole_sums
-				  ? xiw_csum_fold(line->pseudo + xiw_csum_partial(tcp, len)) ==
-					    0xffff
-				  : xiw_packet_checksum_good(line->conn, p, meta, line->pseudo);
+	const bool summed = line->whole_sums ||
+			    !xiw_packet_unsummed(line->conn, p, meta, line->pseudo);
+	struct xiw_csum sum = { .sum = line->pseudo };
+	bool good;
 
-	return good && xiw_mpa_place_verify_flat(fpdu, line->segment_len, line->ulpdu_len,
-						 XIW_DDP_TAGGED_LEN, line->dst);
+	if (summed)
+		xiw_csum_add(&sum, tcp, (size_t)(fpdu - tcp));
+	good = p->frags == 1 ? xiw_mpa_place_verify_flat(fpdu, line->segment_len, line->ulpdu_len,
+							 XIW_DDP_TAGGED_LEN, line->dst,
+							 summed ? &sum : NULL)
+			     : place_pieces(line, p, summed ? &sum : NULL);
+	return good && (!summed || xiw_csum_good(&sum));
 }
 
 bool xiw_straight_take(struct xiw_straight *line, const struct xiw_packet *p)
@@ -204,9 +211,8 @@ bool xiw_straight_take(struct xiw_straight *line, const struct xiw_packet *p)
 	const uint8_t *tcp = p->frag[0].base + line->l4_off;
 	const uint8_t *fpdu = p->frag[0].base + line->payload_off;
 
-	if (!line->left || !alike(line, p, meta) || !in_turn(line, tcp, fpdu))
-		return false;
-	if (!(p->frags == 1 ? place_flat(line, p, meta, tcp, fpdu) : place_pieces(line, p, meta)))
+	if (!line->left || !alike(line, p, meta) || !in_turn(line, tcp, fpdu) ||
+	    !place(line, p, meta, tcp, fpdu))
 		return false;
 	line->seq += line->segment_len;
 	line->to += line->payload;

@@ -24,7 +24,7 @@ struct xiw_straight {
 	uint32_t len, first_len; /* of the packet, and of its first frame */
 	uint8_t frags;
 	bool ts;	 /* there is a timestamp */
-	bool whole_sums; /* every checksum must be right: xiw_packet_checksum_good() has no exception */
+	bool whole_sums; /* every checksum must be right: xiw_packet_unsummed() is false */
 	uint16_t l4_off, payload_off;
 	uint16_t ip_sum;	     /* see ip_sum() */
 	uint32_t segment_len;	     /* without headers: an FPDU */

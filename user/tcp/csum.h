@@ -1,29 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/*
- * The Internet checksum (RFC 1071) over pieces.
- *
- * Sums are kept in memory order: 16-bit words are added as the host loads them, which RFC 1071 section 2 (B) allows. So
- * a folded value is stored into a header by memcpy, without swapping its octets.
- */
+/* The checksums of TCP and IPv4. */
 #ifndef XIW_TCP_CSUM_H
 #define XIW_TCP_CSUM_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
+#include "base/csum.h"
 #include "base/vec.h"
-
-/* A sum in progress. `odd` is set while an odd number of octets has been added. */
-struct xiw_csum {
-	uint64_t sum;
-	bool odd;
-};
-
-/* The sum of @len octets, as if they began at an even offset; an odd last octet is padded with zero. */
-uint32_t xiw_csum_partial(const void *p, size_t len);
-/* The same by the portable loop, which xiw_csum_partial() uses on a machine without AVX2. */
-uint32_t xiw_csum_partial_generic(const void *p, size_t len);
 
 /* Adds the pseudo header of TCP, at an even offset; @tcp_len is the TCP header and payload. */
 void xiw_csum_pseudo(struct xiw_csum *c, const uint8_t *ip, uint32_t tcp_len);
@@ -37,37 +18,5 @@ bool xiw_ip4_csum_good(const uint8_t *ip);
  */
 void xiw_tcp_csum_fill(const uint8_t *ip, uint8_t *tcp, size_t len, const struct xiw_vec *pieces,
 		       unsigned int n);
-
-static inline uint16_t xiw_csum_fold(uint64_t sum)
-{
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffffffff) + (sum >> 32);
-	sum = (sum & 0xffff) + (sum >> 16);
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t)sum;
-}
-
-static inline void xiw_csum_add(struct xiw_csum *c, const void *p, size_t len)
-{
-	uint32_t part = xiw_csum_partial(p, len);
-
-	/* RFC 1071 section 2 (B): a piece at an odd offset adds its sum octet-swapped. */
-	if (c->odd)
-		part = __builtin_bswap16(xiw_csum_fold(part));
-	c->sum += part;
-	c->odd ^= len & 1;
-}
-
-/* The value for the checksum field, in memory order. */
-static inline uint16_t xiw_csum_final(const struct xiw_csum *c)
-{
-	return (uint16_t)~xiw_csum_fold(c->sum);
-}
-
-/* True if a sum that included the checksum field is right. */
-static inline bool xiw_csum_good(const struct xiw_csum *c)
-{
-	return xiw_csum_fold(c->sum) == 0xffff;
-}
 
 #endif
