@@ -72,6 +72,24 @@ XIW_API int xiw_region_set_access(struct xiw_region *region, unsigned int access
  */
 XIW_API void xiw_region_free(struct xiw_region *region);
 
+enum xiw_memory {
+	/* All pages are there on return. Otherwise each one costs a page fault when it is first touched. */
+	XIW_MEMORY_PRESENT = 1 << 0,
+};
+
+/*
+ * Allocates len octets of zeros for regions and messages, aligned to a page. At half a huge page or more (a huge page
+ * has 2 MiB on x86) they are aligned and rounded up to huge pages, and the kernel is asked for such: there are fewer
+ * page faults and TLB misses then. It gives them if it has some and /sys/kernel/mm/transparent_hugepage/enabled is
+ * not "never"; otherwise the memory is ordinary. flags: enum xiw_memory. From any thread.
+ *
+ * -EINVAL: len is 0, or a flag is unknown; -ENOMEM: there is not so much memory.
+ */
+XIW_API int xiw_memory_alloc(size_t len, unsigned int flags, void **memory);
+
+/* Frees memory of xiw_memory_alloc() with the same len. NULL is fine. No region may be left on it. */
+XIW_API void xiw_memory_free(void *memory, size_t len);
+
 XIW_END_DECLS
 
 #endif

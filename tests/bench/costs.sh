@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# Sourced by `run`: what xiw_ingress costs, and what memory a connection that is idle takes. Rounds become lines of
-# $TMP/lines, for bench_rows. Also what a row says that cannot be measured.
+# Sourced by `run`: what xiw_ingress costs, what huge pages save, and what memory a connection that is idle takes.
+# Rounds become lines of $TMP/lines, for bench_rows. Also what a row says that cannot be measured.
 
 # bpf_time NAME: what the kernel has counted of a program: its time and its runs.
 bpf_time() {
@@ -31,12 +31,10 @@ bpf_stats=/proc/sys/kernel/bpf_stats_enabled
 # The kernel takes the time of each run, which both figures include.
 bpf_under_traffic() {
 	local round each ours mtu=1500
-	local in_flight=$((174 * mtu)) mib=$((mib < 256 ? mib : 256))
+	local mib=$((mib < 256 ? mib : 256)) in_flight
 	bpf_stats_was=$(<$bpf_stats)
 	trap 'rc=$?; echo $bpf_stats_was >$bpf_stats; (exit $rc); _cleanup' EXIT
-	wire_up fair $mtu
-	wire_clamp $in_flight
-	loaded=none
+	fair_wire
 	for ((round = 0; round <= rounds; round++)); do
 		progress "xiw_ingress under traffic, round $round of $rounds"
 		echo 1 >$bpf_stats
@@ -58,6 +56,33 @@ bpf_costs() {
 		'$BUILD/bpf/xiwarp.bpf.o' '$BUILD/tests/bench/again.bpf.o' 21 >>'$TMP/lines'"
 	reap "$receiver" 120 || die "bpf_bench failed"
 	bpf_under_traffic
+}
+
+huge() {
+	local round gbit ns ordinary direct text mtu in_flight
+	for mtu in "${mtus[@]}"; do
+		((mtu == 3490)) && continue # it would say nothing more
+		fair_wire
+		for ((round = 0; round <= rounds; round++)); do
+			progress "MTU $mtu, huge pages, round $round of $rounds"
+			run_case direct 64
+			read_result
+			ordinary=$ns
+			HUGE=1 run_case direct 64
+			read_result
+			direct=$ns
+			HUGE=1 run_case plain_tcp 64
+			read_result
+			((round)) || continue
+			text="NAPI thread and application of the receiver; $mib MiB; ours: direct"
+			text+=" path into memory of xiw_memory_alloc(); other:"
+			echo "huge_pages_vs_ordinary $mtu 64 ns/octet $direct $ordinary $text" \
+				"the same into ordinary memory" >>"$TMP/lines"
+			echo "huge_pages_vs_plain_tcp $mtu 64 ns/octet $direct $ns $text plain" \
+				"TCP into such memory" >>"$TMP/lines"
+		done
+		wire_down
+	done
 }
 
 # memory_of COUNT: sets $each to the octets that the library allocates for each of so many connections.

@@ -49,12 +49,7 @@ impaired_counts() {
 impaired_run() {
 	impair "${@:2}"
 	run_case "$1" 1
-	read -r gbit ns < <(sed 's/[{},:]/ /g' "$TMP/result" | awk '{
-		for (i = 1; i < NF; i++)
-			v[$i] = $(i + 1)
-		printf "%.6f %.6f\n", v["\"octets\""] * 8 / v["\"seconds\""] / 1e9,
-			(v["\"napi_cpu_ns\""] + v["\"app_cpu_ns\""]) / v["\"octets\""]
-	}')
+	read_result
 	echo "impaired $*: $(impaired_counts): $cost $(<"$TMP/result")" >>"$TMP/spread"
 }
 

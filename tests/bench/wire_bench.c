@@ -11,7 +11,8 @@
  * with markers in the stream) or kernel (the library: tagged messages of 1 MiB to one region, again and again) or plain
  * (TCP without framing or CRC). In each case the octets are placed at the same addresses: the memory at both ends is as
  * long as the region. They are compared at the end, so no figure is about wrong octets. With FILE that memory is a
- * file, which the sender has and the receiver makes anew; whoever runs this compares the files.
+ * file, which the sender has and the receiver makes anew; whoever runs this compares the files. With HUGE=1 in the
+ * environment it is on huge pages, as far as the kernel has some.
  *
  * The measurement begins with the second MiB, when the connection has found its path and speed, and ends with the last.
  * NAPI is the pid of the interface's NAPI thread, or a list `pid,pid...` of all of them. They must be pinned to this
@@ -346,6 +347,21 @@ static void send_library(struct bench *b)
 
 /* ---- the command line ---------------------------------------------------------------------------- */
 
+static uint8_t *make_area(const struct bench *b, bool receiver)
+{
+	void *p;
+	int err;
+
+	if (b->file)
+		return area_of_file(b->file, b->region, receiver);
+	if (!getenv("HUGE"))
+		return area_make(b->region);
+	err = xiw_memory_alloc(b->region, XIW_MEMORY_PRESENT, &p);
+	if (err)
+		die("memory", err);
+	return p;
+}
+
 static void receive(struct bench *b)
 {
 	if (b->path == PLAIN)
@@ -390,7 +406,7 @@ int main(int argc, char **argv)
 	copy = p == COPY;
 	b.addr.sin_port = htons((uint16_t)atoi(argv[4]));
 	b.file = argv[8];
-	b.area = b.file ? area_of_file(b.file, b.region, receiver) : area_make(b.region);
+	b.area = make_area(&b, receiver);
 	b.napis = napis_open(argv[7]);
 	if (receiver)
 		receive(&b);

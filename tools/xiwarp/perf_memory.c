@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* The memory of a connection of `xiwarp perf`, and its clocks. */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -96,22 +94,16 @@ uint32_t xiw_perf_send_depth(const struct xiw_perf_request *p)
 
 static int map(struct xiw_perf_area *a)
 {
-	void *p;
+	void *p = NULL;
+	int err = a->len ? xiw_memory_alloc(a->len, 0, &p) : 0;
 
-	if (!a->len)
-		return 0;
-	p = mmap(NULL, a->len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		 -1, 0);
-	if (p == MAP_FAILED)
-		return -errno;
 	a->octets = p;
-	return 0;
+	return err;
 }
 
 static void unmap(struct xiw_perf_area *a)
 {
-	if (a->octets)
-		munmap(a->octets, a->len);
+	xiw_memory_free(a->octets, a->len);
 	a->octets = NULL;
 }
 

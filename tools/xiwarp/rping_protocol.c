@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/be.h"
 #include "exit.h"
@@ -43,10 +42,9 @@ static void failed_here(struct xiw_rping *p, const char *what, int err)
 
 static uint8_t *room(uint32_t size)
 {
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p;
 
-	return p == MAP_FAILED ? NULL : p;
+	return xiw_memory_alloc(size, 0, &p) ? NULL : p;
 }
 
 static int open_region(struct xiw_rping *p, uint8_t **buf, uint64_t to, unsigned int access,
@@ -69,10 +67,8 @@ void xiw_rping_free(struct xiw_rping *p)
 {
 	xiw_region_free(p->source_region);
 	xiw_region_free(p->sink_region);
-	if (p->source)
-		munmap(p->source, p->size);
-	if (p->sink)
-		munmap(p->sink, p->size);
+	xiw_memory_free(p->source, p->size);
+	xiw_memory_free(p->sink, p->size);
 }
 
 /* ---- the ping ------------------------------------------------------------------------------------ */

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "exit.h"
@@ -220,14 +219,12 @@ static int open_buffer(struct sink *s, const struct xiw_args *args)
 	struct xiw_region_opts opts = { .size = sizeof(opts),
 					.stag = args->sink.stag_given ? &args->sink.stag : NULL };
 	char name[80];
+	void *memory;
 	int err;
 
-	s->buf = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (s->buf == MAP_FAILED) {
-		s->buf = NULL;
+	if (xiw_memory_alloc(size, 0, &memory))
 		return xiw_fail(XIW_EXIT_FAILURE, "no memory for --size %" PRIu64, size);
-	}
+	s->buf = memory;
 	err = xiw_group_region_register(s->receiver.all->group, s->buf, size, &opts, &s->region);
 	if (err)
 		return xiw_fail(XIW_EXIT_FAILURE, "cannot register the buffer: %s", strerror(-err));
@@ -263,8 +260,7 @@ static int run_sink(const struct xiw_args *args)
 		code = xiw_receiver_run(&s.receiver);
 	xiw_group_region_free(s.region);
 	xiw_receiver_close(&s.receiver);
-	if (s.buf)
-		munmap(s.buf, args->sink.size);
+	xiw_memory_free(s.buf, args->sink.size);
 	return xiw_exit_stopped(code);
 }
 
