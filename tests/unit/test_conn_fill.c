@@ -11,6 +11,7 @@
 /* What TCP has: octets that are not acknowledged, and how many more the window has room for. */
 static uint32_t in_flight, open_octets, acked_meanwhile;
 static bool deaf;
+static unsigned int asked;
 
 /* Behind each question comes an ACK that leaves the window's right edge where it is. */
 static void ack(void)
@@ -27,6 +28,7 @@ static int tcp_says(int fd, int level, int option, void *value, socklen_t *len)
 
 	(void)fd;
 	(void)len;
+	asked++;
 	if (deaf || level != IPPROTO_TCP || option != TCP_INFO)
 		return -1;
 	info->tcpi_snd_mss = 1448;
@@ -38,6 +40,7 @@ static int tcp_says(int fd, int level, int option, void *value, socklen_t *len)
 static int tcp_counts(int fd, unsigned long what, int *value)
 {
 	(void)fd;
+	asked++;
 	if (what != SIOCOUTQ)
 		return -1;
 	*value = (int)in_flight;
@@ -64,7 +67,7 @@ static bool fits(void)
 	c.send.room = c.send.count = 1;
 	c.send.stage = malloc(sizeof(*c.send.stage));
 	cr_assert(c.send.stage);
-	xiw_stage_fill(&c);
+	xiw_stage_fill(&c, false);
 	cr_assert_eq(c.send.staged, 1);
 	free(c.send.stage);
 	return c.send.fits;
@@ -88,6 +91,36 @@ Test(conn_fill, ack_in_between)
 	open_octets = 2000;
 	acked_meanwhile = 10000;
 	cr_assert(!fits());
+}
+
+/* TCP is asked before the first stage of a long message and before the last one, which may leave without the cork. */
+Test(conn_fill, asks_tcp_twice)
+{
+	const uint32_t len = 3 * XIW_TX_STAGE;
+	uint8_t *octets = calloc(1, len);
+
+	cr_assert(octets);
+	in_flight = 0;
+	open_octets = 2 * len;
+	c = (struct xiw_conn){ .engine = &e, .fd = -1 };
+	queue = (struct xiw_queued){ .buf = octets, .len = len };
+	cr_assert_eq(xiw_ddp_tx_tagged(&queue.cut, 1, 0, len, 0), 0);
+	c.send.queue = &queue;
+	c.send.room = c.send.count = 1;
+	c.send.stage = malloc(sizeof(*c.send.stage));
+	cr_assert(c.send.stage);
+	for (unsigned int n = 1; !c.send.staged; n++) {
+		const bool is_last = (uint64_t)queue.cut.hdr.len + queue.cut.len - queue.cut.off <=
+				     XIW_TX_STAGE;
+
+		asked = 0;
+		xiw_stage_fill(&c, n > 1);
+		cr_assert_eq(asked, is_last ? 2 : n == 1 ? 1 : 0, "stage %u: %u", n, asked);
+		cr_assert_eq(c.send.fits, is_last);
+		cr_assert_leq(n, 4);
+	}
+	free(c.send.stage);
+	free(octets);
 }
 
 Test(conn_fill, window_is_unknown)

@@ -51,7 +51,7 @@ static uint32_t look_at_tcp(struct xiw_conn *c)
  * order. The socket's memory holds octets out of order and octets to be read, and mostly there are none of the
  * latter. If there are both, the count of packets out of order tells.
  */
-static uint16_t sack_room(struct xiw_conn *c)
+static uint16_t ask_sacks(struct xiw_conn *c)
 {
 	uint32_t mem[SK_MEMINFO_VARS] = { 0 };
 	socklen_t len = sizeof(mem);
@@ -65,6 +65,13 @@ static uint16_t sack_room(struct xiw_conn *c)
 	    (unread && c->engine->now_ms - c->send.ooo_ms > SACK_MS))
 		return 0;
 	return c->send.sack_room;
+}
+
+static uint16_t sack_room(struct xiw_conn *c, bool asks)
+{
+	if (asks)
+		c->send.sacks = ask_sacks(c);
+	return c->send.sacks;
 }
 
 /* Returns how many octets the peer has not acknowledged, those that TCP has not sent included. */
@@ -222,13 +229,13 @@ static bool exceeds_stage(struct xiw_conn *c)
 	       ulpdu_left(xiw_queued_at(c, c->send.staged)) > XIW_TX_STAGE;
 }
 
-void xiw_stage_fill(struct xiw_conn *c)
+void xiw_stage_fill(struct xiw_conn *c, bool goes_on)
 {
-	const bool small = fits_anyhow(c);
-	const uint32_t unacked = small || exceeds_stage(c) ? UINT32_MAX : unacknowledged(c);
-	const uint32_t window = small ? 0 : look_at_tcp(c);
+	const bool small = fits_anyhow(c), asks = !small && !(goes_on && exceeds_stage(c));
+	const uint32_t unacked = asks && !exceeds_stage(c) ? unacknowledged(c) : UINT32_MAX;
+	const uint32_t window = asks ? look_at_tcp(c) : 0;
 	const uint16_t whole = c->send.emss ? c->send.emss : SMALLEST_MSS,
-		       room = small ? 0 : sack_room(c);
+		       room = small ? 0 : sack_room(c, asks);
 	const uint16_t sacks = whole > 4 * room ? room
 						: 0; /* otherwise hardly a segment would be left */
 	const uint32_t mss = whole - sacks;

@@ -39,6 +39,7 @@
 #include "core/cq.h"
 #include "core/ring.h"
 
+#define STAGES_IN_TURN 4
 #define WRITE_FLAGS (MSG_EOR | MSG_NOSIGNAL | MSG_DONTWAIT)
 
 /* ---- into the socket ----------------------------------------------------------------------------- */
@@ -179,12 +180,17 @@ static void report_sent(struct xiw_conn *c, uint32_t n, enum xiw_event event)
 	}
 }
 
+/* Has TCP send a short last segment that the cork holds back. */
+static void push(struct xiw_conn *c)
+{
+	if (c->send.corked)
+		set_tcp(c, TCP_NODELAY, 1);
+}
+
 /* TCP has taken the whole stage. */
 static void finish(struct xiw_conn *c)
 {
 	c->send.stage_len = 0;
-	if (c->send.corked)
-		set_tcp(c, TCP_NODELAY, 1);
 	report_sent(c, c->send.staged, XIW_EV_SENT);
 	c->send.staged = 0;
 	if (!c->send.count && c->end.closing)
@@ -199,9 +205,9 @@ static bool others(const struct xiw_conn *c)
 
 /*
  * Gives the stage to TCP. A single short write is submitted with the turn's other operations, if there are any. All
- * else is written at once.
+ * else is written at once. Returns whether TCP has taken all of it.
  */
-static void give(struct xiw_conn *c)
+static bool give(struct xiw_conn *c)
 {
 	struct xiw_stage *s = c->send.stage;
 	int err;
@@ -209,19 +215,44 @@ static void give(struct xiw_conn *c)
 	cork(c, c->send.runs && !c->send.fits);
 	if (s->nends == 1 && !c->send.runs && c->send.staged == c->send.count && others(c)) {
 		submit(c);
-		return;
+		return false;
 	}
 	err = give_now(c);
 	if (err) {
 		xiw_conn_broken(c, -err);
-	} else if (c->send.stage_off < c->send.stage_len) {
+		return false;
+	}
+	if (c->send.stage_off < c->send.stage_len) {
 		s->full = true;
 		submit(c);
-	} else {
-		finish(c);
-		if (c->send.count)
-			next_turn(c);
+		return false;
 	}
+	return true;
+}
+
+/*
+ * Fills stages and gives them to TCP, while it takes all of them. Another turn goes on if the application has
+ * completions to see, or others something to do, or after some stages.
+ */
+static void give_stages(struct xiw_conn *c)
+{
+	bool more = true;
+
+	for (int n = 1; more; n++) {
+		xiw_stage_fill(c, n > 1);
+		if (!c->send.stage_len) {
+			push(c);
+			return;
+		}
+		more = !c->send.staged && n < STAGES_IN_TURN && !others(c);
+		if (!give(c))
+			return;
+		if (!more)
+			push(c);
+		finish(c);
+	}
+	if (c->send.count)
+		next_turn(c);
 }
 
 void xiw_send_pump(struct xiw_conn *c)
@@ -233,14 +264,14 @@ void xiw_send_pump(struct xiw_conn *c)
 		xiw_stage_await(c);
 		return;
 	}
-	xiw_stage_fill(c);
-	if (c->send.stage_len)
-		give(c);
+	give_stages(c);
 	xiw_stage_put(c);
 }
 
 static void sent(struct xiw_conn *c, int res)
 {
+	bool ended;
+
 	if (res < 0 && res != -EINTR && res != -EAGAIN) {
 		xiw_conn_broken(c, -res);
 		return;
@@ -249,14 +280,14 @@ static void sent(struct xiw_conn *c, int res)
 		c->send.stage_off += (uint32_t)res;
 		c->send.stage_ms = c->engine->now_ms;
 	}
-	if (c->send.stage_off < c->send.stage_len) {
-		give(c);
+	if (c->send.stage_off < c->send.stage_len && !give(c))
 		return;
-	}
+	ended = c->send.staged;
+	push(c);
 	finish(c);
 	if (!c->send.count)
 		xiw_stage_put(c);
-	else if (c->send.stage->full)
+	else if (c->send.stage->full && ended)
 		next_turn(c);
 	else
 		xiw_send_pump(c);

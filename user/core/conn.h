@@ -291,6 +291,7 @@ struct xiw_send {
 	bool allowed; /* RFC 5044 section 7.1.2 rule 4 */
 	uint16_t emss;
 	uint16_t sack_room; /* octets of a segment that SACK blocks may take; 0: not negotiated */
+	uint16_t sacks;	    /* octets that they took when TCP was last asked */
 	uint32_t ooo_seen;  /* the socket's count of packets out of order */
 	uint64_t ooo_ms;    /* when that count last grew */
 	struct xiw_conn *next_stageless, **stageless_at;
