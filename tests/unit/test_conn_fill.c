@@ -67,7 +67,7 @@ static bool fits(void)
 	c.send.room = c.send.count = 1;
 	c.send.stage = malloc(sizeof(*c.send.stage));
 	cr_assert(c.send.stage);
-	xiw_stage_fill(&c, false);
+	xiw_stage_fill(&c);
 	cr_assert_eq(c.send.staged, 1);
 	free(c.send.stage);
 	return c.send.fits;
@@ -93,34 +93,70 @@ Test(conn_fill, ack_in_between)
 	cr_assert(!fits());
 }
 
-/* TCP is asked before the first stage of a long message and before the last one, which may leave without the cork. */
-Test(conn_fill, asks_tcp_twice)
+/* Puts so many octets, as one message, behind those that are queued. */
+static void enqueue(struct xiw_queued *q, const uint8_t *octets, uint32_t len)
+{
+	q[c.send.count] = (struct xiw_queued){ .buf = octets, .len = len };
+	cr_assert_eq(xiw_ddp_tx_tagged(&q[c.send.count++].cut, 1, 0, len, 0), 0);
+}
+
+/* TCP is asked once in a millisecond, and before the last stage, which may leave without the cork. */
+Test(conn_fill, asks_tcp_seldom)
 {
 	const uint32_t len = 3 * XIW_TX_STAGE;
 	uint8_t *octets = calloc(1, len);
+	struct xiw_queued queued[2];
 
 	cr_assert(octets);
 	in_flight = 0;
 	open_octets = 2 * len;
 	c = (struct xiw_conn){ .engine = &e, .fd = -1 };
-	queue = (struct xiw_queued){ .buf = octets, .len = len };
-	cr_assert_eq(xiw_ddp_tx_tagged(&queue.cut, 1, 0, len, 0), 0);
-	c.send.queue = &queue;
-	c.send.room = c.send.count = 1;
+	c.send.queue = queued;
+	c.send.room = 2;
+	enqueue(queued, octets, len);
+	enqueue(queued, octets, XIW_TX_STAGE / 2);
 	c.send.stage = malloc(sizeof(*c.send.stage));
 	cr_assert(c.send.stage);
-	for (unsigned int n = 1; !c.send.staged; n++) {
-		const bool is_last = (uint64_t)queue.cut.hdr.len + queue.cut.len - queue.cut.off <=
-				     XIW_TX_STAGE;
-
+	for (int n = 0; c.send.staged < c.send.count; n++) {
 		asked = 0;
-		xiw_stage_fill(&c, n > 1);
-		cr_assert_eq(asked, is_last ? 2 : n == 1 ? 1 : 0, "stage %u: %u", n, asked);
-		cr_assert_eq(c.send.fits, is_last);
+		e.now_ms = n < 2 ? 7 : 8;
+		xiw_stage_fill(&c);
+		if (c.send.staged == c.send.count)
+			cr_assert_eq(asked, 2);
+		else
+			cr_assert_eq(asked, n == 0 || n == 2, "stage %d: %u", n, asked);
+		cr_assert_eq(c.send.fits, c.send.staged == c.send.count);
 		cr_assert_leq(n, 4);
 	}
 	free(c.send.stage);
 	free(octets);
+}
+
+/* What the cork may hold back: the last segment, if it is short, wherever the stage ends. */
+Test(conn_fill, short_end)
+{
+	static const struct {
+		uint32_t len;
+		bool no_pack, is_short;
+	} cases[] = {
+		/* An FPDU has 14 octets of header, 2 of length, 4 of CRC, and up to 3 of padding. */
+		{ 1428, false, false }, { 2 * 1428, false, false }, { 1424, false, true },
+		{ 1429, false, true },	{ 40, false, true },	    { 40, true, true },
+	};
+
+	in_flight = 0;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		c = (struct xiw_conn){ .engine = &e, .fd = -1, .opts.no_pack = cases[i].no_pack };
+		c.send.queue = &queue;
+		c.send.room = 1;
+		enqueue(&queue, message, cases[i].len);
+		c.send.emss = 1448;
+		c.send.stage = malloc(sizeof(*c.send.stage));
+		cr_assert(c.send.stage);
+		xiw_stage_fill(&c);
+		cr_assert_eq(c.send.short_end, cases[i].is_short, "%u", cases[i].len);
+		free(c.send.stage);
+	}
 }
 
 Test(conn_fill, window_is_unknown)

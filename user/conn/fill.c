@@ -69,8 +69,10 @@ static uint16_t ask_sacks(struct xiw_conn *c)
 
 static uint16_t sack_room(struct xiw_conn *c, bool asks)
 {
-	if (asks)
+	if (asks) {
 		c->send.sacks = ask_sacks(c);
+		c->send.asked_ms = c->engine->now_ms;
+	}
 	return c->send.sacks;
 }
 
@@ -103,6 +105,14 @@ static uint64_t ulpdu_left(const struct xiw_queued *q)
 static uint32_t run_start(const struct xiw_stage *s)
 {
 	return s->nends ? s->end[s->nends - 1] : 0;
+}
+
+/* Returns the length of the last run. */
+static uint32_t last_run(const struct xiw_stage *s)
+{
+	const uint32_t n = s->nends;
+
+	return n ? s->end[n - 1] - (n > 1 ? s->end[n - 2] : 0) : 0;
 }
 
 /* Returns the longest run. TCP puts no more than half of the largest window it has seen into one buffer. */
@@ -222,17 +232,28 @@ static bool fits_anyhow(struct xiw_conn *c)
 	return octets <= SMALLEST_MSS - 2 * SACK_ROOM;
 }
 
-/* Says whether the next message is longer than the stage: then the stage is not all that there is to send. */
+/* Says whether more is queued than the stage takes: then the stage is not all that there is to send. */
 static bool exceeds_stage(struct xiw_conn *c)
 {
-	return c->send.staged < c->send.count &&
-	       ulpdu_left(xiw_queued_at(c, c->send.staged)) > XIW_TX_STAGE;
+	const uint32_t n = c->send.count - c->send.staged;
+	uint64_t octets = 0;
+
+	for (uint32_t i = 0; i < n && i < 4 && octets <= XIW_TX_STAGE; i++)
+		octets += ulpdu_left(xiw_queued_at(c, c->send.staged + i));
+	return octets > XIW_TX_STAGE;
 }
 
-void xiw_stage_fill(struct xiw_conn *c, bool goes_on)
+/* Says whether what TCP has said is new enough for a stage that others follow. */
+static bool asked_just_now(const struct xiw_conn *c)
 {
-	const bool small = fits_anyhow(c), asks = !small && !(goes_on && exceeds_stage(c));
-	const uint32_t unacked = asks && !exceeds_stage(c) ? unacknowledged(c) : UINT32_MAX;
+	return c->send.emss && c->send.asked_ms == c->engine->now_ms;
+}
+
+void xiw_stage_fill(struct xiw_conn *c)
+{
+	const bool small = fits_anyhow(c), others_follow = !small && exceeds_stage(c);
+	const bool asks = !small && !(others_follow && asked_just_now(c));
+	const uint32_t unacked = asks && !others_follow ? unacknowledged(c) : UINT32_MAX;
 	const uint32_t window = asks ? look_at_tcp(c) : 0;
 	const uint16_t whole = c->send.emss ? c->send.emss : SMALLEST_MSS,
 		       room = small ? 0 : sack_room(c, asks);
@@ -274,5 +295,6 @@ void xiw_stage_fill(struct xiw_conn *c, bool goes_on)
 	}
 	if (s->nends < XIW_RUNS)
 		end_run(c);
+	c->send.short_end = last_run(s) % mss;
 	c->send.fits = c->send.runs && fits_window(c, unacked, window);
 }

@@ -10,10 +10,7 @@ static inline struct xiw_queued *xiw_queued_at(struct xiw_conn *c, uint32_t i)
 	return &c->send.queue[(c->send.head + i) & (c->send.room - 1)];
 }
 
-/*
- * Fills the empty stage with FPDUs of queued messages. The stage ends where a TCP segment ends. @goes_on: TCP has just
- * taken another stage, so that it need not be asked again before the last one.
- */
-void xiw_stage_fill(struct xiw_conn *c, bool goes_on);
+/* Fills the empty stage with FPDUs of queued messages. The stage ends where a TCP segment ends. */
+void xiw_stage_fill(struct xiw_conn *c);
 
 #endif

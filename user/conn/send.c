@@ -180,7 +180,7 @@ static void report_sent(struct xiw_conn *c, uint32_t n, enum xiw_event event)
 	}
 }
 
-/* Has TCP send a short last segment that the cork holds back. */
+/* Has TCP send what the cork holds back. */
 static void push(struct xiw_conn *c)
 {
 	if (c->send.corked)
@@ -191,6 +191,8 @@ static void push(struct xiw_conn *c)
 static void finish(struct xiw_conn *c)
 {
 	c->send.stage_len = 0;
+	if (c->send.short_end || c->send.staged == c->send.count)
+		push(c);
 	report_sent(c, c->send.staged, XIW_EV_SENT);
 	c->send.staged = 0;
 	if (!c->send.count && c->end.closing)
@@ -239,7 +241,7 @@ static void give_stages(struct xiw_conn *c)
 	bool more = true;
 
 	for (int n = 1; more; n++) {
-		xiw_stage_fill(c, n > 1);
+		xiw_stage_fill(c);
 		if (!c->send.stage_len) {
 			push(c);
 			return;
@@ -247,8 +249,6 @@ static void give_stages(struct xiw_conn *c)
 		more = !c->send.staged && n < STAGES_IN_TURN && !others(c);
 		if (!give(c))
 			return;
-		if (!more)
-			push(c);
 		finish(c);
 	}
 	if (c->send.count)
@@ -283,7 +283,6 @@ static void sent(struct xiw_conn *c, int res)
 	if (c->send.stage_off < c->send.stage_len && !give(c))
 		return;
 	ended = c->send.staged;
-	push(c);
 	finish(c);
 	if (!c->send.count)
 		xiw_stage_put(c);
