@@ -66,7 +66,7 @@ static void on_received(struct xiw_serve_peer *p, const struct xiw_completion *c
 	else if (x.type == XIW_XFER_OFFER &&
 		 (p->state == XIW_SERVE_IDLE || p->state == XIW_SERVE_REFUSED))
 		xiw_serve_offer(p, slot, &x);
-	/* Only when all is granted: a part that is not allocated cannot even be read. */
+	/* Only when all is granted: what is not cannot have come. */
 	else if (x.type == XIW_XFER_DONE && p->state == XIW_SERVE_RECEIVING &&
 		 p->window.granted == p->store.size)
 		xiw_serve_done(p, slot, &x);
@@ -182,8 +182,12 @@ static void end_idle(struct xiw_serve *s)
 		struct xiw_serve_peer *p = serve_peer(peer);
 
 		xiw_conn_info(peer->conn, &info, sizeof(info));
-		/* Octets, not messages: a peer could send empty messages for ever. */
-		if (xiw_serve_octets(&info) != p->octets || p->state == XIW_SERVE_DIGESTING)
+		/*
+		 * Octets, not messages: a peer could send empty messages for ever. While octets wait for the
+		 * disk, the peer may wait for us.
+		 */
+		if (xiw_serve_octets(&info) != p->octets ||
+		    (p->storing && p->store.written < p->work.settled))
 			p->active_ns = now;
 		p->octets = xiw_serve_octets(&info);
 		if (now - p->active_ns > idle * 1000000000)

@@ -28,7 +28,7 @@ enum xiw_serve_state {
 	XIW_SERVE_IDLE,
 	XIW_SERVE_RECEIVING,
 	XIW_SERVE_REFUSED, /* in the middle of the file: octets that were granted may still come */
-	XIW_SERVE_DIGESTING,
+	XIW_SERVE_WRITING,
 	XIW_SERVE_ENDED, /* aborted or closing: nothing more is taken from it */
 };
 
@@ -49,7 +49,7 @@ struct xiw_serve_work {
 	struct xiw_job job;
 	uint64_t keep_free;
 	_Atomic uint64_t wanted;  /* to be allocated */
-	_Atomic uint64_t settled; /* may be digested: the peer can no longer change them */
+	_Atomic uint64_t settled; /* may be written: the peer can no longer change them */
 	_Atomic unsigned int
 		status; /* an enum xiw_xfer_status; once it is not 0, nothing more is done */
 };
@@ -74,7 +74,7 @@ struct xiw_serve_peer {
 	struct xiw_conn_info before, after; /* when the file began and when it was complete */
 	uint64_t handoffs;		    /* reported with earlier files */
 	uint64_t first_ns, last_ns;
-	size_t done_slot; /* of DONE, which is answered when the file has been digested */
+	size_t done_slot; /* of DONE, which is answered when the file has been written */
 	uint8_t expected[XIW_DIGEST_SIZE];
 	enum xiw_digest_kind kind;
 };
@@ -90,7 +90,7 @@ void xiw_serve_offer(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfe
 void xiw_serve_done(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfer *done);
 /*
  * Looks at what has come and at what the worker has done. Grants the next window when half of the last one has come,
- * so that the peer need not wait; once all is digested the file gets its name, and the peer its answer.
+ * so that the peer need not wait; once all is written the file gets its name, and the peer its answer.
  */
 void xiw_serve_go_on(struct xiw_serve_peer *p);
 /* Removes a file that is not complete. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A file that comes: space is allocated and granted window by window, then the file is digested and named. */
+/* A file that comes: space is allocated and granted window by window, then the file is complete and gets its name. */
 #include "serve.h"
 
 #include <inttypes.h>
@@ -11,11 +11,13 @@
 #include "text.h"
 
 /*
- * Octets that are allocated and granted at once. Each window is twice as large as the one before, and allocated while
- * the one before comes, so that a peer can make serve allocate at most four times what it has sent.
+ * Octets that are allocated and granted at once. Each window is as large as all before it together, and allocated while
+ * the one before comes, so that a peer can make serve allocate at most four times what it has sent. In the ring it has
+ * one place, since its length is a power of two that divides its offset. Two windows are granted at a time, and two are
+ * being written.
  */
 #define WINDOW_FIRST (1u << 20)
-#define WINDOW_MOST (64u << 20)
+#define WINDOW_MOST (XIW_STORE_RING / 4)
 
 static struct xiw_serve *serve_of(struct xiw_serve_peer *p)
 {
@@ -36,7 +38,7 @@ static void free_regions(struct xiw_serve_peer *p)
 
 void xiw_serve_drop(struct xiw_serve_peer *p)
 {
-	/* Before the mapping goes: nothing may be placed there any more, and nothing digested. */
+	/* Before the ring goes: nothing may be placed there any more, and nothing written from it. */
 	free_regions(p);
 	if (p->storing) {
 		xiw_serve_work_drop(p);
@@ -63,7 +65,7 @@ static void not_taken(const struct xiw_serve_peer *p, const char *how, const cha
 static uint64_t next_size(const struct xiw_serve_peer *p)
 {
 	const uint64_t left = p->store.size - p->window.granted;
-	uint64_t len = p->window.size ? 2 * p->window.size : WINDOW_FIRST;
+	uint64_t len = p->window.granted ? p->window.granted : WINDOW_FIRST;
 
 	if (len > WINDOW_MOST)
 		len = WINDOW_MOST;
@@ -78,7 +80,8 @@ static enum xiw_xfer_status next_window(struct xiw_serve_peer *p, struct xiw_xfe
 	struct xiw_region *region;
 
 	p->store.err = -xiw_region_register(p->peer.receiver->engine,
-					    p->store.map + p->window.granted, len, &opts, &region);
+					    xiw_store_place(&p->store, p->window.granted), len,
+					    &opts, &region);
 	if (p->store.err)
 		return XIW_XFER_FAILED;
 	/* The window before the last one has come completely. */
@@ -112,7 +115,7 @@ static void grant_more(struct xiw_serve_peer *p)
 }
 
 /*
- * The first `octets` of the file have come. With an STag the peer could change what has been digested already: RFC 5042
+ * The first `octets` of the file have come. With an STag the peer could change what has been written already: RFC 5042
  * section 6.2.2.
  */
 static void settle(struct xiw_serve_peer *p, uint64_t octets)
@@ -121,6 +124,13 @@ static void settle(struct xiw_serve_peer *p, uint64_t octets)
 		return;
 	p->work.settled = octets;
 	xiw_serve_work_add(p);
+}
+
+/* Says whether octets up to `next` may come, and half of the last window has. */
+static bool has_room(const struct xiw_serve_peer *p, uint64_t next)
+{
+	return p->store.allocated >= next && p->store.written + XIW_STORE_RING >= next &&
+	       p->window.received + p->window.size / 2 >= p->window.granted;
 }
 
 static void receive(struct xiw_serve_peer *p)
@@ -139,9 +149,7 @@ static void receive(struct xiw_serve_peer *p)
 		p->work.wanted = next;
 		xiw_serve_work_add(p);
 	}
-	if (!p->window.sending &&
-	    (p->work.status || (p->store.allocated >= next &&
-				p->window.received + p->window.size / 2 >= p->window.granted)))
+	if (!p->window.sending && (p->work.status || has_room(p, next)))
 		grant_more(p);
 }
 
@@ -194,7 +202,7 @@ void xiw_serve_done(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfer
 	xiw_conn_info(p->peer.conn, &p->after, sizeof(p->after));
 	memcpy(p->expected, done->digest, sizeof(p->expected));
 	free_regions(p);
-	p->state = XIW_SERVE_DIGESTING;
+	p->state = XIW_SERVE_WRITING;
 	settle(p, p->store.size);
 	xiw_serve_go_on(p);
 }
@@ -264,7 +272,7 @@ static void report(struct xiw_serve_peer *p, const uint8_t digest[XIW_DIGEST_SIZ
 		report_text(p, &r);
 }
 
-/* All octets are digested, or an error has come. */
+/* All octets are written, or an error has come. */
 static void keep(struct xiw_serve_peer *p)
 {
 	struct xiw_xfer result = { .type = XIW_XFER_RESULT, .size = p->store.size };
@@ -274,9 +282,10 @@ static void keep(struct xiw_serve_peer *p)
 	xiw_serve_work_drop(p);
 	done = !p->work.status && xiw_digest_finish(&p->store.digest, digest);
 	equal = done && !memcmp(digest, p->expected, sizeof(digest));
-	result.status = !done	? XIW_XFER_FAILED
-			: equal ? xiw_store_commit(&p->store)
-				: XIW_XFER_MISMATCH;
+	result.status = p->work.status ? p->work.status
+			: !done	       ? XIW_XFER_FAILED
+			: equal	       ? xiw_store_commit(&p->store)
+				       : XIW_XFER_MISMATCH;
 	if (done)
 		report(p, digest, equal);
 	if (result.status) {
@@ -291,7 +300,7 @@ void xiw_serve_go_on(struct xiw_serve_peer *p)
 {
 	if (p->state == XIW_SERVE_RECEIVING)
 		receive(p);
-	else if (p->state == XIW_SERVE_DIGESTING &&
-		 (p->work.status || p->store.digested == p->store.size))
+	else if (p->state == XIW_SERVE_WRITING &&
+		 (p->work.status || p->store.written == p->store.size))
 		keep(p);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What is done for a file beside the engine: its next octets are allocated and their pages made before the peer may
- * write them, and octets that nothing can change any more are digested while later ones come.
+ * What is done for a file beside the engine: space for its next octets is allocated before the peer may send them, and
+ * octets that nothing can change any more are digested and written to it while later ones come.
  */
 #include "serve.h"
 
 /* Some milliseconds at most: in this time no other peer has its turn, and an end of the connection waits. */
 #define STEP (4u << 20)
-/* A file of this size is digested, at 0.5 GB/s or more, in little more time than it takes to wake a thread. */
+/* A file of this size is digested and written in little more time than it takes to wake a thread. */
 #define SMALL (64u << 10)
 
 static uint64_t least(uint64_t a, uint64_t b)
@@ -20,7 +20,7 @@ static bool step(struct xiw_job *job)
 	struct xiw_serve_peer *p = job->owner;
 	struct xiw_serve_work *w = &p->work;
 	struct xiw_store *s = &p->store;
-	uint64_t allocate = w->wanted - s->allocated, digest = w->settled - s->digested;
+	uint64_t allocate = w->wanted - s->allocated, write = w->settled - s->written;
 	enum xiw_xfer_status status = XIW_XFER_OK;
 
 	if (w->status)
@@ -28,10 +28,10 @@ static bool step(struct xiw_job *job)
 	/* Space first, which the peer may be waiting for. */
 	if (allocate)
 		status = xiw_store_extend(s, least(allocate, STEP), w->keep_free);
-	else if (digest && !xiw_store_digest(s, least(digest, STEP)))
-		status = XIW_XFER_FAILED;
+	else if (write)
+		status = xiw_store_write(s, least(write, STEP));
 	w->status = status;
-	return !status && (s->allocated < w->wanted || s->digested < w->settled);
+	return !status && (s->allocated < w->wanted || s->written < w->settled);
 }
 
 void xiw_serve_work_begin(struct xiw_serve_peer *p, uint64_t keep_free)

@@ -8,11 +8,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+
+#include <xiwarp/region.h>
 
 #define TEMP_BEFORE ".xiwarp-"
 #define TEMP_AFTER ".part"
@@ -93,8 +94,8 @@ static enum xiw_xfer_status status_of(int err)
 }
 
 /*
- * Reserves blocks before the mapping is written, because a disk that turns out to be full in a page fault means SIGBUS.
- * A file system that cannot reserve blocks is asked for its free space instead.
+ * Reserves blocks before octets are granted, so that no peer sends what has no room. A file system that cannot reserve
+ * blocks is asked for its free space instead.
  */
 static int reserve(int fd, uint64_t at, uint64_t len, uint64_t keep_free)
 {
@@ -169,6 +170,7 @@ static int make_temp(struct xiw_store *s)
 static int fill_in(struct xiw_store *s, const struct xiw_xfer *offer)
 {
 	mode_t mask = umask(0);
+	void *ring;
 	int err = make_temp(s);
 
 	umask(mask);
@@ -179,11 +181,11 @@ static int fill_in(struct xiw_store *s, const struct xiw_xfer *offer)
 	if (s->size) {
 		if (ftruncate(s->fd, (off_t)s->size))
 			return errno;
-		s->map = mmap(NULL, s->size, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, 0);
-		if (s->map == MAP_FAILED) {
-			s->map = NULL;
-			return errno;
-		}
+		s->room = s->size < XIW_STORE_RING ? s->size : XIW_STORE_RING;
+		err = xiw_memory_alloc(s->room, 0, &ring);
+		if (err)
+			return -err;
+		s->ring = ring;
 	}
 	return xiw_digest_begin(&s->digest, offer->kind, offer->key) ? 0 : EIO;
 }
@@ -216,37 +218,44 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 	return status;
 }
 
-/*
- * Faults pages in. Where the file system cannot reserve blocks, this is also what finds the disk full: a fault that
- * would mean SIGBUS is an error here.
- */
-static int populate(const struct xiw_store *s, uint64_t len)
-{
-	/* Parts end at multiples of a page's size, except for the last one. */
-	if (!madvise(s->map + s->allocated, len, MADV_POPULATE_WRITE))
-		return 0;
-	return errno == EFAULT ? ENOSPC : errno;
-}
-
 enum xiw_xfer_status xiw_store_extend(struct xiw_store *s, uint64_t len, uint64_t keep_free)
 {
 	s->err = reserve(s->fd, s->allocated, len, keep_free);
-	if (!s->err)
-		s->err = populate(s, len);
 	if (s->err)
 		return status_of(s->err);
 	s->allocated += len;
 	return XIW_XFER_OK;
 }
 
-bool xiw_store_digest(struct xiw_store *s, uint64_t len)
+static int write_all(const struct xiw_store *s, const uint8_t *p, uint64_t len)
 {
-	if (!xiw_digest_add(&s->digest, s->map + s->digested, len))
-		return false;
-	/* The file keeps the pages; to unmap all of them at the end would take long. */
-	madvise(s->map + s->digested, len, MADV_DONTNEED);
-	s->digested += len;
-	return true;
+	uint64_t done = 0;
+
+	while (done < len) {
+		ssize_t n = pwrite(s->fd, p + done, len - done, (off_t)(s->written + done));
+
+		if (n > 0)
+			done += (uint64_t)n;
+		else if (!n || errno != EINTR)
+			return n ? errno : EIO;
+	}
+	return 0;
+}
+
+enum xiw_xfer_status xiw_store_write(struct xiw_store *s, uint64_t len)
+{
+	const uint64_t to_end = s->room - s->written % s->room;
+	const uint8_t *p = xiw_store_place(s, s->written);
+
+	if (len > to_end)
+		len = to_end;
+	if (!xiw_digest_add(&s->digest, p, len))
+		return XIW_XFER_FAILED;
+	s->err = write_all(s, p, len);
+	if (s->err)
+		return status_of(s->err);
+	s->written += len;
+	return XIW_XFER_OK;
 }
 
 /* link(2) never replaces a file. */
@@ -298,8 +307,7 @@ enum xiw_xfer_status xiw_store_commit(struct xiw_store *s)
 
 void xiw_store_end(struct xiw_store *s)
 {
-	if (s->map)
-		munmap(s->map, s->size);
+	xiw_memory_free(s->ring, s->room);
 	if (s->fd >= 0)
 		close(s->fd);
 	if (s->temp[0])

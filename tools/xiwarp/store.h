@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * A file on its way into serve's directory: it is mapped, and has no name, or a hidden temporary one, until it is
- * verified. Nothing here knows about the network.
+ * A file on its way into serve's directory: its octets come into a ring of memory, which is digested and written to the
+ * file. That has no name, or a hidden temporary one, until it is verified. Nothing here knows about the network.
+ *
+ * The file itself is not mapped: to fault in a page of it, and to map it, takes longer than to copy the page.
  */
 #ifndef XIW_TOOL_STORE_H
 #define XIW_TOOL_STORE_H
@@ -13,16 +15,19 @@
 #include "digest.h"
 #include "xfer.h"
 
+#define XIW_STORE_RING (16u << 20)
+
 struct xiw_store {
 	int dir; /* descriptor, not owned */
 	bool force;
 	char name[XIW_XFER_NAME_MAX + 1];
 	char temp[48]; /* its name until it is committed; empty: it has none */
 	int fd;
-	uint8_t *map; /* NULL: empty file */
+	uint8_t *ring; /* NULL: empty file */
+	uint64_t room; /* of the ring */
 	uint64_t size;
 	/* A worker counts these up while the engine's thread reads them. */
-	_Atomic uint64_t allocated, digested;
+	_Atomic uint64_t allocated, written;
 	struct xiw_digest digest;
 	int err; /* errno of the last failure; 0: only the status is known */
 };
@@ -33,19 +38,19 @@ struct xiw_store {
  */
 int xiw_store_dir(const char *path, bool create);
 
-/*
- * Makes the temporary file and maps it. It has no blocks yet: nothing may touch the mapping beyond what
- * xiw_store_extend() has allocated.
- */
+/* Makes the temporary file, which has no blocks yet, and the ring. */
 enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 				     const struct xiw_xfer *offer);
-/*
- * Allocates the next `len` octets if that leaves `keep_free` octets of the file system free, and has the kernel make
- * their pages, all at once, so that placing octets there meets no page fault.
- */
+/* Where octet `at` of the file comes. It has room there once all is written that is XIW_STORE_RING before it. */
+static inline uint8_t *xiw_store_place(const struct xiw_store *s, uint64_t at)
+{
+	return s->ring + at % s->room;
+}
+
+/* Allocates the next `len` octets of the file, if that leaves `keep_free` octets of the file system free. */
 enum xiw_xfer_status xiw_store_extend(struct xiw_store *s, uint64_t len, uint64_t keep_free);
-/* Digests the next `len` octets, which nothing may change any more. Returns false if that failed. */
-bool xiw_store_digest(struct xiw_store *s, uint64_t len);
+/* Digests at most `len` octets that are next, which nothing may change any more, and writes them to the file. */
+enum xiw_xfer_status xiw_store_write(struct xiw_store *s, uint64_t len);
 /* Gives the file its name. */
 enum xiw_xfer_status xiw_store_commit(struct xiw_store *s);
 /* Frees; a file that was not committed is removed. */

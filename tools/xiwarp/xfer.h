@@ -6,17 +6,17 @@
  * no other queue. A connection carries one file after the other, each like this:
  *
  *   put                                       serve
- *    | OFFER {size, mode, name, key}   ------>  |  makes a temporary file, allocates and maps its first
- *    |                                          |  octets, registers them for this connection alone
+ *    | OFFER {size, mode, name, key}   ------>  |  makes a temporary file, allocates space for its first
+ *    |                                          |  octets, registers memory for this connection alone
  *    |  <------ GRANT {status, STag, base TO,   |
  *    |                 length}                  |
  *    | tagged messages: the next `length`       |
  *    | octets of the file, in order,            |
- *    | from base TO                    ------>  |  placed straight into the file's pages; before they are
- *    |  <------ GRANT                           |  all here the next ones are allocated and granted,
- *    | and so on                                |  more each time
- *    | DONE {digest}                   ------>  |  invalidates the STags, digests what the file holds,
- *    |                                          |  gives it its name only if the digests are equal
+ *    | from base TO                    ------>  |  placed; before they are all here, there is space for the
+ *    |  <------ GRANT                           |  next ones, which are granted, more each time; what has come
+ *    | and so on                                |  is digested and written, once its STag is invalid
+ *    | DONE {digest}                   ------>  |  invalidates the STags, digests and writes what is left,
+ *    |                                          |  gives the file its name only if the digests are equal
  *    |  <------ RESULT {status, octets}         |
  *
  * A GRANT whose status is not 0 refuses the file, or the rest of it; put may offer the next one. An empty file has no

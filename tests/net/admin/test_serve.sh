@@ -111,8 +111,21 @@ refuses keep-free 40M "no space there" --keep-free 20M
 if type -P strace >/dev/null; then
 	begin_deceived 16M
 	refused_file full-disk-without-reserve "no space there"
+	# The last octets are written behind the last GRANT.
+	begin_deceived 4M
+	random_file "$TMP/last" 5
+	put "$TMP/last" $V4_RCV
+	rc=$?
+	if ((rc == 7)) && grep -q "last was not accepted: no space there" "$TMP/put" &&
+		wait_until 5 eval '(($(used) == 0))' && kill -0 "$serve"; then
+		pass full-disk-at-the-end
+	else
+		fail full-disk-at-the-end "exit code $rc: $(cat "$TMP/put" "$TMP/serve")"
+	fi
+	end
 else
 	skip full-disk-without-reserve "strace is not installed"
+	skip full-disk-at-the-end "strace is not installed"
 fi
 
 # RFC 5042 section 6.2.2: a peer cannot change octets of which it could know the digest.
