@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* `xiwarp serve`: the receiving side of xfer.h. Octets go from the wire straight into the pages of the file. */
+/* `xiwarp serve`: the receiving side of xfer.h. Octets go from the wire straight into memory, then into the file. */
 #include "serve.h"
 
 #include <errno.h>
@@ -293,19 +293,20 @@ const struct xiw_cmd xiw_cmd_serve = {
 	.name = "serve",
 	.synopsis = "DIR",
 	.summary = "receive files from 'xiwarp put' into a directory",
-	.text = "Octets go from the wire straight into the pages of the new file. The file has "
-		"no name until its digest is found equal to the sender's, so that nothing is "
-		"left of an incomplete file, however serve ends. (Where the file system has no "
-		"files without a name, it has a hidden one, and the next serve removes what is "
-		"left.) Files never leave DIR, and replace nothing without --force. Names with a "
-		"slash, a control character or a leading dot are refused. Anyone who can connect "
-		"can send files: choose where to listen. Space is allocated as octets come, so "
-		"that an offer alone takes none.\n\n"
+	.text = "Octets go from the wire straight into memory from which the new file is written. "
+		"The file has no name until its digest is found equal to the sender's, so that "
+		"nothing is left of an incomplete file, however serve ends. (Where the file "
+		"system has no files without a name, it has a hidden one, and the next serve "
+		"removes what is left.) Files never leave DIR, and replace nothing without "
+		"--force. Names with a slash, a control character or a leading dot are refused. "
+		"Anyone who can connect can send files: choose where to listen. Space is "
+		"allocated as octets come, so that an offer alone takes none. A file takes up to "
+		"16 MiB of memory while it comes.\n\n"
 		"Reports each file: octets, transfer time from the first to the last octet, the "
 		"share of its octets that took the direct path, hand-offs between the paths, and "
-		"the time that the digest took after the last octet. Runs until SIGINT or SIGTERM. "
-		"Without the programs on the interface, or without the privilege to use them, it "
-		"takes the kernel path.",
+		"the time that it took after the last octet to digest and write the rest. Runs "
+		"until SIGINT or SIGTERM. Without the programs on the interface, or without the "
+		"privilege to use them, it takes the kernel path.",
 	.examples = "sudo xiwarp serve /srv/incoming\n"
 		    "sudo xiwarp serve --listen [2001:db8::7]:" XIW_PORT " --json /srv/incoming\n"
 		    "xiwarp serve --path kernel --once .\n",

@@ -52,6 +52,7 @@ struct xiw_serve_work {
 	_Atomic uint64_t settled; /* may be written: the peer can no longer change them */
 	_Atomic unsigned int
 		status; /* an enum xiw_xfer_status; once it is not 0, nothing more is done */
+	_Atomic bool dropped; /* the step that is under way ends soon */
 };
 
 struct xiw_serve_peer {

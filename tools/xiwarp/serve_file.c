@@ -78,12 +78,15 @@ static enum xiw_xfer_status next_window(struct xiw_serve_peer *p, struct xiw_xfe
 	struct xiw_region_opts opts = { .size = sizeof(opts), .conn = p->peer.conn };
 	const uint64_t len = next_size(p);
 	struct xiw_region *region;
+	int err;
 
-	p->store.err = -xiw_region_register(p->peer.receiver->engine,
-					    xiw_store_place(&p->store, p->window.granted), len,
-					    &opts, &region);
-	if (p->store.err)
+	err = xiw_region_register(p->peer.receiver->engine,
+				  xiw_store_place(&p->store, p->window.granted), len, &opts,
+				  &region);
+	if (err) {
+		p->store.err = -err;
 		return XIW_XFER_FAILED;
+	}
 	/* The window before the last one has come completely. */
 	xiw_region_free(p->window.older);
 	p->window.older = p->window.region;

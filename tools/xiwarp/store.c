@@ -82,7 +82,6 @@ static enum xiw_xfer_status status_of(int err)
 		return XIW_XFER_NO_SPACE;
 	case EFBIG:
 	case EINVAL:
-	case ENOMEM:
 		return XIW_XFER_TOO_LARGE;
 	case EEXIST:
 		return XIW_XFER_EXISTS;
@@ -218,11 +217,19 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 	return status;
 }
 
+/* The engine's thread may look at `err` meanwhile, so it is written on failure alone. */
+static enum xiw_xfer_status failed(struct xiw_store *s, int err)
+{
+	s->err = err;
+	return status_of(err);
+}
+
 enum xiw_xfer_status xiw_store_extend(struct xiw_store *s, uint64_t len, uint64_t keep_free)
 {
-	s->err = reserve(s->fd, s->allocated, len, keep_free);
-	if (s->err)
-		return status_of(s->err);
+	const int err = reserve(s->fd, s->allocated, len, keep_free);
+
+	if (err)
+		return failed(s, err);
 	s->allocated += len;
 	return XIW_XFER_OK;
 }
@@ -246,14 +253,15 @@ enum xiw_xfer_status xiw_store_write(struct xiw_store *s, uint64_t len)
 {
 	const uint64_t to_end = s->room - s->written % s->room;
 	const uint8_t *p = xiw_store_place(s, s->written);
+	int err;
 
 	if (len > to_end)
 		len = to_end;
 	if (!xiw_digest_add(&s->digest, p, len))
 		return XIW_XFER_FAILED;
-	s->err = write_all(s, p, len);
-	if (s->err)
-		return status_of(s->err);
+	err = write_all(s, p, len);
+	if (err)
+		return failed(s, err);
 	s->written += len;
 	return XIW_XFER_OK;
 }

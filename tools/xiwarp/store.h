@@ -29,7 +29,7 @@ struct xiw_store {
 	/* A worker counts these up while the engine's thread reads them. */
 	_Atomic uint64_t allocated, written;
 	struct xiw_digest digest;
-	int err; /* errno of the last failure; 0: only the status is known */
+	_Atomic int err; /* errno of the last failure; 0: only the status is known */
 };
 
 /*

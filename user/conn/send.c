@@ -122,7 +122,15 @@ static int give_now(struct xiw_conn *c)
 static void await(struct xiw_conn *c)
 {
 	c->send.busy = true;
+	c->engine->agenda.sending++;
 	c->ops++;
+}
+
+/* It has ended. */
+static void awaited(struct xiw_conn *c)
+{
+	c->send.busy = false;
+	c->engine->agenda.sending--;
 }
 
 /* Lets io_uring send the rest of the first run, and wait for room. */
@@ -232,9 +240,15 @@ static bool give(struct xiw_conn *c)
 	return true;
 }
 
+/* Says whether other connections may send in this turn. */
+static bool others_send(const struct xiw_conn *c)
+{
+	return others(c) || c->engine->agenda.sending;
+}
+
 /*
  * Fills stages and gives them to TCP, while it takes all of them. Another turn goes on if the application has
- * completions to see, or others something to do, or after some stages.
+ * completions to see, or after some stages. Where other connections send as well, each gives one stage in a turn.
  */
 static void give_stages(struct xiw_conn *c)
 {
@@ -246,7 +260,7 @@ static void give_stages(struct xiw_conn *c)
 			push(c);
 			return;
 		}
-		more = !c->send.staged && n < STAGES_IN_TURN && !others(c);
+		more = !c->send.staged && n < STAGES_IN_TURN && !others_send(c);
 		if (!give(c))
 			return;
 		finish(c);
@@ -301,7 +315,7 @@ static void gone_on(struct xiw_conn *c)
 
 void xiw_send_done(struct xiw_conn *c, int res)
 {
-	c->send.busy = false;
+	awaited(c);
 	if (c->state == XIW_DEAD) {
 		xiw_stage_free(c);
 		return;
@@ -312,7 +326,7 @@ void xiw_send_done(struct xiw_conn *c, int res)
 
 void xiw_send_paused(struct xiw_conn *c)
 {
-	c->send.busy = false;
+	awaited(c);
 	if (c->state == XIW_DEAD) {
 		xiw_stage_free(c);
 		return;

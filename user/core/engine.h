@@ -169,6 +169,7 @@ struct xiw_agenda {
 	struct xiw_conn *starved, **starved_end; /* found no buffer to receive (path/kernel.c) */
 	struct xiw_conn *stageless, **stageless_end; /* found no memory (conn/stage.c) */
 	struct xiw_conn *slotless, **slotless_end; /* found the flow table full (conn/register.c) */
+	uint32_t sending; /* connections whose sends, or pauses between them, are with io_uring (conn/send.c) */
 };
 
 /* core/timer.c, agenda.c; conn/register.c and engine/turn.c set the times anew when they have come. */

@@ -193,6 +193,7 @@ static void forget_requests(struct xiw_engine *e)
 	for (struct xiw_listener *l = e->listeners; l; l = l->next)
 		l->armed = false;
 	e->accepts = 0;
+	e->agenda.sending = 0;
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
 		next = c->next;
 		c->ops = 0;
