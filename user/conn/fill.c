@@ -18,6 +18,7 @@
 #define SMALLEST_MSS 536
 #define SACK_ROOM 36 /* octets of the option with four blocks; with three, beside timestamps */
 #define SACK_ROOM_TS 28
+#define FEW 4 /* messages that are looked at before a stage is filled */
 #define SACK_MS 250 /* a gap is assumed to last for so long if nothing shows it */
 
 /*
@@ -51,7 +52,7 @@ static uint32_t look_at_tcp(struct xiw_conn *c)
  * order. The socket's memory holds octets out of order and octets to be read, and mostly there are none of the
  * latter. If there are both, the count of packets out of order tells.
  */
-static uint16_t ask_sacks(struct xiw_conn *c)
+static uint16_t sack_room(struct xiw_conn *c)
 {
 	uint32_t mem[SK_MEMINFO_VARS] = { 0 };
 	socklen_t len = sizeof(mem);
@@ -67,13 +68,14 @@ static uint16_t ask_sacks(struct xiw_conn *c)
 	return c->send.sack_room;
 }
 
-static uint16_t sack_room(struct xiw_conn *c, bool asks)
+/* Asks TCP all that. Returns the window as look_at_tcp() does. */
+static uint32_t ask_tcp(struct xiw_conn *c)
 {
-	if (asks) {
-		c->send.sacks = ask_sacks(c);
-		c->send.asked_ms = c->engine->now_ms;
-	}
-	return c->send.sacks;
+	const uint32_t window = look_at_tcp(c);
+
+	c->send.sacks = sack_room(c);
+	c->send.asked_ms = c->engine->now_ms;
+	return window;
 }
 
 /* Returns how many octets the peer has not acknowledged, those that TCP has not sent included. */
@@ -101,18 +103,20 @@ static uint64_t ulpdu_left(const struct xiw_queued *q)
 	return (uint64_t)q->cut.hdr.len + q->cut.len - q->cut.off;
 }
 
+/* Returns the octets of at most n messages that are not in the stage, if each is one FPDU. Counts up to `enough`. */
+static uint64_t queued(struct xiw_conn *c, uint32_t n, uint64_t enough)
+{
+	uint64_t octets = 0;
+
+	for (uint32_t i = c->send.staged; i < c->send.count && n && octets < enough; i++, n--)
+		octets += ulpdu_left(xiw_queued_at(c, i)) + XIW_MPA_OVERHEAD;
+	return octets;
+}
+
 /* Returns where the run begins that is being filled. */
 static uint32_t run_start(const struct xiw_stage *s)
 {
 	return s->nends ? s->end[s->nends - 1] : 0;
-}
-
-/* Returns the length of the last run. */
-static uint32_t last_run(const struct xiw_stage *s)
-{
-	const uint32_t n = s->nends;
-
-	return n ? s->end[n - 1] - (n > 1 ? s->end[n - 2] : 0) : 0;
 }
 
 /* Returns the longest run. TCP puts no more than half of the largest window it has seen into one buffer. */
@@ -144,7 +148,7 @@ static bool stage_ends(struct xiw_conn *c, uint32_t begin, uint32_t longest, uin
 }
 
 /* Ends the run, so that the next segment is a write of its own. */
-static void end_run(struct xiw_conn *c)
+static void end_run(struct xiw_conn *c, uint32_t mss)
 {
 	struct xiw_stage *s = c->send.stage;
 	uint32_t len = c->send.stage_len - run_start(s);
@@ -153,6 +157,7 @@ static void end_run(struct xiw_conn *c)
 		return;
 	s->end[s->nends++] = c->send.stage_len;
 	c->send.runs |= len > c->send.emss;
+	c->send.short_end = len % mss;
 }
 
 /*
@@ -162,13 +167,8 @@ static void end_run(struct xiw_conn *c)
  */
 static bool can_wait(struct xiw_conn *c, uint32_t mss)
 {
-	uint64_t octets = 0;
-
-	if (c->opts.no_pack || xiw_queued_at(c, c->send.staged)->cut.off)
-		return false;
-	for (uint32_t i = c->send.staged; i < c->send.count && octets < mss; i++)
-		octets += ulpdu_left(xiw_queued_at(c, i)) + XIW_MPA_OVERHEAD;
-	return octets < mss;
+	return !c->opts.no_pack && !xiw_queued_at(c, c->send.staged)->cut.off &&
+	       queued(c, UINT32_MAX, mss) < mss;
 }
 
 /*
@@ -222,25 +222,16 @@ static bool may_read(struct xiw_conn *c, struct xiw_queued *q)
 /* Says whether all that is to be sent fits into a segment whatever TCP says of its size: TCP need not be asked. */
 static bool fits_anyhow(struct xiw_conn *c)
 {
-	const uint32_t n = c->send.count - c->send.staged;
-	uint64_t octets = 0;
+	const uint32_t most = SMALLEST_MSS - 2 * SACK_ROOM;
 
-	if (n > 4 || c->send.emss < SMALLEST_MSS)
-		return false;
-	for (uint32_t i = 0; i < n; i++)
-		octets += ulpdu_left(xiw_queued_at(c, c->send.staged + i)) + XIW_MPA_OVERHEAD;
-	return octets <= SMALLEST_MSS - 2 * SACK_ROOM;
+	return c->send.count - c->send.staged <= FEW && c->send.emss >= SMALLEST_MSS &&
+	       queued(c, FEW, most + 1) <= most;
 }
 
 /* Says whether more is queued than the stage takes: then the stage is not all that there is to send. */
 static bool exceeds_stage(struct xiw_conn *c)
 {
-	const uint32_t n = c->send.count - c->send.staged;
-	uint64_t octets = 0;
-
-	for (uint32_t i = 0; i < n && i < 4 && octets <= XIW_TX_STAGE; i++)
-		octets += ulpdu_left(xiw_queued_at(c, c->send.staged + i));
-	return octets > XIW_TX_STAGE;
+	return queued(c, FEW, XIW_TX_STAGE + 1) > XIW_TX_STAGE;
 }
 
 /* Says whether what TCP has said is new enough for a stage that others follow. */
@@ -254,9 +245,9 @@ void xiw_stage_fill(struct xiw_conn *c)
 	const bool small = fits_anyhow(c), others_follow = !small && exceeds_stage(c);
 	const bool asks = !small && !(others_follow && asked_just_now(c));
 	const uint32_t unacked = asks && !others_follow ? unacknowledged(c) : UINT32_MAX;
-	const uint32_t window = asks ? look_at_tcp(c) : 0;
+	const uint32_t window = asks ? ask_tcp(c) : 0;
 	const uint16_t whole = c->send.emss ? c->send.emss : SMALLEST_MSS,
-		       room = small ? 0 : sack_room(c, asks);
+		       room = small ? 0 : c->send.sacks;
 	const uint16_t sacks = whole > 4 * room ? room
 						: 0; /* otherwise hardly a segment would be left */
 	const uint32_t mss = whole - sacks;
@@ -282,7 +273,7 @@ void xiw_stage_fill(struct xiw_conn *c)
 		} else {
 			mulpdu = room_behind(c, q, mss - (c->send.stage_len - begin));
 			if (!mulpdu) {
-				end_run(c);
+				end_run(c, mss);
 				begin = c->send.stage_len;
 				continue;
 			}
@@ -291,10 +282,9 @@ void xiw_stage_fill(struct xiw_conn *c)
 		if (c->send.stage_len - begin >= mss)
 			begin = c->send.stage_len;
 		if (c->send.stage_len == begin && begin - run_start(s) + mss > run_max)
-			end_run(c);
+			end_run(c, mss);
 	}
 	if (s->nends < XIW_RUNS)
-		end_run(c);
-	c->send.short_end = last_run(s) % mss;
+		end_run(c, mss);
 	c->send.fits = c->send.runs && fits_window(c, unacked, window);
 }

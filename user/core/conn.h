@@ -288,8 +288,8 @@ struct xiw_send {
 	bool fits;	      /* the stage has all that is queued, and the window has room for it */
 	bool corked;
 	bool short_end; /* the last segment of the stage is not full */
-	bool busy;    /* a send is with io_uring */
-	bool allowed; /* RFC 5044 section 7.1.2 rule 4 */
+	bool busy;	/* a send is with io_uring */
+	bool allowed;	/* RFC 5044 section 7.1.2 rule 4 */
 	uint16_t emss;
 	uint16_t sack_room; /* octets of a segment that SACK blocks may take; 0: not negotiated */
 	uint16_t sacks;	    /* octets that they took when TCP was last asked */
