@@ -53,7 +53,7 @@ struct xiw_args {
 	struct {
 		bool create;
 		uint32_t idle; /* seconds */
-		uint64_t max_size, keep_free;
+		uint64_t max_size, keep_free, memory;
 	} serve;
 	struct {
 		bool sha256;

@@ -283,6 +283,9 @@ static const struct xiw_opt serve_opts[] = {
 	  XIW_SIZE(serve.max_size, 1, 1ull << 62) },
 	{ "keep-free", .arg = "SIZE", .help = "leave this much of the file system free; default 0",
 	  XIW_SIZE(serve.keep_free, 0, 1ull << 62) },
+	{ "memory", .arg = "SIZE",
+	  .help = "memory for all files that come at a time; default 1G, at least 4M",
+	  XIW_SIZE(serve.memory, XIW_STORE_RING_LEAST, 1ull << 62) },
 	{ "idle", .arg = "SECONDS",
 	  .help = "end a connection that brings no octet for this long; default 60",
 	  XIW_NUMBER(serve.idle, 1, 86400) },
@@ -301,7 +304,8 @@ const struct xiw_cmd xiw_cmd_serve = {
 		"--force. Names with a slash, a control character or a leading dot are refused. "
 		"Anyone who can connect can send files: choose where to listen. Space is "
 		"allocated as octets come, so that an offer alone takes none. A file takes up to "
-		"16 MiB of memory while it comes.\n\n"
+		"16 MiB of memory while it comes, and up to 4 MiB when half of --memory is taken; "
+		"when there is no more, files are refused.\n\n"
 		"Reports each file: octets, transfer time from the first to the last octet, the "
 		"share of its octets that took the direct path, hand-offs between the paths, and "
 		"the time that it took after the last octet to digest and write the rest. Runs "

@@ -17,7 +17,9 @@
  * being written.
  */
 #define WINDOW_FIRST (1u << 20)
-#define WINDOW_MOST (XIW_STORE_RING / 4)
+#define WINDOWS 4 /* of the largest size, in a ring */
+
+_Static_assert(WINDOW_FIRST <= XIW_STORE_RING_LEAST / WINDOWS, "the first window is too large");
 
 static struct xiw_serve *serve_of(struct xiw_serve_peer *p)
 {
@@ -65,10 +67,12 @@ static void not_taken(const struct xiw_serve_peer *p, const char *how, const cha
 static uint64_t next_size(const struct xiw_serve_peer *p)
 {
 	const uint64_t left = p->store.size - p->window.granted;
+	const uint64_t most =
+		(p->store.room < p->store.size ? p->store.room : XIW_STORE_RING) / WINDOWS;
 	uint64_t len = p->window.granted ? p->window.granted : WINDOW_FIRST;
 
-	if (len > WINDOW_MOST)
-		len = WINDOW_MOST;
+	if (len > most)
+		len = most;
 	return len < left ? len : left;
 }
 
@@ -132,7 +136,7 @@ static void settle(struct xiw_serve_peer *p, uint64_t octets)
 /* Says whether octets up to `next` may come, and half of the last window has. */
 static bool has_room(const struct xiw_serve_peer *p, uint64_t next)
 {
-	return p->store.allocated >= next && p->store.written + XIW_STORE_RING >= next &&
+	return p->store.allocated >= next && p->store.written + p->store.room >= next &&
 	       p->window.received + p->window.size / 2 >= p->window.granted;
 }
 
@@ -165,7 +169,8 @@ static enum xiw_xfer_status open_file(struct xiw_serve_peer *p, const struct xiw
 	p->store.err = 0;
 	if (args->serve.max_size && offer->size > args->serve.max_size)
 		return XIW_XFER_TOO_LARGE;
-	status = xiw_store_begin(&p->store, serve_of(p)->dir, args->force, offer);
+	status = xiw_store_begin(&p->store, serve_of(p)->dir, args->force, args->serve.memory,
+				 offer);
 	p->storing = status == XIW_XFER_OK;
 	p->kind = offer->kind;
 	p->window.size = p->window.granted = p->window.received = 0;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -77,6 +78,8 @@ int xiw_store_dir(const char *path, bool create)
 static enum xiw_xfer_status status_of(int err)
 {
 	switch (err) {
+	case ENOMEM:
+		return XIW_XFER_NO_MEMORY;
 	case ENOSPC:
 	case EDQUOT:
 		return XIW_XFER_NO_SPACE;
@@ -166,10 +169,52 @@ static int make_temp(struct xiw_store *s)
 	return make_named(s);
 }
 
-static int fill_in(struct xiw_store *s, const struct xiw_xfer *offer)
+/* Octets of all rings: threads of serve share them. */
+static _Atomic uint64_t rings;
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Takes the size of a ring from the memory for all of them. Returns 0 if too little is left. */
+static uint64_t take_room(uint64_t size, uint64_t memory)
+{
+	uint64_t taken = rings, room;
+
+	do {
+		room = least(size, XIW_STORE_RING);
+		if (taken + room > memory / 2)
+			room = least(size, XIW_STORE_RING_LEAST);
+		if (taken + room > memory)
+			return 0;
+	} while (!atomic_compare_exchange_weak(&rings, &taken, taken + room));
+	return room;
+}
+
+static int make_ring(struct xiw_store *s, uint64_t memory)
+{
+	void *ring;
+	int err;
+
+	s->room = take_room(s->size, memory);
+	if (!s->room)
+		return ENOMEM;
+	err = xiw_memory_alloc(s->room, 0, &ring);
+	if (!err)
+		s->ring = ring;
+	return -err;
+}
+
+static void free_ring(struct xiw_store *s)
+{
+	xiw_memory_free(s->ring, s->room);
+	rings -= s->room;
+}
+
+static int fill_in(struct xiw_store *s, uint64_t memory, const struct xiw_xfer *offer)
 {
 	mode_t mask = umask(0);
-	void *ring;
 	int err = make_temp(s);
 
 	umask(mask);
@@ -180,16 +225,14 @@ static int fill_in(struct xiw_store *s, const struct xiw_xfer *offer)
 	if (s->size) {
 		if (ftruncate(s->fd, (off_t)s->size))
 			return errno;
-		s->room = s->size < XIW_STORE_RING ? s->size : XIW_STORE_RING;
-		err = xiw_memory_alloc(s->room, 0, &ring);
+		err = make_ring(s, memory);
 		if (err)
-			return -err;
-		s->ring = ring;
+			return err;
 	}
 	return xiw_digest_begin(&s->digest, offer->kind, offer->key) ? 0 : EIO;
 }
 
-enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
+enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force, uint64_t memory,
 				     const struct xiw_xfer *offer)
 {
 	enum xiw_xfer_status status;
@@ -208,7 +251,7 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
 	/* Refused early, to save the transfer; the commit decides. */
 	if (!force && !faccessat(dir, s->name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return XIW_XFER_EXISTS;
-	err = fill_in(s, offer);
+	err = fill_in(s, memory, offer);
 	if (!err)
 		return XIW_XFER_OK;
 	status = status_of(err);
@@ -315,7 +358,7 @@ enum xiw_xfer_status xiw_store_commit(struct xiw_store *s)
 
 void xiw_store_end(struct xiw_store *s)
 {
-	xiw_memory_free(s->ring, s->room);
+	free_ring(s);
 	if (s->fd >= 0)
 		close(s->fd);
 	if (s->temp[0])

@@ -15,7 +15,9 @@
 #include "digest.h"
 #include "xfer.h"
 
+/* The size of a ring: the least if half of the memory for all rings is taken. */
 #define XIW_STORE_RING (16u << 20)
+#define XIW_STORE_RING_LEAST (4u << 20)
 
 struct xiw_store {
 	int dir; /* descriptor, not owned */
@@ -24,7 +26,7 @@ struct xiw_store {
 	char temp[48]; /* its name until it is committed; empty: it has none */
 	int fd;
 	uint8_t *ring; /* NULL: empty file */
-	uint64_t room; /* of the ring */
+	uint64_t room; /* of the ring; a power of two, or all of the file */
 	uint64_t size;
 	/* A worker counts these up while the engine's thread reads them. */
 	_Atomic uint64_t allocated, written;
@@ -38,10 +40,10 @@ struct xiw_store {
  */
 int xiw_store_dir(const char *path, bool create);
 
-/* Makes the temporary file, which has no blocks yet, and the ring. */
-enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
+/* Makes the temporary file, which has no blocks yet, and the ring. All rings of the process have `memory` octets. */
+enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force, uint64_t memory,
 				     const struct xiw_xfer *offer);
-/* Where octet `at` of the file comes. It has room there once all is written that is XIW_STORE_RING before it. */
+/* Where octet `at` of the file comes. It has room there once all is written that is `room` octets before it. */
 static inline uint8_t *xiw_store_place(const struct xiw_store *s, uint64_t at)
 {
 	return s->ring + at % s->room;

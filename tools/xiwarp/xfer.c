@@ -115,6 +115,7 @@ const char *xiw_xfer_status_name(unsigned int status)
 		[XIW_XFER_TOO_LARGE] = "too large there (the file system, or serve --max-size)",
 		[XIW_XFER_MISMATCH] = "the digests differ",
 		[XIW_XFER_FAILED] = "the receiver could not make the file",
+		[XIW_XFER_NO_MEMORY] = "no memory there for another file (serve --memory)",
 	};
 
 	return status < sizeof(names) / sizeof(names[0]) ? names[status] : "unknown reason";

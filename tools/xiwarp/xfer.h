@@ -60,6 +60,7 @@ enum xiw_xfer_status {
 	XIW_XFER_TOO_LARGE = 4,
 	XIW_XFER_MISMATCH = 5,
 	XIW_XFER_FAILED = 6,
+	XIW_XFER_NO_MEMORY = 7,
 };
 
 struct xiw_xfer {

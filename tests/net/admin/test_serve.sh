@@ -108,6 +108,28 @@ refuses() {
 refuses full-disk-in-the-middle 16M "no space there"
 refuses max-size 100M "too large there" --max-size 2M
 refuses keep-free 40M "no space there" --keep-free 20M
+
+# The file that a peer holds has the smallest ring; there is room for a small file beside it, not for another ring.
+begin 200M --memory 6M
+spawn offer snd offer "$BUILD/tests/net/admin/serve" $V4_RCV 15044 60000000
+wait_until 10 grep -q "status 0" "$TMP/offer" || fail memory "$(cat "$TMP/offer" "$TMP/serve")"
+put "$TMP/medium" "$TMP/small" $V4_RCV
+rc=$?
+if ((rc == 7)) && grep -q "medium was refused: no memory there" "$TMP/put" &&
+	cmp -s "$TMP/small" "$disk/small"; then
+	pass memory
+else
+	fail memory "exit code $rc: $(cat "$TMP/put" "$TMP/serve")"
+fi
+stop "$offer"
+given_back() { put "$TMP/medium" $V4_RCV; }
+if wait_until 10 given_back && cmp -s "$TMP/medium" "$disk/medium"; then
+	pass memory-given-back
+else
+	fail memory-given-back "$(cat "$TMP/put" "$TMP/serve")"
+fi
+end
+
 if type -P strace >/dev/null; then
 	begin_deceived 16M
 	refused_file full-disk-without-reserve "no space there"
