@@ -107,8 +107,12 @@ void rig_open(void)
 					      .fixed = true,
 					      .stag = STAG };
 	struct xiw_ddp_rx_opts opts = { .table = &w.e.regions, .stream = 1, .depth = 1 };
+	const struct xiw_crc32c_ops *crc = xiw_crc32c_table;
 	uint32_t stag;
 
+	while (!shape.any_cpu && !crc->supported())
+		crc++;
+	xiw_crc32c_use(shape.any_cpu ? &xiw_crc32c_table[xiw_crc32c_table_len - 1] : crc);
 	memset(&w, 0, sizeof(w));
 	xiw_ddp_table_init(&w.e.regions, NULL, NULL);
 	cr_assert_eq(xiw_ddp_region_register(&w.e.regions, &region, &stag), 0);

@@ -31,6 +31,7 @@ enum {
 struct shape {
 	bool ip6, ts, tag;
 	unsigned int frags;
+	bool any_cpu; /* as on a CPU that takes two passes for CRC and checksum, not the best that this one can */
 };
 
 extern struct shape shape; /* of the packets */

@@ -19,6 +19,8 @@ static const struct shape shapes[] = {
 	{ .ts = true, .tag = true, .frags = 1 },
 	{ .ts = true, .frags = 3 },
 	{ .ip6 = true, .frags = 2 },
+	{ .ts = true, .frags = 1, .any_cpu = true },
+	{ .ip6 = true, .frags = 3, .any_cpu = true },
 };
 
 static struct world before, straight, general;

@@ -46,22 +46,6 @@ static uint32_t (*copy_fn)(uint32_t crc, void *dst, const void *src, size_t len)
 static uint32_t (*copy_sum_fn)(uint32_t crc, void *dst, const void *src, size_t len,
 			       uint32_t *part) = first_copy_sum;
 
-static uint32_t first_crc(uint32_t crc, const void *src, size_t len)
-{
-	const struct xiw_crc32c_ops *ops = select_ops();
-
-	__atomic_store_n(&crc_fn, ops->crc, __ATOMIC_RELAXED);
-	return ops->crc(crc, src, len);
-}
-
-static uint32_t first_copy(uint32_t crc, void *dst, const void *src, size_t len)
-{
-	const struct xiw_crc32c_ops *ops = select_ops();
-
-	__atomic_store_n(&copy_fn, ops->copy, __ATOMIC_RELAXED);
-	return ops->copy(crc, dst, src, len);
-}
-
 static uint32_t two_passes(uint32_t crc, void *dst, const void *src, size_t len, uint32_t *part)
 {
 	crc = xiw_crc32c_copy(crc, dst, src, len);
@@ -69,14 +53,30 @@ static uint32_t two_passes(uint32_t crc, void *dst, const void *src, size_t len,
 	return crc;
 }
 
+void xiw_crc32c_use(const struct xiw_crc32c_ops *ops)
+{
+	__atomic_store_n(&crc_fn, ops->crc, __ATOMIC_RELAXED);
+	__atomic_store_n(&copy_fn, ops->copy, __ATOMIC_RELAXED);
+	__atomic_store_n(&copy_sum_fn, ops->copy_sum ? ops->copy_sum : two_passes,
+			 __ATOMIC_RELAXED);
+}
+
+static uint32_t first_crc(uint32_t crc, const void *src, size_t len)
+{
+	xiw_crc32c_use(select_ops());
+	return xiw_crc32c(crc, src, len);
+}
+
+static uint32_t first_copy(uint32_t crc, void *dst, const void *src, size_t len)
+{
+	xiw_crc32c_use(select_ops());
+	return xiw_crc32c_copy(crc, dst, src, len);
+}
+
 static uint32_t first_copy_sum(uint32_t crc, void *dst, const void *src, size_t len, uint32_t *part)
 {
-	const struct xiw_crc32c_ops *ops = select_ops();
-	uint32_t (*fn)(uint32_t, void *, const void *, size_t, uint32_t *) =
-		ops->copy_sum ? ops->copy_sum : two_passes;
-
-	__atomic_store_n(&copy_sum_fn, fn, __ATOMIC_RELAXED);
-	return fn(crc, dst, src, len, part);
+	xiw_crc32c_use(select_ops());
+	return __atomic_load_n(&copy_sum_fn, __ATOMIC_RELAXED)(crc, dst, src, len, part);
 }
 
 uint32_t xiw_crc32c(uint32_t crc, const void *src, size_t len)
@@ -87,6 +87,12 @@ uint32_t xiw_crc32c(uint32_t crc, const void *src, size_t len)
 uint32_t xiw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len)
 {
 	return __atomic_load_n(&copy_fn, __ATOMIC_RELAXED)(crc, dst, src, len);
+}
+
+/* It is known from the first call on. */
+bool xiw_crc32c_sums_too(void)
+{
+	return __atomic_load_n(&copy_sum_fn, __ATOMIC_RELAXED) != two_passes;
 }
 
 uint32_t xiw_crc32c_copy_sum(uint32_t crc, void *dst, const void *src, size_t len,

@@ -26,6 +26,9 @@ uint32_t xiw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len);
 uint32_t xiw_crc32c_copy_sum(uint32_t crc, void *dst, const void *src, size_t len,
 			     struct xiw_csum *sum);
 
+/* False if that is known to take two passes here. */
+bool xiw_crc32c_sums_too(void);
+
 /* The name of the implementation that this CPU runs. */
 const char *xiw_crc32c_impl(void);
 
@@ -41,6 +44,9 @@ struct xiw_crc32c_ops {
 	/* *@part becomes what xiw_csum_partial() returns. NULL: two passes are as fast. */
 	uint32_t (*copy_sum)(uint32_t crc, void *dst, const void *src, size_t len, uint32_t *part);
 };
+
+/* Takes one that the CPU supports instead of the best one, for tests. */
+void xiw_crc32c_use(const struct xiw_crc32c_ops *ops);
 
 extern const struct xiw_crc32c_ops xiw_crc32c_table[];
 extern const size_t xiw_crc32c_table_len;

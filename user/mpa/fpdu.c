@@ -145,13 +145,6 @@ static uint32_t crc_copy_run(struct xiw_vec_cur *cur, uint32_t crc, uint8_t *dst
 	return crc;
 }
 
-static uint32_t crc_sum(uint32_t crc, const uint8_t *p, size_t len, struct xiw_csum *sum)
-{
-	if (sum)
-		xiw_csum_add(sum, p, len);
-	return xiw_crc32c(crc, p, len);
-}
-
 static uint32_t crc_copy_sum(uint32_t crc, uint8_t *dst, const uint8_t *p, size_t len,
 			     struct xiw_csum *sum)
 {
@@ -216,16 +209,17 @@ bool xiw_mpa_place_verify_flat(const uint8_t *fpdu, uint32_t wire_len, uint32_t 
 			       uint32_t ulpdu_off, void *dst, struct xiw_csum *sum)
 {
 	const uint8_t *payload = fpdu + XIW_MPA_LEN_SIZE + ulpdu_off;
-	const uint8_t *trailer = fpdu + wire_len - XIW_MPA_CRC_SIZE;
+	const uint8_t *trailer = fpdu + wire_len - XIW_MPA_CRC_SIZE, *pad;
 	uint32_t len = ulpdu_len - ulpdu_off;
-	uint32_t crc = crc_sum(0, fpdu, XIW_MPA_LEN_SIZE + ulpdu_off, sum);
+	uint32_t crc = xiw_crc32c(0, fpdu, XIW_MPA_LEN_SIZE + ulpdu_off);
 
 	if (len)
 		crc = crc_copy_sum(crc, dst, payload, len, sum);
-	if (payload + len != trailer)
-		crc = crc_sum(crc, payload + len, (size_t)(trailer - (payload + len)), sum);
+	pad = payload + len;
+	if (pad != trailer)
+		crc = xiw_crc32c(crc, pad, (size_t)(trailer - pad));
 	if (sum)
-		xiw_csum_add(sum, trailer, XIW_MPA_CRC_SIZE);
+		xiw_csum_add(sum, pad, (size_t)(trailer - pad) + XIW_MPA_CRC_SIZE);
 	return crc == xiw_mpa_get_crc(trailer);
 }
 
@@ -233,7 +227,7 @@ bool xiw_mpa_place_verify_pieces(const struct xiw_vec *v, unsigned int n, uint32
 				 uint32_t ulpdu_off, uint8_t *dst, struct xiw_csum *sum)
 {
 	const uint8_t *at = v->base + XIW_MPA_LEN_SIZE + ulpdu_off, *end = v->base + v->len;
-	uint32_t crc = crc_sum(0, v->base, XIW_MPA_LEN_SIZE + ulpdu_off, sum);
+	uint32_t crc = xiw_crc32c(0, v->base, XIW_MPA_LEN_SIZE + ulpdu_off);
 	uint32_t left = ulpdu_len - ulpdu_off, pad = xiw_mpa_pad(ulpdu_len);
 	uint8_t rest[XIW_MPA_PAD_MAX + XIW_MPA_CRC_SIZE];
 

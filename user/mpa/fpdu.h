@@ -89,7 +89,7 @@ bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, uns
 
 /*
  * The same for an FPDU without Markers that lies in one piece of @wire_len octets, which are as many as an FPDU with
- * this ULPDU has; @ulpdu_off is within that. All octets of the FPDU are added to @sum, unless it is NULL.
+ * this ULPDU has; @ulpdu_off is within that. The octets behind @ulpdu_off are added to @sum, unless it is NULL.
  */
 bool xiw_mpa_place_verify_flat(const uint8_t *fpdu, uint32_t wire_len, uint32_t ulpdu_len,
 			       uint32_t ulpdu_off, void *dst, struct xiw_csum *sum);

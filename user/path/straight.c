@@ -22,6 +22,7 @@
 
 #include <string.h>
 
+#include "crc32c/crc32c.h"
 #include "path/fpdu.h"
 #include "path/patience.h"
 #include "path/take.h"
@@ -193,15 +194,18 @@ static inline bool place(const struct xiw_straight *line, const struct xiw_packe
 {
 	const bool summed = line->whole_sums ||
 			    !xiw_packet_unsummed(line->conn, p, meta, line->pseudo);
-	struct xiw_csum sum = { .sum = line->pseudo };
+	/* One call sums up what lies in one frame, unless one pass computes both. */
+	const bool at_once = p->frags == 1 && !xiw_crc32c_sums_too();
+	const size_t head = XIW_MPA_LEN_SIZE + XIW_DDP_TAGGED_LEN;
+	struct xiw_csum sum = { .sum = line->pseudo }, *rest = summed && !at_once ? &sum : NULL;
 	bool good;
 
 	if (summed)
-		xiw_csum_add(&sum, tcp, (size_t)(fpdu - tcp));
+		xiw_csum_add(&sum, tcp,
+			     (size_t)(fpdu - tcp) + (at_once ? line->segment_len : head));
 	good = p->frags == 1 ? xiw_mpa_place_verify_flat(fpdu, line->segment_len, line->ulpdu_len,
-							 XIW_DDP_TAGGED_LEN, line->dst,
-							 summed ? &sum : NULL)
-			     : place_pieces(line, p, summed ? &sum : NULL);
+							 XIW_DDP_TAGGED_LEN, line->dst, rest)
+			     : place_pieces(line, p, rest);
 	return good && (!summed || xiw_csum_good(&sum));
 }
 
