@@ -187,7 +187,7 @@ static void end_idle(struct xiw_serve *s)
 		 * disk, the peer may wait for us.
 		 */
 		if (xiw_serve_octets(&info) != p->octets ||
-		    (p->storing && p->store.written < p->work.settled))
+		    (p->storing && !p->work.status && p->store.written < p->work.settled))
 			p->active_ns = now;
 		p->octets = xiw_serve_octets(&info);
 		if (now - p->active_ns > idle * 1000000000)
@@ -304,8 +304,9 @@ const struct xiw_cmd xiw_cmd_serve = {
 		"--force. Names with a slash, a control character or a leading dot are refused. "
 		"Anyone who can connect can send files: choose where to listen. Space is "
 		"allocated as octets come, so that an offer alone takes none. A file takes up to "
-		"16 MiB of memory while it comes, and up to 4 MiB when half of --memory is taken; "
-		"when there is no more, files are refused.\n\n"
+		"16 MiB of memory while it comes, and up to 4 MiB if more would be over half of "
+		"--memory. When none is left, files of more than 64 KiB are refused, so a few "
+		"peers that send nothing can keep others out until --idle ends them.\n\n"
 		"Reports each file: octets, transfer time from the first to the last octet, the "
 		"share of its octets that took the direct path, hand-offs between the paths, and "
 		"the time that it took after the last octet to digest and write the rest. Runs "

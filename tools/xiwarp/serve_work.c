@@ -9,8 +9,6 @@
 #define STEP (4u << 20)
 /* The end of a connection waits for so much to be written, in the engine's thread. */
 #define PIECE (256u << 10)
-/* A file of this size is digested and written in little more time than it takes to wake a thread. */
-#define SMALL (64u << 10)
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -65,7 +63,8 @@ void xiw_serve_work_add(struct xiw_serve_peer *p)
 {
 	struct xiw_serve *s = (struct xiw_serve *)p->peer.receiver;
 
-	if (p->store.size <= SMALL)
+	/* That takes little more time than to wake a thread. */
+	if (p->store.size <= XIW_STORE_SMALL)
 		xiw_serve_work_now(p);
 	else if (!p->work.status)
 		xiw_worker_add(&s->worker, &p->work.job);

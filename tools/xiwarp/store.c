@@ -75,10 +75,12 @@ int xiw_store_dir(const char *path, bool create)
 	return fd;
 }
 
+#define RINGS_FULL (-1) /* no errno: nothing was asked of the kernel */
+
 static enum xiw_xfer_status status_of(int err)
 {
 	switch (err) {
-	case ENOMEM:
+	case RINGS_FULL:
 		return XIW_XFER_NO_MEMORY;
 	case ENOSPC:
 	case EDQUOT:
@@ -172,24 +174,34 @@ static int make_temp(struct xiw_store *s)
 /* Octets of all rings: threads of serve share them. */
 static _Atomic uint64_t rings;
 
-static uint64_t least(uint64_t a, uint64_t b)
+/* The memory of a ring for so many octets, in whole pages as xiw_memory_alloc() takes them. */
+static uint64_t room_for(uint64_t size, uint64_t most)
 {
-	return a < b ? a : b;
+	const uint64_t page = size < 1u << 20 ? 4096 : 2u << 20;
+
+	return size < most ? (size + page - 1) / page * page : most;
 }
 
-/* Takes the size of a ring from the memory for all of them. Returns 0 if too little is left. */
-static uint64_t take_room(uint64_t size, uint64_t memory)
+/* Takes the size of a ring from the memory for all of them. False: too little is left. */
+static bool take_room(struct xiw_store *s, uint64_t memory)
 {
-	uint64_t taken = rings, room;
+	uint64_t taken = rings;
 
+	/* No more than the connection itself: a file like this is always taken. */
+	if (s->size <= XIW_STORE_SMALL) {
+		s->room = s->size;
+		return true;
+	}
 	do {
-		room = least(size, XIW_STORE_RING);
-		if (taken + room > memory / 2)
-			room = least(size, XIW_STORE_RING_LEAST);
-		if (taken + room > memory)
-			return 0;
-	} while (!atomic_compare_exchange_weak(&rings, &taken, taken + room));
-	return room;
+		s->room = room_for(s->size, XIW_STORE_RING);
+		if (taken + s->room > memory / 2)
+			s->room = room_for(s->size, XIW_STORE_RING_LEAST);
+		if (taken + s->room > memory) {
+			s->room = 0;
+			return false;
+		}
+	} while (!atomic_compare_exchange_weak(&rings, &taken, taken + s->room));
+	return true;
 }
 
 static int make_ring(struct xiw_store *s, uint64_t memory)
@@ -197,9 +209,8 @@ static int make_ring(struct xiw_store *s, uint64_t memory)
 	void *ring;
 	int err;
 
-	s->room = take_room(s->size, memory);
-	if (!s->room)
-		return ENOMEM;
+	if (!take_room(s, memory))
+		return RINGS_FULL;
 	err = xiw_memory_alloc(s->room, 0, &ring);
 	if (!err)
 		s->ring = ring;
@@ -209,7 +220,8 @@ static int make_ring(struct xiw_store *s, uint64_t memory)
 static void free_ring(struct xiw_store *s)
 {
 	xiw_memory_free(s->ring, s->room);
-	rings -= s->room;
+	if (s->size > XIW_STORE_SMALL)
+		rings -= s->room;
 }
 
 static int fill_in(struct xiw_store *s, uint64_t memory, const struct xiw_xfer *offer)
@@ -256,7 +268,7 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force, u
 		return XIW_XFER_OK;
 	status = status_of(err);
 	xiw_store_end(s);
-	s->err = err;
+	s->err = err == RINGS_FULL ? 0 : err;
 	return status;
 }
 

@@ -15,9 +15,10 @@
 #include "digest.h"
 #include "xfer.h"
 
-/* The size of a ring: the least if half of the memory for all rings is taken. */
+/* The size of a ring: the least if it would take more than half of the memory for all rings. */
 #define XIW_STORE_RING (16u << 20)
 #define XIW_STORE_RING_LEAST (4u << 20)
+#define XIW_STORE_SMALL (64u << 10) /* a file of this size is not counted there */
 
 struct xiw_store {
 	int dir; /* descriptor, not owned */
@@ -26,7 +27,7 @@ struct xiw_store {
 	char temp[48]; /* its name until it is committed; empty: it has none */
 	int fd;
 	uint8_t *ring; /* NULL: empty file */
-	uint64_t room; /* of the ring; a power of two, or all of the file */
+	uint64_t room; /* of the ring; a power of two, or at least the size of the file */
 	uint64_t size;
 	/* A worker counts these up while the engine's thread reads them. */
 	_Atomic uint64_t allocated, written;

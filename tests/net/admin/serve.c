@@ -2,10 +2,11 @@
 /*
  * A peer of `xiwarp serve` that offers a file and sends none of it, or what it must not send.
  *
- *   serve HOST PORT SIZE [rewrite]
+ *   serve HOST PORT SIZE [rewrite|fill]
  *
  * Prints the GRANT's status and waits until serve ends the connection. With `rewrite` it fills the windows of the first
- * two GRANTs, waits for the third, before which serve has taken the first window back, and writes there again.
+ * two GRANTs, waits for the third, before which serve has taken the first window back, and writes there again. With
+ * `fill` it fills each window until a GRANT refuses the rest.
  */
 #include "tests/net/lib/plain.h"
 #include "tools/xiwarp/xfer.c"
@@ -57,12 +58,31 @@ static void write_to(const struct xiw_xfer *grant, uint64_t len)
 	}
 }
 
+static void rewrite(const struct xiw_xfer *first)
+{
+	struct xiw_xfer second;
+
+	write_to(first, first->length);
+	second = take_grant();
+	write_to(&second, second.length);
+	take_grant();
+	write_to(first, 1);
+}
+
+static void fill(struct xiw_xfer grant)
+{
+	while (!grant.status) {
+		write_to(&grant, grant.length);
+		grant = take_grant();
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct xiw_xfer offer = { .type = XIW_XFER_OFFER, .mode = 0644, .name = "offered" };
 	const struct xiw_ddp_hdr h = { .last = true, .dv = 1, .msn = 1 };
 	uint8_t message[XIW_XFER_MAX];
-	struct xiw_xfer first, second;
+	struct xiw_xfer first;
 
 	if (argc != 4 && argc != 5)
 		return 2;
@@ -73,13 +93,10 @@ int main(int argc, char **argv)
 	first = take_grant();
 	printf("status %u\n", first.status);
 	fflush(stdout);
-	if (argc == 5) {
-		write_to(&first, first.length);
-		second = take_grant();
-		write_to(&second, second.length);
-		take_grant();
-		write_to(&first, 1);
-	}
+	if (argc == 5 && !strcmp(argv[4], "fill"))
+		fill(first);
+	else if (argc == 5)
+		rewrite(&first);
 	while (recv(plain.sock, message, sizeof(message), 0) > 0)
 		;
 	printf("ended\n");

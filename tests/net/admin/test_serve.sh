@@ -109,14 +109,15 @@ refuses full-disk-in-the-middle 16M "no space there"
 refuses max-size 100M "too large there" --max-size 2M
 refuses keep-free 40M "no space there" --keep-free 20M
 
-# The file that a peer holds has the smallest ring; there is room for a small file beside it, not for another ring.
-begin 200M --memory 6M
+# The file that a peer holds has the smallest ring, which is all memory; a tiny file needs none of it.
+head -c 60000 /dev/urandom >"$TMP/tiny"
+begin 200M --memory 4M
 spawn offer snd offer "$BUILD/tests/net/admin/serve" $V4_RCV 15044 60000000
 wait_until 10 grep -q "status 0" "$TMP/offer" || fail memory "$(cat "$TMP/offer" "$TMP/serve")"
-put "$TMP/medium" "$TMP/small" $V4_RCV
+put "$TMP/medium" "$TMP/tiny" $V4_RCV
 rc=$?
 if ((rc == 7)) && grep -q "medium was refused: no memory there" "$TMP/put" &&
-	cmp -s "$TMP/small" "$disk/small"; then
+	cmp -s "$TMP/tiny" "$disk/tiny"; then
 	pass memory
 else
 	fail memory "exit code $rc: $(cat "$TMP/put" "$TMP/serve")"
@@ -166,6 +167,16 @@ if reap "$pid" 20 && wait_until 5 grep -q "sent nothing for too long" "$TMP/serv
 	wait_until 5 eval '(($(used) == 0))' && pass idle || fail idle "$(used) KiB are left"
 else
 	fail idle "$(cat "$TMP/offer-idle" "$TMP/serve")"
+fi
+end
+
+# A file that is refused in the middle while octets of it are still to be written: they never are.
+begin 16M --idle 1
+spawn pid snd offer-full "$BUILD/tests/net/admin/serve" $V4_RCV 15044 1000000000 fill
+if reap "$pid" 20 && wait_until 5 grep -q "sent nothing for too long" "$TMP/serve"; then
+	pass idle-on-a-full-disk
+else
+	fail idle-on-a-full-disk "$(cat "$TMP/offer-full" "$TMP/serve")"
 fi
 end
 
