@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* RFC 9293: what is acceptable, trimming, keepalives, our own data. RFC 5681 section 4.2: when to acknowledge. */
 #include <linux/sockios.h>
+#include <linux/tcp.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include "tests/net/conduct/conduct.h"
 
@@ -329,14 +331,25 @@ static void pure_ack(struct peer *p)
 	goes_on(p);
 }
 
+/* The socket has taken the window of zero: what leaves later does not overtake it. */
+static void window_shut(struct peer *p)
+{
+	uint64_t end = now_ms() + PATIENCE_MS;
+	struct tcp_info ti = { .tcpi_snd_wnd = 1 };
+	socklen_t len = sizeof(ti);
+
+	for (; ti.tcpi_snd_wnd && now_ms() < end; pause_ms(1), len = sizeof(ti))
+		REQUIRE(p, !getsockopt(p->app->fd, IPPROTO_TCP, TCP_INFO, &ti, &len));
+	REQUIRE(p, ti.tcpi_snd_wnd == 0);
+}
+
 /* The peer's window closes by an ACK, and opens by data. */
 static void window_opens(struct peer *p)
 {
 	SEND(p, .seq = 0, .len = FPDU, .zero_window = true);
 	p->nxt = FPDU;
 	SEND(p, .seq = FPDU, .zero_window = true);
-	/* A quiet fence would open it. */
-	info(p);
+	window_shut(p); /* a quiet fence would open it */
 	p->app->want |= APP_SEND;
 	await(p, is_probe); /* section 3.8.6.1 */
 	SEND(p, .seq = FPDU, .len = FPDU);
@@ -351,7 +364,7 @@ static void window_opens(struct peer *p)
 static void window_closes_without_data(struct peer *p)
 {
 	SEND(p, .seq = 0, .zero_window = true);
-	info(p);
+	window_shut(p);
 	p->app->want |= APP_SEND;
 	await(p, is_probe);
 	SEND(p, .seq = 0, .len = FPDU);
@@ -369,6 +382,7 @@ static void window_closes_without_data(struct peer *p)
 static void window_opens_without_data(struct peer *p)
 {
 	SEND(p, .seq = FPDU, .zero_window = true);
+	window_shut(p);
 	p->app->want |= APP_SEND;
 	await(p, is_probe);
 	SEND(p, .seq = 0, .len = FPDU, .zero_window = true);
@@ -388,6 +402,7 @@ static void window_opens_after_a_stretch(struct peer *p)
 	SEND(p, .seq = 0, .zero_window = true);
 	SEND(p, .seq = 0, .len = FPDU, .cut = 128, .only = 1, .zero_window = true);
 	info(p);
+	window_shut(p);
 	p->app->want |= APP_SEND;
 	await(p, is_probe);
 	SEND(p, .seq = 0);
