@@ -10,7 +10,7 @@ struct xiw_kept {
 	struct xiw_packet packet;
 	struct xiw_rxq *rxq;
 	struct xiw_meta meta;
-	/* Wire numbers of the FPDUs that were placed early; equal if there are none. */
+	/* Wire numbers where the FPDUs that were placed early begin and end; equal if there are none. */
 	uint32_t placed_from, placed_to;
 	/* The generation of the regions then. If it has changed, the memory may have another owner. */
 	uint64_t generation;

@@ -39,14 +39,17 @@ struct walk {
 };
 
 /*
- * Walks the FPDUs from the next octet in order, and accepts each. `k` is set if the segment was kept; some of
- * its FPDUs may then be placed already.
+ * Walks the FPDUs from the next octet in order, and accepts each. `k` is set if the segment was kept; some of its FPDUs
+ * may then be placed already. Such a one begins where one began then: a peer may send what was in front of the segment
+ * so that FPDUs end elsewhere, and none of the octets that then make up an FPDU was placed or verified as one.
  */
 static struct walk walk(struct xiw_conn *c, const struct xiw_vec *v, unsigned int n, uint32_t len,
 			const struct xiw_kept *k)
 {
 	struct walk w = {};
 	struct xiw_fpdu f = {};
+	const bool early = k && k->generation == c->engine->regions.generation;
+	uint32_t placed = k ? k->placed_from : 0; /* where the next such FPDU begins */
 
 	while (w.done < len) {
 		uint32_t seq = c->tcp.rcv_nxt + w.done;
@@ -57,10 +60,10 @@ static struct walk walk(struct xiw_conn *c, const struct xiw_vec *v, unsigned in
 			break;
 		if (w.done + f.wire_len == len)
 			how |= XIW_FPDU_BOUNDED;
-		if (k && k->generation == c->engine->regions.generation &&
-		    !xiw_seq_before(seq, k->placed_from) &&
-		    !xiw_seq_after(seq + f.wire_len, k->placed_to))
+		if (early && seq == placed && !xiw_seq_after(seq + f.wire_len, k->placed_to)) {
 			how |= XIW_FPDU_PLACED;
+			placed += f.wire_len;
+		}
 		w.err = xiw_fpdu_accept(c, &f, v, n, how);
 		if (w.err)
 			break;
