@@ -204,3 +204,25 @@ Test(path_commit, falls_back)
 	cr_assert_eq(w.c.tcp.pending, 0);
 	rig_close();
 }
+
+/*
+ * A stretch begins while more than 64 KiB of ours are in flight. The socket is told what the peer has acknowledged,
+ * and no octet more: it would never send that one again.
+ */
+Test(path_commit, stretch_with_much_in_flight)
+{
+	start();
+	w.flow.snd_nxt = SND + 200000;
+	w.c.reg.sock.snd_wscale = 7;
+	w.c.stretch.state = XIW_STRETCH_WAITS;
+	w.c.stretch.committed = w.c.recv.nxt = w.c.tcp.rcv_nxt;
+	w.flow.kernel_high = w.c.tcp.rcv_nxt;
+	w.c.timer.alive_ms = NOW_MS; /* the socket is to hear that the peer is alive */
+	come(1);
+	cr_assert_eq(w.c.stretch.state, XIW_STRETCH_RUNS);
+	cr_assert_eq(w.c.tcp.snd_una, SND);
+	cr_assert(w.c.tcp.feedback_due & XIW_TCP_FEEDBACK_ACK);
+	xiw_commit(&w.c);
+	cr_assert_eq(w.c.tcp.feedback.ack, SND);
+	rig_close();
+}

@@ -43,10 +43,10 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 		.window = c->reg.window,
 		.buffer = c->reg.window,
 		/*
-		 * The kernel has followed acknowledgements until now. A low value makes the first one count as
-		 * new.
+		 * The kernel has followed acknowledgements until now. This is as low as SND.UNA can be, so that
+		 * whatever the first segment acknowledges counts as new, however much is in flight.
 		 */
-		.snd_una = snd_nxt - (1u << 16),
+		.snd_una = snd_nxt - (0xffffu << c->reg.sock.snd_wscale),
 		.snd_nxt = snd_nxt,
 		.peer_wnd = 0xffff,
 		.mss = c->reg.sock.rcv_mss,

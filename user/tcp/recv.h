@@ -164,7 +164,7 @@ struct xiw_tcp_rx {
 	uint8_t ack_flags;
 	uint32_t pending; /* octets taken since the last ACK */
 	uint16_t pending_segs;
-	uint8_t feedback_due; /* XIW_TCP_FEEDBACK_*: see news */
+	uint8_t feedback_due; /* XIW_TCP_FEEDBACK_*: see feedback */
 	uint8_t dup_acks;     /* out-of-order segments since rcv_nxt moved */
 	struct xiw_tcp_keep *keep_head;
 	uint64_t now_ms; /* of the last segment */
@@ -322,7 +322,7 @@ uint64_t xiw_tcp_rx_deadline(const struct xiw_tcp_rx *rx);
  */
 int xiw_tcp_rx_build_ack(struct xiw_tcp_rx *rx, uint32_t tsval, uint8_t *out, size_t cap);
 
-/* The caller has told the kernel socket of rx->news. */
+/* The caller has told the kernel socket of rx->feedback. */
 static inline void xiw_tcp_rx_feedback_given(struct xiw_tcp_rx *rx)
 {
 	rx->feedback_due = 0;
