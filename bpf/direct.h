@@ -140,6 +140,8 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 			if (!xiw_go_direct(flow, s->owner, s->kernel_nxt, s->seq))
 				return XIW_STAT_DROP_EPOCH;
 			flow->went_direct++;
+			/* After a fall-back at S, the segment from S on is not the next of this run. */
+			flow->run_len = 0;
 			return xiw_redirected(s);
 		}
 		if (!why && !xiw_no_headroom(s))

@@ -239,6 +239,7 @@ static enum ref_exit go_direct(struct ref_segment *s, const struct ref_parse *p)
 	f->kernel_nxt = (uint64_t)(s->seq - skew_of(f)) << 32 | epoch;
 	set_owner(f, s->seq, XIW_PATH_DIRECT);
 	f->went_direct++;
+	f->run_len = 0;
 	redirect(s, p);
 	return REF_WENT_DIRECT;
 }
