@@ -178,7 +178,10 @@ enum xiw_reason {
  * One flow: an entry of the map xiw_flows, an array that user space maps into memory. Eight cache lines.
  */
 struct xiw_flow {
-	/* Line 0: read for every segment. Written by the library; the first two words and ece also by XDP. */
+	/*
+	 * Line 0: read for every segment. Written by the library; the first two words and ece also by XDP, and flags
+	 * by xiw_egress.
+	 */
 	__extension__ struct {
 		__u64 owner;	     /* the owner word */
 		__u64 kernel_nxt;    /* K and the epoch of its stretch */
@@ -196,7 +199,7 @@ struct xiw_flow {
 		__u32 served_by; /* a copy of `engine`: frames go only to queues of this engine */
 	};
 
-	/* Line 1: written by xiw_ingress. The library raises kernel_high too. */
+	/* Line 1: written by xiw_ingress. The library and xiw_socket raise kernel_high too. */
 	__extension__ struct {
 		__u32 kernel_high; /* highest wire seq ever given to the kernel socket: the end of data or FIN */
 		__u32 beyond; /* kernel seq of the last segment without data that was put beyond injected data */

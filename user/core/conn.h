@@ -46,7 +46,7 @@ struct xiw_sock_was {
 /* FPDUs on their way into the socket (conn/stage.c, fill.c, send.c). */
 struct xiw_stage {
 	uint8_t octets[XIW_TX_STAGE];
-	struct xiw_stage *next; /* in engine->stages */
+	struct xiw_stage *next; /* in engine->pools.stages */
 	uint32_t end[XIW_RUNS]; /* where each write ends */
 	uint32_t nends;
 	bool full; /* the socket did not take everything at once */
@@ -181,7 +181,7 @@ struct xiw_recv {
 	bool hungry;   /* the budget refused memory that it needs to go on; conn/reclaim.c */
 	uint16_t held_head, held_n;
 	struct xiw_held *held; /* XIW_BUFS entries, allocated when first needed */
-	struct xiw_conn *next_holder, **holder_at; /* in engine->holders while held_n */
+	struct xiw_conn *next_holder, **holder_at; /* in engine->agenda.holders: xiw_retry() */
 	struct xiw_conn *next_starved, **starved_at;
 	uint64_t fpdu_ms; /* when octets of the unfinished FPDU last came */
 	uint64_t fpdus;	  /* counts.fpdus behind the last FPDU of the socket */
@@ -199,7 +199,7 @@ struct xiw_registration {
 	uint8_t ip_version;
 	uint8_t remote_ip[16], local_ip[16];
 	uint8_t l2_len, l2[22]; /* link header of ACKs; path/direct.c sets it */
-	struct xiw_conn *next_slotless, **slotless_at; /* in engine->slotless */
+	struct xiw_conn *next_slotless, **slotless_at; /* in engine->agenda.slotless */
 };
 
 /* path/fallback.c, direct.c, inject.c: leaving the direct path, and coming back to it. */
