@@ -3,7 +3,9 @@
 
 #include <criterion/criterion.h>
 #include <isa-l/crc.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "crc32c/crc32c.h"
 
@@ -306,6 +308,53 @@ Test(crc32c, chained_pieces)
 			cr_assert(all_guard(dst + total, sizeof(dst) - total), "%s", ops->name);
 		}
 	}
+}
+
+/* ---- A source that another thread changes ---- */
+
+#define CHANGING 2000
+#define CHANGING_COPIES 100000
+
+static struct {
+	uint64_t octets[CHANGING / 8 + 8];
+	bool end;
+} changing;
+
+static void *change(void *arg)
+{
+	(void)arg;
+	for (uint64_t v = 0; !__atomic_load_n(&changing.end, __ATOMIC_RELAXED);
+	     v += 0x0101010101010101)
+		for (size_t i = 0; i < sizeof(changing.octets) / 8; i++)
+			__atomic_store_n(&changing.octets[i], v, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Whatever of the changes a copy has seen, the CRC is that of the copy: each octet is loaded once. */
+Test(crc32c, of_what_was_copied, .timeout = 300)
+{
+	const uint8_t *src = (const uint8_t *)changing.octets;
+	static uint8_t dst[CHANGING + 64];
+	uint64_t changed = 0;
+	pthread_t thread;
+
+	cr_assert_eq(pthread_create(&thread, NULL, change, NULL), 0);
+	FOR_EACH_SUPPORTED(ops)
+	{
+		for (int i = 0; i < CHANGING_COPIES; i++) {
+			size_t len = 1 + rnd() % CHANGING;
+			uint8_t *to = dst + rnd() % 64;
+			uint32_t got = ops->copy(0, to, src + rnd() % 64, len);
+
+			cr_assert_eq(got, reference(0, to, len), "%s: copy %d, of %zu", ops->name,
+				     i, len);
+			changed += to[0] != to[len - 1];
+		}
+	}
+	__atomic_store_n(&changing.end, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	cr_expect(changed > 0 || sysconf(_SC_NPROCESSORS_ONLN) < 2,
+		  "no copy saw a change: this test has shown nothing");
 }
 
 Test(crc32c, detects_every_single_bit)

@@ -14,7 +14,6 @@ const struct xiw_crc32c_ops xiw_crc32c_table[] = {
 	{ "avx512-vpclmulqdq", xiw_crc32c_has_avx512, xiw_crc32c_avx512, xiw_crc32c_avx512_copy,
 	  xiw_crc32c_avx512_copy_sum },
 	{ "avx2-vpclmulqdq", xiw_crc32c_has_avx2, xiw_crc32c_avx2, xiw_crc32c_avx2_copy, NULL },
-	{ "avx-pclmulqdq", xiw_crc32c_has_avx, xiw_crc32c_sse42, xiw_crc32c_avx_copy, NULL },
 	{ "sse4.2-pclmulqdq", xiw_crc32c_has_sse42, xiw_crc32c_sse42, xiw_crc32c_sse42_copy, NULL },
 #endif
 	{ "slicing-by-8", always, xiw_crc32c_slice8, xiw_crc32c_slice8_copy, NULL },

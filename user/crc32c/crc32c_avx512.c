@@ -27,6 +27,7 @@ _Static_assert(MIN_LEN >= 3 + NR_ACC * BLOCK, "too short to fill the accumulator
 static const uint64_t fold[] __attribute__((aligned(64))) = { XIW_CRC32C_FOLD };
 #define FOLD_END (sizeof(fold) / sizeof(fold[0]))
 
+/* Loaded once, as xiw_take8() explains. */
 INLINE __m512i take(uint8_t *dst, const uint8_t *src, bool copy)
 {
 	__m512i v = _mm512_loadu_si512(src);
@@ -59,7 +60,8 @@ static const uint8_t iota[64] __attribute__((aligned(64))) = {
  * The first @head octets (4 to 64) and the CRC before them, as the end of a block
  * of zeros: zeros in front change nothing while the register is zero. So all other
  * blocks are whole, and nothing outside of the buffer is touched: the block taken
- * here overlaps the next one, which copies the same octets again.
+ * here overlaps the next one, which copies the same octets again: as they are in
+ * its own sum.
  */
 INLINE __m512i take_head(uint32_t c, uint8_t *dst, const uint8_t *src, size_t head, bool copy)
 {
@@ -81,16 +83,18 @@ INLINE __m128i sum_lanes(__m512i v)
 static const uint64_t octets[] = { XIW_CRC32C_OCTETS };
 
 /*
- * The last @tail octets (1 to 63) behind the blocks whose sum is given, by way of the 64 octets that end the buffer;
- * some are copied twice.
+ * The last @tail octets (1 to 63) behind the blocks whose sum is given, by way of the 64 octets that end the buffer. Only
+ * these are copied: others are in the sum as the block before them found them.
  */
 INLINE __m512i take_tail(__m512i sum, uint8_t *dst, const uint8_t *src, size_t tail)
 {
-	__m512i v = take(dst + tail - BLOCK, src + tail - BLOCK, true);
+	const __mmask64 last = ~(~0ull >> tail);
+	__m512i v = _mm512_maskz_loadu_epi8(last, src + tail - BLOCK);
 	__m128i k = _mm_set_epi64x(octets[tail - 1], octets[tail + 7]), w = sum_lanes(sum);
 
+	_mm512_mask_storeu_epi8(dst + tail - BLOCK, last, v);
+
 	w = _mm_xor_si128(_mm_clmulepi64_si128(w, k, 0x00), _mm_clmulepi64_si128(w, k, 0x11));
-	v = _mm512_maskz_mov_epi8(~(~0ull >> tail), v);
 	return fold_add(v, factors(0), _mm512_zextsi128_si512(w));
 }
 

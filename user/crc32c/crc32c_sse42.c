@@ -28,20 +28,6 @@ XIW_SSE42_INLINE uint64_t times(uint32_t a, uint32_t b)
 		_mm_clmulepi64_si128(_mm_cvtsi32_si128(a), _mm_cvtsi32_si128(b), 0));
 }
 
-/* In a function for AVX, one register; otherwise two. */
-typedef uint64_t __attribute__((vector_size(32), may_alias, aligned(1))) octets32;
-
-/* The CRC takes its words from memory, so the copy can be a wide one. */
-XIW_SSE42_INLINE uint64_t step32(uint64_t c, uint8_t *dst, const uint8_t *src, bool copy)
-{
-	if (copy)
-		*(octets32 *)dst = *(const octets32 *)src;
-#pragma GCC unroll 4
-	for (int i = 0; i < 32; i += 8)
-		c = xiw_step8(c, NULL, src + i, false);
-	return c;
-}
-
 /* Three streams of @n octets each. */
 XIW_SSE42_INLINE uint32_t three(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t n, bool copy)
 {
@@ -49,23 +35,15 @@ XIW_SSE42_INLINE uint32_t three(uint32_t crc, uint8_t *dst, const uint8_t *src, 
 	uint64_t a = crc, b = 0, c = 0, last;
 	size_t i;
 
-	for (i = 0; n - i > 32; i += 32) {
-		a = step32(a, copy ? dst + i : NULL, src + i, copy);
-		b = step32(b, copy ? dst + n + i : NULL, src + n + i, copy);
-		c = step32(c, copy ? dst + 2 * n + i : NULL, src + 2 * n + i, copy);
+#pragma GCC unroll 4
+	for (i = 0; i < n - 8; i += 8) {
+		a = xiw_step8(a, copy ? dst + i : NULL, src + i, copy);
+		b = xiw_step8(b, copy ? dst + n + i : NULL, src + n + i, copy);
+		c = xiw_step8(c, copy ? dst + 2 * n + i : NULL, src + 2 * n + i, copy);
 	}
-	/* Octets that were copied may be so again. */
-#pragma GCC unroll 3
-	for (int j = 0; copy && j < 3; j++)
-		*(octets32 *)(dst + (j + 1) * n - 32) = *(const octets32 *)(src + (j + 1) * n - 32);
-	for (; i < n - 8; i += 8) {
-		a = xiw_step8(a, NULL, src + i, false);
-		b = xiw_step8(b, NULL, src + n + i, false);
-		c = xiw_step8(c, NULL, src + 2 * n + i, false);
-	}
-	a = xiw_step8(a, NULL, src + i, false);
-	b = xiw_step8(b, NULL, src + n + i, false);
-	memcpy(&last, src + 2 * n + i, 8);
+	a = xiw_step8(a, copy ? dst + i : NULL, src + i, copy);
+	b = xiw_step8(b, copy ? dst + n + i : NULL, src + n + i, copy);
+	last = xiw_take8(copy ? dst + 2 * n + i : NULL, src + 2 * n + i, copy);
 	return _mm_crc32_u64(c, last ^ times(a, s->x16n) ^ times(b, s->x8n));
 }
 
@@ -100,17 +78,6 @@ __attribute__((target("sse4.2,pclmul"))) uint32_t xiw_crc32c_sse42(uint32_t crc,
 
 __attribute__((target("sse4.2,pclmul"))) uint32_t xiw_crc32c_sse42_copy(uint32_t crc, void *dst,
 									const void *src, size_t len)
-{
-	return run(crc, dst, src, len, true);
-}
-
-bool xiw_crc32c_has_avx(void)
-{
-	return xiw_crc32c_has_sse42() && __builtin_cpu_supports("avx");
-}
-
-__attribute__((target("avx,sse4.2,pclmul"))) uint32_t
-xiw_crc32c_avx_copy(uint32_t crc, void *dst, const void *src, size_t len)
 {
 	return run(crc, dst, src, len, true);
 }

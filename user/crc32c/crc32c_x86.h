@@ -12,14 +12,23 @@
 
 #define XIW_SSE42_INLINE static inline __attribute__((always_inline, target("sse4.2,pclmul")))
 
-XIW_SSE42_INLINE uint64_t xiw_step8(uint64_t c, uint8_t *dst, const uint8_t *src, bool copy)
+/*
+ * The next 8 octets, which are loaded once: in memory that changes meanwhile, a second load may find other octets than
+ * those that were copied, and the CRC must be that of the copy. The same holds for each load below.
+ */
+XIW_SSE42_INLINE uint64_t xiw_take8(uint8_t *dst, const uint8_t *src, bool copy)
 {
 	uint64_t v;
 
 	memcpy(&v, src, 8);
 	if (copy)
 		memcpy(dst, &v, 8);
-	return _mm_crc32_u64(c, v);
+	return v;
+}
+
+XIW_SSE42_INLINE uint64_t xiw_step8(uint64_t c, uint8_t *dst, const uint8_t *src, bool copy)
+{
+	return _mm_crc32_u64(c, xiw_take8(dst, src, copy));
 }
 
 /* Up to 7 octets; @c and the result are not inverted. */
@@ -47,9 +56,11 @@ XIW_SSE42_INLINE uint32_t xiw_steps_below8(uint32_t c, uint8_t *dst, const uint8
 		dst = copy ? dst + 2 : NULL;
 	}
 	if (len & 1) {
+		uint8_t v = *src;
+
 		if (copy)
-			*dst = *src;
-		c = _mm_crc32_u8(c, *src);
+			*dst = v;
+		c = _mm_crc32_u8(c, v);
 	}
 	return c;
 }
