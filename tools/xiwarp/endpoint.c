@@ -36,6 +36,9 @@ static int engine_failed(int err)
 					 : "");
 }
 
+/* Thousands of connections are what `perf` is asked for, and each may have a stage of 256 KiB. */
+#define PERF_BUDGET (4ull << 30)
+
 static struct xiw_engine_opts engine_opts(const struct xiw_args *args, enum xiw_use_path path)
 {
 	return (struct xiw_engine_opts){
@@ -43,6 +46,7 @@ static struct xiw_engine_opts engine_opts(const struct xiw_args *args, enum xiw_
 		.app_ring_fd = -1,
 		.path = path,
 		.pin_dir = args->pin_dir,
+		.memory = args->cmd == &xiw_cmd_perf ? PERF_BUDGET : 0,
 		.flags = args->receiver.trust_checksum ? XIW_ENGINE_TRUST_CHECKSUM : 0,
 	};
 }

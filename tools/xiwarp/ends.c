@@ -45,8 +45,7 @@ int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, con
 
 	if (info->rejected)
 		return xiw_fail(XIW_EXIT_PEER, "%s refuses the connection", target);
-	/* Without a local address, TCP has not connected. */
-	if (!info->local.ss_family)
+	if (!info->connected)
 		return xiw_fail(XIW_EXIT_PEER, "cannot connect to %s: %s", target,
 				strerror(info->error ? info->error : ECONNREFUSED));
 	why = startup_text(info, text);

@@ -101,7 +101,9 @@ static void on_refused(struct xiw_perf_thread *t, const struct xiw_completion *d
 	const void *data;
 	size_t len;
 
-	c->refused = true;
+	/* One line for all. */
+	if (atomic_exchange(&c->refused, true))
+		return;
 	if (t->index)
 		xiw_engine_wake(c->threads[0].engine);
 	if (!done->conn) {

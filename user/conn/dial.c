@@ -120,6 +120,7 @@ bool xiw_connect_again(struct xiw_conn *c)
 	c->opts.revision = 1;
 	c->startup.terms = (struct xiw_mpa_terms){ .ird = XIW_DEPTH_ULP, .ord = XIW_DEPTH_ULP };
 	c->startup.out_len = c->startup.out_off = 0;
+	c->startup.connected = false;
 	c->no_direct[0] = '\0';
 	c->state = XIW_CONNECTING;
 	return !xiw_connect_start(c);

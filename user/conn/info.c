@@ -66,6 +66,7 @@ void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t 
 		.holds = c->counts.holds,
 		.holds_expired = c->counts.holds_expired,
 		.surplus = c->counts.surplus,
+		.connected = c->startup.connected,
 	};
 
 	memcpy(i.no_direct, c->no_direct, sizeof(i.no_direct));

@@ -362,6 +362,7 @@ void xiw_startup_begin(struct xiw_conn *c, const struct xiw_upgrade *upgrade)
 	socklen_t len = sizeof(c->addr.local);
 	struct xiw_netif *netif;
 
+	c->startup.connected = true;
 	getsockname(c->fd, (struct sockaddr *)&c->addr.local, &len);
 	c->addr.remote_len = sizeof(c->addr.remote);
 	getpeername(c->fd, (struct sockaddr *)&c->addr.remote, &c->addr.remote_len);

@@ -383,6 +383,7 @@ struct xiw_startup {
 	uint32_t streaming_len, out_len, out_off;
 	bool receiving; /* a receive, or the poll while deciding, is with io_uring */
 	bool upgraded;	/* the application has supplied the connected socket */
+	bool connected; /* TCP has connected it to the peer */
 	bool surplus;	/* octets came behind a startup frame where none may be */
 	bool rejected;	/* MPA was rejected, and the TCP connection is left open */
 	bool rtr_wait;	/* Responder: the RTR indication of RFC 6581 has not come yet */

@@ -341,7 +341,8 @@ for i in 1 2 3 4 5 6 7 8; do
 	spawn server rcv serve.log "$xiwarp" serve --path kernel "$TMP/in"
 	wait_listen rcv 15044 || { fail "port-free-$i" "$(cat "$TMP/serve.log")"; break; }
 done
-expect port-free-after-kills serves
+# The listener that was seen may be that of the killed process, which the kernel closes a moment later.
+expect port-free-after-kills wait_until 5 serves
 truncate -s 4G "$TMP/sparse"
 spawn sender rcv put "$xiwarp" put "$TMP/sparse" 127.0.0.1
 wait_until 10 moving
@@ -415,6 +416,16 @@ mute
 refused rping-no-mpa 7 "127.0.0.1:15046, which does not speak MPA" "$xiwarp" rping --path kernel \
 	--rev 1 -c -a 127.0.0.1 -p 15046 -C 1
 stop "$other"
+
+# ---- a peer that is not there
+refused put-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$xiwarp" put \
+	"$TMP/small" 127.0.0.1:15046
+refused rping-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$xiwarp" rping --path kernel -c \
+	-a 127.0.0.1 -p 15046 -C 1
+refused perf-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$xiwarp" perf -t 1 \
+	127.0.0.1:15046
+refused put-no-way 7 "cannot connect to 192.0.2.1: Network is unreachable" "$xiwarp" put \
+	"$TMP/small" 192.0.2.1
 
 # ---- the line of progress stays one line, of whole characters
 serve

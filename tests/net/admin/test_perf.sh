@@ -59,6 +59,9 @@ measured() {
 	PYTHON
 }
 
+files=$(ulimit -Hn)
+[[ $files == unlimited || $files -gt 8192 ]] && files=8192
+ulimit -n "$files"
 wire_up plain 1500 2 || exit 1
 wire_clamp 65536
 # A connection whose segments change their queue may come to another thread.
@@ -91,6 +94,16 @@ assert len(lines) == 16, len(lines)
 assert all(line["role"] == "server" and line["error"] == "" for line in lines), lines
 ' "$TMP/server.json"
 done
+
+# ---- more connections than a listener lets one client have in MPA startup
+serve
+if ((files < 8192)); then
+	skip many "the limit on open files is $files, not 8192"
+else
+	many() { perf -n 2500 -S 64 -d 1 >"$TMP/text" && grep -q '2500 connections' "$TMP/text"; }
+	expect many many
+fi
+stop "$server" INT
 
 # ---- reports
 serve
