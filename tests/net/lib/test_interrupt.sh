@@ -11,13 +11,13 @@ cat >"$TMP/script" <<'END'
 . "$ROOT/tests/net/lib/lib.sh"
 text=$(head -c 300 /dev/zero | tr '\0' a)
 echo ready
-for ((i = 0; i < 1000; i++)); do
+for ((i = 0; i < 10000; i++)); do
 	: "${text//a/bb}${text//a/cc}${text//a/dd}$(:)"
 done
 exit 1
 END
 
-# ends SIGNAL CODE: each of 30 runs of the script, which would last for some seconds.
+# ends SIGNAL CODE: each of 30 runs of the script, which would last for ten seconds and more.
 ends() {
 	local pid rc
 	for _ in {1..30}; do
