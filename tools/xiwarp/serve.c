@@ -279,7 +279,7 @@ static const struct xiw_opt serve_opts[] = {
 	{ "force", .help = "overwrite files that exist", XIW_FLAG(force) },
 	{ "create", .help = "make DIR if it does not exist", XIW_FLAG(serve.create) },
 	{ "max-size", .arg = "SIZE",
-	  .help = "refuse larger files; default: what the file system has room for",
+	  .help = "refuse larger files; default: those that the file system has no room for",
 	  XIW_SIZE(serve.max_size, 1, 1ull << 62) },
 	{ "keep-free", .arg = "SIZE", .help = "leave this much of the file system free; default 0",
 	  XIW_SIZE(serve.keep_free, 0, 1ull << 62) },

@@ -170,7 +170,7 @@ static enum xiw_xfer_status open_file(struct xiw_serve_peer *p, const struct xiw
 	if (args->serve.max_size && offer->size > args->serve.max_size)
 		return XIW_XFER_TOO_LARGE;
 	status = xiw_store_begin(&p->store, serve_of(p)->dir, args->force, args->serve.memory,
-				 offer);
+				 args->serve.keep_free, offer);
 	p->storing = status == XIW_XFER_OK;
 	p->kind = offer->kind;
 	p->window.size = p->window.granted = p->window.received = 0;

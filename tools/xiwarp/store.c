@@ -98,26 +98,29 @@ static enum xiw_xfer_status status_of(int err)
 }
 
 /*
+ * Is there room for so many octets? Asked once for the whole file, before any of it is sent, without reserving it: a
+ * peer that only offers must not take the room of others. So of several files at a time, the last may still find none.
+ */
+static int has_room(int fd, uint64_t len, uint64_t keep_free)
+{
+	struct statvfs vfs;
+
+	if (fstatvfs(fd, &vfs))
+		return errno;
+	return (uint64_t)vfs.f_bavail * vfs.f_frsize < len + keep_free ? ENOSPC : 0;
+}
+
+/*
  * Reserves blocks before octets are granted, so that no peer sends what has no room. A file system that cannot reserve
  * blocks is asked for its free space instead.
  */
 static int reserve(int fd, uint64_t at, uint64_t len, uint64_t keep_free)
 {
-	struct statvfs vfs;
+	int err = keep_free ? has_room(fd, len, keep_free) : 0;
 
-	if (keep_free) {
-		if (fstatvfs(fd, &vfs))
-			return errno;
-		if ((uint64_t)vfs.f_bavail * vfs.f_frsize < len + keep_free)
-			return ENOSPC;
-	}
-	if (!fallocate(fd, 0, (off_t)at, (off_t)len))
-		return 0;
-	if (errno != EOPNOTSUPP)
-		return errno;
-	if (fstatvfs(fd, &vfs))
-		return errno;
-	return (uint64_t)vfs.f_bavail * vfs.f_frsize < len ? ENOSPC : 0;
+	if (err || !fallocate(fd, 0, (off_t)at, (off_t)len))
+		return err;
+	return errno == EOPNOTSUPP ? has_room(fd, len, 0) : errno;
 }
 
 static int random_name(struct xiw_store *s)
@@ -224,10 +227,14 @@ static void free_ring(struct xiw_store *s)
 		rings -= s->room;
 }
 
-static int fill_in(struct xiw_store *s, uint64_t memory, const struct xiw_xfer *offer)
+static int fill_in(struct xiw_store *s, uint64_t memory, uint64_t keep_free,
+		   const struct xiw_xfer *offer)
 {
 	mode_t mask = umask(0);
-	int err = make_temp(s);
+	int err = s->size ? has_room(s->dir, s->size, keep_free) : 0;
+
+	if (!err)
+		err = make_temp(s);
 
 	umask(mask);
 	if (err)
@@ -245,7 +252,7 @@ static int fill_in(struct xiw_store *s, uint64_t memory, const struct xiw_xfer *
 }
 
 enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force, uint64_t memory,
-				     const struct xiw_xfer *offer)
+				     uint64_t keep_free, const struct xiw_xfer *offer)
 {
 	enum xiw_xfer_status status;
 	int err;
@@ -263,7 +270,7 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force, u
 	/* Refused early, to save the transfer; the commit decides. */
 	if (!force && !faccessat(dir, s->name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return XIW_XFER_EXISTS;
-	err = fill_in(s, memory, offer);
+	err = fill_in(s, memory, keep_free, offer);
 	if (!err)
 		return XIW_XFER_OK;
 	status = status_of(err);

@@ -6,8 +6,10 @@
  *
  * Prints the GRANT's status and waits until serve ends the connection. With `rewrite` it fills the windows of the first
  * two GRANTs, waits for the third, before which serve has taken the first window back, and writes there again. With
- * `fill` it fills each window until a GRANT refuses the rest.
+ * `fill` it waits for SIGUSR1, and then fills each window until a GRANT refuses the rest.
  */
+#include <signal.h>
+
 #include "tests/net/lib/plain.h"
 #include "tools/xiwarp/xfer.c"
 
@@ -69,8 +71,11 @@ static void rewrite(const struct xiw_xfer *first)
 	write_to(first, 1);
 }
 
-static void fill(struct xiw_xfer grant)
+static void fill(struct xiw_xfer grant, const sigset_t *until)
 {
+	int number;
+
+	sigwait(until, &number);
 	while (!grant.status) {
 		write_to(&grant, grant.length);
 		grant = take_grant();
@@ -83,7 +88,11 @@ int main(int argc, char **argv)
 	const struct xiw_ddp_hdr h = { .last = true, .dv = 1, .msn = 1 };
 	uint8_t message[XIW_XFER_MAX];
 	struct xiw_xfer first;
+	sigset_t until;
 
+	sigemptyset(&until);
+	sigaddset(&until, SIGUSR1);
+	sigprocmask(SIG_BLOCK, &until, NULL);
 	if (argc != 4 && argc != 5)
 		return 2;
 	offer.size = strtoull(argv[3], NULL, 0);
@@ -94,7 +103,7 @@ int main(int argc, char **argv)
 	printf("status %u\n", first.status);
 	fflush(stdout);
 	if (argc == 5 && !strcmp(argv[4], "fill"))
-		fill(first);
+		fill(first, &until);
 	else if (argc == 5)
 		rewrite(&first);
 	while (recv(plain.sock, message, sizeof(message), 0) > 0)

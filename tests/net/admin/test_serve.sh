@@ -18,13 +18,17 @@ begin() {
 	wait_listen rcv 15044 || fail serve "nobody listens: $(cat "$TMP/serve")"
 }
 
-# begin_deceived SIZE: the same, but the kernel does not do what it is asked, and says that it has.
+# begin_deceived SIZE: the same, but the kernel does not reserve what it is asked for, and says that it has. It takes
+# its time for such a call, of which the first is behind an offer, and meanwhile the disk has but SIZE left.
 begin_deceived() {
+	rm -f "$TMP/calls"
 	mkdir -p "$disk"
-	mount -t tmpfs -o "size=$1" none "$disk" || fail mount "exit code $?"
-	spawn serve rcv serve "${traced[@]}" -D -f -o /dev/null -e trace=fallocate \
-		-e inject=fallocate:retval=0 "$xiwarp" serve "$disk"
+	mount -t tmpfs -o size=100M none "$disk" || fail mount "exit code $?"
+	spawn serve rcv serve "${traced[@]}" -D -f -o "$TMP/calls" -e trace=fallocate \
+		-e inject=fallocate:retval=0:delay_enter=200000 "$xiwarp" serve "$disk"
 	wait_listen rcv 15044 || fail serve "nobody listens: $(cat "$TMP/serve")"
+	spawn shrinker host shrink sh -c "until grep -sq fallocate '$TMP/calls'; do sleep 0.02; done
+		mount -o 'remount,size=$1' '$disk'"
 }
 
 end() {
@@ -105,7 +109,7 @@ refuses() {
 	refused_file "$1" "$3"
 }
 
-refuses full-disk-in-the-middle 16M "no space there"
+refuses full-disk 16M "no space there"
 refuses max-size 100M "too large there" --max-size 2M
 refuses keep-free 40M "no space there" --keep-free 20M
 
@@ -171,8 +175,12 @@ fi
 end
 
 # A file that is refused in the middle while octets of it are still to be written: they never are.
-begin 16M --idle 1
-spawn pid snd offer-full "$BUILD/tests/net/admin/serve" $V4_RCV 15044 1000000000 fill
+begin 64M --idle 5
+spawn pid snd offer-full "$BUILD/tests/net/admin/serve" $V4_RCV 15044 60000000 fill
+wait_until 10 grep -q "status 0" "$TMP/offer-full" ||
+	fail offer-full "$(cat "$TMP/offer-full" "$TMP/serve")"
+head -c 40M /dev/zero >"$disk/another"
+kill -USR1 "$pid"
 if reap "$pid" 20 && wait_until 5 grep -q "sent nothing for too long" "$TMP/serve"; then
 	pass idle-on-a-full-disk
 else
