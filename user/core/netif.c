@@ -256,16 +256,22 @@ void xiw_netif_look_at_mtu(struct xiw_netif *p)
 	uint32_t mtu;
 
 	/* The AF_XDP sockets were made for one frame per packet, and never get a larger one. */
-	if (p->mtu <= 1500 && !xiw_if_mtu(p->ifname, &mtu) && mtu > 1500)
-		p->outgrown = true;
+	if (p->mtu <= 1500 && !xiw_if_mtu(p->ifname, &mtu))
+		p->outgrown = mtu > 1500;
+}
+
+bool xiw_netif_may_reopen(void)
+{
+	return !xiw_sock_allowed() && xiw_caps_have(CAP_NET_RAW);
 }
 
 bool xiw_netif_usable(struct xiw_netif *p, char *why, size_t why_len)
 {
 	xiw_netif_look_at_mtu(p);
 	if (p->outgrown)
-		snprintf(why, why_len,
-			 "the MTU of %s has grown beyond 1500 while connections use it", p->ifname);
+		snprintf(why, why_len, "the MTU of %s has grown beyond 1500 %s", p->ifname,
+			 xiw_netif_may_reopen() ? "while connections use it"
+						: "since the start: start this process again");
 	return !p->outgrown;
 }
 

@@ -69,7 +69,12 @@ void xiw_netif_refresh(struct xiw_netif *p);
 /* Closes the queues and maps, and frees the interface. */
 void xiw_netif_free(struct xiw_netif *p);
 
-/* Sets `outgrown` if the MTU has become larger than the AF_XDP sockets were made for. */
+/*
+ * Has the process the privilege to open the AF_XDP sockets of an interface again? Many have given it up, and had better
+ * keep the sockets that they have.
+ */
+bool xiw_netif_may_reopen(void);
+/* Sets `outgrown` if the MTU is larger than the AF_XDP sockets were made for. */
 void xiw_netif_look_at_mtu(struct xiw_netif *p);
 
 /*

@@ -165,7 +165,7 @@ static void look(struct xiw_engine *e)
 			programs_gone(e, p, "xiw_ingress");
 		else if (!xiw_query_egress((int)p->ifindex, p->tc_id))
 			programs_gone(e, p, "xiw_egress");
-		else if (p->outgrown && !in_use(e, p))
+		else if (p->outgrown && !in_use(e, p) && xiw_netif_may_reopen())
 			retire(e, p);
 		else if (xiw_queues_look(e, p))
 			soon = e->now_ms + SOON_MS;

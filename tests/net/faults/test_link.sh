@@ -14,6 +14,30 @@ fell_back_for() { wait_until "$LONG" left_because "$@"; }
 wire_up plain
 wire_clamp 262144
 load || fail load "exit code $?"
+
+# ---- a larger MTU and the old one again, for a process that has given up its privilege
+# Promised: it cannot open sockets anew, so it keeps those that it has, says what is to be done, and goes direct again.
+mkdir "$TMP/in"
+random_file "$TMP/file" 20
+spawn server rcv serve.log "$xiwarp" serve --force "$TMP/in"
+wait_until "$LONG" _listens rcv 15044 || fail kept-serves "$(cat "$TMP/serve.log")"
+# put_says WORDS: the last file was so received.
+put_says() {
+	in_ns snd timeout "$LONG" "$xiwarp" put "$TMP/file" $V4_RCV >/dev/null &&
+		tail -n 1 "$TMP/serve.log" | grep -Eq "$1"
+}
+expect kept-direct put_says ', [1-9][0-9.]* % direct'
+link snd mtu 9000
+link rcv mtu 9000
+sleep 1.5
+expect kept-told put_says 'has grown beyond 1500 since the start: start this process again'
+link snd mtu 1500
+link rcv mtu 1500
+sleep 1.5
+expect kept-direct-again put_says ', [1-9][0-9.]* % direct'
+stop "$server" INT
+
+# ---- connections of a process that keeps its privilege, and of another one
 receive A
 receive B -P 15047 -k
 transmit 1 -r 40
