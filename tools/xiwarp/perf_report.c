@@ -51,9 +51,9 @@ static struct json_object *end_json(const struct xiw_perf_end *e, const struct x
 	xiw_json_u64(o, "host_cpu_ns", e->host_ns);
 	xiw_json_u64(o, "host_cpus", e->cpus);
 	xiw_json_u64(o, "threads", e->threads);
-	xiw_json_str(o, "no_direct", e->no_direct);
+	xiw_json_str(o, "no_direct", xiw_perf_receives(e, r) ? e->no_direct : "");
 	xiw_json_u64(o, "went_kernel", e->went_kernel);
-	xiw_json_str(o, "left_direct", e->reason_count && reason ? reason : "");
+	xiw_json_str(o, "left_direct_for", e->reason_count && reason ? reason : "");
 	xiw_json_u64(o, "segments_dropped", e->dropped);
 	xiw_json_u64(o, "crc_errors", e->crc_errors);
 	xiw_json_u64(o, "holds", e->holds);

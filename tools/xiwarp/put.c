@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "address.h"
@@ -13,6 +14,7 @@
 #include "endpoint.h"
 #include "ends.h"
 #include "exit.h"
+#include "receiver_opts.h"
 #include "signals.h"
 #include "text.h"
 
@@ -65,7 +67,9 @@ static void on_closed(struct xiw_put *p, const struct xiw_completion *c)
 	if (p->state == XIW_PUT_FAILED || p->state == XIW_PUT_CLOSED)
 		return;
 	xiw_conn_info(p->conn, &info, sizeof(info));
-	if (p->state != XIW_PUT_CONNECTING)
+	if (p->state != XIW_PUT_CONNECTING && info.error == ETIMEDOUT)
+		xiw_fail(0, "%s does not answer any more", p->target);
+	else if (p->state != XIW_PUT_CONNECTING)
 		xiw_fail(0, "%s ended the connection: %s", p->target,
 			 info.error	  ? strerror(info.error)
 			 : info.mpa_error ? xiw_mpa_error_name(info.mpa_error)
@@ -137,6 +141,7 @@ static bool connect_to(struct xiw_put *p, const struct addrinfo *ai)
 		.size = sizeof(opts), .user_data = XIW_PUT_CONN, .queues = 1, .path = XIW_USE_KERNEL
 	};
 
+	xiw_endpoint_limits(p->args, &opts);
 	p->state = XIW_PUT_CONNECTING;
 	p->closed = false;
 	memset(&p->last, 0, sizeof(p->last));
@@ -285,12 +290,18 @@ static int run_one(struct xiw_put *p)
 static int check_files(const struct xiw_args *args)
 {
 	char shown[256];
+	struct stat st;
 
-	for (int i = 0; i < args->nwords - 1; i++)
-		if (faccessat(AT_FDCWD, args->words[i], R_OK, AT_EACCESS))
+	for (int i = 0; i < args->nwords - 1; i++) {
+		const char *name = args->words[i];
+
+		if (faccessat(AT_FDCWD, name, R_OK, AT_EACCESS) || stat(name, &st))
 			return xiw_fail(XIW_EXIT_FAILURE, "cannot read %s: %s",
-					xiw_printable(args->words[i], shown, sizeof(shown)),
-					strerror(errno));
+					xiw_printable(name, shown, sizeof(shown)), strerror(errno));
+		if (!S_ISREG(st.st_mode))
+			return xiw_fail(XIW_EXIT_FAILURE, "%s is not a regular file",
+					xiw_printable(name, shown, sizeof(shown)));
+	}
 	return 0;
 }
 
@@ -331,6 +342,7 @@ static const struct xiw_opt put_opts[] = {
 	  .help = "have both ends compare, and report, the SHA-256 of each file, instead of a "
 		  "digest that takes less time",
 	  XIW_FLAG(put.sha256) },
+	XIW_OPT_PEER_TIMEOUT,
 	{},
 };
 

@@ -57,6 +57,7 @@ static bool open_file(struct xiw_put *p, struct xiw_xfer *x)
 	const char *slash = strrchr(f->path, '/');
 	const char *name = slash ? slash + 1 : f->path;
 	struct stat st;
+	char octet;
 
 	/* A path that ends with a slash has no name: it is shown whole. */
 	xiw_printable(*name ? name : f->path, f->shown, sizeof(f->shown));
@@ -67,6 +68,11 @@ static bool open_file(struct xiw_put *p, struct xiw_xfer *x)
 	}
 	if (!S_ISREG(st.st_mode)) {
 		xiw_fail(0, "%s is not a regular file", f->shown);
+		return false;
+	}
+	/* A file of /proc or /sys says that it is empty, and is not. */
+	if (!st.st_size && pread(p->reader.fd, &octet, 1, 0) > 0) {
+		xiw_fail(0, "%s has no size before it is read: send a copy of it", f->shown);
 		return false;
 	}
 	if (strlen(name) > XIW_XFER_NAME_MAX) {

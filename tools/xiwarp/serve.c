@@ -287,7 +287,8 @@ static const struct xiw_opt serve_opts[] = {
 	  .help = "memory for all files that come at a time; default 1G, at least 4M",
 	  XIW_SIZE(serve.memory, XIW_STORE_RING_LEAST, 1ull << 62) },
 	{ "idle", .arg = "SECONDS",
-	  .help = "end a connection that brings no octet for this long; default 60",
+	  .help = "end a connection that brings no octet for this long; default 60. A peer has 10 "
+		  "seconds for MPA startup, whatever this is",
 	  XIW_NUMBER(serve.idle, 1, 86400) },
 	{},
 };

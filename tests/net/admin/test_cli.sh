@@ -191,6 +191,8 @@ rm -rf "${TMP:?}"/in/*
 cp "$TMP/small" "$TMP/.hidden"
 refused put-hidden 7 "visible" "$xiwarp" put "$TMP/.hidden" 127.0.0.1
 refused put-directory 1 "not a regular file" "$xiwarp" put "$TMP" 127.0.0.1
+refused put-no-size 1 "version has no size before it is read: send a copy of it" "$xiwarp" put \
+	/proc/version 127.0.0.1
 refused put-directory-slash 1 "$TMP/ is not a regular file" "$xiwarp" put "$TMP/" 127.0.0.1
 # A file that cannot be sent does not stop the next one.
 put "$TMP/.hidden" "$TMP/small" 127.0.0.1 >/dev/null 2>&1

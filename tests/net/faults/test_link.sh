@@ -35,6 +35,21 @@ link snd mtu 1500
 link rcv mtu 1500
 sleep 1.5
 expect kept-direct-again put_says ', [1-9][0-9.]* % direct'
+
+# ---- the peer of put is not to be reached any more
+truncate -s 2G "$TMP/sparse"
+moving() { in_ns snd ss -Htni "dport = :15044" | grep -Eq 'bytes_acked:[0-9]{7}'; }
+spawn pid snd put.log "$xiwarp" put --peer-timeout 2 "$TMP/sparse" $V4_RCV
+wait_until "$LONG" moving
+link rcv down
+reap "$pid" "$LONG"
+rc=$?
+if ((rc == 7)) && grep -q "$V4_RCV does not answer any more" "$TMP/put.log"; then
+	pass put-peer-timeout
+else
+	fail put-peer-timeout "exit code $rc: $(cat "$TMP/put.log")"
+fi
+link rcv up
 stop "$server" INT
 
 # ---- connections of a process that keeps its privilege, and of another one
