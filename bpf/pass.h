@@ -113,6 +113,19 @@ static __always_inline bool xiw_stood_beyond(const struct xiw_seg *s, __u32 plac
 }
 
 /*
+ * The kernel number for a segment without data that would get `seq`. Has the socket taken back the window that the peer
+ * still counts on, then the peer's SND.NXT is beyond it, and the socket would drop whatever the peer acknowledges: with
+ * its memory full of what it sends, it would stay so. The segment has no octets, so it can stand at the edge, as that of
+ * a peer who knows the window does.
+ */
+static __always_inline __u32 xiw_before_edge(const struct xiw_seg *s, __u32 seq)
+{
+	__u32 edge = XIW_READ_ONCE(s->flow->socket_edge);
+
+	return xiw_seq_leq(seq, edge) || !xiw_within_window(s->flow, s->seq) ? seq : edge;
+}
+
+/*
  * Pass a segment without data, a SYN or an RST: these are always the kernel's to handle.
  *
  * In DIRECT a segment without data from rcv_nxt or beyond gets K + 1. Its own number would be outside the window that
@@ -136,6 +149,8 @@ static __always_inline __u32 xiw_control(const struct xiw_seg *s)
 	else if (xiw_owner_path(s->owner) != XIW_PATH_DIRECT && !s->syn && !s->rst &&
 		 xiw_stood_beyond(s, seq))
 		seq++;
+	if (!s->syn && !s->rst)
+		seq = xiw_before_edge(s, seq);
 	xiw_pass(s, seq);
 	s->flow->control_segs++;
 	return XIW_STAT_PASS_CONTROL;

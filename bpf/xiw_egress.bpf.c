@@ -83,8 +83,9 @@ static __always_inline __u32 xiw_further(__u32 ack, __u32 edge, __u32 other)
 
 /*
  * The window field. The right edge must not move back (RFC 9293 section 3.8.6), so an edge that the engine advertised
- * holds while the kernel owns the stream, and the other way round. The field is rounded up: an edge that is not a
- * multiple of its unit would otherwise move back.
+ * holds while the kernel owns the stream, and the other way round. Not even a socket that takes its window back, as it
+ * has no memory, moves the edge: xiw_control() sees to it that the socket still hears the peer. The field is rounded up:
+ * an edge that is not a multiple of its unit would otherwise move back.
  *
  * This also records the edges. kernel_edge is what the kernel itself allows while it owns the stream. direct_edge is
  * what goes out, in DIRECT or if it exceeds what the kernel allows. The engine reads direct_edge before it accepts
@@ -139,8 +140,10 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
 	ack = bpf_ntohl(old->ack_seq) + skew;
 	XIW_WRITE_ONCE(flow->acked, ack);
 	/* The window of a SYN is not scaled (RFC 7323 section 2.2), and that of an RST has no meaning. */
-	if (!old->syn && !old->rst && !(flow->flags & XIW_FLOW_ANOTHER))
+	if (!old->syn && !old->rst && !(flow->flags & XIW_FLOW_ANOTHER)) {
+		XIW_WRITE_ONCE(flow->socket_edge, bpf_ntohl(old->ack_seq) + (window << wscale));
 		window = xiw_window(flow, owner, ack, window, wscale);
+	}
 	if ((flow->flags & (XIW_FLOW_ECN | XIW_FLOW_ANOTHER)) == XIW_FLOW_ECN && flow->ece &&
 	    !old->syn && !old->rst)
 		ece = flow->ece == XIW_ECE_ON;

@@ -231,7 +231,11 @@ struct xiw_flow {
 		__u32 out_class; /* traffic class without ECN and flow label of the socket's packets, as in IPv6 */
 		__u32 out_hops; /* their hop limit or time to live; 0: no packet seen yet */
 		__u32 lo_segs;	/* xiw_socket: segments that came by lo: the engine's injections */
-		__u32 reserved2[1];
+		/*
+		 * Right edge (kernel seq) of the window that the kernel socket advertised last. A socket without
+		 * memory takes its window back. The library raises it when it opens the socket's window.
+		 */
+		__u32 socket_edge;
 	};
 
 	/* Line 3: written by the engine, once per turn of its loop. */

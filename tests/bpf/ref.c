@@ -312,6 +312,11 @@ static void control(struct ref_segment *s)
 		s->c->exit = REF_CONTROL_STOOD;
 		seq++;
 	}
+	/* The socket has taken its window back. */
+	if (!s->syn && !s->rst && !beyond_windows(s) && after(seq, s->f->socket_edge)) {
+		seq = s->f->socket_edge;
+		s->c->exit = REF_CONTROL_EDGE;
+	}
 	pass(s, XIW_STAT_PASS_CONTROL, seq);
 	s->f->control_segs++;
 }

@@ -28,6 +28,7 @@ enum ref_exit {
 	REF_CONTROL_AT_K,
 	REF_CONTROL_BEYOND, /* DIRECT: outside all windows */
 	REF_CONTROL_STOOD,  /* KERNEL, ARMED: an earlier one was put just beyond */
+	REF_CONTROL_EDGE, /* beyond the window that the socket has left, but not beyond the peer's */
 	REF_KERNEL,
 	REF_KERNEL_BEYOND, /* outside all windows: the socket will not keep it */
 	REF_ARMED_ELSEWHERE,

@@ -37,6 +37,9 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 	f->marker_origin = chance(90) ? base - 4 * rnd(1 << 20) : harness_random();
 	f->kernel_edge = chance(80) ? base + rnd(1 << 20) : near(base);
 	f->direct_edge = chance(70) ? near(base) : harness_random();
+	f->socket_edge = chance(50)   ? k + rnd(1 << 20)
+			 : chance(50) ? k
+				      : near(base - (path == XIW_PATH_DIRECT ? base - k : value));
 	f->kernel_high = chance(path == XIW_PATH_ARMED ? 70 : 0) ? base
 			 : chance(60)				 ? base - rnd(3) * 1000
 			 : chance(80)				 ? near(base)

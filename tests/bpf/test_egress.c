@@ -337,6 +337,8 @@ static void one_row(const struct row *r, bool ip6, bool vlan)
 	want.kernel_edge = r->want_edge;
 	if (r->tcp_flags & ACK)
 		want.acked = r->want_ack;
+	if ((r->tcp_flags & (ACK | SYN | RST)) == ACK && !(r->flags & XIW_FLOW_ANOTHER))
+		want.socket_edge = r->ack + (r->win << (r->wscale < 14 ? r->wscale : 14));
 	if (r->want_direct)
 		want.direct_edge = r->want_direct;
 	build(&p, r, &key, ip6, vlan);

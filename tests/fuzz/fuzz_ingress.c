@@ -58,6 +58,7 @@ static void make_flow(struct fuzz_in *in, struct xiw_flow *f, struct xiw_flow_ke
 	f->run_needed = fuzz_u8(in) & 3;
 	f->direct_edge = near(in, SEQ + 4096);
 	f->kernel_edge = near(in, SEQ + 4096);
+	f->socket_edge = f->kernel_edge - (how & 64 ? 4096 : 0);
 	f->kernel_high = near(in, SEQ);
 	f->ts_recent = near(in, 0);
 	f->run_end = near(in, SEQ);

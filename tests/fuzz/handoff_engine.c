@@ -454,6 +454,7 @@ static void open_flow(void)
 	the_flow->window = WINDOW;
 	the_flow->marker_origin = the_flow->kernel_high = isn;
 	the_flow->kernel_edge = the_flow->direct_edge = isn + edge;
+	the_flow->socket_edge = isn + edge;
 	the_flow->snd_nxt = SND;
 	the_flow->kernel_nxt = ~0ull;
 	xiw_flow_publish(the_flow, 0);

@@ -107,6 +107,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	f->window = c->reg.window;
 	f->kernel_high = c->reg.sock.rcv_nxt + skew;
 	f->kernel_edge = f->direct_edge = c->reg.sock.rcv_edge + skew;
+	f->socket_edge = c->reg.sock.rcv_edge;
 	f->snd_nxt = c->reg.sock.snd_nxt;
 	f->acked = c->reg.sock.rcv_nxt + skew;
 	f->ifindex = c->netif->ifindex;
@@ -124,6 +125,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	xiw_flow_raise(&f->kernel_high,
 		       (c->reg.sock.ooo ? c->reg.sock.rcv_edge : c->reg.sock.rcv_nxt) + skew);
 	xiw_flow_raise(&f->kernel_edge, c->reg.sock.rcv_edge + skew);
+	xiw_flow_raise(&f->socket_edge, c->reg.sock.rcv_edge);
 	xiw_flow_raise(&f->snd_nxt, c->reg.sock.snd_nxt);
 	note_position(c);
 	c->recv.nxt += skew;

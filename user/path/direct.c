@@ -34,7 +34,7 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 {
 	const uint8_t *tcp = p->frag[0].base + meta->l4_off;
 	struct xiw_flow *f = c->flow;
-	uint32_t snd_nxt = xiw_flow_get(&f->snd_nxt), right;
+	uint32_t snd_nxt = xiw_flow_get(&f->snd_nxt), right, socket_right;
 	struct xiw_tcp_rx_conf conf = {
 		.sport = xiw_get_be16(tcp + XIW_TCP_OFF_DPORT),
 		.dport = xiw_get_be16(tcp + XIW_TCP_OFF_SPORT),
@@ -77,12 +77,15 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 	}
 	/*
 	 * The socket's window is opened as far as the engine's, so that the socket takes all that the engine
-	 * has offered when the stream falls back.
+	 * has offered when the stream falls back. It may have taken back what it once offered.
 	 */
 	right = xiw_seq_max(c->stretch.committed + c->reg.window, xiw_flow_get(&f->direct_edge));
-	if (xiw_seq_before(xiw_flow_get(&f->kernel_edge), right) &&
-	    !xiw_sock_open_window(c->fd, right - c->stretch.committed))
+	socket_right = right - c->stretch.committed + xiw_flow_kernel_nxt(f);
+	if (!xiw_seq_before(xiw_flow_get(&f->socket_edge), socket_right) ||
+	    !xiw_sock_open_window(c->fd, right - c->stretch.committed)) {
+		xiw_flow_raise(&f->socket_edge, socket_right);
 		xiw_flow_raise(&f->kernel_edge, right);
+	}
 	conf.right_edge = xiw_seq_max(xiw_flow_get(&f->kernel_edge), right);
 	/*
 	 * TS.Recent is not taken from the last segment that XDP saw: nobody verified its checksum, and one damaged

@@ -134,16 +134,18 @@ static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
 }
 
 /*
- * The segment has no data. Its seq is K + 1, just beyond the socket's rcv_nxt, for the reason that
- * xiw_control() in XDP gives.
+ * The segment has no data. Its seq is K + 1, just beyond the socket's rcv_nxt, or the edge of the socket's window, for
+ * the reasons that xiw_control() in XDP gives.
  */
 static void inject_feedback(struct xiw_conn *c)
 {
+	uint32_t beyond = xiw_flow_kernel_nxt(c->flow) + 1;
+	uint32_t right = xiw_flow_get(&c->flow->socket_edge);
 	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX];
 	struct xiw_inject what = {
 		.ip = ip,
 		.l4_off = peer_header(c, ip),
-		.seq = xiw_flow_kernel_nxt(c->flow) + 1,
+		.seq = xiw_seq_after(beyond, right) ? right : beyond,
 		.tsval = c->reg.sock.timestamps ? &c->handoff.injected_tsval : NULL,
 		.ifindex = c->netif->ifindex,
 	};

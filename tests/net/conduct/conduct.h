@@ -186,6 +186,9 @@ void caught_up(struct peer *p);
 void deliver(struct peer *p, unsigned int n);
 /* The next segment that came and `match`es, without a fence; waits for it. */
 struct raw_got *await(struct peer *p, bool (*match)(struct peer *p, const struct raw_got *g));
+bool has_data(struct peer *p, const struct raw_got *g);
+/* Waits until all that the receiver has sent is acknowledged. */
+void until_acked(struct peer *p);
 /* So many FPDUs are delivered, and the application has exactly the octets of the stream. */
 void goes_on(struct peer *p);
 void intact(struct peer *p);

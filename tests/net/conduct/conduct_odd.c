@@ -152,12 +152,6 @@ static void spoofed_frame(struct peer *p)
 	goes_on(p);
 }
 
-static bool has_data(struct peer *p, const struct raw_got *g)
-{
-	(void)p;
-	return g->len;
-}
-
 static bool has_all(struct peer *p, const struct raw_got *g)
 {
 	return !g->len && acked(p, g) == p->nxt;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A script's peer: the handshake, MPA's startup, the stream, and what comes back. */
+#include <linux/sockios.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -238,6 +240,21 @@ struct raw_got *await(struct peer *p, bool (*match)(struct peer *p, const struct
 	     p->last.flags);
 }
 
+bool has_data(struct peer *p, const struct raw_got *g)
+{
+	(void)p;
+	return g->len;
+}
+
+void until_acked(struct peer *p)
+{
+	int left = 1;
+
+	for (int i = 0; i < PATIENCE_MS / 5 && !ioctl(p->app->fd, SIOCOUTQ, &left) && left; i++)
+		pause_ms(5);
+	REQUIRE(p, left == 0);
+}
+
 /* ---- in order ------------------------------------------------------------------------------------ */
 
 /* All at one moment of the peer's clock, because which segment is echoed depends on which were acknowledged. */
@@ -360,12 +377,6 @@ static bool any(struct peer *p, const struct raw_got *g)
 	(void)p;
 	(void)g;
 	return true;
-}
-
-static bool has_data(struct peer *p, const struct raw_got *g)
-{
-	(void)p;
-	return g->len;
 }
 
 static void handshake(struct peer *p)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* RFC 9293: what is acceptable, trimming, keepalives, our own data. RFC 5681 section 4.2: when to acknowledge. */
-#include <linux/sockios.h>
 #include <linux/tcp.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "tests/net/conduct/conduct.h"
@@ -280,25 +278,10 @@ static void keepalive_ours(struct peer *p)
 
 /* ---- our own data: what the peer says of it on data segments ------------------------------------- */
 
-static bool is_data(struct peer *p, const struct raw_got *g)
-{
-	(void)p;
-	return g->len;
-}
-
-static void until_acked(struct peer *p)
-{
-	int left = 1;
-
-	for (int i = 0; i < PATIENCE_MS / 5 && !ioctl(p->app->fd, SIOCOUTQ, &left) && left; i++)
-		pause_ms(5);
-	REQUIRE(p, left == 0);
-}
-
 static void ack_on_data(struct peer *p)
 {
 	p->app->want |= APP_SEND;
-	REQUIRE(p, acked(p, await(p, is_data)) == 0);
+	REQUIRE(p, acked(p, await(p, has_data)) == 0);
 	deliver(p, 1);
 	until_acked(p);
 	still_direct(p);
@@ -319,12 +302,12 @@ static void ack_on_data(struct peer *p)
 static void pure_ack(struct peer *p)
 {
 	p->app->want |= APP_SEND;
-	await(p, is_data);
+	await(p, has_data);
 	SEND(p, .seq = 0);
 	until_acked(p);
 	/* From beyond a segment that was lost. */
 	p->app->want |= APP_SEND;
-	await(p, is_data);
+	await(p, has_data);
 	SEND(p, .seq = FPDU);
 	until_acked(p);
 	still_direct(p);
@@ -363,7 +346,7 @@ static void window_opens(struct peer *p)
 	await(p, is_probe); /* section 3.8.6.1 */
 	SEND(p, .seq = FPDU, .len = FPDU);
 	p->nxt = 2 * FPDU;
-	await(p, is_data);
+	await(p, has_data);
 	deliver(p, 1);
 	until_acked(p);
 	goes_on(p);
@@ -377,7 +360,7 @@ static void window_closes_without_data(struct peer *p)
 	await(p, is_probe);
 	SEND(p, .seq = 0, .len = FPDU);
 	p->nxt = FPDU;
-	await(p, is_data);
+	await(p, has_data);
 	deliver(p, 1);
 	until_acked(p);
 	still_direct(p);
@@ -396,7 +379,7 @@ static void window_opens_without_data(struct peer *p)
 	p->nxt = FPDU;
 	await(p, all_acked);
 	SEND(p, .seq = FPDU);
-	await(p, is_data);
+	await(p, has_data);
 	deliver(p, 1);
 	until_acked(p);
 	still_direct(p);
@@ -413,7 +396,7 @@ static void window_opens_after_a_stretch(struct peer *p)
 	p->app->want |= APP_SEND;
 	await(p, is_probe);
 	SEND(p, .seq = 0);
-	await(p, is_data);
+	await(p, has_data);
 	deliver(p, 1);
 	until_acked(p);
 	goes_on(p);
@@ -427,7 +410,7 @@ static void window_unscaled(struct peer *p)
 {
 	for (int i = 0; i < 4; i++) {
 		p->app->want |= APP_SEND;
-		await(p, is_data);
+		await(p, has_data);
 		deliver(p, 1);
 		deliver(p, 4);
 	}

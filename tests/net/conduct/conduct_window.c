@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* A receiver that takes nothing for a while: RFC 9293 sections 3.8.6, 3.8.6.1 and 3.8.6.2.2. */
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 #include "tests/net/conduct/conduct.h"
 
 #define MOST (24 << 20) /* octets: far more than windows, queues and buffers hold */
@@ -76,7 +80,55 @@ static void hangs(struct peer *p)
 	zero_window(p);
 }
 
+/*
+ * The socket has a small window, as one without memory has it: Linux then takes back what it promised. It is the only
+ * one that does, but the kernel path's peer hears of it.
+ */
+static void take_back(struct peer *p, uint32_t window)
+{
+	int on = TCP_REPAIR_ON, off = TCP_REPAIR_OFF_NO_WP, clamp = (int)window, fd = p->app->fd;
+	struct tcp_repair_window w;
+	socklen_t len = sizeof(w);
+
+	REQUIRE(p, !setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &on, sizeof(on)));
+	REQUIRE(p, !getsockopt(fd, IPPROTO_TCP, TCP_REPAIR_WINDOW, &w, &len));
+	w.rcv_wnd = window;
+	REQUIRE(p, !setsockopt(fd, IPPROTO_TCP, TCP_REPAIR_WINDOW, &w, sizeof(w)));
+	REQUIRE(p, !setsockopt(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, &clamp, sizeof(clamp)));
+	REQUIRE(p, !setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &off, sizeof(off)));
+}
+
+/*
+ * What the peer acknowledges counts even if the socket has taken its window back and the peer, who was promised more,
+ * stands beyond it: with both ends in this state, nothing would ever be acknowledged.
+ */
+static void taken_back(struct peer *p)
+{
+	int32_t beyond = p->direct ? edge(p) - FPDU : 0;
+
+	/* Half an FPDU ends the stretch. */
+	SEND(p, .seq = 0, .len = FPDU / 2);
+	p->nxt = FPDU / 2;
+	caught_up(p);
+	info(p);
+	if (p->direct)
+		take_back(p, 4 * FPDU);
+	for (int i = 0; i < 3; i++) {
+		p->app->want |= APP_SEND;
+		await(p, has_data);
+		SEND(p, .seq = beyond > p->nxt ? beyond : p->nxt);
+		until_acked(p);
+	}
+	SEND(p, .seq = p->nxt, .len = FPDU / 2);
+	p->nxt = FPDU;
+	caught_up(p);
+	goes_on(p);
+	go_direct(p);
+	goes_on(p);
+}
+
 const struct script conduct_window[] = {
+	{ "rfc9293-window-taken-back", taken_back, LOUD | ALONE },
 	{ "rfc9293-zero-window-deaf-application", deaf, ALONE },
 	{ "rfc9293-zero-window-hanging-application", hangs, ALONE },
 	{},
