@@ -39,8 +39,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		for (int i = 0; i < 5; i++) {
 			uint32_t run = i < 4 ? cuts[i] % (len - at + 1) : len - at;
 
-			crc = i % 2 ? ops->crc(crc, src + at, run)
-				    : ops->copy(crc, dst + to + at, src + at, run);
+			crc = i % 2   ? ops->crc(crc, src + at, run)
+			      : i % 4 ? ops->place(crc, dst + to + at, src + at, run)
+				      : ops->copy(crc, dst + to + at, src + at, run);
 			if (i % 2)
 				memcpy(dst + to + at, src + at, run);
 			at += run;

@@ -46,7 +46,15 @@ static bool all_guard(const uint8_t *p, size_t len)
 	return true;
 }
 
-/* As above, and the sum must be that of the portable loop. */
+/* What was written: a copy, and nothing around it. */
+static void check_octets(const char *what, const uint8_t *dst, const uint8_t *src, size_t len)
+{
+	cr_assert(memcmp(dst, src, len) == 0, "%s: wrong copy of %zu", what, len);
+	cr_assert(all_guard(dst - GUARD, GUARD), "%s: wrote before %zu", what, len);
+	cr_assert(all_guard(dst + len, GUARD), "%s: wrote beyond %zu", what, len);
+}
+
+/* The sum must be that of the portable loop. */
 static void check_sum(const struct xiw_crc32c_ops *ops, uint32_t crc, const uint8_t *src,
 		      size_t len, uint8_t *room, size_t dst_off)
 {
@@ -59,29 +67,32 @@ static void check_sum(const struct xiw_crc32c_ops *ops, uint32_t crc, const uint
 		  ops->name, len, (const void *)src, (void *)dst, got, want, SEED);
 	cr_assert_eq(xiw_csum_fold(part), xiw_csum_fold(xiw_csum_partial_generic(src, len)),
 		     "%s: sum of %zu, %p to %p", ops->name, len, (const void *)src, (void *)dst);
-	cr_assert(memcmp(dst, src, len) == 0, "%s: wrong copy of %zu", ops->name, len);
-	cr_assert(all_guard(dst - GUARD, GUARD), "%s: wrote before %zu", ops->name, len);
-	cr_assert(all_guard(dst + len, GUARD), "%s: wrote beyond %zu", ops->name, len);
+	check_octets(ops->name, dst, src, len);
+}
+
+static void check_copy(const char *what,
+		       uint32_t (*copy)(uint32_t crc, void *dst, const void *src, size_t len),
+		       uint32_t crc, const uint8_t *src, size_t len, uint8_t *dst)
+{
+	uint32_t want = reference(crc, src, len), got;
+
+	memset(dst - GUARD, GUARD_OCTET, len + 2 * GUARD);
+	got = copy(crc, dst, src, len);
+	cr_assert(got == want, "%s: copy of %zu, %p to %p: %08x, not %08x (seed %x)", what, len,
+		  (const void *)src, (void *)dst, got, want, SEED);
+	check_octets(what, dst, src, len);
 }
 
 /* Calls each function once. @room has @len + 64 + 2 * GUARD octets. */
 static void check_one(const struct xiw_crc32c_ops *ops, uint32_t crc, const uint8_t *src,
 		      size_t len, uint8_t *room, size_t dst_off)
 {
-	uint8_t *dst = room + GUARD + dst_off;
-	uint32_t want = reference(crc, src, len), got;
+	uint32_t want = reference(crc, src, len), got = ops->crc(crc, src, len);
 
-	got = ops->crc(crc, src, len);
 	cr_assert(got == want, "%s: crc of %zu at %p: %08x, not %08x (seed %x)", ops->name, len,
 		  (const void *)src, got, want, SEED);
-
-	memset(dst - GUARD, GUARD_OCTET, len + 2 * GUARD);
-	got = ops->copy(crc, dst, src, len);
-	cr_assert(got == want, "%s: copy of %zu, %p to %p: %08x, not %08x (seed %x)", ops->name,
-		  len, (const void *)src, (void *)dst, got, want, SEED);
-	cr_assert(memcmp(dst, src, len) == 0, "%s: wrong copy of %zu", ops->name, len);
-	cr_assert(all_guard(dst - GUARD, GUARD), "%s: wrote before %zu", ops->name, len);
-	cr_assert(all_guard(dst + len, GUARD), "%s: wrote beyond %zu", ops->name, len);
+	check_copy(ops->name, ops->copy, crc, src, len, room + GUARD + dst_off);
+	check_copy(ops->name, ops->place, crc, src, len, room + GUARD + dst_off);
 	if (ops->copy_sum && len <= SUM_MAX)
 		check_sum(ops, crc, src, len, room, dst_off);
 }

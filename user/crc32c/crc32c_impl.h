@@ -13,6 +13,11 @@ uint32_t xiw_crc32c_slice8_copy(uint32_t crc, void *dst, const void *src, size_t
 bool xiw_crc32c_has_sse42(void);
 uint32_t xiw_crc32c_sse42(uint32_t crc, const void *src, size_t len);
 uint32_t xiw_crc32c_sse42_copy(uint32_t crc, void *dst, const void *src, size_t len);
+uint32_t xiw_crc32c_sse42_place(uint32_t crc, void *dst, const void *src, size_t len);
+
+/* As the former, with wider copies. */
+bool xiw_crc32c_has_avx(void);
+uint32_t xiw_crc32c_avx_place(uint32_t crc, void *dst, const void *src, size_t len);
 
 bool xiw_crc32c_has_avx2(void);
 uint32_t xiw_crc32c_avx2(uint32_t crc, const void *src, size_t len);

@@ -28,15 +28,42 @@ XIW_SSE42_INLINE uint64_t times(uint32_t a, uint32_t b)
 		_mm_clmulepi64_si128(_mm_cvtsi32_si128(a), _mm_cvtsi32_si128(b), 0));
 }
 
+/* What becomes of the octets, beside the CRC. PLACE: they are copied, and do not change meanwhile. */
+enum how { READ, COPY, PLACE };
+
+/* In a function for AVX, one register; otherwise two. */
+typedef uint64_t __attribute__((vector_size(32), may_alias, aligned(1))) octets32;
+
+/* The CRC takes its words from memory, so to place can be one wide copy. */
+XIW_SSE42_INLINE uint64_t step32(uint64_t c, uint8_t *dst, const uint8_t *src, enum how how)
+{
+	if (how == PLACE)
+		*(octets32 *)dst = *(const octets32 *)src;
+#pragma GCC unroll 4
+	for (int i = 0; i < 32; i += 8)
+		c = xiw_step8(c, how == COPY ? dst + i : NULL, src + i, how == COPY);
+	return c;
+}
+
 /* Three streams of @n octets each. */
-XIW_SSE42_INLINE uint32_t three(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t n, bool copy)
+XIW_SSE42_INLINE uint32_t three(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t n,
+				enum how how)
 {
 	const struct shift *s = &shifts[n / 8 - 1];
 	uint64_t a = crc, b = 0, c = 0, last;
+	const bool copy = how == COPY;
 	size_t i;
 
-#pragma GCC unroll 4
-	for (i = 0; i < n - 8; i += 8) {
+	for (i = 0; n - i > 32; i += 32) {
+		a = step32(a, how ? dst + i : NULL, src + i, how);
+		b = step32(b, how ? dst + n + i : NULL, src + n + i, how);
+		c = step32(c, how ? dst + 2 * n + i : NULL, src + 2 * n + i, how);
+	}
+	/* Octets that were placed may be so again. */
+#pragma GCC unroll 3
+	for (int j = 0; how == PLACE && j < 3; j++)
+		*(octets32 *)(dst + (j + 1) * n - 32) = *(const octets32 *)(src + (j + 1) * n - 32);
+	for (; i < n - 8; i += 8) {
 		a = xiw_step8(a, copy ? dst + i : NULL, src + i, copy);
 		b = xiw_step8(b, copy ? dst + n + i : NULL, src + n + i, copy);
 		c = xiw_step8(c, copy ? dst + 2 * n + i : NULL, src + 2 * n + i, copy);
@@ -47,7 +74,8 @@ XIW_SSE42_INLINE uint32_t three(uint32_t crc, uint8_t *dst, const uint8_t *src, 
 	return _mm_crc32_u64(c, last ^ times(a, s->x16n) ^ times(b, s->x8n));
 }
 
-XIW_SSE42_INLINE uint32_t run(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len, bool copy)
+XIW_SSE42_INLINE uint32_t run(uint32_t crc, uint8_t *dst, const uint8_t *src, size_t len,
+			      enum how how)
 {
 	uint32_t c = ~crc;
 
@@ -56,12 +84,12 @@ XIW_SSE42_INLINE uint32_t run(uint32_t crc, uint8_t *dst, const uint8_t *src, si
 
 		if (n > MOST)
 			n = MOST;
-		c = three(c, dst, src, n, copy);
+		c = three(c, dst, src, n, how);
 		src += 3 * n;
-		dst = copy ? dst + 3 * n : NULL;
+		dst = how ? dst + 3 * n : NULL;
 		len -= 3 * n;
 	}
-	return ~xiw_steps(c, dst, src, len, copy);
+	return ~xiw_steps(c, dst, src, len, how);
 }
 
 bool xiw_crc32c_has_sse42(void)
@@ -73,13 +101,30 @@ bool xiw_crc32c_has_sse42(void)
 __attribute__((target("sse4.2,pclmul"))) uint32_t xiw_crc32c_sse42(uint32_t crc, const void *src,
 								   size_t len)
 {
-	return run(crc, NULL, src, len, false);
+	return run(crc, NULL, src, len, READ);
 }
 
 __attribute__((target("sse4.2,pclmul"))) uint32_t xiw_crc32c_sse42_copy(uint32_t crc, void *dst,
 									const void *src, size_t len)
 {
-	return run(crc, dst, src, len, true);
+	return run(crc, dst, src, len, COPY);
+}
+
+__attribute__((target("sse4.2,pclmul"))) uint32_t
+xiw_crc32c_sse42_place(uint32_t crc, void *dst, const void *src, size_t len)
+{
+	return run(crc, dst, src, len, PLACE);
+}
+
+bool xiw_crc32c_has_avx(void)
+{
+	return xiw_crc32c_has_sse42() && __builtin_cpu_supports("avx");
+}
+
+__attribute__((target("avx,sse4.2,pclmul"))) uint32_t
+xiw_crc32c_avx_place(uint32_t crc, void *dst, const void *src, size_t len)
+{
+	return run(crc, dst, src, len, PLACE);
 }
 
 #endif

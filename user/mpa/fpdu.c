@@ -138,7 +138,7 @@ static uint32_t crc_copy_run(struct xiw_vec_cur *cur, uint32_t crc, uint8_t *dst
 	size_t run;
 
 	while ((run = xiw_vec_run(cur, len, &p))) {
-		crc = xiw_crc32c_copy(crc, dst, p, run);
+		crc = xiw_crc32c_place(crc, dst, p, run);
 		dst += run;
 		len -= (uint32_t)run;
 	}
@@ -148,7 +148,8 @@ static uint32_t crc_copy_run(struct xiw_vec_cur *cur, uint32_t crc, uint8_t *dst
 static uint32_t crc_copy_sum(uint32_t crc, uint8_t *dst, const uint8_t *p, size_t len,
 			     struct xiw_csum *sum)
 {
-	return sum ? xiw_crc32c_copy_sum(crc, dst, p, len, sum) : xiw_crc32c_copy(crc, dst, p, len);
+	return sum ? xiw_crc32c_copy_sum(crc, dst, p, len, sum)
+		   : xiw_crc32c_place(crc, dst, p, len);
 }
 
 static bool crc_matches(struct xiw_vec_cur *cur, uint32_t crc)
