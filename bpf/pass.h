@@ -113,10 +113,10 @@ static __always_inline bool xiw_stood_beyond(const struct xiw_seg *s, __u32 plac
 }
 
 /*
- * The kernel number for a segment without data that would get `seq`. Has the socket taken back the window that the peer
- * still counts on, then the peer's SND.NXT is beyond it, and the socket would drop whatever the peer acknowledges: with
- * its memory full of what it sends, it would stay so. The segment has no octets, so it can stand at the edge, as that of
- * a peer who knows the window does.
+ * The kernel number for a segment without data that would get `seq`. If the socket has taken back the window that the
+ * peer still counts on, the peer's SND.NXT is beyond it, and the socket would drop whatever the peer acknowledges: with
+ * its memory full of what it sends, it would stay so. The segment has no octets, so it can stand at the edge, as that
+ * of a peer who knows the window does.
  */
 static __always_inline __u32 xiw_before_edge(const struct xiw_seg *s, __u32 seq)
 {

@@ -84,8 +84,8 @@ static __always_inline __u32 xiw_further(__u32 ack, __u32 edge, __u32 other)
 /*
  * The window field. The right edge must not move back (RFC 9293 section 3.8.6), so an edge that the engine advertised
  * holds while the kernel owns the stream, and the other way round. Not even a socket that takes its window back, as it
- * has no memory, moves the edge: xiw_control() sees to it that the socket still hears the peer. The field is rounded up:
- * an edge that is not a multiple of its unit would otherwise move back.
+ * has no memory, moves the edge: xiw_control() sees to it that the socket still hears the peer. The field is rounded
+ * up: an edge that is not a multiple of its unit would otherwise move back.
  *
  * This also records the edges. kernel_edge is what the kernel itself allows while it owns the stream. direct_edge is
  * what goes out, in DIRECT or if it exceeds what the kernel allows. The engine reads direct_edge before it accepts

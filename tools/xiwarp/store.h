@@ -42,8 +42,8 @@ struct xiw_store {
 int xiw_store_dir(const char *path, bool create);
 
 /*
- * Makes the temporary file, which has no blocks yet, and the ring. Refuses a file that would leave less than `keep_free`
- * octets of the file system free. All rings of the process have `memory` octets.
+ * Makes the temporary file, which has no blocks yet, and the ring. Refuses a file that would leave less than
+ * `keep_free` octets of the file system free. All rings of the process have `memory` octets.
  */
 enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force, uint64_t memory,
 				     uint64_t keep_free, const struct xiw_xfer *offer);

@@ -20,8 +20,9 @@
 uint32_t xiw_crc32c(uint32_t crc, const void *src, size_t len);
 
 /*
- * The same, and @src is copied to @dst in the same pass. They must not overlap. If another thread changes @src meanwhile,
- * the result is the CRC of what @dst then holds: so an FPDU of memory that is written to while it is sent is still good.
+ * The same, and @src is copied to @dst in the same pass. They must not overlap. If another thread changes @src
+ * meanwhile, the result is the CRC of what @dst then holds: an FPDU of memory that is written to while it is sent is
+ * still good.
  */
 uint32_t xiw_crc32c_copy(uint32_t crc, void *dst, const void *src, size_t len);
 

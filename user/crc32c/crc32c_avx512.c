@@ -83,8 +83,8 @@ INLINE __m128i sum_lanes(__m512i v)
 static const uint64_t octets[] = { XIW_CRC32C_OCTETS };
 
 /*
- * The last @tail octets (1 to 63) behind the blocks whose sum is given, by way of the 64 octets that end the buffer. Only
- * these are copied: others are in the sum as the block before them found them.
+ * The last @tail octets (1 to 63) behind the blocks whose sum is given, by way of the 64 octets that end the buffer.
+ * Only these are copied: others are in the sum as the block before them found them.
  */
 INLINE __m512i take_tail(__m512i sum, uint8_t *dst, const uint8_t *src, size_t tail)
 {

@@ -422,8 +422,8 @@ stop "$other"
 # ---- a peer that is not there
 refused put-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$xiwarp" put \
 	"$TMP/small" 127.0.0.1:15046
-refused rping-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$xiwarp" rping --path kernel -c \
-	-a 127.0.0.1 -p 15046 -C 1
+refused rping-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$xiwarp" rping \
+	--path kernel -c -a 127.0.0.1 -p 15046 -C 1
 refused perf-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$xiwarp" perf -t 1 \
 	127.0.0.1:15046
 refused put-no-way 7 "cannot connect to 192.0.2.1: Network is unreachable" "$xiwarp" put \
