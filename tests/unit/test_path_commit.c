@@ -226,3 +226,28 @@ Test(path_commit, stretch_with_much_in_flight)
 	cr_assert_eq(w.c.tcp.feedback.ack, SND);
 	rig_close();
 }
+
+/*
+ * XDP takes the stream back while it falls back, and a new stretch begins and falls back in the same turn: the
+ * connection is on the list of those that do once.
+ */
+Test(path_commit, falls_back_twice)
+{
+	start();
+	come(1);
+	xiw_fall_back(&w.c, XIW_REASON_MISALIGNED, NULL);
+	cr_assert_eq(w.e.agenda.falling_back, &w.c);
+	w.flow.owner = xiw_owner_pack(0, EPOCH + 1, XIW_PATH_KERNEL);
+	xiw_ownership_lost(&w.c);
+	cr_assert_eq(w.e.agenda.falling_back, NULL);
+	w.c.stretch.epoch = EPOCH + 3;
+	w.c.stretch.state = XIW_STRETCH_RUNS;
+	w.flow.owner = xiw_owner_pack(w.c.stretch.committed, EPOCH + 3, XIW_PATH_DIRECT);
+	xiw_fall_back(&w.c, XIW_REASON_MISALIGNED, NULL);
+	cr_assert_eq(w.e.agenda.falling_back, &w.c);
+	cr_assert_eq(w.c.handoff.next_falling_back, NULL);
+	xiw_fall_back_finish(&w.c);
+	cr_assert_eq(w.e.agenda.falling_back, NULL);
+	cr_assert_eq(w.c.stretch.state, XIW_STRETCH_OFF);
+	rig_close();
+}

@@ -45,8 +45,15 @@ static void inject_kept(struct xiw_conn *c, bool ours_to_give, uint32_t skew)
 	}
 }
 
+/* It is on the list of those that fall back only while its stretch ends, and so at most once. */
 static void out_of_direct(struct xiw_conn *c)
 {
+	struct xiw_conn **at = &c->engine->agenda.falling_back;
+
+	while (*at && *at != c)
+		at = &(*at)->handoff.next_falling_back;
+	if (*at)
+		*at = c->handoff.next_falling_back;
 	c->counts.went_kernel++;
 	c->timer.ack_ms = XIW_NEVER;
 	c->stretch.state = XIW_STRETCH_OFF;
@@ -111,12 +118,6 @@ void xiw_patience_end(struct xiw_conn *c)
  */
 void xiw_fall_back_finish(struct xiw_conn *c)
 {
-	struct xiw_conn **at = &c->engine->agenda.falling_back;
-
-	while (*at && *at != c)
-		at = &(*at)->handoff.next_falling_back;
-	if (*at)
-		*at = c->handoff.next_falling_back;
 	if (c->stretch.state != XIW_STRETCH_ENDS)
 		return;
 	xiw_flow_fall_back(c->flow, c->stretch.epoch, c->stretch.committed, c->stretch.committed,
