@@ -4,18 +4,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static uint32_t ring_size(uint32_t depth)
-{
-	uint32_t size = 1;
-
-	while (size < depth)
-		size *= 2;
-	return size;
-}
+#include "base/grow.h"
 
 size_t xiw_ddp_srq_size(uint32_t depth)
 {
-	return ring_size(depth) * sizeof(struct xiw_ddp_buf);
+	return xiw_ring_room(0, depth) * sizeof(struct xiw_ddp_buf);
 }
 
 int xiw_ddp_srq_init(struct xiw_ddp_srq *srq, uint32_t depth)
@@ -23,8 +16,8 @@ int xiw_ddp_srq_init(struct xiw_ddp_srq *srq, uint32_t depth)
 	*srq = (struct xiw_ddp_srq){ .depth = depth };
 	if (!depth || depth > XIW_DDP_MAX_DEPTH)
 		return -EINVAL;
-	srq->mask = ring_size(depth) - 1;
-	srq->ring = calloc(ring_size(depth), sizeof(*srq->ring));
+	srq->mask = xiw_ring_room(0, depth) - 1;
+	srq->ring = calloc(xiw_ring_room(0, depth), sizeof(*srq->ring));
 	return srq->ring ? 0 : -ENOMEM;
 }
 

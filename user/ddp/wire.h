@@ -23,7 +23,6 @@
 #define XIW_DDP_OFF_RSVDULP 1
 
 /* Section 4.2 */
-#define XIW_DDP_TAGGED_RSVDULP_LEN 1
 #define XIW_DDP_OFF_STAG 2
 #define XIW_DDP_OFF_TO 6
 #define XIW_DDP_TAGGED_LEN 14

@@ -6,14 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t ring_size(unsigned int depth)
-{
-	uint32_t size = 1;
-
-	while (size < depth)
-		size *= 2;
-	return size;
-}
+#include "base/grow.h"
 
 /* ---- creation ---------------------------------------------------------------------------------------- */
 
@@ -28,7 +21,7 @@ static bool valid(const struct xiw_host_qp_opts *o)
 
 static bool make_sends(struct xiw_host_sends *s, const struct xiw_host_qp_opts *o)
 {
-	const uint32_t size = ring_size(o->send_depth);
+	const uint32_t size = xiw_ring_room(0, o->send_depth);
 
 	pthread_mutex_init(&s->lock, NULL);
 	s->rules = (struct xiw_host_sge_rules){ o->pd, o->send_sge, o->unchecked };
@@ -44,7 +37,7 @@ static bool make_sends(struct xiw_host_sends *s, const struct xiw_host_qp_opts *
 
 static bool make_recvs(struct xiw_host_recvs *r, const struct xiw_host_qp_opts *o)
 {
-	const uint32_t size = ring_size(o->recv_depth);
+	const uint32_t size = xiw_ring_room(0, o->recv_depth);
 
 	pthread_mutex_init(&r->lock, NULL);
 	if (o->srq)

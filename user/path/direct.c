@@ -307,8 +307,6 @@ static void damaged(struct xiw_conn *c, const struct xiw_segment *s, enum xiw_re
 static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 			    const struct xiw_tcp_seg *seg)
 {
-	struct xiw_kept *k;
-
 	if (xiw_seq_before(seg->seq, c->stretch.committed)) {
 		xiw_inject_old(c, s);
 		c->progress.waits_ms = 0; /* the socket may make progress now */
@@ -324,15 +322,10 @@ static bool wait_for_socket(struct xiw_conn *c, const struct xiw_segment *s,
 		return false;
 	xiw_progress_waiting(c);
 	/* The peer was offered no more than this window. */
-	k = xiw_flow_within_window(c->flow, seg->seq) ? xiw_keep(c, s) : NULL;
-	if (!k) {
-		xiw_segment_dropped(c);
-		return false;
-	}
-	k->next_free = NULL;
-	*c->keeps.waiting_end = k;
-	c->keeps.waiting_end = &k->next_free;
-	return true;
+	if (xiw_flow_within_window(c->flow, seg->seq) && xiw_patience_keep(c, s))
+		return true;
+	xiw_segment_dropped(c);
+	return false;
 }
 
 /* Handles a segment that comes behind one that waits for a buffer. Returns true if the packet's frames are kept. */

@@ -21,7 +21,7 @@
 bool xiw_patience_begin(struct xiw_conn *c, const struct xiw_segment *s,
 			const struct xiw_tcp_take *rest, struct xiw_rxq *rxq);
 
-/* A segment that came meanwhile waits, too. False: too many frames are kept. */
+/* A segment that came meanwhile waits, too, or one that waits for the socket. False: too many frames are kept. */
 bool xiw_patience_keep(struct xiw_conn *c, const struct xiw_segment *s);
 
 /*
