@@ -30,8 +30,6 @@ const struct xiw_caps_row xiw_caps_rows[] = {
 	{ "rping", "kernel", 0, 0 },
 	{ "perf", "direct", RECEIVER, BIT(CAP_NET_ADMIN) },
 	{ "perf", "kernel", 0, 0 },
-	{ "run", "direct", RECEIVER, 0 },
-	{ "run", "kernel", 0, 0 },
 	{ NULL, NULL, 0, 0 },
 };
 

@@ -68,11 +68,14 @@ static void plain_exits(void)
 static void plain_caps(const char *cmd)
 {
 	char needs[128], keeps[128];
+	bool any = false;
 
-	printf("\nPrivilege:\n");
 	for (const struct xiw_caps_row *r = xiw_caps_rows; r->cmd; r++) {
 		if (strcmp(r->cmd, cmd))
 			continue;
+		if (!any)
+			printf("\nPrivilege:\n");
+		any = true;
 		xiw_caps_text(r->needs, needs, sizeof(needs));
 		printf("  %-6s %s\n", r->path ? r->path : "", needs);
 		if (r->keeps)
@@ -98,8 +101,7 @@ static void help_of_command(const struct xiw_cmd *cmd)
 	plain_opts(xiw_global_opts);
 	printf("\nExamples:\n");
 	plain_lines(cmd->examples);
-	if (cmd != &xiw_cmd_help)
-		plain_caps(cmd->name);
+	plain_caps(cmd->name);
 	plain_exits();
 }
 

@@ -19,7 +19,8 @@
 #include "text.h"
 
 #define TURN_MS 250 /* a turn waits no longer, so that progress is drawn */
-#define CLOSE_NS 5000000000ull
+#define NS 1000000000ull
+#define CLOSE_NS (5 * NS)
 
 void xiw_put_fail(struct xiw_put *p, int code)
 {
@@ -181,8 +182,22 @@ static int connect_any(struct xiw_put *p)
 	return xiw_connect_failed(p->target, &p->last, "xiwarp serve");
 }
 
+/* A server answers an OFFER at once, unlike the end of a file, which it may take its time to write. */
+static bool unanswered(struct xiw_put *p, uint64_t offered_ns)
+{
+	if (p->state != XIW_PUT_OFFERED ||
+	    xiw_now_ns() - offered_ns < p->args->receiver.peer_timeout * NS)
+		return false;
+	xiw_fail(0, "%s takes the connection and does not answer: is 'xiwarp serve' there?",
+		 p->target);
+	xiw_put_fail(p, XIW_EXIT_PEER);
+	return true;
+}
+
 static void put_file(struct xiw_put *p, const char *path)
 {
+	uint64_t offered_ns;
+
 	/* The last file's OFFER, or octets of one that was refused, may not be known to be sent yet. */
 	while ((p->control_busy[XIW_PUT_OFFER] || p->chunks) && p->state == XIW_PUT_READY)
 		if (!turn(p))
@@ -190,13 +205,14 @@ static void put_file(struct xiw_put *p, const char *path)
 	p->file = (struct xiw_put_file){ .path = path };
 	if (p->state == XIW_PUT_READY)
 		xiw_put_offer(p);
+	offered_ns = xiw_now_ns();
 	while (p->state == XIW_PUT_OFFERED || p->state == XIW_PUT_SENDING ||
 	       p->state == XIW_PUT_DIGESTING) {
 		if (p->state == XIW_PUT_SENDING) {
 			xiw_put_send_chunks(p);
 			xiw_put_draw(p, false);
 		}
-		if (!turn(p))
+		if (!turn(p) || unanswered(p, offered_ns))
 			break;
 	}
 	xiw_put_read_end(p);

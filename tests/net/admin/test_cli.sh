@@ -429,6 +429,13 @@ refused perf-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$
 refused put-no-way 7 "cannot connect to 192.0.2.1: Network is unreachable" "$xiwarp" put \
 	"$TMP/small" 192.0.2.1
 
+# ---- a peer that takes connections and is no server of put
+spawn other rcv other "$xiwarp" sink --path kernel --listen 127.0.0.1:15046
+wait_listen rcv 15046
+refused put-to-sink 7 "does not answer: is 'xiwarp serve' there?" "$xiwarp" put --peer-timeout 1 \
+	"$TMP/small" 127.0.0.1:15046
+stop "$other" INT
+
 # ---- the line of progress stays one line, of whole characters
 serve
 truncate -s 600M "$TMP/sparse ü漢字漢字漢字漢字漢字漢字漢字 with a name that is long"
