@@ -92,7 +92,8 @@ static int on_request(struct xiw_peer *peer)
 	s->threads = xiw_group_engines(peer->receiver->all->group);
 	why = xiw_perf_get_request(data, len, &s->params);
 	if (!why && !take_memory(p, args->perf.memory))
-		why = "the server's memory for clients is used up (its option --memory)";
+		why = "that is more than the server has left of its memory for clients (its option "
+		      "--memory)";
 	if (why)
 		return refuse(p, why);
 	s->peer_stag = s->params.stag;

@@ -145,6 +145,17 @@ static void on_completion(struct xiw_peer *peer, const struct xiw_completion *c)
 	}
 }
 
+/* Ended by a signal, in the middle of a file? */
+static void say_unfinished(const struct xiw_serve_peer *p)
+{
+	char shown[XIW_XFER_NAME_MAX + 1], came[32], size[32];
+
+	if (p->state == XIW_SERVE_RECEIVING || p->state == XIW_SERVE_WRITING)
+		xiw_fail(0, "%s: did not keep '%s': stopped when %s of %s had come", p->peer.name,
+			 xiw_printable(p->store.name, shown, sizeof(shown)),
+			 xiw_octets(p->window.received, came), xiw_octets(p->store.size, size));
+}
+
 static void on_ended(struct xiw_peer *peer, bool stopped)
 {
 	struct xiw_serve_peer *p = serve_peer(peer);
@@ -152,8 +163,10 @@ static void on_ended(struct xiw_peer *peer, bool stopped)
 	const char *why;
 	char text[256];
 
-	if (stopped)
+	if (stopped) {
+		say_unfinished(p);
 		return;
+	}
 	xiw_conn_info(peer->conn, &info, sizeof(info));
 	why = xiw_end_text(&info, text);
 	if (!why && p->state == XIW_SERVE_RECEIVING)

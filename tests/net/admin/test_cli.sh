@@ -324,6 +324,17 @@ mkdir "$TMP/in/small"
 refused force-directory 7 "could not make the file" "$xiwarp" put "$TMP/small" 127.0.0.1
 expect force-directory-told grep -q "did not keep 'small': .*: Is a directory" "$TMP/serve.log"
 ends serve-interrupted 130 INT
+# In the middle of a file, which is named.
+serve
+truncate -s 2G "$TMP/long"
+moving() { in_ns rcv ss -Htni "dport = :15044" | grep -Eq 'bytes_acked:[0-9]{7}'; }
+spawn sender rcv sender "$xiwarp" put "$TMP/long" 127.0.0.1
+wait_until 10 moving
+ends serve-interrupted-in-a-file 130 INT
+reap "$sender" 10
+expect serve-interrupted-named grep -Eq "did not keep 'long': stopped when .* of 2.0 GiB had come" \
+	"$TMP/serve.log"
+rm "$TMP/long"
 serve --once
 put "$TMP/small" 127.0.0.1 >/dev/null || fail once-put "exit code $?"
 ends serve-once 0
