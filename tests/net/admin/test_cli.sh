@@ -331,7 +331,6 @@ moving() { in_ns rcv ss -Htni "dport = :15044" | grep -Eq 'bytes_acked:[0-9]{7}'
 spawn sender rcv sender "$xiwarp" put "$TMP/long" 127.0.0.1
 wait_until 10 moving
 ends serve-interrupted-in-a-file 130 INT
-reap "$sender" 10
 expect serve-interrupted-named grep -Eq "did not keep 'long': stopped when .* of 2.0 GiB had come" \
 	"$TMP/serve.log"
 rm "$TMP/long"

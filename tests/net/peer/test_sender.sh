@@ -131,8 +131,8 @@ aligned lone 1448 4 "" -t 10 -l 1-1 -i
 expect lone-segments is_on_wire segments -eq 10
 aligned lone-long 1448 4 "" -t 14000 -l 14000-14000 -i
 
-# The peer's window is what limits: no part of a segment fills it. A peer that a loaded machine has not let read for some
-# 200 ms is probed by such a part, which is TCP's own doing.
+# The peer's window is what limits: no part of a segment fills it. A peer that a loaded machine has not let read for
+# some 200 ms is probed by such a part, which is TCP's own doing.
 tries=3
 aligned window 1448 4 "-w 100000" -t 2000000
 aligned window-mixed 1448 4 "-M -w 100000" -M -t 2000000 -l 1-9000
