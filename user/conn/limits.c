@@ -79,7 +79,7 @@ static unsigned int quarter(const struct xiw_conn *c)
 	return c->opts.close_timeout_ms / QUARTERS + 1;
 }
 
-void xiw_conn_limit_close(struct xiw_conn *c)
+static void limit_close(struct xiw_conn *c)
 {
 	if (!limited(c->opts.close_timeout_ms)) {
 		xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
@@ -91,12 +91,21 @@ void xiw_conn_limit_close(struct xiw_conn *c)
 	xiw_conn_deadline(c, XIW_LIMIT_CLOSE, quarter(c));
 }
 
+void xiw_conn_limit_close(struct xiw_conn *c)
+{
+	c->end.limited = true;
+	/* What is queued for XIW_LIMIT_FIRST is sent first. */
+	if (c->timer.limit != XIW_LIMIT_CLOSE && c->timer.limit != XIW_LIMIT_LAST &&
+	    c->timer.limit != XIW_LIMIT_FIRST)
+		limit_close(c);
+}
+
 void xiw_conn_limit_last(struct xiw_conn *c)
 {
 	if (limited(c->opts.terminate_timeout_ms))
 		xiw_conn_deadline(c, XIW_LIMIT_LAST, c->opts.terminate_timeout_ms);
 	else
-		xiw_conn_limit_close(c);
+		limit_close(c);
 }
 
 void xiw_conn_limit_started(struct xiw_conn *c)
@@ -166,8 +175,8 @@ void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit)
 	case XIW_LIMIT_FIRST:
 		c->send.allowed = true;
 		xiw_dirty(c);
-		if (c->end.closing)
-			xiw_conn_limit_close(c);
+		if (c->end.limited)
+			limit_close(c);
 		else
 			xiw_conn_poll_socket(c);
 		break;
@@ -211,8 +220,5 @@ void xiw_conn_ask_close(struct xiw_conn *c)
 	if (c->end.closing)
 		return;
 	c->end.closing = true;
-	/* What is queued for XIW_LIMIT_FIRST is sent first. */
-	if (c->timer.limit != XIW_LIMIT_CLOSE && c->timer.limit != XIW_LIMIT_LAST &&
-	    c->timer.limit != XIW_LIMIT_FIRST)
-		xiw_conn_limit_close(c);
+	xiw_conn_limit_close(c);
 }

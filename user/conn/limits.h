@@ -7,7 +7,10 @@
 /* Sets the kernel's limits for a silent peer on the socket of a connection. */
 void xiw_conn_limit_peer(struct xiw_conn *c);
 
-/* Starts the limit of a close: close_timeout_ms without an octet in either direction. */
+/*
+ * Starts the limit of a close: close_timeout_ms without an octet in either direction. A Responder that is to speak
+ * first has its time for that before.
+ */
 void xiw_conn_limit_close(struct xiw_conn *c);
 
 /* Starts the limit after an error: terminate_timeout_ms, whatever moves. */

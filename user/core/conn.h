@@ -300,11 +300,12 @@ struct xiw_send {
 };
 
 /*
- * core/agenda.c, conn/conn.c: the end of a connection. conn/limits.c sets closing, path/fpdu.c header, core/cq.c
- * *_told.
+ * core/agenda.c, conn/conn.c: the end of a connection. conn/limits.c sets closing and limited, path/fpdu.c header,
+ * core/cq.c *_told.
  */
 struct xiw_end {
 	bool closing, shut, eof, eof_told;
+	bool limited;	  /* a close is under way, or waits for answers: its time is limited */
 	bool failing;	  /* in error; the application is told at the end of the batch */
 	bool known;	  /* a function has returned the connection to the application */
 	bool freed;	  /* the application has freed it */

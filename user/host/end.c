@@ -59,11 +59,18 @@ int xiw_host_disconnect(struct xiw_host_qp *qp)
 	return err;
 }
 
-/* The connection has had its time. */
+/*
+ * The connection has had its time. Buffers that the library has come back with its end, and are taken before the link
+ * lets go of it.
+ */
 static void reset(void *ctx)
 {
 	struct xiw_host_request *l = ctx;
 
+	if (!l->ended && l->conn) {
+		xiw_conn_abort(l->conn);
+		xiw_host_take_all(l->engine);
+	}
 	if (!l->ended)
 		xiw_host_link_end(l, -ECONNABORTED);
 }

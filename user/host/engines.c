@@ -78,7 +78,7 @@ static int do_due(struct place *p)
 
 /* ---- threads -------------------------------------------------------------------------------------------------- */
 
-static unsigned int take_all(struct xiw_engine *e)
+unsigned int xiw_host_take_all(struct xiw_engine *e)
 {
 	struct xiw_completion c;
 	unsigned int n = 0;
@@ -100,7 +100,7 @@ static void *serve(void *arg)
 			abort(); /* its connections would stand still for ever */
 		}
 		/* A thread that shares the core answers first: the next call tells sockets what has come. */
-		if (take_all(e))
+		if (xiw_host_take_all(e))
 			xiw_share_yield(e);
 	}
 	return NULL;
@@ -114,7 +114,7 @@ static void take_turn(struct place *p)
 
 	here = (unsigned int)(p - places);
 	xiw_share_turn(p->engine);
-	take_all(p->engine);
+	xiw_host_take_all(p->engine);
 	/* The engine's thread does not know of this time yet. */
 	if (p->waiting != first)
 		xiw_engine_wake(p->engine);

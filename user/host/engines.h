@@ -8,6 +8,9 @@
 /* What to do with a completion, in the thread of its engine. It is set before the first connection can be there. */
 extern void (*xiw_host_take)(struct xiw_engine *engine, const struct xiw_completion *completion);
 
+/* Takes all completions of an engine, in its thread. Returns how many there were. */
+unsigned int xiw_host_take_all(struct xiw_engine *engine);
+
 /* The group, whose engines run; it is made if it is not there. */
 int xiw_host_engines(struct xiw_group **group);
 
