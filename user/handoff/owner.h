@@ -144,17 +144,17 @@ static inline bool xiw_flow_commit(struct xiw_flow *flow, uint32_t epoch, uint32
 }
 
 /*
- * DIRECT -> KERNEL by the engine, with a commit up to @rcv_nxt in the same swap. False as for a commit. kernel_high is
+ * DIRECT -> KERNEL by the engine, at @rcv_nxt, up to which it has committed. False as for a commit. kernel_high is
  * raised first, because the kernel's stream continues at rcv_nxt, and XDP must not take an older position for the end
  * of what the kernel was given.
  */
-static inline bool xiw_flow_fall_back(struct xiw_flow *flow, uint32_t epoch, uint32_t committed,
-				      uint32_t rcv_nxt, enum xiw_reason why)
+static inline bool xiw_flow_fall_back(struct xiw_flow *flow, uint32_t epoch, uint32_t rcv_nxt,
+				      enum xiw_reason why)
 {
 	uint32_t skew = rcv_nxt - xiw_flow_kernel_nxt(flow);
 
 	xiw_flow_raise(&flow->kernel_high, rcv_nxt);
-	if (!xiw_flow_swap(flow, xiw_owner_pack(committed, epoch, XIW_PATH_DIRECT),
+	if (!xiw_flow_swap(flow, xiw_owner_pack(rcv_nxt, epoch, XIW_PATH_DIRECT),
 			   xiw_owner_pack(skew, epoch + 1, XIW_PATH_KERNEL)))
 		return false;
 	xiw_flow_count_reason(flow, why);

@@ -120,8 +120,7 @@ void xiw_fall_back_finish(struct xiw_conn *c)
 {
 	if (c->stretch.state != XIW_STRETCH_ENDS)
 		return;
-	xiw_flow_fall_back(c->flow, c->stretch.epoch, c->stretch.committed, c->stretch.committed,
-			   c->handoff.reason);
+	xiw_flow_fall_back(c->flow, c->stretch.epoch, c->stretch.committed, c->handoff.reason);
 	out_of_direct(c);
 }
 
