@@ -14,6 +14,7 @@
 #include "args.h"
 #include "endpoint.h"
 #include "exit.h"
+#include "netif/interface.h"
 #include "text.h"
 
 #define LIBRARY "libxiw-verbs.so"
@@ -62,7 +63,7 @@ static const struct sockaddr *address_of(const char *ifname, struct sockaddr_sto
 	const struct sockaddr *found = NULL;
 	struct ifaddrs *all;
 
-	if (getifaddrs(&all))
+	if (xiw_if_addresses(&all))
 		return NULL;
 	for (const struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
 		int family = a->ifa_addr ? a->ifa_addr->sa_family : AF_UNSPEC;

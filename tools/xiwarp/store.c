@@ -56,10 +56,15 @@ static void sweep(int dir)
 		closedir(d);
 }
 
+/* The process's umask. It is read once: that takes setting it, which is for all threads. */
+static mode_t mask;
+
 int xiw_store_dir(const char *path, bool create)
 {
 	int fd;
 
+	mask = umask(0);
+	umask(mask);
 	if (create && mkdir(path, 0777) && errno != EEXIST)
 		return -errno;
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -230,13 +235,10 @@ static void free_ring(struct xiw_store *s)
 static int fill_in(struct xiw_store *s, uint64_t memory, uint64_t keep_free,
 		   const struct xiw_xfer *offer)
 {
-	mode_t mask = umask(0);
 	int err = s->size ? has_room(s->dir, s->size, keep_free) : 0;
 
 	if (!err)
 		err = make_temp(s);
-
-	umask(mask);
 	if (err)
 		return err;
 	if (fchmod(s->fd, offer->mode & 0777 & ~mask))

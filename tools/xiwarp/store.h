@@ -37,7 +37,7 @@ struct xiw_store {
 
 /*
  * Opens the directory, makes it first if `create` allows, and removes what killed processes have left in it. Returns a
- * descriptor or negative errno.
+ * descriptor or negative errno. To be called before there are other threads.
  */
 int xiw_store_dir(const char *path, bool create);
 

@@ -64,9 +64,10 @@ int xiw_netif_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
 {
 	const struct ifaddrs *at;
 	struct ifaddrs *all;
+	int err = xiw_if_addresses(&all);
 
-	if (getifaddrs(&all))
-		return -errno;
+	if (err)
+		return err;
 	at = xiw_address_of(all, local);
 	if (at)
 		snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);

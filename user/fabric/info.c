@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fabric/fabric.h"
+#include "netif/interface.h"
 
 /* FI_MR_BASIC, FI_ORDER_STRICT and FI_ORDER_DATA of libfabric 1; libfabric 2 warns of these names. */
 #define MR_BASIC 1
@@ -423,7 +424,7 @@ int xiw_fi_getinfo(uint32_t version, const char *node, const char *service, uint
 	err = resolve(node, service, flags, hints, &ends);
 	if (err)
 		return err;
-	if (getifaddrs(&all))
+	if (xiw_if_addresses(&all))
 		return -FI_ENODATA;
 	err = list(all, hints, &ends, info);
 	freeifaddrs(all);

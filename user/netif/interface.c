@@ -2,6 +2,7 @@
 #include "netif/interface.h"
 
 #include <errno.h>
+#include <ifaddrs.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
 #include <linux/sockios.h>
@@ -29,6 +30,16 @@ static int if_ioctl(const char *ifname, unsigned long request, struct ifreq *ifr
 	err = ioctl(fd, request, ifr) ? -errno : 0;
 	close(fd);
 	return err;
+}
+
+/* A label is the interface's name with something behind a colon, which no interface's name contains. */
+int xiw_if_addresses(struct ifaddrs **all)
+{
+	if (getifaddrs(all))
+		return -errno;
+	for (struct ifaddrs *a = *all; a; a = a->ifa_next)
+		a->ifa_name[strcspn(a->ifa_name, ":")] = '\0';
+	return 0;
 }
 
 int xiw_if_mtu(const char *ifname, uint32_t *mtu)

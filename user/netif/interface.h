@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct ifaddrs;
+/* As getifaddrs(3), which tells the label of an IPv4 address as its interface's name; here names are interfaces'. */
+int xiw_if_addresses(struct ifaddrs **all);
+
 int xiw_if_mtu(const char *ifname, uint32_t *mtu);
 /* The largest MTU of all interfaces but loopback; 0: unknown. */
 uint32_t xiw_if_largest_mtu(void);

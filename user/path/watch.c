@@ -25,6 +25,7 @@
 #include "core/netif.h"
 #include "core/ring.h"
 #include "core/serve.h"
+#include "netif/interface.h"
 #include "netif/query.h"
 #include "path/route.h"
 
@@ -138,7 +139,7 @@ static void look_at_addresses(struct xiw_engine *e)
 	if (!e->watch.addresses_ms || e->watch.addresses_ms > e->now_ms)
 		return;
 	e->watch.addresses_ms = 0;
-	if (getifaddrs(&all))
+	if (xiw_if_addresses(&all))
 		return;
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
 		next = c->next;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "netif/interface.h"
 #include "verbs/devices.h"
 #include "verbs/verbs.h"
 
@@ -112,7 +113,7 @@ static unsigned int look(struct xiw_device **list, unsigned int room)
 	struct ifaddrs *all;
 	unsigned int n = 0;
 
-	if (getifaddrs(&all))
+	if (xiw_if_addresses(&all))
 		return 0;
 	for (const struct ifaddrs *a = all; a; a = a->ifa_next) {
 		struct xiw_device *d = wanted(a) && is_ip(a) ? find(a->ifa_name) : NULL;
@@ -140,16 +141,25 @@ unsigned int xiw_devices(struct xiw_device **list, unsigned int room)
 	return n;
 }
 
+/* The IPv6 address, or as one the IPv4 address: a socket of both has it so. */
+static bool as_ip6(const struct sockaddr *a, struct in6_addr *ip)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a;
+	const struct sockaddr_in *a4 = (const void *)a;
+
+	*ip = (struct in6_addr){ .s6_addr[10] = 0xff, .s6_addr[11] = 0xff };
+	if (a->sa_family == AF_INET)
+		memcpy(&ip->s6_addr[12], &a4->sin_addr, sizeof(a4->sin_addr));
+	else if (a->sa_family == AF_INET6)
+		*ip = a6->sin6_addr;
+	return a->sa_family == AF_INET || a->sa_family == AF_INET6;
+}
+
 static bool same_ip(const struct sockaddr *a, const struct sockaddr *b)
 {
-	const struct sockaddr_in *a4 = (const void *)a, *b4 = (const void *)b;
-	const struct sockaddr_in6 *a6 = (const void *)a, *b6 = (const void *)b;
+	struct in6_addr one, other;
 
-	if (a->sa_family != b->sa_family)
-		return false;
-	if (a->sa_family == AF_INET)
-		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return a->sa_family == AF_INET6 && IN6_ARE_ADDR_EQUAL(&a6->sin6_addr, &b6->sin6_addr);
+	return as_ip6(a, &one) && as_ip6(b, &other) && IN6_ARE_ADDR_EQUAL(&one, &other);
 }
 
 struct xiw_device *xiw_device_of(const struct sockaddr *addr)
@@ -158,7 +168,7 @@ struct xiw_device *xiw_device_of(const struct sockaddr *addr)
 	unsigned int n = xiw_devices(list, XIW_DEVICES_MAX);
 	struct ifaddrs *all;
 
-	if (getifaddrs(&all))
+	if (xiw_if_addresses(&all))
 		return NULL;
 	for (const struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
 		if (!wanted(a) || !same_ip(a->ifa_addr, addr))
@@ -176,7 +186,7 @@ bool xiw_device_address(struct sockaddr *addr)
 	struct ifaddrs *all;
 	bool found = false;
 
-	if (getifaddrs(&all))
+	if (xiw_if_addresses(&all))
 		return false;
 	for (const struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
 		found = wanted(a) && a->ifa_addr->sa_family == addr->sa_family;

@@ -79,6 +79,27 @@ serve() {
 	done
 }
 
+# The files' modes are those of the sender, without what the umask takes away, whatever threads make them at a time.
+modes() {
+	mkdir "$TMP/many" "$TMP/modes"
+	umask 022
+	for ((i = 0; i < 300; i++)); do echo "$i" >"$TMP/many/$i"; done
+	chmod 777 "$TMP"/many/*
+	receiver serve --json --threads 4 "$TMP/modes" &&
+		in_ns snd timeout 60 "$xiwarp" put --connections 8 "$TMP"/many/* "$V4_RCV" >"$TMP/put" &&
+		grep -q '^Umask:.0022' "/proc/$RECV/status" || return
+	stop "$RECV"
+	[[ $(stat -c %a "$TMP"/modes/* | sort | uniq -c | tr -s ' ') == " 300 755" ]]
+}
+
+# `ip address add ... label` gives an address a name that is no interface's.
+labelled() {
+	in_ns rcv ip addr add 10.77.0.12/24 dev "$IF_RCV" label "$IF_RCV:1" || return
+	receiver sink --json --stag 0x1234 --threads 4 &&
+		clients "$tests/lib/sendto" -b '{@}' -t "$OCTETS" 10.77.0.12 15044 &&
+		ended 4 $((CONNS * OCTETS))
+}
+
 rping() {
 	receiver rping -s -P --json --threads 4 -S 64K -V &&
 		clients "$xiwarp" rping -c -a "$V4_RCV" -C 20 -S 64K -V &&
@@ -104,6 +125,8 @@ cpus=$(nproc)
 expect sink sink 4 --threads 4
 expect sink-default sink $((cpus < 4 ? cpus : 4))
 expect serve serve
+expect serve-modes modes
+expect labelled-address labelled
 expect rping rping
 expect example example
 in_ns rcv "$xiwarp" unload "$IF_RCV" --force >/dev/null

@@ -16,6 +16,8 @@ both rping-64 "rping -s -a 0.0.0.0 -p 7174 -V -C 20" 7174 "rping -c -a $V4_RCV -
 both rping-65000 "rping -s -a 0.0.0.0 -p 7174 -V -S 65000 -C 20" 7174 \
 	"rping -c -a $V4_RCV -p 7174 -V -S 65000 -C 20"
 both rping-v6 "rping -s -a :: -p 7174 -V -C 5" 7174 "rping -c -a $V6_RCV -p 7174 -V -C 5"
+# Any address, and a client with IPv4: that of the connection is mapped.
+both rping-mapped "rping -s -a :: -p 7174 -V -C 5" 7174 "rping -c -a $V4_RCV -p 7174 -V -C 5"
 # Synchronous identifiers, and rdma_getaddrinfo().
 both rdma_client "rdma_server -p 7471" 7471 "rdma_client -s $V4_RCV -p 7471"
 # It asks for no inline octets, and sends some.
