@@ -170,6 +170,7 @@ static int set_afonly(struct xiw_id *id, const int *only, size_t len)
 XIW_INTERPOSE int rdma_set_option(struct rdma_cm_id *cm, int level, int optname, void *optval,
 				  size_t optlen)
 {
+	PASS_ON(cm, rdma_set_option, level, optname, optval, optlen);
 	if (level != RDMA_OPTION_ID)
 		return xiw_cm_result(-ENOSYS);
 	switch (optname) {

@@ -86,7 +86,8 @@ modes() {
 	for ((i = 0; i < 300; i++)); do echo "$i" >"$TMP/many/$i"; done
 	chmod 777 "$TMP"/many/*
 	receiver serve --json --threads 4 "$TMP/modes" &&
-		in_ns snd timeout 60 "$xiwarp" put --connections 8 "$TMP"/many/* "$V4_RCV" >"$TMP/put" &&
+		in_ns snd timeout 60 "$xiwarp" put --connections 8 "$TMP"/many/* "$V4_RCV" \
+			>"$TMP/put" &&
 		grep -q '^Umask:.0022' "/proc/$RECV/status" || return
 	stop "$RECV"
 	[[ $(stat -c %a "$TMP"/modes/* | sort | uniq -c | tr -s ' ') == " 300 755" ]]
