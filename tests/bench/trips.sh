@@ -19,6 +19,7 @@ trip_programs() { # load, or unload --force
 # trip_run PATH SPIN SIZE COUNT: sets $p50 and $p99, in microseconds.
 trip_run() {
 	local share rc
+	wait_until 10 _port_free rcv "$port"
 	spawn receiver rcv recv.err taskset -c "$RCV_CORE" "$out/trip_bench" \
 		serve "$@" "$V4_RCV" "$port"
 	wait_listen rcv "$port" || die "trips: the receiver does not listen"
@@ -86,6 +87,7 @@ trips() {
 # program NAME OPTION...: perftest's NAME, its figures in $TMP/send.
 program() {
 	local run=("$BUILD/xiwarp" run --if)
+	wait_until 10 _port_free rcv 18515
 	spawn receiver rcv recv.err taskset -c "$RCV_CORE" "${run[@]}" "$IF_RCV" -- \
 		"$1" -R -F "${@:2}"
 	wait_listen rcv 18515 || die "$1: the server does not listen"

@@ -131,8 +131,13 @@ stop() {
 	wait "$1" 2>/dev/null
 }
 
+# The socket of a process that has ended may still listen for a moment, until the kernel has taken its io_uring down. No
+# process has it any more.
 _listens() {
-	[[ -n $(in_ns "$1" ss -Htln "sport = :$2") ]]
+	[[ $(in_ns "$1" ss -Htlnp "sport = :$2") == *users:* ]]
+}
+_port_free() {
+	[[ -z $(in_ns "$1" ss -Htln "sport = :$2") ]]
 }
 
 wait_listen() {

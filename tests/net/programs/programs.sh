@@ -28,7 +28,7 @@ load_both() {
 }
 
 _silent() {
-	! _listens "$1" "$2"
+	_port_free "$1" "$2"
 }
 
 # NAME SERVER PORT: starts it on rcv, with its pid in $server.

@@ -11,7 +11,7 @@ export FI_PROVIDER_PATH=$BUILD
 server=
 
 _silent() {
-	! _listens "$1" "$2"
+	_port_free "$1" "$2"
 }
 
 # both PORT SERVER CLIENT: SERVER on rcv, CLIENT on snd; both succeed. No connection but by $path is made.

@@ -42,7 +42,7 @@ judge() {
 }
 
 _silent() {
-	! _listens rcv 7301 && ! _listens rcv 7302
+	_port_free rcv 7301 && _port_free rcv 7302
 }
 
 wire_up plain 1500 1 || exit 1
