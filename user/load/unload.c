@@ -72,15 +72,18 @@ static int release_flows(const struct unload *u, int flows_fd, int index_fd)
 		return xiw_explain(u->why, err, "cannot open the flows of %s: %s", u->ifname,
 				   err == -EPERM ? xiw_caps_hint(CAP_DAC_OVERRIDE)
 						 : strerror(-err));
-	n = count_skewed(&list);
-	if (n && !u->force)
+	n = u->force ? 0 : count_skewed(&list);
+	for (uint32_t i = 0; !n && i < list.n; i++)
+		give_back(&list.flows[list.slots[i]]);
+	/* One that was armed has no skew, and XDP may have begun its stretch before it was given back. */
+	if (!n && !u->force)
+		n = count_skewed(&list);
+	if (n)
 		err = xiw_explain(u->why, -EBUSY,
 				  "%u connection%s on %s need%s the programs: end %s first, or "
 				  "break %s with --force",
 				  n, n == 1 ? "" : "s", u->ifname, n == 1 ? "s" : "",
 				  n == 1 ? "it" : "them", n == 1 ? "it" : "them");
-	for (uint32_t i = 0; !err && i < list.n; i++)
-		give_back(&list.flows[list.slots[i]]);
 	xiw_flows_unmap(&list);
 	return err;
 }
