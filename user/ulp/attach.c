@@ -68,9 +68,6 @@ static int take_queues(struct xiw_rdma *r, const struct xiw_rdma_opts *o)
 		err = xiw_post_reserve(c, XIW_RDMAP_QN_READ, 1);
 	if (!err)
 		err = xiw_post_reserve(c, XIW_RDMAP_QN_TERMINATE, 1);
-	/* As many as xiw_rdma_pump() asks for: with nothing under way, nothing would make room. */
-	if (!err && !xiw_send_reserve(c, 2))
-		err = -ENOMEM;
 	if (!err && o->extended)
 		err = xiw_conn_add_queue(c);
 	if (err)

@@ -125,6 +125,15 @@ static void pass(struct xiw_rdma *r, const struct xiw_rdmap_out *out)
 				   xiw_queued_at(c, c->send.count - 1)->cut.hdr.msn);
 }
 
+/*
+ * One place stays free for a Terminate. Without memory for it, what has been sent makes room; with nothing under way
+ * nothing would, so the place that every connection has is used, and a Terminate might not be sent.
+ */
+static bool has_places(struct xiw_conn *c)
+{
+	return xiw_send_reserve(c, 2) || (!c->send.count && xiw_send_reserve(c, 1));
+}
+
 void xiw_rdma_pump(struct xiw_rdma *r)
 {
 	struct xiw_conn *c = r->conn;
@@ -132,10 +141,8 @@ void xiw_rdma_pump(struct xiw_rdma *r)
 	int got = 0;
 
 	xiw_regions_enter(c->engine);
-	/* One place stays free for a Terminate. Without memory for more, what has been sent makes room. */
 	while (r->connected && !r->ended && r->with_ddp + 1 < c->send.depth &&
-	       !xiw_rdmap_idle(&r->s) && xiw_send_reserve(c, 2) &&
-	       (got = xiw_rdmap_next(&r->s, &out)) > 0)
+	       !xiw_rdmap_idle(&r->s) && has_places(c) && (got = xiw_rdmap_next(&r->s, &out)) > 0)
 		pass(r, &out);
 	xiw_regions_leave(c->engine);
 	if (got < 0)
