@@ -37,7 +37,9 @@ static uint64_t messages(const struct xiw_perf_test *t, const struct xiw_perf_re
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-static struct json_object *end_json(const struct xiw_perf_end *e, const struct xiw_perf_result *r)
+/* `gets`: data come to this end. Otherwise its path matters to nobody. */
+static struct json_object *end_json(const struct xiw_perf_end *e, const struct xiw_perf_result *r,
+				    bool gets)
 {
 	struct json_object *o = json_object_new_object();
 	const char *reason = xiw_reason_name(e->reason);
@@ -51,7 +53,7 @@ static struct json_object *end_json(const struct xiw_perf_end *e, const struct x
 	xiw_json_u64(o, "host_cpu_ns", e->host_ns);
 	xiw_json_u64(o, "host_cpus", e->cpus);
 	xiw_json_u64(o, "threads", e->threads);
-	xiw_json_str(o, "no_direct", xiw_perf_receives(e, r) ? e->no_direct : "");
+	xiw_json_str(o, "no_direct", gets ? e->no_direct : "");
 	xiw_json_u64(o, "went_kernel", e->went_kernel);
 	xiw_json_str(o, "left_direct_for", e->reason_count && reason ? reason : "");
 	xiw_json_u64(o, "segments_dropped", e->dropped);
@@ -97,6 +99,8 @@ static struct json_object *intervals_json(const struct xiw_perf_test *t,
 
 static void report_json(const struct xiw_perf_test *t, const struct xiw_perf_result *r)
 {
+	const bool both = t->params.both || t->params.latency;
+	const bool read = t->params.op == XIW_PERF_READ;
 	struct json_object *o = json_object_new_object();
 	const double s = seconds(r);
 	char why[512];
@@ -117,8 +121,8 @@ static void report_json(const struct xiw_perf_test *t, const struct xiw_perf_res
 	xiw_json_f(o, "gbit_per_s", xiw_gbit_per_s(r->octets, s), "%.4f");
 	if (r->hist)
 		add_latency(o, r->hist);
-	json_object_object_add(o, "client", end_json(&r->here, r));
-	json_object_object_add(o, "server", end_json(&r->there, r));
+	json_object_object_add(o, "client", end_json(&r->here, r, both || read));
+	json_object_object_add(o, "server", end_json(&r->there, r, both || !read));
 	xiw_json_u64(o, "segments_sent", r->tcp_segments);
 	xiw_json_u64(o, "segments_sent_again", r->tcp_again);
 	json_object_object_add(o, "intervals", intervals_json(t, r));
