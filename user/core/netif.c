@@ -30,32 +30,11 @@
 
 #define REFUSED_MS 1000
 
-static bool same_address(const struct sockaddr *a, const struct sockaddr_storage *b)
-{
-	const struct sockaddr_in6 *b6 = (const void *)b;
-	const struct sockaddr_in *b4 = (const void *)b;
-
-	if (!a)
-		return false;
-	if (b->ss_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&b6->sin6_addr))
-		return a->sa_family == AF_INET &&
-		       !memcmp(&((const struct sockaddr_in *)(const void *)a)->sin_addr,
-			       &b6->sin6_addr.s6_addr[12], 4);
-	if (a->sa_family != b->ss_family)
-		return false;
-	if (a->sa_family == AF_INET)
-		return ((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr ==
-		       b4->sin_addr.s_addr;
-	return a->sa_family == AF_INET6 &&
-	       !memcmp(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr, &b6->sin6_addr,
-		       16);
-}
-
 const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
 				     const struct sockaddr_storage *local)
 {
 	for (; all; all = all->ifa_next)
-		if (same_address(all->ifa_addr, local))
+		if (all->ifa_addr && xiw_if_same_ip(all->ifa_addr, (const void *)local))
 			break;
 	return all;
 }

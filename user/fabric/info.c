@@ -298,24 +298,13 @@ static uint16_t *port_of(struct sockaddr_storage *a)
 					: &((struct sockaddr_in *)a)->sin_port;
 }
 
-static bool same_host(const struct sockaddr *a, const struct sockaddr *b)
-{
-	if (a->sa_family != b->sa_family)
-		return false;
-	if (a->sa_family == AF_INET)
-		return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
-		       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
-	return !memcmp(&((const struct sockaddr_in6 *)a)->sin6_addr,
-		       &((const struct sockaddr_in6 *)b)->sin6_addr, sizeof(struct in6_addr));
-}
-
 static bool is_any(const struct sockaddr_storage *a)
 {
 	static const struct sockaddr_in any4 = { .sin_family = AF_INET };
 	static const struct sockaddr_in6 any6 = { .sin6_family = AF_INET6 };
 
-	return !a->ss_family || same_host((const void *)a, (const void *)&any4) ||
-	       same_host((const void *)a, (const void *)&any6);
+	return !a->ss_family || xiw_if_same_ip((const void *)a, (const void *)&any4) ||
+	       xiw_if_same_ip((const void *)a, (const void *)&any6);
 }
 
 static void take(struct sockaddr_storage *to, const void *addr, size_t len)
@@ -377,7 +366,7 @@ static bool usable(const struct ifaddrs *i, const struct fi_info *hints, struct 
 	if (!a || !(i->ifa_flags & IFF_UP) || (name && strcmp(name, i->ifa_name)))
 		return false;
 	if (!is_any(&ends->src))
-		return same_host(a, (const void *)&ends->src);
+		return xiw_if_same_ip(a, (const void *)&ends->src);
 	if (a->sa_family == AF_INET6 &&
 	    IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)a)->sin6_addr))
 		return false;

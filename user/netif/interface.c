@@ -8,6 +8,7 @@
 #include <linux/sockios.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -40,6 +41,27 @@ int xiw_if_addresses(struct ifaddrs **all)
 	for (struct ifaddrs *a = *all; a; a = a->ifa_next)
 		a->ifa_name[strcspn(a->ifa_name, ":")] = '\0';
 	return 0;
+}
+
+/* The IPv6 address, or what the IPv4 address is mapped to. */
+static bool as_ip6(const struct sockaddr *a, struct in6_addr *ip)
+{
+	const struct sockaddr_in6 *a6 = (const void *)a;
+	const struct sockaddr_in *a4 = (const void *)a;
+
+	*ip = (struct in6_addr){ .s6_addr[10] = 0xff, .s6_addr[11] = 0xff };
+	if (a->sa_family == AF_INET)
+		memcpy(&ip->s6_addr[12], &a4->sin_addr, sizeof(a4->sin_addr));
+	else if (a->sa_family == AF_INET6)
+		*ip = a6->sin6_addr;
+	return a->sa_family == AF_INET || a->sa_family == AF_INET6;
+}
+
+bool xiw_if_same_ip(const struct sockaddr *a, const struct sockaddr *b)
+{
+	struct in6_addr one, other;
+
+	return as_ip6(a, &one) && as_ip6(b, &other) && IN6_ARE_ADDR_EQUAL(&one, &other);
 }
 
 int xiw_if_mtu(const char *ifname, uint32_t *mtu)

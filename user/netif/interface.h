@@ -13,6 +13,9 @@
 struct ifaddrs;
 /* As getifaddrs(3), which tells the label of an IPv4 address as its interface's name; here names are interfaces'. */
 int xiw_if_addresses(struct ifaddrs **all);
+struct sockaddr;
+/* The same IP address, whatever the ports? An IPv4 address equals the one that IPv6 maps it to. */
+bool xiw_if_same_ip(const struct sockaddr *a, const struct sockaddr *b);
 
 int xiw_if_mtu(const char *ifname, uint32_t *mtu);
 /* The largest MTU of all interfaces but loopback; 0: unknown. */

@@ -141,27 +141,6 @@ unsigned int xiw_devices(struct xiw_device **list, unsigned int room)
 	return n;
 }
 
-/* The IPv6 address, or as one the IPv4 address: a socket of both has it so. */
-static bool as_ip6(const struct sockaddr *a, struct in6_addr *ip)
-{
-	const struct sockaddr_in6 *a6 = (const void *)a;
-	const struct sockaddr_in *a4 = (const void *)a;
-
-	*ip = (struct in6_addr){ .s6_addr[10] = 0xff, .s6_addr[11] = 0xff };
-	if (a->sa_family == AF_INET)
-		memcpy(&ip->s6_addr[12], &a4->sin_addr, sizeof(a4->sin_addr));
-	else if (a->sa_family == AF_INET6)
-		*ip = a6->sin6_addr;
-	return a->sa_family == AF_INET || a->sa_family == AF_INET6;
-}
-
-static bool same_ip(const struct sockaddr *a, const struct sockaddr *b)
-{
-	struct in6_addr one, other;
-
-	return as_ip6(a, &one) && as_ip6(b, &other) && IN6_ARE_ADDR_EQUAL(&one, &other);
-}
-
 struct xiw_device *xiw_device_of(const struct sockaddr *addr)
 {
 	struct xiw_device *list[XIW_DEVICES_MAX], *found = NULL;
@@ -171,7 +150,7 @@ struct xiw_device *xiw_device_of(const struct sockaddr *addr)
 	if (xiw_if_addresses(&all))
 		return NULL;
 	for (const struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
-		if (!wanted(a) || !same_ip(a->ifa_addr, addr))
+		if (!wanted(a) || !xiw_if_same_ip(a->ifa_addr, addr))
 			continue;
 		for (unsigned int i = 0; i < n; i++)
 			if (!strcmp(list[i]->ifname, a->ifa_name))
