@@ -88,7 +88,6 @@ huge() {
 # memory_of COUNT: sets $each to the octets that the library allocates for each of so many connections.
 memory_of() {
 	local idle=$BUILD/tests/net/conn/idle recv send
-	wait_until 10 _port_free rcv "$port"
 	spawn recv rcv idle "$idle" recv "$port" "$1"
 	wait_listen rcv "$port" || die "memory: the receiver does not listen"
 	spawn send snd send "$idle" send $V4_RCV "$port" "$1"

@@ -8,7 +8,6 @@
 files_library() {
 	local rc region=64 to=() from=()
 	[[ $1 == memory ]] || region=$mib to=("$files_at/came") from=("$files_at/file")
-	wait_until 10 _port_free rcv "$port"
 	spawn receiver rcv recv.err sh -c 'exec "$@" >"$0"' "$TMP/result" "$bench" recv direct \
 		"$V4_RCV" "$port" "$mib" "$region" "$(napi_thread rcv)" "${to[@]}"
 	wait_listen rcv "$port" || die "files: the receiver does not listen"
@@ -27,7 +26,6 @@ files_library() {
 files_put() {
 	local rc
 	mkdir "$files_at/in"
-	wait_until 10 _port_free rcv 15044
 	spawn receiver rcv recv.err sh -c 'exec "$@" >"$0"' "$TMP/served" "$BUILD/xiwarp" serve \
 		--json --once "$files_at/in"
 	wait_listen rcv 15044 || die "files: serve does not listen"

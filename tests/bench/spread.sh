@@ -39,7 +39,6 @@ steer() {
 # application, for messages of 64 KiB and for those of 1 MiB.
 spread_run() {
 	local share rc
-	wait_until 10 _port_free rcv "$port"
 	# shellcheck disable=SC2046
 	spawn receiver rcv recv.err sh -c "exec taskset -c $RCV_CORE '$out/spread_bench' \
 		recv $2 $3 $spread_mib $4 $V4_RCV $port $(echo $(napi_thread rcv)) >'$TMP/result'"
@@ -119,7 +118,6 @@ spread_connections() {
 # message_run PATH COUNT: sets $rate.
 message_run() {
 	local share rc
-	wait_until 10 _port_free rcv "$port"
 	spawn receiver rcv recv.err sh -c "exec taskset -c $RCV_CORE '$out/message_bench' \
 		recv $1 $2 $V4_RCV $port >'$TMP/result'"
 	wait_listen rcv "$port" || die "messages: the receiver does not listen"

@@ -209,6 +209,8 @@ static void need(int err, const char *what)
 		die(what, err);
 }
 
+static struct xiw_group *group;
+
 /* Engines, region and listener; with 0 engines one that is in no group. */
 static void make_engines(unsigned int engines)
 {
@@ -225,7 +227,6 @@ static void make_engines(unsigned int engines)
 	struct xiw_group_region *group_region;
 	struct xiw_listener *listener;
 	struct xiw_region *region;
-	struct xiw_group *group;
 	struct sockaddr *a = (struct sockaddr *)&addr;
 	char why[128];
 
@@ -276,6 +277,8 @@ static void receive(unsigned int engines, char **pids)
 		need(-pthread_create(&workers[i].thread, NULL, work, &workers[i]), "thread");
 	for (unsigned int i = 0; i < nworkers; i++)
 		pthread_join(workers[i].thread, NULL);
+	/* Otherwise the port is not free before the kernel has taken io_uring down, after the end of the process. */
+	need(group ? xiw_group_destroy(group) : xiw_engine_destroy(workers[0].engine), "the end");
 	check();
 	printf("%.4f", (double)direct / (double)(direct + kernel));
 	print_cost(&warm, &halfway);

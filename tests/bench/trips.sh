@@ -19,7 +19,6 @@ trip_programs() { # load, or unload --force
 # trip_run PATH SPIN SIZE COUNT: sets $p50 and $p99, in microseconds.
 trip_run() {
 	local share rc
-	wait_until 10 _port_free rcv "$port"
 	spawn receiver rcv recv.err taskset -c "$RCV_CORE" "$out/trip_bench" \
 		serve "$@" "$V4_RCV" "$port"
 	wait_listen rcv "$port" || die "trips: the receiver does not listen"
