@@ -143,14 +143,14 @@ static __always_inline __u32 xiw_control(const struct xiw_seg *s)
 {
 	__u32 seq = s->seq - s->skew;
 
-	if (xiw_owner_path(s->owner) == XIW_PATH_DIRECT && !s->syn && !s->rst &&
-	    xiw_seq_leq(xiw_owner_value(s->owner), s->seq) && xiw_within_window(s->flow, s->seq))
-		seq = xiw_kernel_place(s);
-	else if (xiw_owner_path(s->owner) != XIW_PATH_DIRECT && !s->syn && !s->rst &&
-		 xiw_stood_beyond(s, seq))
-		seq++;
-	if (!s->syn && !s->rst)
+	if (!s->syn && !s->rst) {
+		if (xiw_owner_path(s->owner) != XIW_PATH_DIRECT)
+			seq += xiw_stood_beyond(s, seq);
+		else if (xiw_seq_leq(xiw_owner_value(s->owner), s->seq) &&
+			 xiw_within_window(s->flow, s->seq))
+			seq = xiw_kernel_place(s);
 		seq = xiw_before_edge(s, seq);
+	}
 	xiw_pass(s, seq);
 	s->flow->control_segs++;
 	return XIW_STAT_PASS_CONTROL;

@@ -139,13 +139,12 @@ static uint32_t peer_header(const struct xiw_conn *c, uint8_t *ip)
  */
 static void inject_feedback(struct xiw_conn *c)
 {
-	uint32_t beyond = xiw_flow_kernel_nxt(c->flow) + 1;
-	uint32_t right = xiw_flow_get(&c->flow->socket_edge);
 	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX];
 	struct xiw_inject what = {
 		.ip = ip,
 		.l4_off = peer_header(c, ip),
-		.seq = xiw_seq_after(beyond, right) ? right : beyond,
+		.seq = xiw_seq_min(xiw_flow_kernel_nxt(c->flow) + 1,
+				   xiw_flow_get(&c->flow->socket_edge)),
 		.tsval = c->reg.sock.timestamps ? &c->handoff.injected_tsval : NULL,
 		.ifindex = c->netif->ifindex,
 	};
