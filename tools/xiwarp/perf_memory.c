@@ -38,6 +38,11 @@ static bool takes(const struct xiw_perf_request *p, bool server)
 	return sends(p, !server);
 }
 
+bool xiw_perf_gets(const struct xiw_perf_request *p, bool server)
+{
+	return p->op == XIW_PERF_READ ? sends(p, server) : takes(p, server);
+}
+
 /* What the areas of an end are to be; `octets` stays NULL. */
 static void plan(const struct xiw_perf_request *p, bool server, struct xiw_perf_area *out,
 		 struct xiw_perf_area *in, struct xiw_perf_area *buffers)
@@ -45,8 +50,8 @@ static void plan(const struct xiw_perf_request *p, bool server, struct xiw_perf_
 	const bool reads = p->op == XIW_PERF_READ;
 	const uint32_t parts = parts_of(p, p->size);
 	const bool has_out = reads ? takes(p, server) : sends(p, server);
-	const bool has_in = reads ? sends(p, server) : takes(p, server) && p->op == XIW_PERF_WRITE;
-	const bool data = p->op == XIW_PERF_SEND && takes(p, server);
+	const bool has_in = xiw_perf_gets(p, server) && p->op != XIW_PERF_SEND;
+	const bool data = xiw_perf_gets(p, server) && p->op == XIW_PERF_SEND;
 	const uint32_t stride = data && p->size > BUFFER ? p->size : BUFFER;
 
 	*out = *in = *buffers = (struct xiw_perf_area){};

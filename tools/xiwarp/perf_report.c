@@ -37,7 +37,7 @@ static uint64_t messages(const struct xiw_perf_test *t, const struct xiw_perf_re
 
 /* ---- JSON ---------------------------------------------------------------------------------------- */
 
-/* `gets`: data come to this end. Otherwise its path matters to nobody. */
+/* `gets`: data come to this end, so its path matters. */
 static struct json_object *end_json(const struct xiw_perf_end *e, const struct xiw_perf_result *r,
 				    bool gets)
 {
@@ -99,8 +99,6 @@ static struct json_object *intervals_json(const struct xiw_perf_test *t,
 
 static void report_json(const struct xiw_perf_test *t, const struct xiw_perf_result *r)
 {
-	const bool both = t->params.both || t->params.latency;
-	const bool read = t->params.op == XIW_PERF_READ;
 	struct json_object *o = json_object_new_object();
 	const double s = seconds(r);
 	char why[512];
@@ -121,8 +119,10 @@ static void report_json(const struct xiw_perf_test *t, const struct xiw_perf_res
 	xiw_json_f(o, "gbit_per_s", xiw_gbit_per_s(r->octets, s), "%.4f");
 	if (r->hist)
 		add_latency(o, r->hist);
-	json_object_object_add(o, "client", end_json(&r->here, r, both || read));
-	json_object_object_add(o, "server", end_json(&r->there, r, both || !read));
+	json_object_object_add(o, "client",
+			       end_json(&r->here, r, xiw_perf_gets(&t->params, false)));
+	json_object_object_add(o, "server",
+			       end_json(&r->there, r, xiw_perf_gets(&t->params, true)));
 	xiw_json_u64(o, "segments_sent", r->tcp_segments);
 	xiw_json_u64(o, "segments_sent_again", r->tcp_again);
 	json_object_object_add(o, "intervals", intervals_json(t, r));

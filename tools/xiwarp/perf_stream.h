@@ -55,6 +55,8 @@ struct xiw_perf_stream {
 	char why[160];
 };
 
+/* Do the octets that are measured come to this end? Words of the protocol come to both. */
+bool xiw_perf_gets(const struct xiw_perf_request *p, bool server);
 /* Octets of memory that an end needs for these parameters. */
 uint64_t xiw_perf_memory(const struct xiw_perf_request *p, bool server);
 /* How many messages of a size, at most params.size, the areas have room for, but no more than are posted at a time. */
