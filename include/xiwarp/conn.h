@@ -435,7 +435,7 @@ struct xiw_conn_info {
 	 * keeps RFC 5044 section 7.1.2 rule 4 sends none; they are taken as FPDUs.
 	 */
 	uint64_t surplus;
-	bool connected; /* TCP is or was; a peer that ends MPA startup is there, and may speak no MPA */
+	bool connected; /* TCP is, or was before the end. False: the peer could not be reached */
 };
 
 /* `size` is sizeof(struct xiw_conn_info). */
