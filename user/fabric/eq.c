@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Event queues. An event is taken from the host layer's queue when somebody asks, and stays `ahead` until it is read:
- * failures until fi_eq_readerr(), all others if they were only peeked at.
+ * Event queues. An event stays in the host layer's queue until it has been read, failures until fi_eq_readerr(), so
+ * that the descriptor stays readable for everybody who waits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +17,12 @@ struct written {
 
 /* ---- with the lock ------------------------------------------------------------------------------------------- */
 
-static bool look(struct xiw_fi_eq *eq)
+/* Takes the event that was looked at. Nobody else takes any meanwhile. */
+static void take(struct xiw_fi_eq *eq)
 {
-	if (!eq->have)
-		eq->have = xiw_host_eq_take(eq->host, &eq->ahead) > 0;
-	return eq->have;
+	struct xiw_host_event event;
+
+	xiw_host_eq_take(eq->host, &event);
 }
 
 static bool is_failure(const struct xiw_host_event *event)
@@ -69,9 +70,9 @@ static ssize_t give_written(struct written *w, uint32_t *event, void *buf, size_
 	return n;
 }
 
-static ssize_t give(struct xiw_fi_eq *eq, uint32_t *event, void *buf, size_t len, bool peek)
+static ssize_t give(const struct xiw_host_event *e, uint32_t *event, void *buf, size_t len,
+		    bool peek)
 {
-	const struct xiw_host_event *e = &eq->ahead;
 	struct fi_eq_cm_entry *entry = buf;
 	size_t room = len - sizeof(*entry), n;
 	const uint8_t *data;
@@ -103,13 +104,14 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t le
 {
 	struct xiw_fi_eq *eq = (struct xiw_fi_eq *)fid;
 	const bool peek = flags & FI_PEEK;
+	struct xiw_host_event e;
 	ssize_t n = -FI_EAGAIN;
 
 	pthread_mutex_lock(&eq->lock);
-	if (look(eq))
-		n = is_failure(&eq->ahead) ? -FI_EAVAIL : give(eq, event, buf, len, peek);
+	if (xiw_host_eq_peek(eq->host, &e))
+		n = is_failure(&e) ? -FI_EAVAIL : give(&e, event, buf, len, peek);
 	if (n >= 0 && !peek)
-		eq->have = false;
+		take(eq);
 	pthread_mutex_unlock(&eq->lock);
 	return n;
 }
@@ -129,9 +131,9 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t l
 	return n;
 }
 
-static void give_error(struct xiw_fi_eq *eq, struct fi_eq_err_entry *err)
+static void give_error(struct xiw_fi_eq *eq, const struct xiw_host_event *e,
+		       struct fi_eq_err_entry *err)
 {
-	const struct xiw_host_event *e = &eq->ahead;
 	struct fid *fid = e->context;
 	const uint8_t *data;
 	const size_t n = xiw_fi_unframe(e, &data);
@@ -154,12 +156,14 @@ static void give_error(struct xiw_fi_eq *eq, struct fi_eq_err_entry *err)
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *err, uint64_t flags)
 {
 	struct xiw_fi_eq *eq = (struct xiw_fi_eq *)fid;
+	struct xiw_host_event e;
 	ssize_t n = -FI_EAGAIN;
 
 	pthread_mutex_lock(&eq->lock);
-	if (look(eq) && is_failure(&eq->ahead)) {
-		give_error(eq, err);
-		eq->have = flags & FI_PEEK;
+	if (xiw_host_eq_peek(eq->host, &e) && is_failure(&e)) {
+		give_error(eq, &e, err);
+		if (!(flags & FI_PEEK))
+			take(eq);
 		n = sizeof(*err);
 	}
 	pthread_mutex_unlock(&eq->lock);
@@ -201,29 +205,17 @@ static const char *eq_strerror(struct fid_eq *fid, int prov_errno, const void *e
 	return text;
 }
 
-int xiw_fi_eq_trywait(struct xiw_fi_eq *eq)
+int xiw_fi_eq_trywait(const struct xiw_fi_eq *eq)
 {
-	bool have;
-
-	if (eq->wait == FI_WAIT_NONE)
-		return -FI_EINVAL;
-	pthread_mutex_lock(&eq->lock);
-	have = eq->have;
-	pthread_mutex_unlock(&eq->lock);
-	/* Everything else makes the descriptor readable. */
-	return have ? -FI_EAGAIN : 0;
+	/* Every event makes the descriptor readable. */
+	return eq->wait == FI_WAIT_NONE ? -FI_EINVAL : 0;
 }
 
 void xiw_fi_eq_purge(struct xiw_fi_eq *eq, struct fid *fid)
 {
 	pthread_mutex_lock(&eq->lock);
-	if (eq->have && eq->ahead.context == fid) {
-		if (eq->ahead.kind == XIW_HOST_REQUEST)
-			xiw_host_reject(eq->ahead.request, NULL, 0);
-		eq->have = false;
-	}
-	pthread_mutex_unlock(&eq->lock);
 	xiw_host_eq_purge(eq->host, fid);
+	pthread_mutex_unlock(&eq->lock);
 }
 
 /* ---- open and close ------------------------------------------------------------------------------------------ */
@@ -232,15 +224,14 @@ static int eq_close(struct fid *fid)
 {
 	struct xiw_fi_eq *eq = (struct xiw_fi_eq *)fid;
 	struct xiw_fi_fabric *fabric = eq->fabric;
+	struct xiw_host_event e;
 
 	if (__atomic_load_n(&eq->users, __ATOMIC_ACQUIRE))
 		return -FI_EBUSY;
 	/* Endpoints have taken theirs with them: these are fi_eq_write()'s. */
-	while (look(eq)) {
-		if (eq->ahead.kind == XIW_HOST_OTHER)
-			free(written_of(&eq->ahead));
-		eq->have = false;
-	}
+	while (xiw_host_eq_take(eq->host, &e))
+		if (e.kind == XIW_HOST_OTHER)
+			free(written_of(&e));
 	xiw_host_eq_free(eq->host);
 	free(eq);
 	__atomic_fetch_sub(&fabric->users, 1, __ATOMIC_RELEASE);

@@ -39,9 +39,7 @@ struct xiw_fi_eq {
 	struct xiw_host_eq *host;
 	enum fi_wait_obj wait;
 	unsigned int users;
-	pthread_mutex_t lock; /* of the rest */
-	bool have;	      /* `ahead` was taken from the host layer, not by the application */
-	struct xiw_host_event ahead;
+	pthread_mutex_t lock; /* of the rest, and held by who takes from the host layer's queue */
 	uint8_t err_data[XIW_PRIVATE_DATA_MAX];
 };
 
@@ -189,7 +187,7 @@ int xiw_fi_ep_open(struct fid_domain *domain, struct fi_info *info, struct fid_e
 int xiw_fi_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **ep,
 		    void *context);
 
-int xiw_fi_eq_trywait(struct xiw_fi_eq *eq);
+int xiw_fi_eq_trywait(const struct xiw_fi_eq *eq);
 int xiw_fi_cq_trywait(struct xiw_fi_cq *cq);
 
 /*

@@ -256,25 +256,35 @@ void xiw_host_bell_remove(struct xiw_host_eq *eq, struct xiw_host_bell *bell)
 }
 
 /* With the lock. */
-static int take(struct xiw_host_eq *eq, struct xiw_host_event *event)
+static int peek(const struct xiw_host_eq *eq, struct xiw_host_event *event)
 {
 	struct xiw_host_item *item = eq->first;
 
-	if (item)
-		take_out(eq, &eq->first);
 	if (item && item->bell) {
 		const struct xiw_host_bell *bell = (const void *)item;
 
 		*event = (struct xiw_host_event){ .kind = bell->kind, .context = bell->context };
-		if (--item->rung)
-			append(eq, item);
 	} else if (item) {
 		memcpy(event, &queued_of(item)->event, event_size(&queued_of(item)->event));
-		free(queued_of(item));
 	}
-	if (item && eq->taken)
-		eq->taken(event);
 	return item ? 1 : 0;
+}
+
+/* With the lock. */
+static int take(struct xiw_host_eq *eq, struct xiw_host_event *event)
+{
+	struct xiw_host_item *item = eq->first;
+
+	if (!peek(eq, event))
+		return 0;
+	take_out(eq, &eq->first);
+	if (!item->bell)
+		free(queued_of(item));
+	else if (--item->rung)
+		append(eq, item);
+	if (eq->taken)
+		eq->taken(event);
+	return 1;
 }
 
 int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
@@ -287,6 +297,18 @@ int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
 	taken = take(eq, event);
 	pthread_mutex_unlock(&eq->lock);
 	return taken;
+}
+
+int xiw_host_eq_peek(struct xiw_host_eq *eq, struct xiw_host_event *event)
+{
+	int there;
+
+	if (xiw_host_dead(&eq->life))
+		return 0;
+	pthread_mutex_lock(&eq->lock);
+	there = peek(eq, event);
+	pthread_mutex_unlock(&eq->lock);
+	return there;
 }
 
 bool xiw_host_nonblocking(int fd)
