@@ -39,6 +39,19 @@ void xiw_json_reasons(struct json_object *o, const uint32_t *why)
 	json_object_object_add(o, "left_direct", reasons);
 }
 
+void xiw_json_errors(struct json_object *o, const struct xiw_conn_info *info)
+{
+	xiw_json_u64(o, "mpa_error", info->mpa_error);
+	if (info->mpa_error)
+		xiw_json_str(o, "mpa_error_name", xiw_mpa_error_name(info->mpa_error));
+	xiw_json_bool(o, "ddp_error", info->ddp_error != XIW_DDP_OK);
+	if (!info->ddp_error)
+		return;
+	xiw_json_u64(o, "ddp_error_type", info->ddp_error >> 8 & 0xff);
+	xiw_json_u64(o, "ddp_error_code", info->ddp_error & 0xff);
+	xiw_json_str(o, "ddp_error_name", xiw_ddp_error_name(info->ddp_error));
+}
+
 void xiw_json_startup(struct json_object *o, const struct xiw_conn_info *info)
 {
 	xiw_json_bool(o, "enhanced", info->enhanced);

@@ -19,6 +19,8 @@ void xiw_json_direct(struct json_object *o, const struct xiw_conn_info *info);
 void xiw_json_hand_offs(struct json_object *o, const struct xiw_conn_info *info);
 /* "left_direct": the counts in `why` that are not 0, by name. */
 void xiw_json_reasons(struct json_object *o, const uint32_t *why);
+/* What the peer violated: "mpa_error" and "ddp_error", with code and name if there is one. */
+void xiw_json_errors(struct json_object *o, const struct xiw_conn_info *info);
 /* What MPA startup agreed on, besides the revision. */
 void xiw_json_startup(struct json_object *o, const struct xiw_conn_info *info);
 /* Prints the same counts to standard output: ", NAME N" for each. */

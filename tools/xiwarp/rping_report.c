@@ -58,8 +58,7 @@ static void report_json(const struct xiw_rping *p, const struct xiw_conn_info *i
 	xiw_json_u64(o, "reads_in", r->reads_in);
 	xiw_json_u64(o, "reads_out", r->reads_out);
 	xiw_json_u64(o, "crc_errors", i->crc_errors);
-	xiw_json_u64(o, "mpa_error", i->mpa_error);
-	xiw_json_str(o, "ddp_error", i->ddp_error ? xiw_ddp_error_name(i->ddp_error) : "");
+	xiw_json_errors(o, i);
 	report_terminate(o, "terminate_sent", &r->sent);
 	report_terminate(o, "terminate_received", &r->received);
 	xiw_json_str(o, "socket_error", i->error ? strerror(i->error) : "");

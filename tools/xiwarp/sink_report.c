@@ -58,15 +58,7 @@ static void report_text(const struct xiw_sink_peer *p, const struct xiw_conn_inf
 
 static void report_errors(struct json_object *o, const struct xiw_conn_info *i)
 {
-	xiw_json_u64(o, "mpa_error", i->mpa_error);
-	if (i->mpa_error)
-		xiw_json_str(o, "mpa_error_name", xiw_mpa_error_name(i->mpa_error));
-	xiw_json_bool(o, "ddp_error", i->ddp_error != XIW_DDP_OK);
-	if (i->ddp_error) {
-		xiw_json_u64(o, "ddp_error_type", i->ddp_error >> 8 & 0xff);
-		xiw_json_u64(o, "ddp_error_code", i->ddp_error & 0xff);
-		xiw_json_str(o, "ddp_error_name", xiw_ddp_error_name(i->ddp_error));
-	}
+	xiw_json_errors(o, i);
 	xiw_json_hex(o, "error_header", i->error_header, header_len(i));
 	xiw_json_str(o, "socket_error", i->error ? strerror(i->error) : "");
 }

@@ -65,7 +65,7 @@ full() {
 	for end in client server; do
 		is $end iterations "$count" octets $((count * 131072)) mismatches 0 \
 			"octets_$other" 0 terminate_sent null terminate_received null socket_error \
-			"" error "" crc_errors 0 || return
+			"" error "" crc_errors 0 mpa_error 0 ddp_error false || return
 	done
 	is client crc "$([[ $crc == on ]] && echo true || echo false)" reads_in "$count" writes_in \
 		"$count" sends_in $((2 * count)) && is server reads_out "$count" writes_out "$count"
