@@ -15,6 +15,9 @@
 #include <xiwarp/load.h>
 
 struct xiw_cmd;
+struct xiw_opt;
+
+enum xiw_opt_end { XIW_OPT_BOTH, XIW_OPT_SERVER, XIW_OPT_CLIENT, XIW_OPT_ENDS };
 
 #define XIW_PERF_SIZES 32
 
@@ -23,6 +26,7 @@ struct xiw_args {
 	const struct xiw_cmd *cmd;
 	char **words; /* the arguments that are not options */
 	int nwords;
+	const struct xiw_opt *last[XIW_OPT_ENDS]; /* the last option of each kind that was given */
 
 	/* Options of every command. */
 	bool json;
@@ -101,6 +105,7 @@ struct xiw_opt {
 	char letter;	  /* its short form; 0: none */
 	const char *arg;  /* what its value is called; NULL: it takes none */
 	const char *help;
+	enum xiw_opt_end end; /* which end of a connection it is for */
 	/* Takes the value; on failure prints a line and returns an exit code. */
 	int (*set)(const struct xiw_opt *opt, const char *value, struct xiw_args *args);
 	/* The member of struct xiw_args that the functions below set, and what they accept. */

@@ -242,6 +242,7 @@ int xiw_parse_options(int argc, char **argv, struct xiw_args *args)
 		err = opt ? opt->set(opt, optarg, args) : bad_option(argv[optind - 1], name);
 		if (err)
 			return err;
+		args->last[opt->end] = opt;
 	}
 	args->words = argv + optind;
 	args->nwords = argc - optind;

@@ -16,13 +16,13 @@
 static int run_perf(const struct xiw_args *given)
 {
 	struct xiw_args args = *given;
+	const struct xiw_opt *other = args.last[args.perf.server ? XIW_OPT_CLIENT : XIW_OPT_SERVER];
 
 	if (args.perf.server == (args.nwords == 1))
 		return xiw_fail(XIW_EXIT_USAGE, "perf needs one of --server and HOST");
-	if (args.perf.server && args.perf.plot)
-		return xiw_fail(XIW_EXIT_USAGE, "--plot is for the client");
-	if (!args.perf.server && (args.receiver.listen || args.perf.once))
-		return xiw_fail(XIW_EXIT_USAGE, "--listen and --once are for the server");
+	if (other)
+		return xiw_fail(XIW_EXIT_USAGE, "--%s is for the %s", other->name,
+				args.perf.server ? "client" : "server");
 	if (args.perf.latency && args.perf.both)
 		return xiw_fail(XIW_EXIT_USAGE, "--latency and --both exclude each other");
 	if (!args.perf.nsizes)
@@ -74,33 +74,35 @@ static const struct xiw_opt perf_opts[] = {
 	  XIW_FLAG(perf.server) },
 	{ "listen", .arg = "ADDR[:PORT]",
 	  .help = "server: where to listen; default: any address, port " XIW_PORT,
-	  XIW_TEXT(receiver.listen, 0, SIZE_MAX, "an address") },
-	{ "once", .help = "server: end when the first clients have gone", XIW_FLAG(perf.once) },
+	  .end = XIW_OPT_SERVER, XIW_TEXT(receiver.listen, 0, SIZE_MAX, "an address") },
+	{ "once", .help = "server: end when the first clients have gone", .end = XIW_OPT_SERVER,
+	  XIW_FLAG(perf.once) },
 	{ "memory", .arg = "BYTES",
 	  .help = "server: the most memory for the messages of all clients; who wants more is "
 		  "refused; default 1G",
-	  XIW_SIZE(perf.memory, 1u << 20, 1ull << 46) },
+	  .end = XIW_OPT_SERVER, XIW_SIZE(perf.memory, 1u << 20, 1ull << 46) },
 	{ "op", 'o', "write|send|read",
 	  "what the client does: RDMA Writes, Sends or RDMA Reads; default write",
-	  XIW_WORD(perf.op, op_words) },
+	  .end = XIW_OPT_CLIENT, XIW_WORD(perf.op, op_words) },
 	{ "latency", 'l',
 	  .help = "measure round trips: one message at a time on each connection, which the server "
 		  "answers by one of the same size (a Read by its octets). A Write tells its peer "
 		  "by Immediate Data (RFC 7306)",
-	  XIW_FLAG(perf.latency) },
+	  .end = XIW_OPT_CLIENT, XIW_FLAG(perf.latency) },
 	{ "size", 'S', "BYTES[,BYTES...]|all",
 	  "octets of a message, one run for each; all: 1 to 4M in steps of four; default 64K, with "
 	  "--latency 64",
-	  .set = set_sizes },
+	  .end = XIW_OPT_CLIENT, .set = set_sizes },
 	{ "depth", 'd', "N", "messages that are posted at a time on each connection; default 64",
-	  XIW_NUMBER(perf.depth, 1, XIW_PERF_DEPTH_MAX) },
-	{ "connections", 'n', "N", "connections; default 1",
+	  .end = XIW_OPT_CLIENT, XIW_NUMBER(perf.depth, 1, XIW_PERF_DEPTH_MAX) },
+	{ "connections", 'n', "N", "connections; default 1", .end = XIW_OPT_CLIENT,
 	  XIW_NUMBER(perf.connections, 1, XIW_PERF_CONNECTIONS_MAX) },
-	{ "time", 't', "SECONDS", "how long a run takes; default 10",
+	{ "time", 't', "SECONDS", "how long a run takes; default 10", .end = XIW_OPT_CLIENT,
 	  XIW_NUMBER(perf.time, 1, 86400) },
 	{ "interval", 'i', "SECONDS", "a line each so many seconds; 0: none; default 1",
-	  XIW_NUMBER(perf.interval, 0, 86400) },
-	{ "both", 'b', .help = "both ends send at the same time", XIW_FLAG(perf.both) },
+	  .end = XIW_OPT_CLIENT, XIW_NUMBER(perf.interval, 0, 86400) },
+	{ "both", 'b', .help = "both ends send at the same time", .end = XIW_OPT_CLIENT,
+	  XIW_FLAG(perf.both) },
 	{ "spin", .arg = "MICROSECONDS",
 	  .help = "look for work so long before sleeping, which takes CPU time and shortens "
 		  "round trips; default 0",
@@ -108,7 +110,7 @@ static const struct xiw_opt perf_opts[] = {
 	{ "plot", .arg = "FILE.svg",
 	  .help = "client: make a picture, of the throughput by interval, or with --latency of the "
 		  "distribution of the round trips",
-	  XIW_TEXT(perf.plot, 1, SIZE_MAX, "a file") },
+	  .end = XIW_OPT_CLIENT, XIW_TEXT(perf.plot, 1, SIZE_MAX, "a file") },
 	XIW_OPT_PATH,
 	{ "threads", .arg = "N",
 	  .help = "threads with an engine each; default: client one, server one for each receive "

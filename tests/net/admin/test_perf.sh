@@ -194,6 +194,7 @@ refused neither 2 "one of --server and HOST" "$xiwarp" perf
 refused both-sides 2 "one of --server and HOST" "$xiwarp" perf -s 127.0.0.1
 refused latency-both 2 "exclude each other" "$xiwarp" perf 127.0.0.1 -l -b
 refused server-plot 2 "for the client" "$xiwarp" perf -s --plot x.svg
+refused server-connections 2 "--connections is for the client" "$xiwarp" perf -s -n 5
 refused client-listen 2 "for the server" "$xiwarp" perf 127.0.0.1 --once
 refused bad-op 2 "write, send or read" "$xiwarp" perf 127.0.0.1 -o push
 for s in 0 1,,2 2G 1x "" "$(printf '1,%.0s' {1..32})1"; do
