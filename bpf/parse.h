@@ -22,6 +22,7 @@
 #include "base.h"
 
 #define XIW_MAX_VLANS 2
+#define XIW_VLAN_ID 0xfff
 #define XIW_MAX_EXT_HEADERS 6
 /* No chain of headers that xiw_parse() follows is longer: 22 + 40 + 6 * 2048. */
 #define XIW_MAX_L4_OFF 0x3fff
@@ -53,6 +54,7 @@ struct xiw_pkt {
 	__u32 l3_off;
 	__u32 l4_off;
 	__u32 ip_end;	/* end of the IP packet, by its own header; Ethernet padding may follow */
+	__u32 vlan;	/* its VLAN; 0: none, or only a priority */
 	__u32 fragment; /* 1: the first fragment of an IP packet; later ones are not recognised */
 };
 
@@ -162,6 +164,7 @@ static __always_inline bool xiw_parse(void *data, void *data_end, struct xiw_pkt
 		if ((void *)(vlan + 1) > data_end)
 			return false;
 		proto = vlan->proto;
+		pkt->vlan |= bpf_ntohs(vlan->tci) & XIW_VLAN_ID;
 		off += sizeof(*vlan);
 	}
 	if (proto == bpf_htons(ETH_P_IP))

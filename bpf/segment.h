@@ -82,10 +82,11 @@ static __always_inline bool xiw_same_mac(const __u8 *dst, const __u8 *mac)
 }
 
 /*
- * Is the frame addressed to another host? A NIC in promiscuous mode or behind a switch that floods receives such
- * frames, and the kernel's IP ignores them, so they must not change a flow. They are dropped, not passed: if the
- * interface's address changed and flow->mac is out of date, the kernel would take a passed frame for data, but with
- * wire numbers.
+ * Is the frame addressed to another host, or to another interface on the same link, such as a macvlan? A NIC in
+ * promiscuous mode or behind a switch that floods receives the former, and the kernel's IP ignores them.
+ *
+ * As long as kernel numbers equal wire numbers, such frames are passed. Afterwards they are dropped: if the interface's
+ * address changed and flow->mac is out of date, the kernel would take them for data, but with wire numbers.
  */
 static __always_inline bool xiw_foreign(const struct xdp_md *ctx, const struct xiw_flow *flow)
 {

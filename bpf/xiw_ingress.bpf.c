@@ -26,17 +26,20 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 static __always_inline __u32 xiw_segment(struct xiw_seg *s, const struct xiw_pkt *pkt)
 {
+	bool foreign;
 	__u32 end;
 
-	if (xiw_owner_path(XIW_READ_ONCE(s->flow->owner)) == XIW_PATH_NONE)
+	/* A VLAN is another link. The socket gets its frames by another interface, and xiw_socket judges them. */
+	if (xiw_owner_path(XIW_READ_ONCE(s->flow->owner)) == XIW_PATH_NONE || pkt->vlan)
 		return XIW_STAT_OTHER;
-	if (xiw_foreign(s->ctx, s->flow))
-		return XIW_STAT_DROP_FOREIGN;
 	if (!xiw_read_owner(s->flow, &s->owner, &s->kernel_nxt))
 		return XIW_STAT_DROP_EPOCH;
+	s->skew = xiw_owner_skew(s->owner, s->kernel_nxt);
+	foreign = xiw_foreign(s->ctx, s->flow);
+	if (foreign && (s->skew || xiw_owner_path(s->owner) == XIW_PATH_DIRECT))
+		return XIW_STAT_DROP_FOREIGN;
 	if (!xiw_read_segment(s, pkt))
 		return XIW_STAT_DROP_MALFORMED;
-	s->skew = xiw_owner_skew(s->owner, s->kernel_nxt);
 	if (pkt->fragment)
 		return xiw_fragment(s);
 	if (s->syn || s->rst || !(s->len || s->fin))
@@ -47,7 +50,7 @@ static __always_inline __u32 xiw_segment(struct xiw_seg *s, const struct xiw_pkt
 		xiw_remember(s);
 		return xiw_direct_data(s, end);
 	case XIW_PATH_ARMED:
-		return xiw_armed_data(s, end);
+		return foreign ? xiw_kernel_data(s, end) : xiw_armed_data(s, end);
 	default:
 		return xiw_kernel_data(s, end);
 	}

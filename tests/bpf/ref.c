@@ -324,16 +324,21 @@ static void control(struct ref_segment *s)
 static void segment(struct ref_case *c, const struct ref_parse *p)
 {
 	struct ref_segment s = { .c = c, .f = c->flow->state, .th = c->pkt + p->l4 };
+	const bool foreign = memcmp(s.f->mac, "\0\0\0\0\0", 6) && memcmp(s.f->mac, c->pkt, 6);
 	uint32_t path = path_of(s.f);
 
 	c->l4_off = p->l4;
 	c->ip_end = p->ip_end;
-	if (memcmp(s.f->mac, "\0\0\0\0\0", 6) && memcmp(s.f->mac, c->pkt, 6)) {
-		drop(c, XIW_STAT_DROP_FOREIGN, REF_FOREIGN);
+	if (p->vlan) {
+		c->exit = REF_VLAN;
 		return;
 	}
 	if (path == XIW_PATH_DIRECT && !k_is_for(s.f, s.f->owner >> 8 & 0xffffff)) {
 		drop(c, XIW_STAT_DROP_EPOCH, REF_TORN);
+		return;
+	}
+	if (foreign && (path == XIW_PATH_DIRECT || skew_of(s.f))) {
+		drop(c, XIW_STAT_DROP_FOREIGN, REF_FOREIGN);
 		return;
 	}
 	if (p->l4 + 20 > c->linear || s.th[12] >> 4 < 5 ||
@@ -355,6 +360,8 @@ static void segment(struct ref_case *c, const struct ref_parse *p)
 		fragment(&s);
 	} else if (s.syn || s.rst || (!s.len && !s.fin)) {
 		control(&s);
+	} else if (foreign) {
+		kernel_data(&s, XIW_STAT_PASS_DATA, REF_FOREIGN_PASSED);
 	} else if (path == XIW_PATH_KERNEL) {
 		kernel_data(&s, XIW_STAT_PASS_DATA, REF_KERNEL);
 	} else if (path == XIW_PATH_ARMED) {

@@ -19,8 +19,10 @@ struct ref_flow {
 /* The rule by which the reference decided. The generator must reach all of them, or they are not tested. */
 enum ref_exit {
 	REF_OTHER,
-	REF_FOREIGN, /* the frame is addressed to another host */
-	REF_TORN,    /* DIRECT, but K belongs to another stretch */
+	REF_VLAN,	    /* the frame is of a VLAN */
+	REF_FOREIGN,	    /* it is addressed to another host */
+	REF_FOREIGN_PASSED, /* and its numbers are those of the kernel */
+	REF_TORN,	    /* DIRECT, but K belongs to another stretch */
 	REF_MALFORMED,
 	REF_FRAGMENT,
 	REF_FRAGMENT_PASSED,

@@ -112,8 +112,9 @@ bool ref_parse(const struct ref_case *c, struct ref_parse *p)
 		type = be16(c->pkt + off);
 		if (type != 0x8100 && type != 0x88a8)
 			break;
-		if (++tags > 2)
+		if (++tags > 2 || off + 6 > c->linear)
 			return false;
+		p->vlan |= be16(c->pkt + off + 2) % 4096;
 		off += 4;
 	}
 	p->l3 = off + 2;

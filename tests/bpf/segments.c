@@ -196,7 +196,7 @@ static uint32_t gen_l2(uint8_t *p, int which)
 	memset(p, 2, 12);
 	for (; tags; tags--, off += 4) {
 		put16(p + off, chance(50) ? 0x8100 : 0x88a8);
-		put16(p + off + 2, rnd(4096));
+		put16(p + off + 2, rnd(8) << 13 | (chance(80) ? 0 : rnd(4096)));
 	}
 	put16(p + off, which ? 0x86dd : 0x0800);
 	return off + 2;
