@@ -89,6 +89,7 @@ static void waits_for_socket(uint32_t seq, uint32_t len)
 static void is_refused(uint32_t seq, uint32_t len)
 {
 	comes(seq, len);
+	c->tcp.last_drop = XIW_TCP_DROP_DUP;
 	refused(c, &s, &seg);
 }
 

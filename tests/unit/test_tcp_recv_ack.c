@@ -117,7 +117,7 @@ Test(tcp_recv_ack, challenges_are_limited)
 		}
 	}
 	cr_assert_eq(sent, XIW_TCP_CHALLENGES);
-	cr_assert_eq(r.rx.challenges_withheld, 100 - XIW_TCP_CHALLENGES);
+	cr_assert_eq(r.rx.challenges.withheld, 100 - XIW_TCP_CHALLENGES);
 	r.now += 100;
 	rig_in(&r, &seg);
 	cr_assert(xiw_tcp_rx_ack_due(&r.rx, r.now, true));

@@ -62,7 +62,7 @@ void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t 
 		.error = c->end.error,
 		.armed = c->counts.armed,
 		.segments_dropped = c->counts.segs_dropped,
-		.challenges_withheld = c->counts.challenges_withheld + c->tcp.challenges_withheld,
+		.challenges_withheld = c->counts.challenges_withheld + c->tcp.challenges.withheld,
 		.holds = c->counts.holds,
 		.holds_expired = c->counts.holds_expired,
 		.surplus = c->counts.surplus,

@@ -97,7 +97,7 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 		conf.ts_recent = c->tcp.ts_recent;
 	for (unsigned int i = 0; i < XIW_TCP_DROP_MAX; i++)
 		c->counts.drops[i] += c->tcp.drops[i];
-	c->counts.challenges_withheld += c->tcp.challenges_withheld;
+	c->counts.challenges_withheld += c->tcp.challenges.withheld;
 	xiw_tcp_rx_init(&c->tcp, &conf);
 	c->stretch.state = XIW_STRETCH_RUNS;
 	return true;
@@ -225,14 +225,18 @@ static bool comes_again(const struct xiw_conn *c, uint32_t seq)
 	return xiw_stream_at(c) - seq <= 0xffffu << c->reg.sock.rcv_wscale;
 }
 
-/* Counts a segment that the TCP receiver has dropped, if it shows that the stream does not move. */
+/*
+ * Counts a segment that the TCP receiver has dropped, if it shows that the stream does not move. One that brings
+ * nothing new says something only if nothing else is wrong with it: anybody who knows the addresses can send others.
+ */
 static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
 {
 	uint32_t end = seg->seq + s->meta->payload_len + !!(seg->flags & XIW_TCP_FIN);
 
 	if (awaited(c, seg->seq, end))
 		xiw_progress_refused(c, XIW_REASON_REFUSED, s);
-	else if (s->meta->payload_len && !xiw_seq_after(end, c->tcp.rcv_nxt))
+	else if (s->meta->payload_len && c->tcp.last_drop == XIW_TCP_DROP_DUP &&
+		 comes_again(c, seg->seq))
 		xiw_progress_unheard(c, s, seg->seq,
 				     end); /* at a fall-back the socket acknowledges it again */
 }

@@ -56,14 +56,14 @@ void xiw_tcp_rx_init(struct xiw_tcp_rx *rx, const struct xiw_tcp_rx_conf *conf)
 		    (conf->ecn_ok ? XIW_TCP_RX_ECN : 0) |
 		    (conf->ecn_ok && conf->ece ? XIW_TCP_RX_ECE | XIW_TCP_RX_ECN_SEEN : 0);
 	rx->ts_recent = conf->ts_recent;
-	rx->ts_recent_ms = rx->now_ms = rx->challenge_ms = conf->now_ms;
+	rx->ts_recent_ms = rx->now_ms = rx->challenges.since_ms = conf->now_ms;
 	rx->mss = conf->mss;
 	rx->max_keep = conf->max_keep;
 	rx->delack_ms = conf->delack_ms ? conf->delack_ms : XIW_TCP_DELACK_MS;
 	if (rx->delack_ms > 500)
 		rx->delack_ms = 500;
-	rx->challenges = conf->challenges ? conf->challenges : XIW_TCP_CHALLENGES;
-	rx->challenges_left = rx->challenges;
+	rx->challenges.max = conf->challenges ? conf->challenges : XIW_TCP_CHALLENGES;
+	rx->challenges.left = rx->challenges.max;
 	rx->sport = conf->sport;
 	rx->dport = conf->dport;
 }
@@ -82,6 +82,7 @@ void xiw_tcp_rx_set_snd(struct xiw_tcp_rx *rx, uint32_t snd_nxt)
 static enum xiw_tcp_action drop(struct xiw_tcp_rx *rx, enum xiw_tcp_drop reason)
 {
 	rx->drops[reason]++;
+	rx->last_drop = (uint8_t)reason;
 	return XIW_TCP_DROP;
 }
 
@@ -91,15 +92,15 @@ static enum xiw_tcp_action drop(struct xiw_tcp_rx *rx, enum xiw_tcp_drop reason)
  */
 static void challenge(struct xiw_tcp_rx *rx)
 {
-	if (rx->now_ms - rx->challenge_ms >= XIW_TCP_CHALLENGE_MS) {
-		rx->challenge_ms = rx->now_ms;
-		rx->challenges_left = rx->challenges;
+	if (rx->now_ms - rx->challenges.since_ms >= XIW_TCP_CHALLENGE_MS) {
+		rx->challenges.since_ms = rx->now_ms;
+		rx->challenges.left = rx->challenges.max;
 	}
-	if (!rx->challenges_left) {
-		rx->challenges_withheld++;
+	if (!rx->challenges.left) {
+		rx->challenges.withheld++;
 		return;
 	}
-	rx->challenges_left--;
+	rx->challenges.left--;
 	rx->ack_flags |= XIW_TCP_ACK_SOON;
 }
 

@@ -184,12 +184,14 @@ struct xiw_tcp_rx {
 	/* Rarely touched. */
 	uint32_t recent[XIW_TCP_MAX_SACK]; /* a number inside each run, newest first */
 	uint8_t nrecent;
+	uint8_t last_drop; /* enum xiw_tcp_drop: why a segment was dropped last */
 	uint16_t sport, dport;
-	uint32_t challenges, challenges_left;
-	uint64_t challenge_ms;
+	struct {
+		uint32_t max, left;
+		uint64_t since_ms, withheld;
+	} challenges;
 	struct xiw_tcp_feedback feedback;
 	uint64_t drops[XIW_TCP_DROP_MAX];
-	uint64_t challenges_withheld;
 } __attribute__((aligned(64)));
 
 _Static_assert(offsetof(struct xiw_tcp_rx, ack_since_ms) == 64, "hot fields fill one line");
