@@ -62,7 +62,10 @@ static __always_inline void xiw_shift_sack(struct xiw_out *o, __u32 skew)
 	}
 }
 
-/* Echo the newer of two TSvals. The engine's is newer than the kernel's, except where a stretch has just begun. */
+/*
+ * Echo the newer of two TSvals. The engine's is newer than the kernel's, except where a stretch has just begun. It is 0
+ * until the engine has said which one it is; half of all TSvals are before that.
+ */
 static __always_inline void xiw_newer_tsecr(struct xiw_out *o, __u32 ts_recent)
 {
 	__u32 at = o->old.ts + 6, tsecr;
@@ -71,7 +74,7 @@ static __always_inline void xiw_newer_tsecr(struct xiw_out *o, __u32 ts_recent)
 	if (at > XIW_TCP_MAX_HDR - sizeof(tsecr))
 		return;
 	__builtin_memcpy(&tsecr, &o->old.hdr[at], sizeof(tsecr));
-	if (!xiw_seq_leq(ts_recent, bpf_ntohl(tsecr)))
+	if (ts_recent && !xiw_seq_leq(ts_recent, bpf_ntohl(tsecr)))
 		xiw_out_put32(o, at, ts_recent);
 }
 

@@ -189,7 +189,7 @@ struct xiw_flow {
 		__u32 marker_origin; /* wire seq of the first octet after the peer's startup frame */
 		__u32 rcv_wscale;    /* shift of the windows that we send */
 		__u32 window;	     /* octets offered beyond rcv_nxt in DIRECT */
-		__u32 ts_recent;     /* the engine's TS.Recent in DIRECT; xiw_egress echoes it */
+		__u32 ts_recent; /* the engine's TS.Recent in DIRECT, or 0; xiw_egress echoes it */
 		__u32 direct_edge; /* highest right edge (wire) not of the kernel; xiw_egress raises it too */
 		__u32 run_needed; /* aligned segments in a row that it takes to go direct */
 		__u32 ece; /* enum xiw_ece; the owner of the stream writes it when it changes */

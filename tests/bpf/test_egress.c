@@ -22,6 +22,7 @@ struct row {
 	/* the segment */
 	uint8_t tcp_flags;
 	uint32_t ack, win, len;
+	uint32_t tsecr; /* 0: TSECR */
 	bool ts;
 	int sacks;
 	/* what comes out */
@@ -66,6 +67,10 @@ static const struct row rows[] = {
 	  .tcp_flags = ACK, .ack = K, .win = 100, .ts = true, .sacks = 1, .len = 9,
 	  .want_ack = WIRE + 5000, .want_win = 1 << 13, .want_edge = WIRE, .want_snd = SND + 9,
 	  .want_tsecr = 4243, .want_direct = OFFERED, .sacks_shift = true, .rewritten = true },
+	{ "direct: the engine has published no TSval yet", IN_DIRECT, FLOW, .ts_recent = 0,
+	  .tcp_flags = ACK, .ack = K, .win = 100, .ts = true, .tsecr = 0xc0000000u,
+	  .want_ack = WIRE + 5000, .want_win = 1 << 13, .want_edge = WIRE, .want_snd = SND,
+	  .want_tsecr = 0xc0000000u, .want_direct = OFFERED, .rewritten = true },
 	{ "direct: the kernel's TSecr is newer", IN_DIRECT, FLOW, .ts_recent = 4241,
 	  .tcp_flags = ACK, .ack = K, .win = 100, .ts = true, .want_ack = WIRE + 5000,
 	  .want_win = 1 << 13, .want_edge = WIRE, .want_snd = SND, .want_tsecr = TSECR,
@@ -234,7 +239,7 @@ static void build(struct packet *p, const struct row *r, const struct xiw_flow_k
 		th[hdr + 1] = 8;
 		th[hdr + 2] = 10;
 		put32(th + hdr + 3, 0x1000);
-		put32(th + hdr + 7, TSECR);
+		put32(th + hdr + 7, r->tsecr ? r->tsecr : TSECR);
 		p->ts = p->l4 + hdr + 7;
 		hdr += 11;
 	}
