@@ -18,8 +18,8 @@
 #define LOOPBACK_IFINDEX 1 /* lo, in every network namespace */
 
 /*
- * What is further ahead of the newest TSval injected is no value of the peer's clock: that TSval is too old, or there
- * was none.
+ * If the newest TSval injected is further ahead than this, it is so old that the peer's clock has passed it by more
+ * than half of its numbers.
  */
 #define TSVAL_AHEAD (1u << 16)
 
@@ -193,7 +193,7 @@ int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
 		tcp[XIW_TCP_OFF_FLAGS] &= (uint8_t) ~(XIW_TCP_FIN | XIW_TCP_PSH);
 	ts = find_tsval(tcp, hlen);
 	if (ts && what->tsval) {
-		if (*what->tsval - xiw_get_be32(tcp + ts) >= TSVAL_AHEAD)
+		if (!*what->tsval || *what->tsval - xiw_get_be32(tcp + ts) >= TSVAL_AHEAD)
 			*what->tsval = xiw_get_be32(tcp + ts);
 		xiw_put_be32(tcp + ts, *what->tsval);
 	}

@@ -33,8 +33,8 @@ struct xiw_inject {
 	uint32_t l4_off; /* of the TCP header, from ip */
 	uint32_t seq;	 /* kernel number of its first octet */
 	/*
-	 * The newest TSval injected; NULL: there are no timestamps. A segment that is injected later than one that the
-	 * peer sent after it must not carry an older value, or the kernel's PAWS drops it.
+	 * The newest TSval injected, 0: none yet; NULL: there are no timestamps. A segment that is injected later than
+	 * one that the peer sent after it must not carry an older value, or the kernel's PAWS drops it.
 	 */
 	uint32_t *tsval;
 	uint32_t ifindex; /* scope of link-local addresses */

@@ -6,7 +6,11 @@
 
 #define SEG_MAX 65535u			    /* no IP packet carries more */
 #define WSCALE_MAX 14			    /* RFC 7323 section 2.3 */
-#define PAWS_IDLE_MS (24ull * 86400 * 1000) /* RFC 7323 section 5.5 */
+/*
+ * RFC 7323 section 5.5: how long TS.Recent is valid on an idle connection. Its 24 days are for a clock of 1 ms. A
+ * peer's may count microseconds, as Linux's can since 6.7, and half of these numbers take 2147 s.
+ */
+#define PAWS_IDLE_MS 2147000ull
 
 static const char *const drop_names[XIW_TCP_DROP_MAX] = {
 	[XIW_TCP_DROP_LENGTH] = "length",
