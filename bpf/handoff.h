@@ -18,7 +18,7 @@
 /*
  * Read an owner word and a K that belong together. Returns false if a transition is under way: drop the packet.
  *
- * K matters in DIRECT only, and carries the epoch of its stretch, because K and the owner word disagree between the
+ * K translates in DIRECT only. It carries the epoch of its stretch, because K and the owner word disagree between the
  * two swaps that begin a stretch. A commit may change the owner word's value between the two reads of it; the newer
  * value is used. The compiler and x86 keep the order of these loads. Another CPU may not; the epoch then still
  * prevents the K of one stretch from being taken for that of another.

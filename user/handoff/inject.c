@@ -176,7 +176,6 @@ int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
 	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = 1 + what->pieces };
 	uint32_t hlen = xiw_tcp_hlen(what->ip + what->l4_off), len = 0;
 	unsigned int ip_len, ts, i;
-	int err;
 
 	if (what->pieces > PIECES_MAX || hlen < XIW_TCP_MIN)
 		return -EINVAL;
@@ -199,8 +198,5 @@ int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what)
 	}
 	xiw_tcp_csum_fill(head, tcp, hlen, what->payload, what->pieces);
 	iov[0] = (struct iovec){ head, ip_len + hlen };
-	err = send_to_self(in, head, what->ifindex, &msg);
-	if (err)
-		in->failed++;
-	return err;
+	return send_to_self(in, head, what->ifindex, &msg);
 }

@@ -15,7 +15,6 @@ struct xiw_injector {
 	int fd4;
 	int fd6;	 /* for link-local addresses */
 	int lo6;	 /* for all other IPv6 addresses */
-	uint64_t failed; /* segments that the kernel refused; the peer's TCP sends them again */
 };
 
 extern const struct xiw_injector xiw_injector_none; /* not open; closing it is fine */
@@ -43,7 +42,7 @@ struct xiw_inject {
 	bool cut; /* the payload is a part of the segment's, so FIN is left out */
 };
 
-/* 0, or negative errno (counted in ->failed). */
+/* 0, or negative errno. */
 int xiw_inject(struct xiw_injector *in, const struct xiw_inject *what);
 
 #endif

@@ -283,7 +283,7 @@ static void adopt(struct xiw_flow *f)
 	memset(f->reasons, 0, sizeof(f->reasons));
 	f->ece = f->ts_recent = f->beyond = f->run_end = f->run_len = 0;
 	f->barred = f->try_nxt = f->try_seen = 0;
-	f->try_ns = f->elsewhere_segs = 0;
+	f->try_ns = f->elsewhere_segs = f->other_segs = 0;
 }
 
 int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)
