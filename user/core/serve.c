@@ -146,7 +146,8 @@ int xiw_queues_open(struct xiw_engine *e, struct xiw_netif *p, bool patient, cha
 	char asked[XIW_RANGES_MAX];
 	int err;
 
-	if (!wanted(e, p)) {
+	/* In a group, another engine serves them, and gets the connections. */
+	if (!wanted(e, p) && !e->group) {
 		snprintf(why, len, "%s has %u queues, and the engine was to serve %s", p->ifname,
 			 p->channels, xiw_ranges(e->opts.queues, asked));
 		return -ENXIO;
@@ -155,6 +156,8 @@ int xiw_queues_open(struct xiw_engine *e, struct xiw_netif *p, bool patient, cha
 	if (!p->queues)
 		return -ENOMEM;
 	e->clock_lead = xiw_clock_lead();
+	if (!wanted(e, p))
+		return 0;
 	for (int tries = patient ? GONE_TRIES : 0;; tries--) {
 		err = open_some(e, p, &patient, why, len);
 		if (p->nqueues || err != -EBUSY || !patient || !tries)

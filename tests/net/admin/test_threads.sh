@@ -122,6 +122,22 @@ example() {
 			}' "$TMP/example"
 }
 
+# The second thread serves no queue of the interface. Its connections go to the first one.
+one_queue() {
+	local rc
+	receiver sink --json --stag 0x1234 --threads 2 --path direct &&
+		clients "$tests/lib/sendto" -b '{@}' -t "$OCTETS" "$V4_RCV" 15044 || return
+	stop "$RECV"
+	rc=$?
+	tail -n 1 "$report"
+	((rc == 143)) && python3 - "$report" "$CONNS" <<-'EOF'
+		import json, sys
+		total = [json.loads(line) for line in open(sys.argv[1])][-1]
+		assert [part["connections"] for part in total["threads"]] == [int(sys.argv[2]), 0]
+		assert total["direct_share"] > 0.9
+	EOF
+}
+
 cpus=$(nproc)
 expect sink sink 4 --threads 4
 expect sink-default sink $((cpus < 4 ? cpus : 4))
@@ -130,5 +146,11 @@ expect serve-modes modes
 expect labelled-address labelled
 expect rping rping
 expect example example
+in_ns rcv "$xiwarp" unload "$IF_RCV" --force >/dev/null
+
+wire_up plain 1500 1 || exit 1
+wire_clamp 65536
+in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || exit 1
+expect one-queue one_queue
 in_ns rcv "$xiwarp" unload "$IF_RCV" --force >/dev/null
 finish
