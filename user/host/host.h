@@ -227,8 +227,9 @@ enum xiw_host_access {
 
 /*
  * Registers [addr, addr + len) with all engines under one STag, which is lkey and rkey. The tagged offset of the first
- * octet is base_to, which for libibverbs is the address. Without remote rights no peer can use the STag, except that
- * with LOCAL_WRITE the answers to Reads may name it. -EINVAL: len 0, access, or what xiw_region_register() says.
+ * octet is base_to, often the address, for the peer and for our own work alike. Without remote rights no peer can use
+ * the STag, except that with LOCAL_WRITE the answers to Reads may name it. -EINVAL: len 0, access, or what
+ * xiw_region_register() says.
  */
 int xiw_host_mr_register(uint32_t pd, void *addr, size_t len, uint64_t base_to, unsigned int access,
 			 struct xiw_host_mr **mr);
@@ -240,6 +241,7 @@ int xiw_host_mr_free(struct xiw_host_mr *mr);
 /* ---- work ------------------------------------------------------------------------------------------------- */
 
 struct xiw_host_sge {
+	/* The tagged offset, which counts from base_to of its region; where lkeys do not count: a pointer. */
 	void *addr;
 	uint32_t len;
 	uint32_t lkey; /* of a region of the QP's domain; see xiw_host_qp_opts.unchecked */

@@ -14,7 +14,7 @@ struct xiw_host_mr {
 	struct xiw_host_life life;
 	struct xiw_host_mr *next;
 	struct xiw_group_region *region;
-	uintptr_t addr;
+	char *memory;
 	size_t len;
 	uint64_t base_to;
 	uint32_t stag, pd;
@@ -77,7 +77,7 @@ int xiw_host_mr_register(uint32_t pd, void *addr, size_t len, uint64_t base_to, 
 	}
 	xiw_host_born(&m->life);
 	m->stag = xiw_group_region_stag(m->region);
-	m->addr = (uintptr_t)addr;
+	m->memory = addr;
 	m->len = len;
 	m->base_to = base_to;
 	m->pd = pd;
@@ -115,11 +115,14 @@ int xiw_host_mr_free(struct xiw_host_mr *mr)
 
 /* ---- posted work ---------------------------------------------------------------------------------------- */
 
-static bool inside(const struct xiw_host_seen *s, const struct xiw_host_sge *sge, bool write)
+/* The memory of a piece, whose address counts from the region's base. NULL: it is not the region's. */
+static void *find(const struct xiw_host_seen *s, const struct xiw_host_sge *sge, bool write)
 {
-	const uintptr_t off = (uintptr_t)sge->addr - s->addr;
+	const uint64_t off = (uintptr_t)sge->addr - s->base_to;
 
-	return off <= s->len && sge->len <= s->len - off && (s->writable || !write);
+	if (off > s->len || sge->len > s->len - off || (write && !s->writable))
+		return NULL;
+	return s->memory + off;
 }
 
 static bool look_up(const struct xiw_host_sge *sge, uint32_t pd, struct xiw_host_seen *seen)
@@ -135,7 +138,7 @@ static bool look_up(const struct xiw_host_sge *sge, uint32_t pd, struct xiw_host
 			.era = __atomic_load_n(&era, __ATOMIC_RELAXED),
 			.lkey = m->stag,
 			.writable = m->writable,
-			.addr = m->addr,
+			.memory = m->memory,
 			.len = m->len,
 			.base_to = m->base_to,
 		};
@@ -152,18 +155,19 @@ int64_t xiw_host_pieces(const struct xiw_host_sge *sge, unsigned int n,
 	if (n > rules->max)
 		return -EINVAL;
 	for (unsigned int i = 0; i < n; i++) {
+		void *at = sge[i].addr;
+
 		if (!rules->unchecked && sge[i].len) {
 			if ((seen->lkey != sge[i].lkey ||
 			     seen->era != __atomic_load_n(&era, __ATOMIC_ACQUIRE)) &&
 			    !look_up(&sge[i], rules->pd, seen))
 				return -EINVAL;
-			if (!inside(seen, &sge[i], write))
-				return -EINVAL;
-		} else if (sge[i].len && !sge[i].addr) {
-			/* The engine would refuse it, and nobody be told. */
-			return -EINVAL;
+			at = find(seen, &sge[i], write);
 		}
-		iov[i] = (struct iovec){ .iov_base = sge[i].addr, .iov_len = sge[i].len };
+		/* Without memory the engine would refuse it, and nobody be told. */
+		if (sge[i].len && !at)
+			return -EINVAL;
+		iov[i] = (struct iovec){ .iov_base = at, .iov_len = sge[i].len };
 		sum += sge[i].len;
 	}
 	return sum > UINT32_MAX ? -EMSGSIZE : (int64_t)sum;

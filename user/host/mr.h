@@ -12,7 +12,7 @@ struct xiw_host_seen {
 	uint64_t era;
 	uint32_t lkey;
 	bool writable;
-	uintptr_t addr;
+	char *memory;
 	size_t len;
 	uint64_t base_to;
 };

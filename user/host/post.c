@@ -84,7 +84,7 @@ static void set_read(struct xiw_rdma_work *w, const struct xiw_host_sends *s,
 	if (wr->sge_count != 1 || s->rules.unchecked || !wr->sge->len)
 		return;
 	w->sink_stag = wr->sge->lkey;
-	w->sink_to = (uintptr_t)wr->sge->addr - s->seen.addr + s->seen.base_to;
+	w->sink_to = (uintptr_t)wr->sge->addr;
 	w->len = wr->sge->len;
 	w->iov = NULL;
 	w->iov_count = 0;
@@ -130,7 +130,7 @@ static int place(struct xiw_host_qp *qp, const struct xiw_host_wr *wr)
 		set_read(w, s, wr);
 	if (kinds[wr->kind].atomic) {
 		o->atomic = wr->atomic;
-		o->result = wr->sge[0].addr;
+		o->result = iov[0].iov_base;
 		w->atomic = &o->atomic;
 		w->iov_count = 0;
 	}
