@@ -46,12 +46,22 @@ static socklen_t length(const struct sockaddr_storage *addr)
 					   : sizeof(struct sockaddr_in);
 }
 
+/* Before the connection begins: another thread may have taken its events when this one goes on. */
+static uint32_t set_qp_num(struct xiw_id *id, uint32_t number)
+{
+	const uint32_t was = id->qp_num;
+
+	id->qp_num = number;
+	return was;
+}
+
 XIW_INTERPOSE int rdma_connect(struct rdma_cm_id *cm, struct rdma_conn_param *param)
 {
 	struct rdma_addr *addr = &cm->route.addr;
 	struct xiw_id *id = xiw_id(cm);
 	struct xiw_host_conn_opts o;
 	struct xiw_qp *qp;
+	uint32_t was;
 	int rc;
 
 	PASS_ON_AND_WAIT(cm, rdma_connect, param);
@@ -62,10 +72,11 @@ XIW_INTERPOSE int rdma_connect(struct rdma_cm_id *cm, struct rdma_conn_param *pa
 	/* The port that was bound is the connection's now. */
 	xiw_host_listener_free(id->listener);
 	id->listener = NULL;
+	was = set_qp_num(id, qp->ibv.qp_num);
 	rc = xiw_host_connect(qp->host, &addr->dst_addr, length(&addr->dst_storage),
 			      &addr->src_addr, length(&addr->src_storage), &o);
-	if (!rc)
-		id->qp_num = qp->ibv.qp_num;
+	if (rc)
+		id->qp_num = was;
 	return rc ? xiw_cm_result(rc) : xiw_cm_complete(id);
 }
 
@@ -74,6 +85,7 @@ XIW_INTERPOSE int rdma_accept(struct rdma_cm_id *cm, struct rdma_conn_param *par
 	struct xiw_id *id = xiw_id(cm);
 	struct xiw_host_conn_opts o;
 	struct xiw_qp *qp;
+	uint32_t was;
 	int rc;
 
 	PASS_ON_AND_WAIT(cm, rdma_accept, param);
@@ -81,9 +93,10 @@ XIW_INTERPOSE int rdma_accept(struct rdma_cm_id *cm, struct rdma_conn_param *par
 	qp = qp_of(id, param);
 	if (!qp || !id->request)
 		return xiw_cm_result(-EINVAL);
+	was = set_qp_num(id, qp->ibv.qp_num);
 	rc = xiw_host_accept(id->request, qp->host, &o);
-	if (!rc)
-		id->qp_num = qp->ibv.qp_num;
+	if (rc)
+		id->qp_num = was;
 	if (rc != -EINVAL && rc != -EISCONN)
 		id->request = NULL;
 	return rc ? xiw_cm_result(rc) : xiw_cm_complete(id);
