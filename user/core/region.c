@@ -4,7 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/random.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/opts.h"
 #include "core/orphan.h"
@@ -16,7 +17,7 @@ XIW_OPTS_WHOLE(struct xiw_region_opts, access);
 
 /*
  * The kernel gives a new number for each STag. A generator in this process would have a state that could leak, and that
- * fork() would copy.
+ * fork() would copy. getrandom() would be a place where a thread is cancelled, with the locks that it has.
  */
 int xiw_random(void *ctx, uint32_t *number)
 {
@@ -24,7 +25,7 @@ int xiw_random(void *ctx, uint32_t *number)
 
 	(void)ctx;
 	do
-		n = getrandom(number, sizeof(*number), 0);
+		n = syscall(SYS_getrandom, number, sizeof(*number), 0);
 	while (n < 0 && errno == EINTR);
 	return n < 0 ? -errno : n == sizeof(*number) ? 0 : -EIO;
 }

@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "conn/accept.h"
 #include "conn/arrive.h"
 #include "conn/listener.h"
@@ -290,6 +291,7 @@ int xiw_group_listener_bind(struct xiw_group *g, const struct sockaddr *addr, so
 			    const struct xiw_conn_opts *opts, struct xiw_group_listener **listener)
 {
 	struct xiw_group_listener *gl = calloc(1, sizeof(*gl));
+	const int cancel = xiw_cancel_off();
 	int err = gl ? xiw_conn_opts_take(&gl->opts, opts, false) : -ENOMEM;
 
 	if (!err) {
@@ -300,6 +302,7 @@ int xiw_group_listener_bind(struct xiw_group *g, const struct sockaddr *addr, so
 		err = bind_one(g, gl, addr, len);
 		pthread_mutex_unlock(&g->lock);
 	}
+	xiw_cancel_restore(cancel);
 	if (err)
 		free(gl);
 	else
@@ -310,15 +313,17 @@ int xiw_group_listener_bind(struct xiw_group *g, const struct sockaddr *addr, so
 int xiw_group_listener_start(struct xiw_group_listener *gl, int backlog)
 {
 	struct xiw_group *g = gl->group;
-	int err;
+	int err, cancel;
 
 	if (!g)
 		return -ESHUTDOWN;
+	cancel = xiw_cancel_off();
 	pthread_mutex_lock(&g->lock);
 	if (backlog)
 		gl->opts.backlog = backlog;
 	err = open_all(g, gl);
 	pthread_mutex_unlock(&g->lock);
+	xiw_cancel_restore(cancel);
 	return err;
 }
 
@@ -357,13 +362,16 @@ int xiw_group_listener_addr(const struct xiw_group_listener *gl, struct sockaddr
 void xiw_group_listener_free(struct xiw_group_listener *gl)
 {
 	struct xiw_group *g = gl ? gl->group : NULL;
+	int cancel;
 
 	if (!gl)
 		return;
 	if (g) {
+		cancel = xiw_cancel_off();
 		pthread_mutex_lock(&g->lock);
 		close_all(gl);
 		pthread_mutex_unlock(&g->lock);
+		xiw_cancel_restore(cancel);
 	} else {
 		xiw_orphan_remove(&gl->orphan);
 	}

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "base/cancel.h"
 #include "host/engines.h"
 #include "host/eq.h"
 #include "host/link.h"
@@ -83,6 +84,7 @@ static void nothing(void *ctx)
 /* Waits until the connection has ended. */
 static void wait_for_end(struct xiw_host_request *l)
 {
+	const int cancel = xiw_cancel_off();
 	struct timespec until;
 	struct xiw_engine *e;
 	bool ended;
@@ -101,6 +103,7 @@ static void wait_for_end(struct xiw_host_request *l)
 	pthread_mutex_unlock(&xiw_host_lock);
 	if (!ended)
 		xiw_host_ask(e, reset, l);
+	xiw_cancel_restore(cancel);
 }
 
 static void end_idle(void *ctx)

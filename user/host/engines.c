@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/now.h"
 #include "engine/share.h"
 #include "host/cq.h"
@@ -121,17 +122,15 @@ static void take_turn(struct place *p)
 	here = was;
 }
 
-/* The program may cancel the thread, and the lock would never be given back. */
 static void look(struct place *p)
 {
-	int cancel;
+	const int cancel = xiw_cancel_off();
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (xiw_share_enter(p->engine)) {
 		take_turn(p);
 		xiw_share_leave(p->engine);
 	}
-	pthread_setcancelstate(cancel, NULL);
+	xiw_cancel_restore(cancel);
 }
 
 void xiw_host_look(void)
@@ -316,6 +315,7 @@ static int start(struct xiw_group **group)
 int xiw_host_engines(struct xiw_group **group)
 {
 	struct xiw_group *made = NULL;
+	const int cancel = xiw_cancel_off();
 	int err = 0;
 
 	pthread_mutex_lock(&xiw_host_lock);
@@ -341,6 +341,7 @@ int xiw_host_engines(struct xiw_group **group)
 	}
 	*group = all.group;
 	pthread_mutex_unlock(&xiw_host_lock);
+	xiw_cancel_restore(cancel);
 	return err;
 }
 
@@ -364,10 +365,12 @@ static void answer(struct xiw_engine *e, struct xiw_call *call, int status)
 void xiw_host_ask(struct xiw_engine *e, void (*run)(void *ctx), void *ctx)
 {
 	struct ask a = { .call.run = answer, .run = run, .ctx = ctx };
+	const int cancel = xiw_cancel_off();
 
 	sem_init(&a.done, 0, 0);
 	if (!xiw_engine_call(e, &a.call))
 		while (sem_wait(&a.done))
 			;
 	sem_destroy(&a.done);
+	xiw_cancel_restore(cancel);
 }

@@ -11,6 +11,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/now.h"
 #include "host/engines.h"
 #include "host/life.h"
@@ -99,13 +100,12 @@ void xiw_host_eq_leave(struct xiw_host_eq *eq)
 
 /* ---- with the lock ---------------------------------------------------------------------------------- */
 
-/* Makes the descriptor tell what is so. A thread that is cancelled in read() or write() would keep the lock. */
+/* Makes the descriptor tell what is so. */
 static void light(struct xiw_host_eq *eq)
 {
+	const int cancel = xiw_cancel_off();
 	eventfd_t one;
-	int cancel;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	if (eq->first && !eq->lit && !eq->looking) {
 		eventfd_write(eq->fd, 1);
 		eq->lit = true;
@@ -114,7 +114,7 @@ static void light(struct xiw_host_eq *eq)
 		eventfd_read(eq->fd, &one);
 		eq->lit = false;
 	}
-	pthread_setcancelstate(cancel, NULL);
+	xiw_cancel_restore(cancel);
 }
 
 static void append(struct xiw_host_eq *eq, struct xiw_host_item *item)

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "netif/interface.h"
 #include "verbs/devices.h"
 #include "verbs/verbs.h"
@@ -133,11 +134,13 @@ static unsigned int look(struct xiw_device **list, unsigned int room)
 
 unsigned int xiw_devices(struct xiw_device **list, unsigned int room)
 {
+	const int cancel = xiw_cancel_off();
 	unsigned int n;
 
 	pthread_mutex_lock(&devices.lock);
 	n = look(list, room);
 	pthread_mutex_unlock(&devices.lock);
+	xiw_cancel_restore(cancel);
 	return n;
 }
 

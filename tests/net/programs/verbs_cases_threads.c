@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Threads of a program: those that take another one's events. */
+/* Threads of a program: those that take another one's events, and those that are cancelled. */
 #include "tests/net/programs/verbs_ends.h"
 
 #include <pthread.h>
@@ -64,7 +64,98 @@ static void connects_often(void)
 	}
 }
 
+/* ---- threads that are cancelled ------------------------------------------------------------------ */
+
+static struct side cancelled;
+static struct rdma_cm_id *left[3]; /* by threads that were cancelled */
+
+static void registers(void)
+{
+	ibv_dereg_mr(ibv_reg_mr(cancelled.pd, cancelled.memory, OCTETS, IBV_ACCESS_LOCAL_WRITE));
+}
+
+static void looks_for_device(void)
+{
+	struct sockaddr_in here = cancelled.id->route.addr.src_sin;
+
+	here.sin_port = 0;
+	IS(!rdma_create_id(cancelled.channel, &left[0], NULL, RDMA_PS_TCP));
+	rdma_bind_addr(left[0], (struct sockaddr *)&here);
+}
+
+static void binds(void)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	struct rdma_cm_id **id = &left[left[1] ? 2 : 1];
+
+	IS(!rdma_create_id(cancelled.channel, id, NULL, RDMA_PS_TCP));
+	IS(!rdma_bind_addr(*id, (struct sockaddr *)&any));
+	rdma_destroy_id(*id);
+}
+
+static void destroys_queues(void)
+{
+	rdma_destroy_qp(cancelled.id);
+}
+
+static void *is_cancelled(void *call)
+{
+	IS(!pthread_cancel(pthread_self()));
+	((void (*)(void))call)();
+	/* The call may have no point at which a thread is cancelled. */
+	pthread_testcancel();
+	return NULL;
+}
+
+/* A call of a thread that is cancelled in it, and those of others afterwards. */
+static void cancels(void (*call)(void))
+{
+	pthread_t thread;
+	void *ended;
+
+	IS(!pthread_create(&thread, NULL, is_cancelled, (void *)call));
+	IS(!pthread_join(thread, &ended) && ended == PTHREAD_CANCELED);
+}
+
+/* Whatever a thread was doing when it was cancelled, all others go on. */
+static void cancels_each(void)
+{
+	struct side s = {};
+
+	/* The first thread that needs the engines starts them. */
+	resolve(&cancelled, peer_host, (uint16_t)atoi(peer_port));
+	cancels(binds);
+	add_queues(&cancelled);
+	cancels(registers);
+	IS(!ibv_dereg_mr(ibv_reg_mr(cancelled.pd, cancelled.memory, OCTETS, 0)));
+	cancels(looks_for_device);
+	cancels(binds);
+	IS(!rdma_connect(cancelled.id, NULL));
+	IS(!take_event(cancelled.channel, RDMA_CM_EVENT_ESTABLISHED));
+	meet();
+	/* It waits for the end of the connection. */
+	cancels(destroys_queues);
+	connect_side(&s);
+	IS(!rdma_disconnect(s.id));
+	await_end(&s);
+	free_side(&s);
+}
+
+static void accepts_twice(void)
+{
+	struct side s = {};
+
+	for (int i = 0; i < 2; i++) {
+		accept_side(&s, 0);
+		if (!i)
+			meet();
+		await_end(&s);
+		free_side(&s);
+	}
+}
+
 const struct verbs_case cases_of_threads[] = {
 	{ "slow-accept", connects_often, accepts_slowly },
+	{ "cancelled", cancels_each, accepts_twice },
 	{},
 };
