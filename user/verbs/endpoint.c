@@ -193,8 +193,10 @@ XIW_INTERPOSE int rdma_create_ep(struct rdma_cm_id **id, struct rdma_addrinfo *r
 
 XIW_INTERPOSE void rdma_destroy_ep(struct rdma_cm_id *cm)
 {
-	rdma_destroy_qp(cm);
-	rdma_destroy_srq(cm);
+	if (cm->qp)
+		rdma_destroy_qp(cm);
+	if (cm->srq)
+		rdma_destroy_srq(cm);
 	rdma_destroy_id(cm);
 }
 
