@@ -144,6 +144,14 @@ XIW_INTERPOSE int rdma_get_cm_event(struct rdma_event_channel *channel,
 	return 0;
 }
 
+/* For a synchronous identifier. The events of RNICs may have positive statuses: what the peer's refusal says. */
+static int outcome(const struct rdma_cm_event *event)
+{
+	if (event->status && event->event == RDMA_CM_EVENT_REJECTED)
+		return -ECONNREFUSED;
+	return event->status > 0 ? -event->status : event->status;
+}
+
 int xiw_cm_complete(struct xiw_id *id)
 {
 	if (!id->sync)
@@ -154,7 +162,7 @@ int xiw_cm_complete(struct xiw_id *id)
 	}
 	if (rdma_get_cm_event(id->cm.channel, &id->cm.event))
 		return -1;
-	return xiw_cm_result(id->cm.event->status);
+	return xiw_cm_result(outcome(id->cm.event));
 }
 
 int xiw_theirs_complete(struct rdma_cm_id *cm, int rc)

@@ -420,13 +420,18 @@ static struct rdma_cm_id *endpoint(int flags, const char *at)
 
 static void connects_endpoint(void)
 {
-	char at[12], octets[16] = "synchronous";
+	char at[12], plain[12], octets[16] = "synchronous";
 	struct rdma_cm_id *id;
 	struct ibv_wc wc;
 
 	snprintf(at, sizeof(at), "%d", atoi(peer_port) + 2);
 	id = endpoint(0, at);
 	IS(told() == 1);
+	IS(rdma_connect(id, NULL) == -1 && errno == ECONNREFUSED);
+	rdma_destroy_ep(id);
+	/* A peer that resets the connection has refused it, too. */
+	snprintf(plain, sizeof(plain), "%d", atoi(peer_port) + 3);
+	id = endpoint(0, plain);
 	IS(rdma_connect(id, NULL) == -1 && errno == ECONNREFUSED);
 	rdma_destroy_ep(id);
 	id = endpoint(0, at);
@@ -437,8 +442,19 @@ static void connects_endpoint(void)
 	rdma_destroy_ep(id);
 }
 
+static void resets_one(int listener)
+{
+	const struct linger none = { .l_onoff = 1 };
+	int fd = accept(listener, NULL, NULL);
+
+	IS(fd >= 0 && !setsockopt(fd, SOL_SOCKET, SO_LINGER, &none, sizeof(none)));
+	close(fd);
+	close(listener);
+}
+
 static void serves_endpoint(void)
 {
+	int plain = listen_on((uint16_t)(atoi(peer_port) + 3));
 	char at[12], *octets = calloc(1, 16);
 	struct rdma_cm_id *listen_id, *id;
 	struct ibv_mr *mr;
@@ -450,6 +466,7 @@ static void serves_endpoint(void)
 	tell(1);
 	IS(!rdma_get_request(listen_id, &id) && !rdma_reject(id, NULL, 0));
 	rdma_destroy_ep(id);
+	resets_one(plain);
 	IS(!rdma_get_request(listen_id, &id));
 	IS(mr = rdma_reg_msgs(id, octets, 16));
 	IS(!rdma_post_recv(id, NULL, octets, 16, mr));
