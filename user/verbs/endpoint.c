@@ -152,6 +152,9 @@ static int listening(struct xiw_id *id, struct rdma_addrinfo *res, struct ibv_pd
 		return -1;
 	if (pd)
 		id->cm.pd = pd;
+	/* What the real one says is taken over with the next function. */
+	if (pd && id->real)
+		id->real->pd = pd;
 	if (init) {
 		id->has_init = true;
 		id->init = *init;
