@@ -24,13 +24,14 @@ XIW_INTERPOSE void rdma_freeaddrinfo(struct rdma_addrinfo *res)
 	}
 }
 
+/* Returns 0, or -1 with errno. */
 static int copy(const struct sockaddr *from, socklen_t len, struct sockaddr **to, socklen_t *to_len)
 {
 	if (!from || !len)
 		return 0;
 	*to = malloc(len);
 	if (!*to)
-		return -ENOMEM;
+		return -1; /* malloc() has said why */
 	memcpy(*to, from, len);
 	*to_len = len;
 	return 0;
@@ -45,7 +46,7 @@ static bool is_loopback(const struct sockaddr *addr)
 					  : IN6_IS_ADDR_LOOPBACK(&a6->sin6_addr);
 }
 
-/* As getaddrinfo(3) finds them, in the place where they belong. Returns 0, negative errno, or an EAI_ code. */
+/* As getaddrinfo(3) finds them, in the place where they belong. Returns 0, -1 with errno, or an EAI_ code. */
 static int look_up(const char *node, const char *service, struct rdma_addrinfo *r)
 {
 	struct addrinfo hints = { .ai_family = r->ai_family, .ai_socktype = SOCK_STREAM }, *found;
@@ -56,7 +57,7 @@ static int look_up(const char *node, const char *service, struct rdma_addrinfo *
 			 (r->ai_flags & RAI_NUMERICHOST ? AI_NUMERICHOST : 0);
 	rc = getaddrinfo(node, service, &hints, &found);
 	if (rc)
-		return rc == EAI_SYSTEM ? -errno : rc;
+		return rc;
 	r->ai_family = found->ai_family;
 	/* Loopback is no device. A server that asks for its own host's address gets that of one. */
 	if (passive && node && !xiw_device_of(found->ai_addr) && is_loopback(found->ai_addr))
@@ -106,7 +107,7 @@ XIW_INTERPOSE int rdma_getaddrinfo(const char *node, const char *service,
 		rc = complete(r, hints);
 	if (rc) {
 		rdma_freeaddrinfo(r);
-		return rc < 0 ? xiw_cm_result(rc) : rc;
+		return rc;
 	}
 	*res = r;
 	return 0;

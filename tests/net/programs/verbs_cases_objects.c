@@ -2,6 +2,7 @@
 /* Completion queues and their channels, shared receive queues, endpoints, forks, and the end of a process. */
 #include "tests/net/programs/verbs_ends.h"
 
+#include <netdb.h>
 #include <pthread.h>
 #include <rdma/rdma_verbs.h>
 #include <sys/wait.h>
@@ -418,12 +419,24 @@ static struct rdma_cm_id *endpoint(int flags, const char *at)
 	return id;
 }
 
+/* Codes of getaddrinfo() are returned as they are. */
+static void looks_up_nothing(void)
+{
+	struct rdma_addrinfo hints = { .ai_port_space = RDMA_PS_TCP }, *res;
+
+	IS(rdma_getaddrinfo(peer_host, "no such service", &hints, &res) == EAI_SERVICE);
+	hints.ai_flags = RAI_NUMERICHOST;
+	IS(rdma_getaddrinfo("no address", "1", &hints, &res) == EAI_NONAME);
+	IS(rdma_getaddrinfo(NULL, NULL, NULL, &res) == -1 && errno == EINVAL);
+}
+
 static void connects_endpoint(void)
 {
 	char at[12], plain[12], octets[16] = "synchronous";
 	struct rdma_cm_id *id;
 	struct ibv_wc wc;
 
+	looks_up_nothing();
 	snprintf(at, sizeof(at), "%d", atoi(peer_port) + 2);
 	id = endpoint(0, at);
 	IS(told() == 1);
