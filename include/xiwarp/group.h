@@ -104,7 +104,8 @@ XIW_API int xiw_group_listen(struct xiw_group *group, const struct sockaddr *add
  * has failed to start.
  *
  * xiw_group_listener_start(): backlog 0: that of the options. Negative errno of listen(2) and others as
- * xiw_group_listen(); -EALREADY: it was started, or has failed to; -ESHUTDOWN: the group was destroyed.
+ * xiw_group_listen(); -EALREADY: it was started; -ESHUTDOWN: the group was destroyed. After any other error it is bound
+ * as before, and may be started again.
  */
 XIW_API int xiw_group_listener_bind(struct xiw_group *group, const struct sockaddr *addr,
 				    socklen_t len, const struct xiw_conn_opts *opts,

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <sched.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -252,5 +254,47 @@ Test(group, bound_before_it_listens)
 		cr_expect(!xiw_group_destroy(g));
 		cr_expect_eq(xiw_group_listener_start(l, 5), -ESHUTDOWN);
 		xiw_group_listener_free(l);
+	}
+}
+
+/* What was in the way may be gone. */
+Test(group, starts_to_listen_again)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	struct xiw_group_listener *l, *other;
+	struct sockaddr_storage addr, again;
+	struct rlimit most, few;
+	socklen_t len;
+	int fd;
+
+	any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	cr_assert(!getrlimit(RLIMIT_NOFILE, &most));
+	for (go.engines = 1; go.engines <= 4; go.engines += 3) {
+		cr_assert(!xiw_group_create(&go, &g));
+		cr_assert(!xiw_group_listener_bind(g, (void *)&any, sizeof(any), NULL, &l));
+		cr_assert(!xiw_group_listener_addr(l, &addr, &len));
+		cr_assert(!xiw_group_listener_bind(g, (void *)&addr, len, NULL, &other));
+		/* With several engines there is room for one of the sockets that are missing. */
+		few = most;
+		cr_assert((fd = dup(0)) >= 0 && !close(fd));
+		few.rlim_cur = (rlim_t)fd + 1;
+		cr_assert(!setrlimit(RLIMIT_NOFILE, &few));
+		cr_expect_eq(xiw_group_listener_start(l, 5), go.engines > 1 ? -EMFILE : 0);
+		cr_assert(!setrlimit(RLIMIT_NOFILE, &most));
+		if (go.engines > 1) {
+			cr_expect_eq(dial(&addr, len), -ECONNREFUSED);
+			cr_assert(!xiw_group_listener_addr(l, &again, &len));
+			cr_expect(!memcmp(&again, &addr, len));
+			cr_expect(!xiw_group_listener_start(l, 5));
+		}
+		cr_expect_eq(dial(&addr, len), 0);
+		cr_expect_eq(xiw_group_listener_start(other, 5), -EADDRINUSE);
+		cr_expect_eq(xiw_group_listener_start(other, 5), -EADDRINUSE);
+		xiw_group_listener_free(l);
+		cr_expect_eq(dial(&addr, len), -ECONNREFUSED);
+		cr_expect(!xiw_group_listener_start(other, 5));
+		cr_expect_eq(dial(&addr, len), 0);
+		xiw_group_listener_free(other);
+		cr_expect(!xiw_group_destroy(g));
 	}
 }

@@ -272,6 +272,14 @@ static int bind_one(struct xiw_group *g, struct xiw_group_listener *gl, const st
 	return 0;
 }
 
+/* As before open_all(), which may be called again: the first socket is bound, and there are no others. */
+static void take_back(struct xiw_group *g, struct xiw_group_listener *gl)
+{
+	xiw_reuseport_take_back(gl->fds, g->n);
+	for (uint32_t i = 0; i < g->n; i++)
+		accept_no_more(gl, i);
+}
+
 static int open_all(struct xiw_group *g, struct xiw_group_listener *gl)
 {
 	const struct xiw_engine *e = xiw_group_any(g, 0);
@@ -279,11 +287,13 @@ static int open_all(struct xiw_group *g, struct xiw_group_listener *gl)
 
 	if (gl->started)
 		return -EALREADY;
-	gl->started = true;
 	if (e)
 		err = xiw_reuseport_open(g, e, &gl->opts, gl->fds, &gl->sock_was);
 	for (uint32_t i = 0; i < g->n && !err; i++)
 		err = accept_from(gl, i);
+	if (err)
+		take_back(g, gl);
+	gl->started = !err;
 	return err;
 }
 

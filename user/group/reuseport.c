@@ -83,6 +83,27 @@ int xiw_reuseport_open(const struct xiw_group *g, const struct xiw_engine *e,
 	return !err && n > 1 ? choose_by_queue(g, fds[0]) : err;
 }
 
+void xiw_reuseport_take_back(int fds[XIW_GROUP_ENGINES_MAX], uint32_t n)
+{
+	struct sockaddr_storage bound;
+	socklen_t bound_len = sizeof(bound), len = sizeof(int);
+	const int none = 0;
+	int listens = 0;
+
+	for (uint32_t i = 1; i < n && fds[i] >= 0; i++) {
+		shutdown(fds[i], SHUT_RDWR);
+		close(fds[i]);
+		fds[i] = -1;
+	}
+	if (getsockopt(fds[0], SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) || !listens ||
+	    getsockname(fds[0], (struct sockaddr *)&bound, &bound_len))
+		return;
+	shutdown(fds[0], SHUT_RDWR);
+	setsockopt(fds[0], SOL_SOCKET, SO_REUSEPORT, &none, sizeof(none));
+	/* It has lost a port that the kernel had chosen. One that was asked for it still has, and this fails. */
+	bind(fds[0], (struct sockaddr *)&bound, bound_len);
+}
+
 void xiw_reuseport_close(int fds[XIW_GROUP_ENGINES_MAX], uint32_t n)
 {
 	for (uint32_t i = 0; i < n && fds[i] >= 0; i++)

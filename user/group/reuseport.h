@@ -14,6 +14,9 @@ int xiw_reuseport_open(const struct xiw_group *g, const struct xiw_engine *e,
 		       const struct xiw_conn_opts *opts, int fds[XIW_GROUP_ENGINES_MAX],
 		       struct xiw_sock_was *was);
 
+/* After an error: fds[0] is bound, and the others are -1, as before. */
+void xiw_reuseport_take_back(int fds[XIW_GROUP_ENGINES_MAX], uint32_t n);
+
 /* Closes those that are open: nothing is accepted any more, even if copies of the descriptors are still in use. */
 void xiw_reuseport_close(int fds[XIW_GROUP_ENGINES_MAX], uint32_t n);
 
