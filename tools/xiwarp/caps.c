@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -118,6 +119,17 @@ static uint64_t kept_by(const char *cmd, bool direct)
 	return 0;
 }
 
+int xiw_caps_writable(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	return faccessat(AT_FDCWD, path, S_ISDIR(st.st_mode) ? W_OK | X_OK : W_OK, AT_EACCESS)
+		       ? -errno
+		       : 0;
+}
+
 /* Can files be made in `dir` only with CAP_DAC_OVERRIDE? The kernel is asked with it and without it. */
 static bool override_needed(const char *dir, uint64_t permitted, uint64_t effective)
 {
@@ -125,10 +137,10 @@ static bool override_needed(const char *dir, uint64_t permitted, uint64_t effect
 
 	if (set_caps(permitted, effective & ~BIT(CAP_DAC_OVERRIDE)))
 		return false;
-	without = !faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS);
+	without = !xiw_caps_writable(dir);
 	if (set_caps(permitted, effective))
 		return false;
-	with = !faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS);
+	with = !xiw_caps_writable(dir);
 	return with && !without;
 }
 

@@ -28,9 +28,11 @@ enum xiw_caps_files {
 };
 /*
  * Gives up every capability except those that `cmd` keeps on this path, for good: programs that it might start cannot
- * get them back. With XIW_CAPS_WRITE, `dir` is where files will be made. On failure prints a line and returns an exit
- * code.
+ * get them back. With XIW_CAPS_WRITE, `dir` is where files will be made, or a file that will be written to. On failure
+ * prints a line and returns an exit code.
  */
 int xiw_caps_drop(const char *cmd, bool direct, enum xiw_caps_files files, const char *dir);
+/* Can files be made in this directory, or can this file be written to? 0 or negative errno. */
+int xiw_caps_writable(const char *path);
 
 #endif

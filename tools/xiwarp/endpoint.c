@@ -2,10 +2,9 @@
 #include "endpoint.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include "caps.h"
 #include "core/policy.h"
@@ -90,13 +89,16 @@ static void report_crc_policy(const struct xiw_args *args)
 /* Checked before anything is received: at the end it would be lost. */
 static int check_output(const char *dir)
 {
+	const int err = dir ? xiw_caps_writable(dir) : 0;
 	char shown[256];
+	struct stat st;
 
-	if (!dir || !faccessat(AT_FDCWD, dir, W_OK | X_OK, AT_EACCESS))
+	if (!err)
 		return 0;
-	return xiw_fail(errno == EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE,
-			"cannot write to directory %s: %s",
-			xiw_printable(dir, shown, sizeof(shown)), strerror(errno));
+	return xiw_fail(err == -EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE,
+			"cannot write to %s%s: %s",
+			!stat(dir, &st) && !S_ISDIR(st.st_mode) ? "" : "directory ",
+			xiw_printable(dir, shown, sizeof(shown)), strerror(-err));
 }
 
 /* `err` and `why` are what xiw_engine_prepare() has returned. */

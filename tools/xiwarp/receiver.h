@@ -77,7 +77,7 @@ struct xiw_receiver {
 	const struct xiw_args *args;
 	const struct xiw_receiver_ops *ops;
 	const char *listen;	/* address and port; NULL: any address, port XIW_PORT */
-	const char *output_dir; /* where files will be made; NULL: nowhere */
+	const char *output_dir; /* where files will be made, or a file to write to; NULL: none */
 	bool once;		/* the command ends when its first connection has ended */
 
 	struct xiw_receivers *all;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "exit.h"
+#include "out.h"
 #include "receiver_opts.h"
 #include "signals.h"
 #include "text.h"
@@ -127,54 +128,17 @@ static void on_completion(struct xiw_peer *peer, const struct xiw_completion *c)
 		xiw_conn_close(peer->conn);
 }
 
-static int write_failed(const char *path, int err)
-{
-	char shown[256];
-
-	return xiw_fail(XIW_EXIT_FAILURE, "cannot write %s: %s",
-			xiw_printable(path, shown, sizeof(shown)), strerror(err));
-}
-
-/* Writes the buffer up to the highest octet delivered, under another name: --out appears complete or not at all. */
-static int write_out(const struct sink *s, const char *path)
-{
-	const uint64_t high = __atomic_load_n(s->high, __ATOMIC_RELAXED);
-	char temp[4096];
-	uint64_t done = 0;
-	int fd, err = 0;
-
-	if ((size_t)snprintf(temp, sizeof(temp), "%s.%d.part", path, getpid()) >= sizeof(temp))
-		return xiw_fail(XIW_EXIT_FAILURE, "--out: the name is too long");
-	fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return write_failed(path, errno);
-	while (!err && done < high) {
-		ssize_t n = write(fd, s->buf + done, high - done);
-
-		if (n > 0)
-			done += n;
-		else if (errno != EINTR)
-			err = errno;
-	}
-	if (close(fd) && !err)
-		err = errno;
-	if (!err && rename(temp, path))
-		err = errno;
-	if (!err)
-		return 0;
-	unlink(temp);
-	return write_failed(path, err);
-}
-
 static void on_ended(struct xiw_peer *peer, bool stopped)
 {
 	const char *out = peer->receiver->args->sink.out;
+	const struct sink *s = sink_of(peer);
 	struct xiw_conn_info info;
 
 	(void)stopped;
 	xiw_conn_info(peer->conn, &info, sizeof(info));
 	xiw_sink_report(sink_peer(peer), &info);
-	if (out && write_out(sink_of(peer), out))
+	/* Up to the highest octet delivered. */
+	if (out && xiw_out_write(out, s->buf, __atomic_load_n(s->high, __ATOMIC_RELAXED)))
 		xiw_receiver_fail(peer->receiver, XIW_EXIT_FAILURE);
 	if (info.mpa_error || info.ddp_error || (info.error && !info.rejected))
 		xiw_receiver_fail(peer->receiver, XIW_EXIT_PEER);
@@ -197,21 +161,6 @@ static const struct xiw_receiver_ops ops = {
 };
 
 /* ---- the command --------------------------------------------------------------------------------- */
-
-/* The directory of --out; NULL without that. */
-static const char *output_dir(const struct xiw_args *args, char buf[4096])
-{
-	char *slash;
-
-	if (!args->sink.out)
-		return NULL;
-	snprintf(buf, 4096, "%s", args->sink.out);
-	slash = strrchr(buf, '/');
-	if (!slash)
-		return ".";
-	slash[slash == buf] = '\0';
-	return buf;
-}
 
 static int open_buffer(struct sink *s, const struct xiw_args *args)
 {
@@ -241,20 +190,22 @@ static int run_sink(const struct xiw_args *args)
 				      .revision = args->mpa.revision,
 				      .queues = args->sink.queues,
 				      .recv_depth = RECVS };
-	char dir[4096];
+	struct xiw_out out;
 	uint64_t high = 0;
 	struct sink s = { .high = &high,
 			  .receiver = { .args = args,
 					.ops = &ops,
 					.listen = args->receiver.listen,
-					.output_dir = output_dir(args, dir),
+					.output_dir = args->sink.out ? out.where : NULL,
 					.once = args->receiver.once } };
-	int code;
+	int code = args->sink.out ? xiw_out_look(args->sink.out, &out) : 0;
 
+	if (code)
+		return code;
 	xiw_catch_signals();
 	code = xiw_receiver_open(&s.receiver, &opts);
 	if (code)
-		return code;
+		return xiw_exit_stopped(code);
 	code = open_buffer(&s, args);
 	if (!code)
 		code = xiw_receiver_run(&s.receiver);
@@ -280,7 +231,9 @@ static const struct xiw_opt sink_opts[] = {
 	  XIW_SIZE(sink.size, 1, 1ull << 46) },
 	{ "out", .arg = "FILE",
 	  .help = "at each connection's end, write the buffer, up to the highest octet "
-		  "delivered, to FILE",
+		  "delivered, to FILE. A regular file is replaced when all is written; a device or "
+		  "a "
+		  "FIFO is written to",
 	  XIW_TEXT(sink.out, 1, SIZE_MAX, "a file") },
 	XIW_OPT_MARKERS,
 	XIW_OPT_CRC,

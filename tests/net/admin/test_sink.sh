@@ -158,6 +158,43 @@ lines_are() {
 	[[ $(wc -l <"$TMP/json") == "$1" ]]
 }
 
+# out_to FILE: a transfer with that --out, of which $TMP/want has the octets.
+out_to() {
+	open_sink $V4_RCV --once --path kernel --out "$1" &&
+		send out $V4_RCV -S "$seed" -o "$TMP/want" -t 100000 -l 5000 && ended 0
+}
+
+# A device or a FIFO is written to, and not replaced; so is what a symbolic link leads to.
+out_device() {
+	out_to "$TMP/node" && [[ -c $TMP/node ]]
+}
+out_fifo() {
+	local reader
+	mkfifo "$TMP/fifo"
+	spawn reader host from-fifo cat "$TMP/fifo"
+	out_to "$TMP/fifo" && reap "$reader" 5 && [[ -p $TMP/fifo ]] &&
+		cmp "$TMP/want" "$TMP/from-fifo"
+	local rc=$?
+	rm -f "$TMP/fifo" # else the search for reports of sanitizers would read it
+	return "$rc"
+}
+out_link() {
+	mkdir -p "$TMP/there"
+	: >"$TMP/there/file"
+	chmod 640 "$TMP/there/file"
+	ln -s there/file "$TMP/link"
+	out_to "$TMP/link" && [[ -L $TMP/link && $(stat -c %a "$TMP/there/file") == 640 ]] &&
+		cmp "$TMP/want" "$TMP/there/file"
+}
+out_stdout() {
+	spawn sink rcv sink sh -c "exec '$xiwarp' sink --json --once --path kernel --stag 0x1234 \
+		--listen $V4_RCV --out /dev/stdout | cat >'$TMP/both'"
+	wait_listen rcv 15044 || return
+	send out $V4_RCV -S "$seed" -o "$TMP/want" -t 100000 -l 5000 && reap "$sink" 5 &&
+		grep -aq '"tagged_octets":100000,' "$TMP/both" &&
+		tail -n +2 "$TMP/both" >"$TMP/behind" && cmp "$TMP/want" "$TMP/behind"
+}
+
 seed=$((RANDOM + 1))
 echo "seed $seed"
 wire_up fair 1500
@@ -167,6 +204,19 @@ expect stop-INT stopped INT 130
 expect stop-TERM stopped TERM 143
 expect direct-not-loaded direct_refused
 expect auto-not-loaded auto_without
+if mknod "$TMP/node" c 1 3 && { : >"$TMP/node"; } 2>/dev/null; then
+	expect out-device out_device
+else
+	skip out-device "no device node can be made and opened here"
+fi
+expect out-fifo out_fifo
+expect out-link out_link
+expect out-stdout out_stdout
+refused out-directory 1 "is a directory: name a file in it" "$xiwarp" sink --path kernel \
+	--out "$TMP/there"
+ln -s nowhere "$TMP/dangling"
+refused out-dangling 1 "symbolic link to what does not exist" "$xiwarp" sink --path kernel \
+	--out "$TMP/dangling"
 
 in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
 pin_napi rcv "$RCV_CORE"

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* The file of `sink --out`. */
+#ifndef XIW_TOOL_OUT_H
+#define XIW_TOOL_OUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct xiw_out {
+	char path[4096]; /* behind symbolic links */
+	char where
+		[4096]; /* what must be writable: the directory of a regular file, else the file itself */
+	bool direct; /* it exists and is no regular file: it is written to, not replaced */
+	bool is_stdout;
+	mode_t mode; /* of the regular file that is replaced; 0: there is none */
+};
+
+/* Looks what is there. On failure prints a line and returns an exit code: a directory can be neither. */
+int xiw_out_look(const char *file, struct xiw_out *out);
+/*
+ * A regular file appears complete or not at all; all others are written to as they are. On failure prints a line and
+ * returns an exit code.
+ */
+int xiw_out_write(const char *file, const uint8_t *buf, uint64_t len);
+
+#endif
