@@ -15,7 +15,7 @@ static const char *mode_name(enum xiw_xdp_mode mode)
 
 static void report(const struct xiw_args *args, const struct xiw_status *s)
 {
-	const char *ifname = args->words[0];
+	const char *ifname = s->ifname;
 	struct json_object *o;
 
 	if (!args->json) {

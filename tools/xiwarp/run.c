@@ -82,7 +82,8 @@ static const struct sockaddr *address_of(const char *ifname, struct sockaddr_sto
 /* What COMMAND's engines would find, before there is a COMMAND. */
 static int check_direct(const struct xiw_args *args)
 {
-	const char *ifname = args->run.interface;
+	char own[IF_NAMESIZE];
+	const char *ifname = args->run.interface ? xiw_if_name(args->run.interface, own) : NULL;
 	const struct sockaddr *local = NULL;
 	struct sockaddr_storage addr;
 	struct xiw_engine *engine;

@@ -333,15 +333,16 @@ int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why, si
 {
 	struct load l = { .ifname = ifname, .why = { why, why_len } };
 	struct xiw_bpf_log log;
+	char own[IF_NAMESIZE];
 	int err;
 
 	xiw_explain(l.why, 0, "%s", "");
 	err = take_opts(&l, opts);
+	if (!err)
+		err = xiw_pins_find(&l.pins, l.opts.pin_dir, ifname, own, l.why);
 	if (err)
 		return err;
-	err = xiw_pins_find(&l.pins, l.opts.pin_dir, ifname, l.why);
-	if (err)
-		return err;
+	ifname = l.ifname = own;
 	l.ifindex = if_nametoindex(ifname);
 	if (!l.ifindex || xiw_if_mtu(ifname, &l.mtu))
 		return xiw_explain(l.why, -ENODEV,

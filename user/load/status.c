@@ -43,10 +43,11 @@ const char *xiw_stat_name(unsigned int stat)
 }
 
 /* Finds the pins, and checks that they may be believed. */
-static int find_pins(struct xiw_pins *pins, const char *pin_dir, const char *ifname)
+static int find_pins(struct xiw_pins *pins, const char *pin_dir, const char *name,
+		     char own[IF_NAMESIZE])
 {
 	char why[XIW_PIN_PATH_MAX];
-	int err = xiw_pins_init(pins, pin_dir, ifname);
+	int err = xiw_pins_of(pins, pin_dir, name, own);
 
 	return err ? err : xiw_trust_dir(pins->dir, why, sizeof(why));
 }
@@ -155,11 +156,10 @@ int xiw_status_read(const char *ifname, const char *pin_dir, struct xiw_status *
 	struct xiw_status s = {};
 	struct xiw_bpf_log log;
 	struct xiw_pins pins;
-	int err = find_pins(&pins, pin_dir, ifname);
+	int err = find_pins(&pins, pin_dir, ifname, s.ifname);
 
 	if (err)
 		return err;
-	snprintf(s.ifname, sizeof(s.ifname), "%s", ifname);
 	xiw_bpf_log_begin(&log);
 	err = status_quietly(&pins, &s);
 	xiw_bpf_log_end(&log);
@@ -189,8 +189,9 @@ int xiw_status_each(const char *pin_dir, int (*fn)(const char *ifname, void *ctx
 int xiw_flows_each(const char *ifname, const char *pin_dir,
 		   int (*fn)(uint32_t index, const struct xiw_flow *flow, void *ctx), void *ctx)
 {
+	char own[IF_NAMESIZE];
 	struct xiw_pins pins;
-	int ret = find_pins(&pins, pin_dir, ifname);
+	int ret = find_pins(&pins, pin_dir, ifname, own);
 
 	return ret ? ret : xiw_flows_read(&pins, fn, ctx);
 }

@@ -234,8 +234,9 @@ static int unload_quietly(struct unload *u)
 
 int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why, size_t why_len)
 {
+	char own[IF_NAMESIZE];
 	struct unload u = {
-		.ifname = ifname,
+		.ifname = own,
 		.force = force,
 		.xdp_fd = -1,
 		.tc_fd = -1,
@@ -245,10 +246,10 @@ int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why, s
 	int err;
 
 	xiw_explain(u.why, 0, "%s", "");
-	err = xiw_pins_find(&u.pins, pin_dir, ifname, u.why);
+	err = xiw_pins_find(&u.pins, pin_dir, ifname, own, u.why);
 	if (err)
 		return err;
-	u.ifindex = (int)if_nametoindex(ifname);
+	u.ifindex = (int)if_nametoindex(own);
 	xiw_bpf_log_begin(&log);
 	err = unload_quietly(&u);
 	xiw_bpf_log_end(&log);

@@ -33,6 +33,13 @@ static int if_ioctl(const char *ifname, unsigned long request, struct ifreq *ifr
 	return err;
 }
 
+const char *xiw_if_name(const char *name, char own[IF_NAMESIZE])
+{
+	unsigned int ifindex = if_nametoindex(name);
+
+	return ifindex && if_indextoname(ifindex, own) ? own : name;
+}
+
 /* A label is the interface's name with something behind a colon, which no interface's name contains. */
 int xiw_if_addresses(struct ifaddrs **all)
 {

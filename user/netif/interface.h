@@ -6,10 +6,16 @@
 #ifndef XIW_NETIF_INTERFACE_H
 #define XIW_NETIF_INTERFACE_H
 
+#include <net/if.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+/*
+ * The name of the interface that has this name or this alternative one (`ip link property add dev IF altname`); @name
+ * itself if there is no such interface. The kernel takes either; pins and lists of addresses have the interface's name.
+ */
+const char *xiw_if_name(const char *name, char own[IF_NAMESIZE]);
 struct ifaddrs;
 /* As getifaddrs(3), which tells the label of an IPv4 address as its interface's name; here names are interfaces'. */
 int xiw_if_addresses(struct ifaddrs **all);

@@ -22,6 +22,8 @@
 
 #include <bpf/bpf.h>
 
+#include "netif/interface.h"
+
 #define MARK "network-namespace"
 #define ELSEWHERE "@" MARK "-"
 
@@ -110,17 +112,26 @@ int xiw_pins_init(struct xiw_pins *pins, const char *pin_dir, const char *ifname
 	return 0;
 }
 
-int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *ifname,
-		  struct xiw_line why)
+int xiw_pins_of(struct xiw_pins *pins, const char *pin_dir, const char *name, char own[IF_NAMESIZE])
 {
-	int err = xiw_pins_init(pins, pin_dir, ifname);
+	if (!ifname_valid(name))
+		return -EINVAL;
+	if (xiw_if_name(name, own) != own)
+		snprintf(own, IF_NAMESIZE, "%s", name);
+	return xiw_pins_init(pins, pin_dir, own);
+}
+
+int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *name,
+		  char own[IF_NAMESIZE], struct xiw_line why)
+{
+	int err = xiw_pins_of(pins, pin_dir, name, own);
 
 	if (!err)
 		return 0;
 	return xiw_explain(why, -EINVAL,
 			   "'%s' cannot be an interface, or the pin directory's name is too "
 			   "long",
-			   ifname ? ifname : "");
+			   name ? name : "");
 }
 
 bool xiw_pins_exist(const struct xiw_pins *pins)

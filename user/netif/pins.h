@@ -22,9 +22,12 @@ struct xiw_pins {
 
 /* -EINVAL: no valid name of an interface; -ENAMETOOLONG; or the errno of socket(2). */
 int xiw_pins_init(struct xiw_pins *pins, const char *pin_dir, const char *ifname);
-/* The same for the public functions: -EINVAL, with one line in @why. */
-int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *ifname,
-		  struct xiw_line why);
+/* The same for what users call an interface: @own gets its name, of which @name may be an alternative. */
+int xiw_pins_of(struct xiw_pins *pins, const char *pin_dir, const char *name,
+		char own[IF_NAMESIZE]);
+/* The same with one line in @why, and -EINVAL. */
+int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *name,
+		  char own[IF_NAMESIZE], struct xiw_line why);
 /* Writes into the directory to which network namespace it belongs. */
 int xiw_pins_mark(const struct xiw_pins *pins);
 /* The interface of this network namespace whose pins are in this entry of DIR; false: there is none. */

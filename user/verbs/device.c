@@ -81,11 +81,12 @@ static struct xiw_device *add(const char *ifname)
 static bool wanted(const struct ifaddrs *a)
 {
 	const char *only = getenv("XIWARP_IF");
+	char own[IF_NAMESIZE];
 
 	if (!a->ifa_addr || !(a->ifa_flags & IFF_UP))
 		return false;
 	if (only && *only)
-		return !strcmp(a->ifa_name, only);
+		return !strcmp(a->ifa_name, xiw_if_name(only, own));
 	return !(a->ifa_flags & IFF_LOOPBACK) && !xiw_rnic_on(a->ifa_name);
 }
 

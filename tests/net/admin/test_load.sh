@@ -65,6 +65,23 @@ expect unload-bare bare
 refused unload-twice 4 "not loaded on $IF_RCV" "$xiwarp" unload "$IF_RCV"
 refused status-not-loaded 4 "xiwarp load $IF_RCV" "$xiwarp" status "$IF_RCV"
 
+# ---- by an alternative name: its pins are the interface's
+if in_ns rcv ip link property add dev "$IF_RCV" altname "alt$$" 2>/dev/null; then
+	expect altname-load load "alt$$"
+	expect altname-attached attached
+	expect altname-pinned pinned
+	json "alt$$" >"$TMP/status"
+	expect altname-status grep -q "\"interface\":\"$IF_RCV\"" "$TMP/status"
+	refused altname-loaded 5 "loaded on $IF_RCV already" "$xiwarp" load "alt$$"
+	in_ns rcv "$xiwarp" run --if "alt$$" --path direct true >"$TMP/out" 2>&1
+	expect altname-run [ $? == 0 ]
+	expect altname-unload unload "alt$$"
+	expect altname-bare bare
+	in_ns rcv ip link property del dev "$IF_RCV" altname "alt$$"
+else
+	skip altname "no alternative names here"
+fi
+
 # ---- interrupted: all of it is there or nothing; strace sends the signal with the N-th message to the kernel
 whole() { { attached && pinned; } || bare; }
 interrupted() { # COMMAND N
