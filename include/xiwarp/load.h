@@ -53,7 +53,8 @@ struct xiw_load_opts {
  * Loads, pins and attaches. If that fails, nothing stays behind, a program that was replaced is put
  * back, and `why` (if not NULL) gets one line with cause and remedy. On success `why` is empty, or
  * says why XIW_XDP_AUTO chose generic mode, or what the driver could not do about packets in older
- * buffers. xiw_unload() does not put a replaced program back.
+ * buffers. xiw_unload() does not put a replaced program back. Processes that load or unload do so one
+ * after the other: each waits up to ten seconds, and then returns -EBUSY.
  *
  * -ENODEV: no such interface; -EPERM; -EBUSY: another XDP program is attached; -EALREADY: xiwarp is
  * loaded there, or pins of that name are left; -EUCLEAN: the pin directory may be somebody else's;

@@ -128,11 +128,8 @@ static int check_bpffs(struct load *l)
 /* Makes the directory. Of two loads at once, mkdir(2) of the last name succeeds for one alone. */
 static int make_pin_dir(struct load *l)
 {
-	int err = check_bpffs(l), untrusted;
+	int err = make_dirs(l->pins.base), untrusted;
 
-	if (err)
-		return err;
-	err = make_dirs(l->pins.base);
 	/* Again: another user may have made one of them meanwhile. */
 	if (!err && (untrusted = check_trust(l)))
 		return untrusted;
@@ -265,13 +262,11 @@ static int load_pin_attach(struct load *l, struct xiwarp_bpf *skel)
 	return err;
 }
 
-static int load_quietly(struct load *l)
+static int load_locked(struct load *l)
 {
 	struct xiwarp_bpf *skel;
-	int err = check_trust(l);
+	int err = check_loaded(l);
 
-	if (!err)
-		err = check_loaded(l);
 	if (err)
 		return err;
 	l->attach = (struct xiw_attach){ .ifname = l->ifname,
@@ -304,6 +299,27 @@ static int load_quietly(struct load *l)
 	}
 	xiwarp_bpf__destroy(skel);
 	xiw_attach_release(&l->attach);
+	return err;
+}
+
+static int load_quietly(struct load *l)
+{
+	int lock, err = check_trust(l);
+
+	if (!err)
+		err = check_bpffs(l);
+	if (err)
+		return err;
+	lock = xiw_bpffs_lock(l->pins.base);
+	if (lock == -EBUSY)
+		return xiw_explain(l->why, lock, XIW_BPFFS_BUSY, l->pins.base);
+	/* Whose pins there are may have changed meanwhile. */
+	err = xiw_pins_init(&l->pins, l->opts.pin_dir, l->ifname);
+	if (!err)
+		err = check_trust(l);
+	if (!err)
+		err = load_locked(l);
+	xiw_bpffs_unlock(lock);
 	return err;
 }
 

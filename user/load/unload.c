@@ -21,7 +21,7 @@
 #include "netif/trust.h"
 
 struct unload {
-	const char *ifname;
+	const char *ifname, *pin_dir;
 	int ifindex; /* 0: the interface is gone */
 	bool force;
 	struct xiw_pins pins;
@@ -217,7 +217,7 @@ static int unload_pinned(struct unload *u)
 	return 0;
 }
 
-static int unload_quietly(struct unload *u)
+static int unload_locked(struct unload *u)
 {
 	char why[XIW_PIN_PATH_MAX];
 	int err = xiw_trust_dir(u->pins.dir, why, sizeof(why));
@@ -232,11 +232,26 @@ static int unload_quietly(struct unload *u)
 	return err;
 }
 
+static int unload_quietly(struct unload *u)
+{
+	int err, lock = xiw_bpffs_lock(u->pins.base);
+
+	if (lock == -EBUSY)
+		return xiw_explain(u->why, lock, XIW_BPFFS_BUSY, u->pins.base);
+	/* Whose pins there are may have changed meanwhile. */
+	err = xiw_pins_init(&u->pins, u->pin_dir, u->ifname);
+	if (!err)
+		err = unload_locked(u);
+	xiw_bpffs_unlock(lock);
+	return err;
+}
+
 int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why, size_t why_len)
 {
 	char own[IF_NAMESIZE];
 	struct unload u = {
 		.ifname = own,
+		.pin_dir = pin_dir,
 		.force = force,
 		.xdp_fd = -1,
 		.tc_fd = -1,

@@ -7,11 +7,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PATH_LEN 512
+#define LOCK_TRIES 500 /* for ten seconds */
+#define LOCK_PAUSE_NS 20000000
 
 /* This obeys the process's capabilities, while access(2) obeys the user's permissions. */
 static bool there(const char *path)
@@ -90,6 +94,63 @@ static bool unseen_by(pid_t pid, const char *path)
 	if (stat(theirs, &its))
 		return errno == ENOENT;
 	return own.st_dev != its.st_dev;
+}
+
+/* The root of its mount. Nobody removes that, unlike the directories in it. */
+static int open_root(const char *at)
+{
+	int fd = open(at, O_PATH | O_DIRECTORY | O_CLOEXEC), up;
+	struct stat st, above;
+
+	while (fd >= 0 && !fstat(fd, &st)) {
+		up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (up < 0 || fstat(up, &above) || above.st_dev != st.st_dev ||
+		    above.st_ino == st.st_ino) {
+			if (up >= 0)
+				close(up);
+			break;
+		}
+		close(fd);
+		fd = up;
+	}
+	up = fd >= 0 ? openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	if (fd >= 0)
+		close(fd);
+	return up;
+}
+
+int xiw_bpffs_lock(const char *path)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+	char at[PATH_LEN];
+	int fd;
+
+	if (!xiw_bpffs_at(path))
+		return XIW_BPFFS_NO_LOCK;
+	existing(path, at);
+	fd = open_root(at);
+	if (fd < 0)
+		return XIW_BPFFS_NO_LOCK;
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (!flock(fd, LOCK_EX | LOCK_NB))
+			return fd;
+		if (errno != EWOULDBLOCK && errno != EINTR) {
+			close(fd);
+			return XIW_BPFFS_NO_LOCK;
+		}
+		nanosleep(&pause, NULL);
+	}
+	close(fd);
+	return -EBUSY;
+}
+
+void xiw_bpffs_unlock(int lock)
+{
+	if (lock < 0)
+		return;
+	/* A child that another thread has forked may have the descriptor, too. */
+	flock(lock, LOCK_UN);
+	close(lock);
 }
 
 bool xiw_bpffs_private(const char *path, bool mounted)

@@ -16,4 +16,17 @@ bool xiw_bpffs_private(const char *path, bool mounted);
 /* Does this process see no BPF file system there, while the process that started it does? */
 bool xiw_bpffs_hidden(const char *path);
 
+/*
+ * Of processes that load or unload, one at a time: waits up to ten seconds for the lock of this BPF file system, which
+ * ends with the process. Returns it for xiw_bpffs_unlock(); -EBUSY: another process has it still; XIW_BPFFS_NO_LOCK:
+ * there is no BPF file system, or this process may not read its root, and then it cannot make pins, either.
+ */
+#define XIW_BPFFS_NO_LOCK (-1000)
+int xiw_bpffs_lock(const char *path);
+void xiw_bpffs_unlock(int lock);
+/* The line for -EBUSY, with the path. */
+#define XIW_BPFFS_BUSY                                                                             \
+	"another process that loads or unloads has held the lock of %s for ten seconds: look for " \
+	"it with 'lslocks', end it, and try again"
+
 #endif

@@ -95,6 +95,31 @@ for n in 2 3 4; do
 	bare || unload "$IF_RCV" >"$TMP/out" 2>&1
 done
 
+# ---- at the same time: one of them after the other, and what is attached has pins. The first one is slow
+slow=("${traced[@]}" -f -o /dev/null -e trace=bpf -e inject=bpf:delay_enter=4000)
+together() { # COMMAND OF THE OTHER
+	local pid
+	spawn pid rcv slow "${slow[@]}" "$xiwarp" load --replace "$IF_RCV"
+	wait_until 5 test -e "$pins"
+	in_ns rcv "$xiwarp" "$@" "$IF_RCV"
+	reap "$pid" 20
+	whole
+}
+expect together-loads together load --replace
+expect together-loads-one attached
+unload "$IF_RCV" >"$TMP/out" 2>&1
+expect together-unload together unload
+bare || unload "$IF_RCV" >"$TMP/out" 2>&1
+# Whoever has the lock for ever is told of. Each BPF file system has a lock of its own.
+mkdir -m 700 "$TMP/bpf"
+mount -t bpf -o mode=0700 none "$TMP/bpf" || fail lock-mount "exit code $?"
+spawn holder host holder flock -F -x "$TMP/bpf" sleep 60
+wait_until 5 sh -c "! flock -n '$TMP/bpf' true"
+refused lock-held 5 "lslocks" "$xiwarp" load "$IF_RCV" --pin-dir "$TMP/bpf/xiwarp"
+stop "$holder"
+umount "$TMP/bpf"
+expect lock-held-bare bare
+
 # ---- modes and MTU
 expect generic load "$IF_RCV" --mode generic
 expect generic-mode mode_is generic
