@@ -25,3 +25,15 @@ Test(base_ranges, longest_text_fits)
 	cr_expect_lt(strlen(xiw_ranges(mask, text)), XIW_RANGES_MAX - 1);
 	cr_expect_str_eq(text + strlen(text) - 3, ",63");
 }
+
+/* A list ends between two numbers. */
+Test(base_ranges, cut)
+{
+	const uint64_t odd = 0xaaaaaaaaaaaaaaaa;
+
+	cr_expect_str_eq(xiw_ranges_cut(0x10f, text, 5), "0-3,8");
+	cr_expect_str_eq(xiw_ranges_cut(odd, text, 14), "1,3,5,7,9,...");
+	cr_expect_str_eq(xiw_ranges_cut(odd, text, 15), "1,3,5,7,9,...");
+	cr_expect_str_eq(xiw_ranges_cut(odd, text, 16), "1,3,5,7,9,11,...");
+	cr_expect_str_eq(xiw_ranges_cut(odd, text, 3), "...");
+}

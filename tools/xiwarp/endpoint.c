@@ -110,7 +110,8 @@ static int prepared(const struct xiw_args *args, int err, const char *why)
 		return xiw_fail(xiw_exit_code(err), "--path direct: %s%s", why,
 				xiw_exit_code(err) == XIW_EXIT_PRIVILEGE ? ": run as root" : "");
 	if (*why && path != XIW_USE_KERNEL)
-		xiw_fail(0, "no direct path: %s", why);
+		xiw_fail(0, "%s: %s", err ? "no direct path" : "the direct path is not complete",
+			 why);
 	return 0;
 }
 

@@ -218,6 +218,9 @@ void xiw_queues_close(struct xiw_netif *p)
 	p->queues = NULL;
 }
 
+/* Of each list, so that the cause has room behind both. */
+#define SAY_MOST 14
+
 void xiw_queues_say(const struct xiw_engine *e, const struct xiw_netif *p, char *why, size_t len)
 {
 	uint64_t without = missing(e, p);
@@ -226,7 +229,8 @@ void xiw_queues_say(const struct xiw_engine *e, const struct xiw_netif *p, char 
 	why[0] = '\0';
 	if (without)
 		snprintf(why, len, "queues %s of %s (%s are served): %s",
-			 xiw_ranges(without, others), p->ifname, xiw_ranges(p->served, served),
+			 xiw_ranges_cut(without, others, SAY_MOST), p->ifname,
+			 xiw_ranges_cut(p->served, served, SAY_MOST),
 			 p->refused		 ? xsk_cause(p->refused, jumbo(p), false)
 			 : p->foreign == without ? "other programs have them"
 						 : "other engines have them");

@@ -214,6 +214,10 @@ quit third-ends R
 # Promised: it costs that queue alone, and only for as long as the software has it.
 spawn other rcv other "$BUILD/tests/net/path/queues" "$IF_RCV" 1
 wait_until "$LONG" grep -q ready "$TMP/other" || fail other "$(cat "$TMP/other")"
+in_ns rcv timeout -s INT 1 "$BUILD/xiwarp" sink --threads 1 --listen $V4_RCV:15077 2>"$TMP/sink"
+expect foreign-sink-told grep -q \
+	"the direct path is not complete: queues 1 of $IF_RCV (0,2-3 are served): other programs have them" \
+	"$TMP/sink"
 engines P A,0,15046
 expect foreign-costs-one serves P 15046 0xd \
 	"queues 1 of $IF_RCV (0,2-3 are served): other programs have them"
