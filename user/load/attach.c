@@ -35,13 +35,27 @@ static void tc_place(struct bpf_tc_hook *hook, struct bpf_tc_opts *opts, int ifi
 	opts->priority = TC_PRIORITY;
 }
 
-uint32_t xiw_attach_tc_id(int ifindex)
+/* @id is 0 if there is no filter, no clsact or no interface. Negative errno: the kernel did not say. */
+static int query_tc(int ifindex, uint32_t *id)
 {
 	struct bpf_tc_hook hook;
 	struct bpf_tc_opts opts;
+	int err;
 
+	*id = 0;
 	tc_place(&hook, &opts, ifindex);
-	return bpf_tc_query(&hook, &opts) ? 0 : opts.prog_id;
+	err = bpf_tc_query(&hook, &opts);
+	if (!err)
+		*id = opts.prog_id;
+	return err == -ENOENT || err == -EINVAL || err == -ENODEV ? 0 : err;
+}
+
+uint32_t xiw_attach_tc_id(int ifindex)
+{
+	uint32_t id;
+
+	query_tc(ifindex, &id);
+	return id;
 }
 
 int xiw_attach_check(struct xiw_attach *a)
@@ -248,9 +262,10 @@ int xiw_detach_xdp(int ifindex, uint32_t id, int prog_fd)
 {
 	LIBBPF_OPTS(bpf_xdp_attach_opts, opts, .old_prog_fd = prog_fd);
 	uint32_t flags;
+	int there = xiw_query_xdp_flag(ifindex, id, &flags);
 
-	if (!id || xiw_query_xdp_id(ifindex, &flags) != id)
-		return 0;
+	if (there != 1)
+		return there;
 	/* As the old program is named, the kernel refuses if another one has replaced it meanwhile. */
 	return bpf_xdp_detach(ifindex, flags | XDP_FLAGS_REPLACE, &opts);
 }
@@ -259,9 +274,11 @@ int xiw_detach_tc(int ifindex, uint32_t id)
 {
 	struct bpf_tc_hook hook;
 	struct bpf_tc_opts opts;
+	uint32_t now;
+	int err = query_tc(ifindex, &now);
 
-	if (!id || xiw_attach_tc_id(ifindex) != id)
-		return 0;
+	if (err || !id || now != id)
+		return err;
 	tc_place(&hook, &opts, ifindex);
 	return bpf_tc_detach(&hook, &opts);
 }

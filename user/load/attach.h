@@ -47,7 +47,7 @@ uint32_t xiw_attach_tc_id(int ifindex);
  */
 bool xiw_attach_below(int ifindex, const char *line, char upper[IF_NAMESIZE]);
 
-/* Detaches the program if it is the one with this id. 0 also if it is not attached. */
+/* Detaches the program if it is the one with this id. 0 also if it is not attached; an errno if nobody knows. */
 int xiw_detach_xdp(int ifindex, uint32_t id, int prog_fd);
 int xiw_detach_tc(int ifindex, uint32_t id);
 

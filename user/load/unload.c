@@ -180,6 +180,32 @@ static int unload_unpinned(struct unload *u)
 	return err ? err : detach(u);
 }
 
+/* Is one of the pinned programs there? */
+static bool runs_on(const struct unload *u, int ifindex)
+{
+	return (u->xdp_fd >= 0 && xiw_query_xdp(ifindex, u->xdp_id) == 1) ||
+	       (u->tc_fd >= 0 && xiw_query_egress(ifindex, u->tc_id) == 1);
+}
+
+/* The interface may have another name by now, and another interface may have its name. */
+static void find_renamed(struct unload *u)
+{
+	struct if_nameindex *all;
+
+	if (u->ifindex && runs_on(u, u->ifindex))
+		return;
+	all = if_nameindex();
+	if (!all)
+		return;
+	for (struct if_nameindex *i = all; i->if_index; i++) {
+		if (!runs_on(u, (int)i->if_index))
+			continue;
+		u->ifindex = (int)i->if_index;
+		break;
+	}
+	if_freenameindex(all);
+}
+
 static int unload_pinned(struct unload *u)
 {
 	int err;
@@ -193,6 +219,7 @@ static int unload_pinned(struct unload *u)
 	if (!xiw_caps_have(CAP_NET_ADMIN))
 		return xiw_explain(u->why, -EPERM,
 				   "unloading from %s needs CAP_NET_ADMIN: run as root", u->ifname);
+	find_renamed(u);
 	if (egress_elsewhere(u))
 		return xiw_explain(u->why, -EBUSY,
 				   "%s has xiw_egress where xiwarp did not put it ('tc filter show "

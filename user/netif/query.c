@@ -59,12 +59,27 @@ static bool runs(const struct xdp *xdp, uint32_t prog_id)
 	return false;
 }
 
-int xiw_query_xdp(int ifindex, uint32_t prog_id)
+int xiw_query_xdp_flag(int ifindex, uint32_t prog_id, uint32_t *flag)
 {
 	struct xdp xdp;
 	int err = read_xdp(ifindex, &xdp);
 
-	return err == -ENODEV ? 0 : err ? err : runs(&xdp, prog_id);
+	if (err)
+		return err == -ENODEV ? 0 : err;
+	for (size_t i = 0; i < MODES; i++) {
+		if (!prog_id || xdp.ids[i] != prog_id)
+			continue;
+		*flag = modes[i].flag;
+		return 1;
+	}
+	return 0;
+}
+
+int xiw_query_xdp(int ifindex, uint32_t prog_id)
+{
+	uint32_t flag;
+
+	return xiw_query_xdp_flag(ifindex, prog_id, &flag);
 }
 
 bool xiw_query_xdp_left(const struct nlmsghdr *n, int ifindex, uint32_t prog_id)

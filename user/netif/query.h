@@ -13,6 +13,8 @@
  * interface is gone; negative errno: the kernel did not say.
  */
 int xiw_query_xdp(int ifindex, uint32_t prog_id);
+/* The same; 1: @flag gets the XDP_FLAGS_*_MODE in which it is attached. */
+int xiw_query_xdp_flag(int ifindex, uint32_t prog_id, uint32_t *flag);
 int xiw_query_egress(int ifindex, uint32_t prog_id);
 
 /* Does this message of rtnetlink say that the interface was without the program when the message was sent? */

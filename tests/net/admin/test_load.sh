@@ -29,6 +29,7 @@ pinned() {
 }
 
 bpftool_says() { in_ns rcv bpftool map show pinned "$pins/$2" | grep -q "$1"; }
+whole() { { attached && pinned; } || bare; }
 load() { in_ns rcv "$xiwarp" load "$@"; }
 unload() { in_ns rcv "$xiwarp" unload "$@"; }
 json() { in_ns rcv "$xiwarp" status --json "$@" 2>"$TMP/err"; }
@@ -82,8 +83,45 @@ else
 	skip altname "no alternative names here"
 fi
 
+# ---- renamed: its programs go with its pins, whoever has the name now
+rename() { in_ns rcv ip link set "$1" down && in_ns rcv ip link set "$1" name "$2" &&
+	in_ns rcv ip link set "$2" up; }
+expect renamed-load load "$IF_RCV"
+rename "$IF_RCV" "new$$"
+expect renamed-unload unload "$IF_RCV"
+expect renamed-detached [ -z "$(xdp_of "new$$")$(tc_of "new$$" | grep -v 0)" ]
+expect renamed-pins-gone test ! -e "$pins"
+unload "new$$" >"$TMP/out" 2>&1
+rename "new$$" "$IF_RCV"
+expect renamed-back load "$IF_RCV"
+rename "$IF_RCV" "new$$"
+in_ns rcv ip link add "$IF_RCV" type dummy
+expect renamed-other-unload unload "$IF_RCV"
+expect renamed-other-detached [ -z "$(xdp_of "new$$")$(tc_of "new$$" | grep -v 0)" ]
+unload "new$$" >"$TMP/out" 2>&1
+in_ns rcv ip link del "$IF_RCV"
+rename "new$$" "$IF_RCV"
+in_ns rcv ip addr add "$V6_RCV/64" dev "$IF_RCV" nodad
+expect renamed-bare bare
+
+# ---- the kernel does not say what is attached: the pins stay
+expect unsaid-load load "$IF_RCV"
+unsaid() { # COMMAND... that is to fail
+	in_ns rcv "${traced[@]}" -f -o /dev/null "$@" "$xiwarp" unload "$IF_RCV" >"$TMP/out" 2>&1
+	(($? == 1)) && [[ -e $pins/xiw_ingress ]]
+}
+expect unsaid-xdp unsaid -e trace=sendto -e inject=sendto:error=ENOMEM
+for n in 2 3 4 5 6; do
+	in_ns rcv "${traced[@]}" -f -o /dev/null -e trace=sendto \
+		-e "inject=sendto:error=ENOBUFS:when=$n" "$xiwarp" unload "$IF_RCV" >"$TMP/out" 2>&1
+	expect "unsaid-$n" eval '[[ -e $pins/xiw_ingress ]] || bare'
+	whole || unload "$IF_RCV" >"$TMP/out" 2>&1
+	attached || load "$IF_RCV" >"$TMP/out" 2>&1
+done
+expect unsaid-unload unload "$IF_RCV"
+expect unsaid-bare bare
+
 # ---- interrupted: all of it is there or nothing; strace sends the signal with the N-th message to the kernel
-whole() { { attached && pinned; } || bare; }
 interrupted() { # COMMAND N
 	in_ns rcv "${traced[@]}" -o /dev/null -e trace=sendto \
 		-e "inject=sendto:signal=INT:when=$2" "$xiwarp" "$1" "$IF_RCV" >"$TMP/out" 2>&1
