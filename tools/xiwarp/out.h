@@ -9,10 +9,9 @@
 #include <sys/types.h>
 
 struct xiw_out {
-	char path[4096]; /* behind symbolic links */
-	char where
-		[4096]; /* what must be writable: the directory of a regular file, else the file itself */
-	bool direct; /* it exists and is no regular file: it is written to, not replaced */
+	char path[4096];  /* behind symbolic links */
+	char where[4096]; /* what must be writable: a regular file's directory, else the file */
+	bool direct;	  /* it exists and is no regular file: it is written to, not replaced */
 	bool is_stdout;
 	mode_t mode; /* of the regular file that is replaced; 0: there is none */
 };
