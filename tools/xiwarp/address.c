@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "exit.h"
+#include "signals.h"
 #include "text.h"
 
 const char *xiw_addr_name(const struct sockaddr_storage *addr, char buf[80])
@@ -74,11 +75,14 @@ int xiw_resolve(const char *text, bool passive, struct addrinfo **list)
 	/* Without a host, the IPv6 wildcard, which takes IPv4 too; a kernel without IPv6 has only IPv4's. */
 	if (!*host)
 		hints.ai_family = AF_INET6;
+	if (!xiw_uncatch_signals())
+		return xiw_exit_stopped(0);
 	err = getaddrinfo(*host ? host : NULL, port, &hints, list);
 	if (err && !*host) {
 		hints.ai_family = AF_INET;
 		err = getaddrinfo(NULL, port, &hints, list);
 	}
+	xiw_recatch_signals();
 	if (err)
 		return xiw_fail(XIW_EXIT_PEER, "cannot resolve '%s': %s",
 				xiw_printable(host, shown, sizeof(shown)), gai_strerror(err));

@@ -73,6 +73,8 @@ static int open_all(struct xiw_receiver *r, const struct xiw_conn_opts *opts,
 		return code;
 	r->engine = xiw_group_engine(all->group, 0);
 	err = bind_patiently(all->group, list, opts, &all->listener);
+	if (err && xiw_stop_signal)
+		return xiw_exit_stopped(0);
 	if (err)
 		return listen_failed(where, err);
 	code = xiw_endpoint_ready_group(r->args, all->group, list->ai_addr, r->output_dir, &direct);

@@ -8,6 +8,8 @@
 
 atomic_int xiw_stop_signal;
 
+static bool caught; /* before xiw_uncatch_signals() */
+
 static void on_signal(int number)
 {
 	xiw_stop_signal = number;
@@ -25,6 +27,33 @@ void xiw_catch_signals(void)
 	if (!sigaction(SIGHUP, NULL, &was) && was.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &stop, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
+}
+
+static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* Those that are not caught, as SIGHUP under nohup(1), stay as they are. */
+static void exchange(void (*from)(int), void (*to)(int))
+{
+	struct sigaction act = { .sa_handler = to }, was;
+
+	for (size_t i = 0; i < sizeof(stops) / sizeof(stops[0]); i++)
+		if (!sigaction(stops[i], NULL, &was) && was.sa_handler == from)
+			sigaction(stops[i], &act, NULL);
+}
+
+bool xiw_uncatch_signals(void)
+{
+	struct sigaction was;
+
+	caught = !sigaction(SIGINT, NULL, &was) && was.sa_handler == on_signal;
+	exchange(on_signal, SIG_DFL);
+	return !xiw_stop_signal;
+}
+
+void xiw_recatch_signals(void)
+{
+	if (caught)
+		exchange(SIG_DFL, on_signal);
 }
 
 void xiw_hold_signals(void)

@@ -10,6 +10,12 @@
 extern atomic_int xiw_stop_signal;
 /* From now on these three signals set xiw_stop_signal, and SIGPIPE is ignored. */
 void xiw_catch_signals(void);
+/*
+ * Around a call that no handler ends, such as getaddrinfo(3): until the second call, the three signals end the process
+ * as if they were not caught. The first one returns false if one of them came before.
+ */
+bool xiw_uncatch_signals(void);
+void xiw_recatch_signals(void);
 /* Blocks the three signals, for a command that must not stop half way. */
 void xiw_hold_signals(void);
 /* `code`, or 128 + N if signal N stopped the command. */
