@@ -297,6 +297,7 @@ $(B)/$1.stamp: FORCE
 endef
 quote = '$(subst ','\'',$1)'
 $(eval $(call stamp,flags,$$(CC) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(LDFLAGS_ALL)))
+$(eval $(call stamp,libdir,$$(LIBDIR)))
 $(eval $(call stamp,bpfflags,$$(CLANG) $$(BPF_CFLAGS)))
 $(eval $(call stamp,members,$$(LIB_SRC)))
 $(eval $(call stamp,hostmembers,$$(HOST_SRC)))
@@ -306,6 +307,10 @@ $(B)/obj/%.o: %.c $(B)/flags.stamp
 	@mkdir -p $(@D)
 	$(say) CC $<
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+
+# `run` looks for the libraries where they are installed.
+$(call obj,tools/xiwarp/run.c): $(B)/libdir.stamp
+$(call obj,tools/xiwarp/run.c): private CPPFLAGS_ALL += -DXIW_LIBDIR='"$(LIBDIR)"'
 
 # Whoever includes the skeleton waits for it; no other layer is held up by the BPF side.
 SKEL_USERS := $(if $(SKEL),$(shell grep -ls '"xiwarp\.skel\.h"' $(C_SRC) /dev/null))

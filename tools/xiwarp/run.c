@@ -20,10 +20,11 @@
 #define LIBRARY "libxiw-verbs.so"
 #define TRACE "libxiw-trace.so"
 
-/* Where `make` puts the libraries, beside the command, or where `make install` does. */
+/* Where `make` puts the libraries, beside the command, or where `make install` does, also if that was moved. */
 static bool find_library(const char *name, char *path, size_t len)
 {
 	static const char *const places[] = { "", "/../lib" };
+	static const char installed[] = XIW_LIBDIR;
 	char self[4096];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
@@ -39,7 +40,8 @@ static bool find_library(const char *name, char *path, size_t len)
 		if (n > 0 && (size_t)n < len && !access(path, R_OK))
 			return true;
 	}
-	return false;
+	n = snprintf(path, len, "%s/%s", installed, name);
+	return n > 0 && (size_t)n < len && !access(path, R_OK);
 }
 
 /* In front of what is preloaded already. */
@@ -153,9 +155,9 @@ static int run_run(const struct xiw_args *args)
 		return code;
 	if (!find_library(LIBRARY, library, sizeof(library)) ||
 	    !find_library(TRACE, trace, sizeof(trace)))
-		return xiw_fail(XIW_EXIT_FAILURE,
-				LIBRARY " or " TRACE " is neither beside this command nor in "
-					"../lib: run 'make all', or 'make install'");
+		return xiw_fail(XIW_EXIT_FAILURE, LIBRARY
+				" or " TRACE " is neither beside this command, nor in "
+				"../lib, nor in " XIW_LIBDIR ": run 'make all', or 'make install'");
 	if (preload(library) || (args->run.trace && preload(trace)) || set_environment(args))
 		return xiw_fail(XIW_EXIT_FAILURE, "the environment cannot be set: %s",
 				strerror(errno));
