@@ -330,6 +330,19 @@ static int each_of_all(const char *ifname, void *ctx)
 	return 0;
 }
 
+/* Nothing was found: perhaps because this process does not see where to look. */
+static int hidden(const struct xiw_args *args)
+{
+	const char *dir = args->pin_dir ? args->pin_dir : XIW_PIN_DIR;
+
+	if (!xiw_bpffs_hidden(dir))
+		return 0;
+	return xiw_fail(XIW_EXIT_NOT_FOUND,
+			"%s cannot be seen from here ('ip netns exec' hides it): 'nsenter "
+			"--net=/run/netns/NAME xiwarp status'",
+			dir);
+}
+
 static int report_once(const struct xiw_args *args)
 {
 	struct report r = { .args = args };
@@ -343,6 +356,8 @@ static int report_once(const struct xiw_args *args)
 		err = xiw_status_each(args->pin_dir, each_of_all, &r);
 	if (err)
 		r.code = failed("any interface", args->pin_dir, err);
+	if (!r.code && !r.shown && !args->nwords)
+		r.code = hidden(args);
 	if (r.code && !r.shown) {
 		json_object_put(r.interfaces);
 		return r.code;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -168,17 +169,28 @@ int xiw_status_read(const char *ifname, const char *pin_dir, struct xiw_status *
 	return err;
 }
 
+/* A BPF file system itself has files, such as maps.debug. */
+static bool is_dir(const char *dir, const char *name)
+{
+	char path[XIW_PIN_PATH_MAX];
+	struct stat st;
+
+	return !xiw_pins_path(dir, name, path) && !lstat(path, &st) && S_ISDIR(st.st_mode);
+}
+
 int xiw_status_each(const char *pin_dir, int (*fn)(const char *ifname, void *ctx), void *ctx)
 {
+	const char *dir = pin_dir ? pin_dir : XIW_PIN_DIR;
 	char ifname[IFNAMSIZ];
 	struct dirent **names;
 	int n, ret = 0;
 
-	n = scandir(pin_dir ? pin_dir : XIW_PIN_DIR, &names, NULL, alphasort);
+	n = scandir(dir, &names, NULL, alphasort);
 	if (n < 0)
 		return errno == ENOENT ? 0 : errno == EACCES ? -EPERM : -errno;
 	for (int i = 0; i < n; i++) {
-		if (!ret && xiw_pins_ifname(names[i]->d_name, pin_dir, ifname))
+		if (!ret && is_dir(dir, names[i]->d_name) &&
+		    xiw_pins_ifname(names[i]->d_name, pin_dir, ifname))
 			ret = fn(ifname, ctx);
 		free(names[i]);
 	}

@@ -199,7 +199,9 @@ refused longer-pin-dir 2 "too long" "$xiwarp" load "$IF_RCV" --pin-dir "${long}x
 refused serve-longer-pin-dir 2 "too long" "$xiwarp" serve --pin-dir "${long}x" "$TMP/in"
 rmdir -p "${long%/*}" 2>/dev/null
 mkdir -m 700 "$TMP/other-names" "$TMP/other-names/no-interface-has-this-name"
+: >"$TMP/other-names/file"
 expect status-other-names json --pin-dir "$TMP/other-names"
+expect status-other-names-quiet [ ! -s "$TMP/err" ]
 mkdir -p "$pins"
 refused stale-pins 5 "unload $IF_RCV" "$xiwarp" load "$IF_RCV"
 expect stale-unload unload "$IF_RCV"
