@@ -252,6 +252,11 @@ static int open_dir(struct xiw_serve *s, const struct xiw_args *args)
 	if (s->dir >= 0)
 		return 0;
 	xiw_printable(args->words[0], shown, sizeof(shown));
+	if (s->dir == -ENOENT && args->serve.create)
+		return xiw_fail(XIW_EXIT_FAILURE,
+				"cannot make directory %s: there is no directory to make it in: "
+				"'mkdir -p' that first",
+				shown);
 	if (s->dir == -ENOENT)
 		return xiw_fail(XIW_EXIT_FAILURE, "no directory %s: make it, or let --create do so",
 				shown);
