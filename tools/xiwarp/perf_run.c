@@ -101,8 +101,8 @@ static void on_refused(struct xiw_perf_thread *t, const struct xiw_completion *d
 	const void *data;
 	size_t len;
 
-	/* One line for all. */
-	if (atomic_exchange(&c->refused, true))
+	/* One line for all; none for what a signal has ended. */
+	if (atomic_exchange(&c->refused, true) || xiw_stop_signal)
 		return;
 	if (t->index)
 		xiw_engine_wake(c->threads[0].engine);

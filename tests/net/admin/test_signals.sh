@@ -70,4 +70,27 @@ wait_listen rcv 15044 || fail other "$(cat "$TMP/other")"
 expect waiting-sink waiting sink --path kernel --listen 127.0.0.1
 expect waiting-serve waiting serve --path kernel --listen 127.0.0.1 "$TMP/in"
 stop "$other" INT
+
+# What a signal has ended is not blamed on the peer: it takes the connection and says nothing.
+cat >"$TMP/silent.py" <<'PYTHON'
+import socket, sys, time
+s = socket.create_server((sys.argv[1], int(sys.argv[2])))
+c = [s.accept()[0]]
+print("taken", flush=True)
+time.sleep(60)
+PYTHON
+connecting() {
+	local pid rc
+	spawn pid rcv connecting "$xiwarp" perf 127.0.0.1:15045
+	wait_until 10 grep -q taken "$TMP/silent"
+	kill -INT "$pid"
+	reap "$pid" 5
+	rc=$?
+	cat "$TMP/connecting"
+	((rc == 130)) && [[ ! -s $TMP/connecting ]]
+}
+spawn silent rcv silent python3 "$TMP/silent.py" 127.0.0.1 15045
+wait_listen rcv 15045 || fail silent "$(cat "$TMP/silent")"
+expect connecting-perf connecting
+stop "$silent"
 finish
