@@ -109,15 +109,17 @@ static uint32_t first_wrong(const uint8_t *buf, uint32_t size, uint64_t n)
 
 static void show(const struct xiw_rping *p, const uint8_t *buf, uint32_t size)
 {
+	/* Standard output has nothing but JSON then. */
+	FILE *to = p->args->json ? stderr : stdout;
 	uint32_t n = 0;
 
 	if (!p->args->rping.verbose)
 		return;
-	printf("%s: ", p->server ? "server ping data" : "ping data");
+	fprintf(to, "%s: ", p->server ? "server ping data" : "ping data");
 	/* A peer's octets must not control a terminal. */
 	for (; n < size && buf[n]; n++)
-		putchar(buf[n] < 0x20 || buf[n] > 0x7e ? '?' : buf[n]);
-	putchar('\n');
+		putc(buf[n] < 0x20 || buf[n] > 0x7e ? '?' : buf[n], to);
+	putc('\n', to);
 }
 
 /* Compares what arrived with the ping of this iteration. */

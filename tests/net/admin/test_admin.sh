@@ -76,6 +76,7 @@ refused netns-exec-shell 6 "nsenter --net" ip netns exec "$(_ns rcv)" sh \
 	-c '"$0" load "$1"; exit $?' "$xiwarp" "$IF_RCV"
 expect hidden-load run rcv load "$IF_RCV"
 refused netns-exec-status 4 "nsenter --net" ip netns exec "$(_ns rcv)" "$xiwarp" status "$IF_RCV"
+refused netns-exec-status-all 4 "nsenter --net" ip netns exec "$(_ns rcv)" "$xiwarp" status
 refused netns-exec-unload 4 "nsenter --net" ip netns exec "$(_ns rcv)" "$xiwarp" unload "$IF_RCV"
 refused netns-exec-serve 4 "nsenter --net" ip netns exec "$(_ns rcv)" "$xiwarp" serve \
 	--path direct --listen $V4_RCV "$TMP/in"
@@ -253,6 +254,14 @@ without_uring() { # NAME COMMAND...
 without_uring serve serve "$TMP/in"
 without_uring sink sink --path kernel
 without_uring put put "$TMP/small" 127.0.0.1
+# Standard output of --json is JSON, with --verbose, too.
+spawn rping rcv rping-server "$xiwarp" rping -s --path kernel
+wait_listen rcv 7174 || fail rping "$(cat "$TMP/rping-server")"
+in_ns rcv "$xiwarp" rping -c -a 127.0.0.1 -C 3 -v --json --path kernel >"$TMP/json" 2>"$TMP/err"
+expect rping-json-only eval '! grep -v "^{" "$TMP/json"'
+expect rping-json-verbose [ "$(grep -c "^ping data: " "$TMP/err")" = 3 ]
+stop "$rping"
+
 without_uring rping-server rping -s
 without_uring rping-client rping -c -a 127.0.0.1 -C 1
 finish
