@@ -5,11 +5,15 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+atomic_bool xiw_line_open;
+
 int xiw_fail(int code, const char *fmt, ...)
 {
 	va_list args;
 
 	flockfile(stderr); /* several threads may print */
+	if (atomic_exchange(&xiw_line_open, false))
+		fputc('\n', stderr);
 	fputs("xiwarp: ", stderr);
 	va_start(args, fmt);
 	vfprintf(stderr, fmt, args);

@@ -3,6 +3,9 @@
 #ifndef XIW_TOOL_EXIT_H
 #define XIW_TOOL_EXIT_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
+
 enum xiw_exit {
 	XIW_EXIT_OK = 0,
 	XIW_EXIT_FAILURE = 1,
@@ -17,6 +20,9 @@ enum xiw_exit {
 	XIW_EXIT_NO_COMMAND = 127,
 	XIW_EXIT_SIGNAL = 128,
 };
+
+/* Standard error shows a line without its end, as of progress: xiw_fail() ends it first. */
+extern atomic_bool xiw_line_open;
 
 /* Prints "xiwarp: ..." as one line on standard error and returns `code`. */
 __attribute__((format(printf, 2, 3))) int xiw_fail(int code, const char *fmt, ...);

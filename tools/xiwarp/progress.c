@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
+#include "exit.h"
 #include "text.h"
 
 #define BAR 24
@@ -79,6 +80,7 @@ void xiw_progress(const char *name, uint64_t done, uint64_t total, double second
 	name_columns = columns > strlen(text) + strlen(bar)
 			       ? columns - (unsigned int)(strlen(text) + strlen(bar))
 			       : 0;
+	xiw_line_open = !last;
 	n = (int)octets_in_columns(name, name_columns, &taken);
 	taken += (unsigned int)strlen(bar);
 	fprintf(stderr, "\r%.*s%s%.*s\033[K%s", n, name, bar,

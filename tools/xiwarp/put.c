@@ -347,7 +347,11 @@ static int run_put(const struct xiw_args *args)
 	code = xiw_caps_drop(args->cmd->name, false, XIW_CAPS_READ, NULL);
 	if (!code)
 		code = check_files(args);
-	return code ? code : xiw_exit_stopped(run_all(args));
+	if (!code)
+		code = xiw_exit_stopped(run_all(args));
+	if (xiw_line_open)
+		fputc('\n', stderr);
+	return code;
 }
 
 static const struct xiw_opt put_opts[] = {

@@ -54,5 +54,20 @@ stop "$server" INT
 # shellcheck disable=SC2317
 peers() { grep -o '"peer":"[^"]*"' "$TMP/serve.json" | sort -u | wc -l; }
 expect at-once-peers [ "$(peers)" -gt 1 ]
+
+# On a terminal, an error in the middle of a file is not behind the line of progress.
+rm -r "$TMP/in" && mkdir "$TMP/in"
+truncate -s 4G "$TMP/sparse"
+spawn server rcv serve.log "$xiwarp" serve "$TMP/in"
+wait_listen rcv 15044 5
+spawn put snd terminal script -qefc "'$xiwarp' put '$TMP/sparse' $V4_RCV" /dev/null
+if wait_until 10 grep -q "left" "$TMP/terminal"; then
+	stop "$server" KILL
+	reap "$put" 20
+	tr '\r' '\n' <"$TMP/terminal" >"$TMP/lines"
+	expect terminal-error-alone grep -q "^xiwarp: " "$TMP/lines"
+else
+	fail terminal "$(cat "$TMP/terminal")"
+fi
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 finish
