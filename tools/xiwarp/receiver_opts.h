@@ -67,7 +67,9 @@ extern const struct xiw_word xiw_path_words[], xiw_crc_words[];
 	  .help = "where to listen; default: any address, port " XIW_PORT,                         \
 	  XIW_TEXT(receiver.listen, 0, SIZE_MAX, "an address") },                                  \
 		XIW_OPT_PATH,                                                                      \
-		{ "once", .help = "end after the first connection, also if its startup fails",     \
+		{ "once",                                                                          \
+		  .help = "end when a connection has ended, also if its startup failed, and no "   \
+			  "other is open",                                                         \
 		  XIW_FLAG(receiver.once) },                                                       \
 		XIW_OPT_PEER_TIMEOUT, XIW_OPT_THREADS, XIW_OPT_TRUST_CHECKSUM
 

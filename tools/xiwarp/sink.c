@@ -262,8 +262,8 @@ const struct xiw_cmd xiw_cmd_sink = {
 		"end has octets and segments by path, FPDUs, messages, hand-offs, refused "
 		"segments by reason, and errors with the numbers of RFC 5044 section 8 and RFC "
 		"5041 section 7.2. All connections share the one buffer.\n\n"
-		"Runs until SIGINT or SIGTERM, or with --once until the first connection has "
-		"ended; then the exit code is 7 if that ended in an error.",
+		"Runs until SIGINT or SIGTERM, or with --once until a connection has ended "
+		"and no other is open; then the exit code is 7 if one ended in an error.",
 	.examples = "sudo xiwarp sink --stag 0x1234 --size 1G --once --json\n"
 		    "xiwarp sink --path kernel --markers --out received.bin\n",
 	.opts = sink_opts,
