@@ -6,6 +6,7 @@
 #include <liburing.h>
 #include <net/if.h>
 #include <pthread.h>
+#include <stddef.h>
 
 #include <xiwarp/xiwarp.h>
 
@@ -193,6 +194,8 @@ struct xiw_watch {
 	uint32_t largest_mtu;
 	struct xiw_conn *next_route; /* whose route is checked next; NULL: the first one's */
 	uint64_t routes;	     /* routes checked */
+	/* Not on the stack, which may be a small one of the application's. */
+	_Alignas(max_align_t) char messages[16384];
 };
 
 /* core/netif.c, engine/prepare.c: interfaces that could not be opened. */

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/if_link.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -24,26 +25,29 @@ static int take_datagram(const struct nlmsghdr *n, size_t len, bool dump,
 	return dump;
 }
 
+#define ANSWER_MAX 32768 /* octets of a datagram: what the kernel makes of a dump */
+
 int xiw_netlink_ask(int protocol, const struct nlmsghdr *request,
 		    void (*take)(const struct nlmsghdr *n, void *ctx), void *ctx)
 {
 	const bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
-	union {
-		struct nlmsghdr n;
-		char octets[32768];
-	} answer;
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol), err = 1;
+	/* Threads of the application ask, too, and may have small stacks. */
+	struct nlmsghdr *answer = malloc(ANSWER_MAX);
+	int fd, err = 1;
 	ssize_t len;
 
-	if (fd < 0)
-		return -errno;
-	if (send(fd, request, request->nlmsg_len, 0) < 0)
+	if (!answer)
+		return -ENOMEM;
+	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, protocol);
+	if (fd < 0 || send(fd, request, request->nlmsg_len, 0) < 0)
 		err = -errno;
 	while (err > 0) {
-		len = recv(fd, &answer, sizeof(answer), 0);
-		err = len < 0 ? -errno : take_datagram(&answer.n, (size_t)len, dump, take, ctx);
+		len = recv(fd, answer, ANSWER_MAX, 0);
+		err = len < 0 ? -errno : take_datagram(answer, (size_t)len, dump, take, ctx);
 	}
-	close(fd);
+	if (fd >= 0)
+		close(fd);
+	free(answer);
 	return err;
 }
 

@@ -237,10 +237,7 @@ static void take_message(struct xiw_engine *e, const struct nlmsghdr *n)
  */
 void xiw_watch_read(struct xiw_engine *e)
 {
-	union {
-		struct nlmsghdr n;
-		char octets[16384];
-	} message;
+	char *const buffer = e->watch.messages;
 	const struct nlmsghdr *n;
 	ssize_t got;
 	size_t len;
@@ -248,14 +245,15 @@ void xiw_watch_read(struct xiw_engine *e)
 	if (e->watch.read || e->watch.fd < 0)
 		return;
 	e->watch.read = true;
-	while ((got = recv(e->watch.fd, &message, sizeof(message), 0)) > 0 || errno == ENOBUFS) {
+	while ((got = recv(e->watch.fd, buffer, sizeof(e->watch.messages), 0)) > 0 ||
+	       errno == ENOBUFS) {
 		len = got > 0 ? (size_t)got : 0;
 		/* The kernel has dropped messages, which may have been about anything. */
 		if (!len) {
 			e->watch.look_now = true;
 			address_gone(e);
 		}
-		for (n = &message.n; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len))
+		for (n = (void *)buffer; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len))
 			take_message(e, n);
 	}
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Threads of a program: those that take another one's events, and those that are cancelled. */
+/*
+ * Threads of a program: those that take another one's events, those that are cancelled, and those with small stacks.
+ */
 #include "tests/net/programs/verbs_ends.h"
 
 #include <pthread.h>
@@ -154,8 +156,53 @@ static void accepts_twice(void)
 	}
 }
 
+/* ---- small stacks -------------------------------------------------------------------------------- */
+
+#ifdef __SANITIZE_ADDRESS__ /* which needs room of its own */
+#define SMALL_STACK (512 * 1024)
+#else
+#define SMALL_STACK (32 * 1024)
+#endif
+#define POLLS_MS 1500 /* longer than it takes until the engine looks at its interfaces again */
+
+static void *polls_in_vain(void *cq)
+{
+	const uint64_t until = now_ms() + POLLS_MS;
+
+	while (now_ms() < until)
+		IS(queue_is_empty(cq));
+	return NULL;
+}
+
+/* It takes turns of the engine, whatever they have to do. */
+static void polls_with_small_stack(void)
+{
+	pthread_attr_t attr;
+	struct side s = {};
+	pthread_t thread;
+
+	connect_side(&s);
+	IS(!pthread_attr_init(&attr) && !pthread_attr_setstacksize(&attr, SMALL_STACK));
+	IS(!pthread_create(&thread, &attr, polls_in_vain, s.cq));
+	IS(!pthread_join(thread, NULL));
+	IS(!pthread_attr_destroy(&attr));
+	IS(!rdma_disconnect(s.id));
+	await_end(&s);
+	free_side(&s);
+}
+
+static void waits_for_end(void)
+{
+	struct side s = {};
+
+	accept_side(&s, 0);
+	await_end(&s);
+	free_side(&s);
+}
+
 const struct verbs_case cases_of_threads[] = {
 	{ "slow-accept", connects_often, accepts_slowly },
 	{ "cancelled", cancels_each, accepts_twice },
+	{ "small-stack", polls_with_small_stack, waits_for_end },
 	{},
 };
