@@ -36,6 +36,12 @@ static void directory_of(const char *path, char dir[4096])
 		snprintf(dir, 4096, ".");
 }
 
+static void look_plain(const char *file, struct xiw_out *out)
+{
+	snprintf(out->path, sizeof(out->path), "%s", file);
+	directory_of(file, out->where);
+}
+
 /* There is nothing of that name, or a symbolic link to nothing. */
 static int look_missing(const char *file, struct xiw_out *out)
 {
@@ -45,11 +51,9 @@ static int look_missing(const char *file, struct xiw_out *out)
 	if (!lstat(file, &st))
 		return xiw_fail(XIW_EXIT_FAILURE,
 				"--out: %s is a symbolic link to what does not exist: remove it, "
-				"or "
-				"make its file first",
+				"or make its file first",
 				xiw_printable(file, shown, sizeof(shown)));
-	snprintf(out->path, sizeof(out->path), "%s", file);
-	directory_of(file, out->where);
+	look_plain(file, out);
 	return 0;
 }
 
@@ -77,6 +81,21 @@ static int look_there(const char *file, const struct stat *st, struct xiw_out *o
 	return 0;
 }
 
+/*
+ * Has another user put this where everybody can, as in /tmp? It could be a trap: it is replaced, and neither written to
+ * nor followed.
+ */
+static bool planted(const char *file)
+{
+	struct stat st, parent;
+	char dir[4096];
+
+	directory_of(file, dir);
+	return !lstat(file, &st) && !S_ISDIR(st.st_mode) && !stat(dir, &parent) &&
+	       parent.st_mode & S_ISVTX && parent.st_mode & (S_IWGRP | S_IWOTH) &&
+	       st.st_uid != geteuid() && st.st_uid != parent.st_uid && st.st_uid;
+}
+
 int xiw_out_look(const char *file, struct xiw_out *out)
 {
 	struct stat st;
@@ -84,6 +103,10 @@ int xiw_out_look(const char *file, struct xiw_out *out)
 	*out = (struct xiw_out){};
 	if (strlen(file) >= sizeof(out->path))
 		return xiw_fail(XIW_EXIT_FAILURE, "--out: the name is too long");
+	if (planted(file)) {
+		look_plain(file, out);
+		return 0;
+	}
 	return stat(file, &st) ? look_missing(file, out) : look_there(file, &st, out);
 }
 

@@ -232,8 +232,7 @@ static const struct xiw_opt sink_opts[] = {
 	{ "out", .arg = "FILE",
 	  .help = "at each connection's end, write the buffer, up to the highest octet "
 		  "delivered, to FILE. A regular file is replaced when all is written; a device or "
-		  "a "
-		  "FIFO is written to",
+		  "a FIFO is written to",
 	  XIW_TEXT(sink.out, 1, SIZE_MAX, "a file") },
 	XIW_OPT_MARKERS,
 	XIW_OPT_CRC,

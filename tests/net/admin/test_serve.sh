@@ -50,7 +50,8 @@ random_file "$TMP/large" 150
 random_file "$TMP/small" 1
 random_file "$TMP/medium" 30
 
-refused create-no-parent 1 "cannot make directory $TMP/none/in: there is no directory to make it in" \
+refused create-no-parent 1 \
+	"cannot make directory $TMP/none/in: there is no directory to make it in" \
 	"$xiwarp" serve --path kernel --create "$TMP/none/in"
 begin 400M
 put "$TMP/large" "$TMP/small" $V4_RCV

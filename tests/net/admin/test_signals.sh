@@ -28,8 +28,10 @@ resolving() {
 	local signal=$1 code=$2 pid rc before
 	shift 2
 	before=$(wc -l <"$TMP/mute")
-	spawn pid rcv resolve unshare --mount sh -c "mount --bind '$TMP/resolv.conf' /etc/resolv.conf
-		mount --bind '$TMP/nsswitch.conf' /etc/nsswitch.conf; exec \"\$@\"" sh "$xiwarp" "$@"
+	spawn pid rcv resolve unshare --mount sh -c \
+		"mount --bind '$TMP/resolv.conf' /etc/resolv.conf
+		mount --bind '$TMP/nsswitch.conf' /etc/nsswitch.conf
+		exec \"\$@\"" sh "$xiwarp" "$@"
 	wait_until 10 _lines_over "$TMP/mute" "$before" || echo "not asked"
 	kill -"$signal" "$pid"
 	reap "$pid" 2
