@@ -264,7 +264,9 @@ int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif *
 	for (p = e->netifs; p; p = p->next) {
 		if (!strcmp(p->ifname, name)) {
 			*netif = p;
-			return xiw_netif_usable(p, why, len) ? 0 : -EMSGSIZE;
+			return !p->nqueues		       ? xiw_queues_none(e, p, why, len)
+			       : xiw_netif_usable(p, why, len) ? 0
+							       : -EMSGSIZE;
 		}
 	}
 	if (was_refused(e, name) && e->now_ms < e->unready.refused_until_ms) {
@@ -292,7 +294,7 @@ int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif *
 	xiw_news_begin(e);
 	for (uint32_t i = 0; i < p->nqueues; i++)
 		xiw_queue_poll(e, &p->queues[i]);
-	return 0;
+	return p->nqueues ? 0 : xiw_queues_none(e, p, why, len);
 }
 
 static void free_all(struct xiw_netif **list)

@@ -141,17 +141,22 @@ static int open_some(struct xiw_engine *e, struct xiw_netif *p, bool *patient, c
 	return first;
 }
 
-int xiw_queues_open(struct xiw_engine *e, struct xiw_netif *p, bool patient, char *why, size_t len)
+int xiw_queues_none(const struct xiw_engine *e, const struct xiw_netif *p, char *why, size_t len)
 {
 	char asked[XIW_RANGES_MAX];
+
+	snprintf(why, len, "%s has %u queues, and the engine was to serve %s", p->ifname,
+		 p->channels, xiw_ranges(e->opts.queues, asked));
+	return -ENXIO;
+}
+
+int xiw_queues_open(struct xiw_engine *e, struct xiw_netif *p, bool patient, char *why, size_t len)
+{
 	int err;
 
-	/* In a group, another engine serves them, and gets the connections. */
-	if (!wanted(e, p) && !e->group) {
-		snprintf(why, len, "%s has %u queues, and the engine was to serve %s", p->ifname,
-			 p->channels, xiw_ranges(e->opts.queues, asked));
-		return -ENXIO;
-	}
+	/* In a group, another engine serves them, and this one sees which connections it is to have. */
+	if (!wanted(e, p) && !e->group)
+		return xiw_queues_none(e, p, why, len);
 	p->queues = aligned_alloc(64, XIW_MAX_QUEUES * sizeof(*p->queues));
 	if (!p->queues)
 		return -ENOMEM;

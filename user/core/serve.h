@@ -13,6 +13,9 @@
  */
 int xiw_queues_open(struct xiw_engine *e, struct xiw_netif *p, bool patient, char *why, size_t len);
 
+/* The line for that, and -ENXIO. An engine of a group opens such an interface all the same, and serves none of it. */
+int xiw_queues_none(const struct xiw_engine *e, const struct xiw_netif *p, char *why, size_t len);
+
 /*
  * Looks for queues that the engine should serve and does not: the engine that had one has ended, or the interface has
  * more of them now. Takes one at a time, because that takes milliseconds. True: there may be more.

@@ -52,6 +52,7 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 	struct if_nameindex *all = if_nameindex();
 	struct xiw_netif *netif;
 	char line[96], queues[96] = "";
+	bool ready = false;
 	int err = -ENOENT;
 
 	if (!all) {
@@ -65,18 +66,20 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 
 		line[0] = '\0';
 		one = xiw_netif_by_name(e, i->if_name, &netif, line, sizeof(line));
+		ready |= !one;
 		if (!one && !*queues)
 			xiw_queues_say(e, netif, queues, sizeof(queues));
-		if (!one || one == -ENOENT || err != -ENOENT)
+		if (!one || one == -ENOENT || (err != -ENOENT && err != -ENXIO))
 			continue;
 		err = one;
 		snprintf(e->unready.ifname, sizeof(e->unready.ifname), "%s", i->if_name);
 		snprintf(why, 96, "%s", line);
 	}
 	if_freenameindex(all);
-	if (!e->netifs)
+	if (!ready)
 		return err;
-	if (err == -ENOENT)
+	/* What this engine does not serve, another one of its group does. */
+	if (err == -ENOENT || (err == -ENXIO && e->group))
 		snprintf(why, 96, "%s", queues);
 	return 0;
 }

@@ -269,7 +269,7 @@ struct xiw_engine *xiw_group_engine(const struct xiw_group *g, unsigned int i)
 
 int xiw_group_prepare(struct xiw_group *g, const struct sockaddr *addr, char *why, size_t why_len)
 {
-	char line[256], first[256] = "";
+	char line[256], first[256] = "", none[256] = "";
 	int err = -ESHUTDOWN;
 
 	for (uint32_t i = 0; i < g->n; i++) {
@@ -279,12 +279,15 @@ int xiw_group_prepare(struct xiw_group *g, const struct sockaddr *addr, char *wh
 		if (!e)
 			continue;
 		one = xiw_engine_prepare(e, addr, line, sizeof(line));
-		if (!first[0])
+		/* Other engines serve what this one does not. */
+		if (one == -ENXIO)
+			snprintf(none, sizeof(none), "%s", line);
+		else if (!first[0])
 			snprintf(first, sizeof(first), "%s", line);
-		if (err && (!one || err == -ESHUTDOWN))
+		if (err && (!one || err == -ESHUTDOWN || err == -ENXIO))
 			err = one;
 	}
 	if (why && why_len)
-		snprintf(why, why_len, "%s", first);
+		snprintf(why, why_len, "%s", err == -ENXIO ? none : first);
 	return err;
 }

@@ -152,5 +152,9 @@ wire_up plain 1500 1 || exit 1
 wire_clamp 65536
 in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || exit 1
 expect one-queue one_queue
+# A second process gets no queue, and its second thread does not hide that.
+receiver sink --json --threads 1 --listen "$V4_RCV:15045"
+refused no-queue 5 "busy" "$xiwarp" sink --path direct --threads 2 --listen "$V4_RCV:15046"
+stop "$RECV"
 in_ns rcv "$xiwarp" unload "$IF_RCV" --force >/dev/null
 finish
