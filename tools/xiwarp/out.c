@@ -48,6 +48,8 @@ static int look_missing(const char *file, struct xiw_out *out)
 	char shown[256];
 	struct stat st;
 
+	if (errno != ENOENT)
+		return failed(file, errno);
 	if (!lstat(file, &st))
 		return xiw_fail(XIW_EXIT_FAILURE,
 				"--out: %s is a symbolic link to what does not exist: remove it, "
@@ -162,13 +164,9 @@ static int replace(const struct xiw_out *out, const uint8_t *buf, uint64_t len)
 	return err;
 }
 
-int xiw_out_write(const char *file, const uint8_t *buf, uint64_t len)
+int xiw_out_write(const struct xiw_out *out, const uint8_t *buf, uint64_t len)
 {
-	struct xiw_out out;
-	int err, code = xiw_out_look(file, &out);
+	int err = out->direct ? write_direct(out, buf, len) : replace(out, buf, len);
 
-	if (code)
-		return code;
-	err = out.direct ? write_direct(&out, buf, len) : replace(&out, buf, len);
-	return err ? failed(file, -err) : 0;
+	return err ? failed(out->path, -err) : 0;
 }

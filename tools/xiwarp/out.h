@@ -16,12 +16,15 @@ struct xiw_out {
 	mode_t mode; /* of the regular file that is replaced; 0: there is none */
 };
 
-/* Looks what is there. On failure prints a line and returns an exit code: a directory can be neither. */
+/*
+ * Looks once what is there, while the process has all its privileges. On failure prints a line and returns an exit
+ * code: a directory can be neither.
+ */
 int xiw_out_look(const char *file, struct xiw_out *out);
 /*
  * A regular file appears complete or not at all; all others are written to as they are. On failure prints a line and
  * returns an exit code.
  */
-int xiw_out_write(const char *file, const uint8_t *buf, uint64_t len);
+int xiw_out_write(const struct xiw_out *out, const uint8_t *buf, uint64_t len);
 
 #endif

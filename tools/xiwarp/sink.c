@@ -25,6 +25,7 @@ struct sink {
 	struct xiw_group_region *region;
 	uint8_t *buf;
 	uint64_t *high; /* of all threads: end of the highest octet delivered */
+	const struct xiw_out *out; /* NULL: none */
 };
 
 static struct sink *sink_of(const struct xiw_peer *peer)
@@ -130,7 +131,6 @@ static void on_completion(struct xiw_peer *peer, const struct xiw_completion *c)
 
 static void on_ended(struct xiw_peer *peer, bool stopped)
 {
-	const char *out = peer->receiver->args->sink.out;
 	const struct sink *s = sink_of(peer);
 	struct xiw_conn_info info;
 
@@ -138,7 +138,7 @@ static void on_ended(struct xiw_peer *peer, bool stopped)
 	xiw_conn_info(peer->conn, &info, sizeof(info));
 	xiw_sink_report(sink_peer(peer), &info);
 	/* Up to the highest octet delivered. */
-	if (out && xiw_out_write(out, s->buf, __atomic_load_n(s->high, __ATOMIC_RELAXED)))
+	if (s->out && xiw_out_write(s->out, s->buf, __atomic_load_n(s->high, __ATOMIC_RELAXED)))
 		xiw_receiver_fail(peer->receiver, XIW_EXIT_FAILURE);
 	if (info.mpa_error || info.ddp_error || (info.error && !info.rejected))
 		xiw_receiver_fail(peer->receiver, XIW_EXIT_PEER);
@@ -193,6 +193,7 @@ static int run_sink(const struct xiw_args *args)
 	struct xiw_out out;
 	uint64_t high = 0;
 	struct sink s = { .high = &high,
+			  .out = args->sink.out ? &out : NULL,
 			  .receiver = { .args = args,
 					.ops = &ops,
 					.listen = args->receiver.listen,

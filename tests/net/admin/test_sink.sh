@@ -186,6 +186,12 @@ out_link() {
 	out_to "$TMP/link" && [[ -L $TMP/link && $(stat -c %a "$TMP/there/file") == 640 ]] &&
 		cmp "$TMP/want" "$TMP/there/file"
 }
+# The link is where only its user may look, which root may not either once it has given up its privileges.
+out_private_link() {
+	mkdir -m 700 "$TMP/home" && mkdir "$TMP/data" && : >"$TMP/data/file" &&
+		ln -s "$TMP/data/file" "$TMP/home/link" && chown 12345:12345 "$TMP/home" || return
+	out_to "$TMP/home/link" && [[ -L $TMP/home/link ]] && cmp "$TMP/want" "$TMP/data/file"
+}
 out_stdout() {
 	spawn sink rcv sink sh -c "exec '$xiwarp' sink --json --once --path kernel --stag 0x1234 \
 		--listen $V4_RCV --out /dev/stdout | cat >'$TMP/both'"
@@ -211,6 +217,7 @@ else
 fi
 expect out-fifo out_fifo
 expect out-link out_link
+expect out-private-link out_private_link
 expect out-stdout out_stdout
 refused out-directory 1 "is a directory: name a file in it" "$xiwarp" sink --path kernel \
 	--out "$TMP/there"
