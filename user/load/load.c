@@ -305,12 +305,16 @@ static int load_locked(struct load *l)
 static int load_quietly(struct load *l)
 {
 	int lock, err = check_trust(l);
+	bool made = false;
 
 	if (!err)
 		err = check_bpffs(l);
 	if (err)
 		return err;
-	lock = xiw_bpffs_lock(l->pins.base);
+	/* The last unload removes the directory. */
+	do
+		lock = xiw_bpffs_lock(l->pins.base);
+	while (lock == -ENOENT && (made = !make_dirs(l->pins.base)));
 	if (lock == -EBUSY)
 		return xiw_explain(l->why, lock, XIW_BPFFS_BUSY, l->pins.base);
 	/* Whose pins there are may have changed meanwhile. */
@@ -319,6 +323,8 @@ static int load_quietly(struct load *l)
 		err = check_trust(l);
 	if (!err)
 		err = load_locked(l);
+	if (err && made)
+		rmdir(l->pins.base);
 	xiw_bpffs_unlock(lock);
 	return err;
 }

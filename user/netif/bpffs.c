@@ -96,51 +96,35 @@ static bool unseen_by(pid_t pid, const char *path)
 	return own.st_dev != its.st_dev;
 }
 
-/* The root of its mount. Nobody removes that, unlike the directories in it. */
-static int open_root(const char *at)
+/* Has it been removed since? */
+static bool removed(const char *dir, const struct stat *was)
 {
-	int fd = open(at, O_PATH | O_DIRECTORY | O_CLOEXEC), up;
-	struct stat st, above;
+	struct stat now;
 
-	while (fd >= 0 && !fstat(fd, &st)) {
-		up = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
-		if (up < 0 || fstat(up, &above) || above.st_dev != st.st_dev ||
-		    above.st_ino == st.st_ino) {
-			if (up >= 0)
-				close(up);
-			break;
-		}
-		close(fd);
-		fd = up;
-	}
-	up = fd >= 0 ? openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	if (fd >= 0)
-		close(fd);
-	return up;
+	return stat(dir, &now) || now.st_dev != was->st_dev || now.st_ino != was->st_ino;
 }
 
-int xiw_bpffs_lock(const char *path)
+int xiw_bpffs_lock(const char *dir)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
-	char at[PATH_LEN];
-	int fd;
+	struct stat st;
 
-	if (!xiw_bpffs_at(path))
-		return XIW_BPFFS_NO_LOCK;
-	existing(path, at);
-	fd = open_root(at);
-	if (fd < 0)
-		return XIW_BPFFS_NO_LOCK;
 	for (int i = 0; i < LOCK_TRIES; i++) {
-		if (!flock(fd, LOCK_EX | LOCK_NB))
+		int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
+
+		if (fd < 0)
+			return errno == ENOENT ? -ENOENT : XIW_BPFFS_NO_LOCK;
+		if (fstat(fd, &st) || st.st_mode & (S_IRWXG | S_IRWXO))
+			err = XIW_BPFFS_NO_LOCK;
+		else if (flock(fd, LOCK_EX | LOCK_NB))
+			err = errno == EWOULDBLOCK || errno == EINTR ? 0 : XIW_BPFFS_NO_LOCK;
+		else if (!removed(dir, &st))
 			return fd;
-		if (errno != EWOULDBLOCK && errno != EINTR) {
-			close(fd);
-			return XIW_BPFFS_NO_LOCK;
-		}
+		close(fd);
+		if (err)
+			return err;
 		nanosleep(&pause, NULL);
 	}
-	close(fd);
 	return -EBUSY;
 }
 

@@ -17,12 +17,12 @@ bool xiw_bpffs_private(const char *path, bool mounted);
 bool xiw_bpffs_hidden(const char *path);
 
 /*
- * Of processes that load or unload, one at a time: waits up to ten seconds for the lock of this BPF file system, which
- * ends with the process. Returns it for xiw_bpffs_unlock(); -EBUSY: another process has it still; XIW_BPFFS_NO_LOCK:
- * there is no BPF file system, or this process may not read its root, and then it cannot make pins, either.
+ * Of processes that load or unload, one at a time: waits up to ten seconds for the lock of the directory of pins, which
+ * ends with the process. Returns it for xiw_bpffs_unlock(); -ENOENT: there is no such directory; -EBUSY: another
+ * process has it still; XIW_BPFFS_NO_LOCK: this process may not read it, or others may, who could hold it for ever.
  */
 #define XIW_BPFFS_NO_LOCK (-1000)
-int xiw_bpffs_lock(const char *path);
+int xiw_bpffs_lock(const char *dir);
 void xiw_bpffs_unlock(int lock);
 /* The line for -EBUSY, with the path. */
 #define XIW_BPFFS_BUSY                                                                             \

@@ -148,11 +148,25 @@ expect together-loads-one attached
 unload "$IF_RCV" >"$TMP/out" 2>&1
 expect together-unload together unload
 bare || unload "$IF_RCV" >"$TMP/out" 2>&1
-# Whoever has the lock for ever is told of. Each BPF file system has a lock of its own.
-mkdir -m 700 "$TMP/bpf"
-mount -t bpf -o mode=0700 none "$TMP/bpf" || fail lock-mount "exit code $?"
-spawn holder host holder flock -F -x "$TMP/bpf" sleep 60
-wait_until 5 sh -c "! flock -n '$TMP/bpf' true"
+# Whoever has the lock for ever is told of. Nobody has it who may only open what is above, or a directory for all.
+held_by() { # DIRECTORY: the programs can be loaded and unloaded while another process locks it
+	local holder rc
+	spawn holder host holder flock -F -x "$1" sleep 60
+	wait_until 5 sh -c "! flock -n '$1' true"
+	in_ns rcv "$xiwarp" load "$IF_RCV" --pin-dir "$TMP/bpf/xiwarp" &&
+		in_ns rcv "$xiwarp" unload "$IF_RCV" --pin-dir "$TMP/bpf/xiwarp"
+	rc=$?
+	stop "$holder"
+	return "$rc"
+}
+mkdir "$TMP/bpf"
+mount -t bpf -o mode=1755 none "$TMP/bpf" || fail lock-mount "exit code $?"
+expect lock-above held_by "$TMP/bpf"
+mkdir -m 755 "$TMP/bpf/xiwarp"
+expect lock-for-all held_by "$TMP/bpf/xiwarp"
+mkdir -m 700 "$TMP/bpf/xiwarp"
+spawn holder host holder flock -F -x "$TMP/bpf/xiwarp" sleep 60
+wait_until 5 sh -c "! flock -n '$TMP/bpf/xiwarp' true"
 refused lock-held 5 "lslocks" "$xiwarp" load "$IF_RCV" --pin-dir "$TMP/bpf/xiwarp"
 stop "$holder"
 umount "$TMP/bpf"
