@@ -165,15 +165,11 @@ static bool connect_to(struct xiw_put *p, const struct addrinfo *ai)
 /* Connects to the first address that accepts. */
 static int connect_any(struct xiw_put *p)
 {
-	struct addrinfo *list;
-	int code = xiw_resolve(p->target, false, &list);
 	bool done = false;
 
-	if (code)
-		return code;
-	for (const struct addrinfo *ai = list; ai && !done && !xiw_stop_signal; ai = ai->ai_next)
+	for (const struct addrinfo *ai = p->all->addresses; ai && !done && !xiw_stop_signal;
+	     ai = ai->ai_next)
 		done = connect_to(p, ai);
-	freeaddrinfo(list);
 	p->code = 0;
 	if (done || xiw_stop_signal)
 		return 0;
@@ -323,19 +319,22 @@ static int check_files(const struct xiw_args *args)
 
 static int run_all(const struct xiw_args *args)
 {
+	const char *target = args->words[args->nwords - 1];
 	struct xiw_puts all = {};
-	int code;
+	int code = xiw_resolve(target, false, &all.addresses);
 
+	if (code)
+		return code;
 	for (int i = 0; i < XIW_PUT_CONNECTIONS_MAX; i++)
-		all.put[i] = (struct xiw_put){ .args = args,
-					       .target = args->words[args->nwords - 1],
-					       .all = &all,
-					       .reader.fd = -1 };
+		all.put[i] = (struct xiw_put){
+			.args = args, .target = target, .all = &all, .reader.fd = -1
+		};
 	code = run_one(&all.put[0]);
 	for (int i = 0; i < all.threads; i++) {
 		pthread_join(all.thread[i], NULL);
 		code = code ? code : all.put[i + 1].code;
 	}
+	freeaddrinfo(all.addresses);
 	return code;
 }
 

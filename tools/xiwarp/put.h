@@ -95,6 +95,7 @@ struct xiw_put {
 
 /* Connections that send at once, the first in the main thread. */
 struct xiw_puts {
+	struct addrinfo *addresses; /* of the server */
 	atomic_int next; /* the file that is to be sent next, by whichever connection is ready */
 	struct xiw_put put[XIW_PUT_CONNECTIONS_MAX];
 	pthread_t thread[XIW_PUT_CONNECTIONS_MAX - 1];
