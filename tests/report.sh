@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # What a script reports, in the form that tests/run reads: pass NAME; fail NAME WHY; skip NAME WHY; expect NAME CMD...
-_failures=0
+_failures=0 _finished=0
 
 pass() {
 	echo "PASS $*"
@@ -34,5 +34,6 @@ expect() {
 
 # Ends the script; its exit code tells whether a test failed.
 finish() {
+	_finished=1
 	exit $((_failures > 0))
 }

@@ -354,7 +354,7 @@ own_ns() {
 no_list() { ! nobody ls "$pins" && ! nobody ls "$base" && ! own_ns ls "$base"; }
 files=("$base" "$pins" "$pins"/xiw_*)
 bpf_open=$(</proc/sys/kernel/unprivileged_bpf_disabled)
-trap 'echo "$bpf_open" >/proc/sys/kernel/unprivileged_bpf_disabled; _cleanup' EXIT
+at_end sh -c "echo $bpf_open >/proc/sys/kernel/unprivileged_bpf_disabled"
 expect pins-closed closed
 expect pins-no-list no_list
 for i in 2 0; do

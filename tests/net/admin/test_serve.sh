@@ -32,10 +32,13 @@ begin_deceived() {
 }
 
 end() {
+	local rc
 	stop "$serve" INT
+	rc=$?
+	((rc == 130)) || fail end "exit code $rc: $(cat "$TMP/serve")"
 	umount "$disk"
 }
-trap 'rc=$?; umount "$disk" 2>/dev/null; (exit $rc); _cleanup' EXIT
+at_end umount -q "$disk"
 
 put() {
 	in_ns snd timeout 60 "$xiwarp" put "$@" >"$TMP/put" 2>&1

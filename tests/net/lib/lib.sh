@@ -436,11 +436,23 @@ _mount_bpffs() {
 	[[ $(stat -f -c %T $_bpffs) == bpf_fs ]] || mount -t bpf bpf $_bpffs
 }
 
+# at_end CMD...: CMD is run when the script ends, however that is.
+at_end() {
+	_at_end+=("$(printf '%q ' "$@")")
+}
+
 _cleanup() {
-	local rc=$? pid log
+	local rc=$? pid log cmd
 
 	trap '' INT TERM HUP
 	trap - EXIT
+	if ((rc == 0 && !_finished)); then
+		fail ended-early "the script ended in front of its last line"
+		rc=1
+	fi
+	for cmd in "${_at_end[@]}"; do
+		eval "$cmd"
+	done
 	for pid in "${_spawned[@]}"; do
 		kill -TERM "$pid" 2>/dev/null
 	done
@@ -458,6 +470,7 @@ _cleanup() {
 	exit "$rc"
 }
 
+_at_end=()
 TMP=$(mktemp -d "${TMPDIR:-/tmp}/xiw-$$.XXXXXX")
 report=$TMP/json
 # The file does not exist: programs act as without an administrator's settings, whatever this host has.

@@ -204,7 +204,7 @@ hold() { # NTH: of the peer's data segments (hold.bpf.c); 0: none
 wire 1500
 wire_clamp 262144
 pins=/sys/fs/bpf/xiw-hold-$$
-mkdir "$pins" && trap 'rm -rf "$pins"; _cleanup' EXIT
+mkdir "$pins" && at_end rm -rf "$pins"
 bpftool prog loadall "$BUILD/tests/net/lib/hold.bpf.o" "$pins" pinmaps "$pins" &&
 	in_ns rcv ip link set "$IF_RCV" gso_max_segs 1 &&
 	in_ns rcv tc qdisc add dev "$IF_RCV" clsact &&
