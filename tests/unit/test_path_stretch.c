@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The start of a stretch: its frames wait until the socket has been read, and then it begins unless XDP has erred. */
+/*
+ * The start of a stretch. Its frames wait until the socket has been read. Then it begins, unless the socket was given
+ * octets of it.
+ */
 #include <criterion/criterion.h>
 
 #include "path/direct.c"
@@ -37,5 +40,24 @@ Test(path_stretch, frames_beyond_the_window_do_not_wait)
 	cr_expect_not_null(w.c.keeps.waiting);
 	cr_expect_eq(w.c.counts.segs_dropped, 1);
 	cr_expect_eq(w.c.stretch.state, XIW_STRETCH_WAITS);
+	rig_close();
+}
+
+/* A CPU gave the kernel octets beyond SEQ while another one began the stretch there: the socket has them already. */
+Test(path_stretch, the_kernel_has_octets_of_it)
+{
+	start(0);
+	w.flow.kernel_high = SEQ + 100;
+	cr_expect(!comes_at(SEQ));
+	cr_expect_eq(w.c.stretch.state, XIW_STRETCH_ENDS);
+	cr_expect_eq(w.c.handoff.reason, XIW_REASON_RACE);
+	cr_expect_eq(w.c.counts.injected, 1, "the socket gets the frame");
+	cr_expect_eq(w.c.counts.fpdus, 0);
+	rig_close();
+
+	start(0);
+	cr_expect(!comes_at(SEQ));
+	cr_expect_eq(w.c.stretch.state, XIW_STRETCH_RUNS);
+	cr_expect_eq(w.c.counts.fpdus, 1);
 	rig_close();
 }
