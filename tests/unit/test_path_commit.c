@@ -178,6 +178,26 @@ Test(path_commit, ownership_lost)
 	rig_close();
 }
 
+/* XDP has ended a stretch that has nothing to commit. A delayed ACK of it must not follow. */
+Test(path_commit, ownership_lost_without_movement)
+{
+	start();
+	come(1);
+	xiw_commit(&w.c);
+	cr_assert_eq(w.c.counts.acks_sent, 1, "the ACK is delayed");
+	w.flow.owner = xiw_owner_pack(0, EPOCH + 1, XIW_PATH_KERNEL);
+	w.e.now_ms += w.c.tcp.delack_ms;
+	w.e.batch++;
+	xiw_commit(&w.c);
+	cr_assert_eq(w.c.stretch.state, XIW_STRETCH_OFF);
+	cr_assert_eq(w.c.counts.went_kernel, 1);
+	cr_assert_eq(w.c.counts.acks_sent, 1);
+	cr_assert_eq(w.c.timer.ack_ms, XIW_NEVER);
+	cr_assert_eq(w.c.recv.nxt, w.c.tcp.rcv_nxt);
+	cr_assert_eq(w.c.recv.skip, 0);
+	rig_close();
+}
+
 /* The engine looks again between the answer and the ACK, and what is left to say is the window alone. */
 Test(path_commit, window_after_another_look)
 {
