@@ -74,3 +74,23 @@ Test(path_fallback, stale_frames)
 	cr_expect(!is_injected(direct, 0));
 	cr_expect(!is_injected(armed, direct));
 }
+
+/* RFC 3168 section 6.1.3: xiw_egress echoes the mark, which the receiver of the direct path has not seen. */
+Test(path_fallback, marks_of_frames_that_wait)
+{
+	const struct xiw_segment s = { &packet_now, (struct xiw_meta *)(void *)frame };
+
+	start();
+	mark_ce();
+	w.c.stretch.state = XIW_STRETCH_WAITS;
+	w.c.stretch.rxq = &w.q;
+	w.c.recv.nxt = SEQ - 100;
+	w.c.keeps.waiting_end = &w.c.keeps.waiting;
+	cr_assert(xiw_patience_keep(&w.c, &s));
+	cr_expect_neq(w.flow.ece, XIW_ECE_ON);
+	xiw_fall_back(&w.c, XIW_REASON_WATCHDOG, NULL);
+	cr_expect_null(w.c.keeps.waiting);
+	cr_expect_eq(w.c.counts.injected, 1);
+	cr_expect_eq(w.flow.ece, XIW_ECE_ON);
+	rig_close();
+}
