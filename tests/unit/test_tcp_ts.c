@@ -128,6 +128,26 @@ Test(tcp_ts, duplicate_updates_timestamp)
 	expect_echo(&r, 9);
 }
 
+/* Section 4.3 (2) compares with the last ACK, not with what has been taken: nobody has acknowledged this one yet. */
+Test(tcp_ts, duplicate_before_the_ack_updates_timestamp)
+{
+	RIG_EACH_BASE(b)
+	{
+		struct xiw_tcp_seg seg;
+		struct rig r;
+
+		rig_init(&r, rig_bases[b], 0);
+		feed_ts(&r, 0, 1);
+		feed_ts(&r, 100, 2);
+		cr_assert_eq(r.rx.last_ack_sent, r.base);
+		seg = rig_seg(&r, -200, 100);
+		seg.tsval = r.base + RIG_TS + 9;
+		cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
+		cr_assert_eq(r.rx.last_drop, XIW_TCP_DROP_DUP);
+		expect_echo(&r, 9);
+	}
+}
+
 /* Section 5.3, R2 before R3: a segment that ends below the last ACK is outside the window; anybody can send it. */
 Test(tcp_ts, old_duplicate_does_not)
 {
