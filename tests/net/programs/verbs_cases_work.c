@@ -74,15 +74,19 @@ static void posts_wrong(void)
 	wr.send_flags = IBV_SEND_INLINE;
 	sge[0].length = INLINE + 1;
 	IS(post_three(&s, &wr) == EINVAL);
+	/* Each piece alone would be short enough. */
+	sge[0].length = sge[1].length = INLINE / 2 + 1;
+	wr.num_sge = 2;
+	IS(post_three(&s, &wr) == EINVAL);
 	IS(ibv_post_recv(s.id->qp, recv, &bad) == EINVAL && bad == &recv[1]);
 	IS(queue_is_empty(s.cq));
 	meet();
 	ends(&s);
 }
 
-static void takes_eight(void)
+static void takes_nine(void)
 {
-	takes(8);
+	takes(9);
 }
 
 /* A place in a queue is free when its completion was polled. */
@@ -423,7 +427,7 @@ static void answers(void)
 }
 
 const struct verbs_case cases_of_work[] = {
-	{ "wrong-requests", posts_wrong, takes_eight },
+	{ "wrong-requests", posts_wrong, takes_nine },
 	{ "full-queues", fills_queues, takes_all },
 	{ "flags", posts_with_flags, takes_flags },
 	{ "invalidate", is_invalidated, invalidates },
