@@ -98,6 +98,24 @@ Test(rdmap_terminate, too_many_reads)
 	cr_expect_eq(s.info.sent.code, 7);
 }
 
+/*
+ * TCP may have all responses, so that none counts as open, but none is known to be sent: their memory is still in use,
+ * and there is no more of it.
+ */
+Test(rdmap_terminate, too_many_reads_whose_answers_are_not_sent)
+{
+	struct xiw_rdmap_out out;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		cr_assert_eq(in_read(10 + i, rd, BASE, 0), XIW_RDMAP_HANDLED, "%u", i);
+		cr_assert_eq(xiw_rdmap_next(&s, &out), 1);
+		xiw_rdmap_given(&s, out.id);
+	}
+	cr_expect_eq(in_read(20, rd, BASE, 0), XIW_RDMAP_ERROR);
+	expect_failed(XIW_RDMAP_STREAM, true, false);
+	cr_expect_eq(s.answer_tail, 4);
+}
+
 /* No Reads were negotiated, except the RTR Read of the Initiator (RFC 6581 section 9.2). */
 Test(rdmap_terminate, no_reads)
 {
