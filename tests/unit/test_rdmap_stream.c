@@ -100,6 +100,18 @@ Test(rdmap_stream, invalidate)
 	}
 }
 
+/* The number of the stream is not enough: the region must be in its protection domain (section 8.1.1 rule 7). */
+Test(rdmap_stream, invalidate_in_another_domain)
+{
+	const uint32_t foreign = region(PD + 1, STREAM, XIW_DDP_REMOTE_WRITE);
+	uint32_t stag;
+
+	cr_expect_eq(in_untagged(0x44, 0, NULL, 0, foreign, &stag), XIW_RDMAP_ERROR);
+	expect_failed(XIW_RDMAP_CANNOT_INVALIDATE, true, false);
+	cr_expect_not_null(xiw_ddp_region_lookup(&table, foreign));
+	cr_expect_eq(s.info.invalidated, 0);
+}
+
 /* ---- operations -------------------------------------------------------------------------------- */
 
 Test(rdmap_stream, posted_wrongly)
