@@ -125,6 +125,28 @@ Test(ddp_predict, invalidation)
 	cr_expect(p.dst == other + 20 && !p.predicted);
 }
 
+/*
+ * In the middle of a message its STag and memory are registered again, and an early segment has loaded the new region.
+ * The message is not one of that region alone, so the straight line is not its path.
+ */
+Test(ddp_predict, registered_again_in_a_message)
+{
+	struct xiw_ddp_hdr h = tagged(STAG, BASE + 20, false);
+	uint8_t octets[XIW_DDP_HDR_MAX];
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	xiw_ddp_hdr_encode(&h, octets);
+	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(xiw_ddp_rx_expected(rx, octets, 20), mem + 20);
+	cr_assert_eq(xiw_ddp_region_invalidate(&ddp_table, STAG), 0);
+	region_add(STAG, PD, STREAM, XIW_DDP_REMOTE_WRITE, BASE, mem);
+	cr_expect_null(xiw_ddp_rx_expected(rx, octets, 20));
+	h.to = BASE + 40;
+	cr_assert_eq(xiw_ddp_rx_place(rx, &h, 20, &p), XIW_DDP_OK);
+	cr_expect_null(xiw_ddp_rx_expected(rx, octets, 20));
+}
+
 static uint32_t rnd(uint32_t n)
 {
 	static uint32_t state = 0x5eed7;
