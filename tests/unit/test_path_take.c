@@ -16,6 +16,7 @@
 #define BEHIND 500   /* octets of the FPDU behind the gap, with one Marker */
 #define INNER 84     /* octets of an FPDU within its payload, whose CRC is wrong */
 #define INNER_AT 300 /* where that begins, from SEQ */
+#define TRIES 8	     /* so many bad CRCs at one place end the stream */
 
 static uint8_t room[2][sizeof(struct xiw_meta) + 1024], buffer[64], filler[BEHIND];
 
@@ -116,5 +117,43 @@ Test(path_take, placed_early_as_another)
 	cr_assert_eq(w.c.counts.crc_errors, 1);
 	cr_assert_eq(w.c.tcp.rcv_nxt, SEQ + INNER_AT);
 	cr_assert_eq(buffer[0], 's');
+	rig_close();
+}
+
+/* The FPDU for the next octet in order comes with a wrong CRC, one time less than ends the stream. */
+static void almost_end(uint8_t *octets)
+{
+	const uint32_t at = w.c.tcp.rcv_nxt;
+	const uint64_t before = w.c.counts.crc_errors;
+
+	write_fpdu(octets, at - SEQ, GAP, 0);
+	octets[GAP - 1] ^= 1;
+	for (unsigned int i = 1; i < TRIES; i++) {
+		take_segment(room[0], at, octets, GAP);
+		cr_assert_eq(w.c.counts.crc_errors, before + i);
+		cr_assert(!w.c.rx_dead, "after %u", i);
+	}
+	cr_assert_eq(w.c.tcp.rcv_nxt, at);
+}
+
+/* RFC 5044 section 8: damage is TCP's to repair, but not for ever. Another place has tries of its own. */
+Test(path_take, bad_crcs_at_one_place)
+{
+	uint8_t octets[GAP];
+
+	shape = (struct shape){ .frags = 1 };
+	rig_open();
+	w.c.mpa.rx = (struct xiw_mpa_rx){ .crc = true };
+	almost_end(octets);
+	octets[GAP - 1] ^= 1;
+	take_segment(room[0], SEQ, octets, GAP);
+	cr_assert_eq(w.c.counts.fpdus, 1);
+	cr_assert_eq(w.c.tcp.rcv_nxt, SEQ + GAP);
+	almost_end(octets);
+	take_segment(room[0], SEQ + GAP, octets, GAP);
+	cr_expect(w.c.rx_dead && w.c.end.failing);
+	cr_expect_eq(w.c.end.mpa_error, XIW_MPA_ERR_CRC);
+	cr_expect_eq(w.c.counts.crc_errors, 2 * TRIES - 1);
+	cr_expect_eq(w.c.counts.fpdus, 1);
 	rig_close();
 }
