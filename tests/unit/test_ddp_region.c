@@ -97,6 +97,11 @@ Test(ddp_region, arguments)
 	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), -EINVAL);
 	o.base--;
 	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), 0);
+	o = opts_fixed(6);
+	o.len = (uint64_t)PTRDIFF_MAX + 1;
+	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), -EINVAL);
+	o.len--;
+	cr_expect_eq(xiw_ddp_region_register(&t, &o, &stag), 0);
 	cr_expect_eq(xiw_ddp_region_invalidate(&t, 8), -ENOENT);
 	cr_expect_eq(xiw_ddp_region_set_access(&t, 8, RW), -ENOENT);
 	cr_expect_eq(xiw_ddp_region_set_access(&t, 7, 16), -EINVAL);
