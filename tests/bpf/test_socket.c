@@ -16,6 +16,7 @@ struct row {
 	uint8_t flags;
 	uint32_t seq, len;
 	bool kept;
+	uint32_t ahead;		  /* how far kernel_high is ahead of what was acknowledged */
 	uint32_t high, elsewhere; /* how much kernel_high and elsewhere_segs rise */
 };
 
@@ -64,6 +65,12 @@ static const struct row rows[] = {
 	  .kept = false, .high = 0, .elsewhere = 0 },
 	{ "numbers differ: the socket's number", ANOTHER, DIFFER, .flags = ACK, .seq = NXT - SKEW,
 	  .len = 1000, .kept = false, .high = 0, .elsewhere = 0 },
+	{ "numbers differ: behind all that the kernel has", ANOTHER, DIFFER, .flags = ACK,
+	  .seq = NXT + 3000, .len = 1000, .kept = false, .ahead = 3000, .high = 0, .elsewhere = 1 },
+	{ "numbers differ: in front of that", ANOTHER, DIFFER, .flags = ACK, .seq = NXT + 2999,
+	  .len = 1000, .kept = false, .ahead = 3000, .high = 0, .elsewhere = 0 },
+	{ "numbers differ: what was acknowledged last", ANOTHER, DIFFER, .flags = ACK, .seq = NXT,
+	  .len = 1000, .kept = false, .ahead = 3000, .high = 0, .elsewhere = 1 },
 	{ "direct: where the peer would go on", ANOTHER, DIRECT, .flags = ACK, .seq = NXT,
 	  .len = 1000, .kept = false, .high = 0, .elsewhere = 1 },
 	{ "direct: the socket's number", ANOTHER, DIRECT, .flags = ACK, .seq = NXT - SKEW,
@@ -113,7 +120,7 @@ Test(socket, table)
 		*f = (struct xiw_flow){
 			.owner = xiw_owner_pack(r->value, EPOCH, r->path),
 			.kernel_nxt = xiw_kernel_nxt_pack(r->k, EPOCH),
-			.kernel_high = NXT,
+			.kernel_high = NXT + r->ahead,
 			.acked = NXT,
 			.kernel_edge = EDGE,
 			.direct_edge = EDGE,
