@@ -27,12 +27,29 @@ static int take_datagram(const struct nlmsghdr *n, size_t len, bool dump,
 
 #define ANSWER_MAX 32768 /* octets of a datagram: what the kernel makes of a dump */
 
+/*
+ * Memory for one is kept, because engines ask while data come. It is not on the stack: threads of the application ask,
+ * too, and may have small stacks.
+ */
+static void *spare;
+
+static void *take_memory(void)
+{
+	void *memory = __atomic_exchange_n(&spare, NULL, __ATOMIC_ACQUIRE);
+
+	return memory ? memory : malloc(ANSWER_MAX);
+}
+
+static void keep_memory(void *memory)
+{
+	free(__atomic_exchange_n(&spare, memory, __ATOMIC_ACQ_REL));
+}
+
 int xiw_netlink_ask(int protocol, const struct nlmsghdr *request,
 		    void (*take)(const struct nlmsghdr *n, void *ctx), void *ctx)
 {
 	const bool dump = (request->nlmsg_flags & NLM_F_DUMP) == NLM_F_DUMP;
-	/* Threads of the application ask, too, and may have small stacks. */
-	struct nlmsghdr *answer = malloc(ANSWER_MAX);
+	struct nlmsghdr *answer = take_memory();
 	int fd, err = 1;
 	ssize_t len;
 
@@ -47,7 +64,7 @@ int xiw_netlink_ask(int protocol, const struct nlmsghdr *request,
 	}
 	if (fd >= 0)
 		close(fd);
-	free(answer);
+	keep_memory(answer);
 	return err;
 }
 
