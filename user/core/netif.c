@@ -264,9 +264,9 @@ int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif *
 	for (p = e->netifs; p; p = p->next) {
 		if (!strcmp(p->ifname, name)) {
 			*netif = p;
-			return !p->nqueues		       ? xiw_queues_none(e, p, why, len)
-			       : xiw_netif_usable(p, why, len) ? 0
-							       : -EMSGSIZE;
+			if (!p->nqueues)
+				return xiw_queues_none(e, p, why, len);
+			return xiw_netif_usable(p, why, len) ? 0 : -EMSGSIZE;
 		}
 	}
 	if (was_refused(e, name) && e->now_ms < e->unready.refused_until_ms) {

@@ -141,12 +141,15 @@ static int open_some(struct xiw_engine *e, struct xiw_netif *p, bool *patient, c
 	return first;
 }
 
+/* Of a list, so that what is behind it has room. */
+#define SAY_MOST 14
+
 int xiw_queues_none(const struct xiw_engine *e, const struct xiw_netif *p, char *why, size_t len)
 {
 	char asked[XIW_RANGES_MAX];
 
 	snprintf(why, len, "%s has %u queues, and the engine was to serve %s", p->ifname,
-		 p->channels, xiw_ranges(e->opts.queues, asked));
+		 p->channels, xiw_ranges_cut(e->opts.queues, asked, SAY_MOST));
 	return -ENXIO;
 }
 
@@ -222,9 +225,6 @@ void xiw_queues_close(struct xiw_netif *p)
 	free(p->queues);
 	p->queues = NULL;
 }
-
-/* Of each list, so that the cause has room behind both. */
-#define SAY_MOST 14
 
 void xiw_queues_say(const struct xiw_engine *e, const struct xiw_netif *p, char *why, size_t len)
 {

@@ -18,8 +18,8 @@
 #define LOOPBACK_IFINDEX 1 /* lo, in every network namespace */
 
 /*
- * If the newest TSval injected is further ahead than this, it is so old that the peer's clock has passed it by more
- * than half of its numbers.
+ * A segment older than the newest TSval injected, but by less than this, takes that one. All other values are newer, or
+ * that one is so old that numbers have wrapped.
  */
 #define TSVAL_AHEAD (1u << 16)
 
