@@ -256,7 +256,7 @@ void xiw_host_bell_remove(struct xiw_host_eq *eq, struct xiw_host_bell *bell)
 }
 
 /* With the lock. */
-static int peek(const struct xiw_host_eq *eq, struct xiw_host_event *event)
+static int peek(struct xiw_host_eq *eq, struct xiw_host_event *event)
 {
 	struct xiw_host_item *item = eq->first;
 
@@ -287,28 +287,27 @@ static int take(struct xiw_host_eq *eq, struct xiw_host_event *event)
 	return 1;
 }
 
-int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
+static int with_lock(struct xiw_host_eq *eq, struct xiw_host_event *event,
+		     int (*get)(struct xiw_host_eq *eq, struct xiw_host_event *event))
 {
-	int taken;
+	int got;
 
 	if (xiw_host_dead(&eq->life))
 		return 0;
 	pthread_mutex_lock(&eq->lock);
-	taken = take(eq, event);
+	got = get(eq, event);
 	pthread_mutex_unlock(&eq->lock);
-	return taken;
+	return got;
+}
+
+int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
+{
+	return with_lock(eq, event, take);
 }
 
 int xiw_host_eq_peek(struct xiw_host_eq *eq, struct xiw_host_event *event)
 {
-	int there;
-
-	if (xiw_host_dead(&eq->life))
-		return 0;
-	pthread_mutex_lock(&eq->lock);
-	there = peek(eq, event);
-	pthread_mutex_unlock(&eq->lock);
-	return there;
+	return with_lock(eq, event, peek);
 }
 
 bool xiw_host_nonblocking(int fd)
