@@ -191,18 +191,9 @@ static void polls_with_small_stack(void)
 	free_side(&s);
 }
 
-static void waits_for_end(void)
-{
-	struct side s = {};
-
-	accept_side(&s, 0);
-	await_end(&s);
-	free_side(&s);
-}
-
 const struct verbs_case cases_of_threads[] = {
 	{ "slow-accept", connects_often, accepts_slowly },
 	{ "cancelled", cancels_each, accepts_twice },
-	{ "small-stack", polls_with_small_stack, waits_for_end },
+	{ "small-stack", polls_with_small_stack, only_waits },
 	{},
 };

@@ -371,15 +371,6 @@ static void changes_states(void)
 	free_side(&s);
 }
 
-static void waits_for_end(void)
-{
-	struct side s = {};
-
-	accept_side(&s, 0);
-	await_end(&s);
-	free_side(&s);
-}
-
 /* ---- order --------------------------------------------------------------------------------------- */
 
 #define ROUNDS 3000
@@ -433,7 +424,7 @@ const struct verbs_case cases_of_work[] = {
 	{ "invalidate", is_invalidated, invalidates },
 	{ "remote-access", asks_wrong_key, is_asked },
 	{ "receiver-not-ready", sends_early, buffers_late },
-	{ "states", changes_states, waits_for_end },
+	{ "states", changes_states, only_waits },
 	{ "answer-after-send", asks, answers },
 	{},
 };

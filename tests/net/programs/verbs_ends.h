@@ -77,6 +77,8 @@ void connect_side(struct side *s);
 extern struct side listening;
 void get_request(struct side *s);
 void accept_side(struct side *s, unsigned int buffers);
+/* The whole of a passive side that only waits until the other one ends the connection. */
+void only_waits(void);
 
 /* Frees all that there is. Nothing of it may be refused. */
 void free_side(struct side *s);
