@@ -78,7 +78,7 @@ struct xiw_receiver {
 	const struct xiw_receiver_ops *ops;
 	const char *listen;	/* address and port; NULL: any address, port XIW_PORT */
 	const char *output_dir; /* where files will be made, or a file to write to; NULL: none */
-	bool once;		/* the command ends when its first connection has ended */
+	bool once; /* the command ends when a connection has ended and no other is open */
 
 	struct xiw_receivers *all;
 	struct xiw_engine *engine;
