@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* When a stage may leave without the cork: the peer's window has room for all of it (user/conn/fill.c). */
+/* When a stage may leave without the cork, or as one write: the peer's window has room for it (user/conn/fill.c). */
 #include <criterion/criterion.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 
 /* What TCP has: octets that are not acknowledged, and how many more the window has room for. */
-static uint32_t in_flight, open_octets, acked_meanwhile;
+static uint32_t in_flight, open_octets, acked_meanwhile, unsent;
 static bool deaf;
 static unsigned int asked;
 
@@ -33,6 +33,8 @@ static int tcp_says(int fd, int level, int option, void *value, socklen_t *len)
 		return -1;
 	info->tcpi_snd_mss = 1448;
 	info->tcpi_snd_wnd = in_flight + open_octets;
+	info->tcpi_unacked = (in_flight - unsent + 1447) / 1448;
+	info->tcpi_notsent_bytes = unsent;
 	ack();
 	return 0;
 }
@@ -67,7 +69,7 @@ static bool fits(void)
 	c.send.room = c.send.count = 1;
 	c.send.stage = malloc(sizeof(*c.send.stage));
 	cr_assert(c.send.stage);
-	xiw_stage_fill(&c);
+	xiw_stage_fill(&c, true);
 	cr_assert_eq(c.send.staged, 1);
 	free(c.send.stage);
 	return c.send.fits;
@@ -120,7 +122,7 @@ Test(conn_fill, asks_tcp_seldom)
 	for (int n = 0; c.send.staged < c.send.count; n++) {
 		asked = 0;
 		e.now_ms = n < 2 ? 7 : 8;
-		xiw_stage_fill(&c);
+		xiw_stage_fill(&c, true);
 		if (c.send.staged == c.send.count)
 			cr_assert_eq(asked, 2);
 		else
@@ -130,6 +132,98 @@ Test(conn_fill, asks_tcp_seldom)
 	}
 	free(c.send.stage);
 	free(octets);
+}
+
+/* The writes of the first stage of two, of a long message, and in .last whether the second one is a single write. */
+struct writes {
+	uint32_t n, runs;
+	bool last;
+};
+
+static struct writes writes_of(const uint8_t *octets, uint32_t len, bool alone)
+{
+	struct writes w = { 0 };
+
+	c = (struct xiw_conn){ .engine = &e, .fd = -1 };
+	c.send.queue = &queue;
+	c.send.room = 1;
+	enqueue(&queue, octets, len);
+	c.send.stage = malloc(sizeof(*c.send.stage));
+	cr_assert(c.send.stage);
+	e.now_ms = 7;
+	xiw_stage_fill(&c, alone);
+	w.n = c.send.stage->nends;
+	w.runs = (c.send.stage_len + RUN_MAX - 1) / RUN_MAX;
+	cr_assert_eq(c.send.stage->end[w.n - 1], c.send.stage_len);
+	for (uint32_t i = 0; i < w.n; i++)
+		cr_assert_eq(c.send.stage->end[i] % 1448, 0);
+	xiw_stage_fill(&c, alone);
+	w.last = c.send.stage->nends == 1;
+	free(c.send.stage);
+	return w;
+}
+
+/* A stage is one write if the window has room for it behind all that TCP has; and no other connection sends. */
+Test(conn_fill, one_write)
+{
+	const uint32_t len = 4 * XIW_TX_STAGE;
+	uint8_t *octets = calloc(1, len);
+	struct writes w;
+
+	cr_assert(octets);
+	in_flight = 100000;
+	unsent = 50000;
+	open_octets = len;
+	w = writes_of(octets, len, true);
+	cr_assert_eq(w.n, 1);
+	cr_assert(w.last);
+	cr_assert_geq(w.runs, 4);
+
+	w = writes_of(octets, len, false);
+	cr_assert_eq(w.n, w.runs);
+	cr_assert(!w.last);
+
+	/* TCP is not asked again, but the first stage is in the window, too. */
+	open_octets = 2 * XIW_TX_STAGE - 20000;
+	w = writes_of(octets, len, true);
+	cr_assert_eq(w.n, 1);
+	cr_assert(!w.last);
+
+	open_octets = XIW_TX_STAGE - 20000;
+	w = writes_of(octets, len, true);
+	cr_assert_eq(w.n, w.runs);
+	cr_assert(!w.last);
+
+	/* What TCP has not sent yet needs the window, too. */
+	in_flight = unsent = 2 * XIW_TX_STAGE;
+	open_octets = 0;
+	w = writes_of(octets, len, true);
+	cr_assert_eq(w.n, w.runs);
+	cr_assert(!w.last);
+
+	free(octets);
+}
+
+/* A write ends where a segment is short, so that the next FPDU begins a segment. */
+Test(conn_fill, writes_end_with_short_segments)
+{
+	struct xiw_queued queued[4];
+
+	unsent = in_flight = 0;
+	open_octets = XIW_TX_STAGE;
+	c = (struct xiw_conn){ .engine = &e, .fd = -1, .opts.no_pack = true };
+	c.send.queue = queued;
+	c.send.room = 4;
+	enqueue(queued, message, 2 * 1428);
+	enqueue(queued, message, 1428);
+	enqueue(queued, message, 1000);
+	enqueue(queued, message, 2 * 1428);
+	c.send.stage = malloc(sizeof(*c.send.stage));
+	cr_assert(c.send.stage);
+	xiw_stage_fill(&c, true);
+	cr_assert_eq(c.send.stage->nends, 2);
+	cr_assert_eq(c.send.stage->end[0], 3 * 1448 + 1020);
+	free(c.send.stage);
 }
 
 /* What the cork may hold back: the last segment, if it is short, wherever the stage ends. */
@@ -153,7 +247,7 @@ Test(conn_fill, short_end)
 		c.send.emss = 1448;
 		c.send.stage = malloc(sizeof(*c.send.stage));
 		cr_assert(c.send.stage);
-		xiw_stage_fill(&c);
+		xiw_stage_fill(&c, true);
 		cr_assert_eq(c.send.short_end, cases[i].is_short, "%u", cases[i].len);
 		free(c.send.stage);
 	}

@@ -21,6 +21,15 @@
 #define FEW 4 /* messages that are looked at before a stage is filled */
 #define SACK_MS 250 /* a gap is assumed to last for so long if nothing shows it */
 
+/* Returns the octets for which the peer's window has room behind all that TCP has; not more. */
+static uint32_t window_left(const struct tcp_info *info)
+{
+	const uint64_t sent = (uint64_t)info->tcpi_unacked * info->tcpi_snd_mss,
+		       has = sent + info->tcpi_notsent_bytes;
+
+	return has < info->tcpi_snd_wnd ? (uint32_t)(info->tcpi_snd_wnd - has) : 0;
+}
+
 /*
  * Asks TCP for the present EMSS, which options and path MTU may change (section 4.5), for the peer's window, and for
  * what there is to know of SACK. Returns the window, or 0 if it is not known.
@@ -37,6 +46,7 @@ static uint32_t look_at_tcp(struct xiw_conn *c)
 			(uint16_t)(info.tcpi_snd_mss < UINT16_MAX ? info.tcpi_snd_mss : UINT16_MAX);
 	if (info.tcpi_snd_wnd > c->send.peer_window)
 		c->send.peer_window = info.tcpi_snd_wnd;
+	c->send.window_left = window_left(&info);
 	c->send.sack_room = !(info.tcpi_options & TCPI_OPT_SACK)      ? 0
 			    : info.tcpi_options & TCPI_OPT_TIMESTAMPS ? SACK_ROOM_TS
 								      : SACK_ROOM;
@@ -240,7 +250,31 @@ static bool asked_just_now(const struct xiw_conn *c)
 	return c->send.emss && c->send.asked_ms == c->engine->now_ms;
 }
 
-void xiw_stage_fill(struct xiw_conn *c)
+/* Takes the stage's octets off what is left of the window. Returns whether it had room for them. */
+static bool use_window(struct xiw_conn *c)
+{
+	const bool had_room = c->send.stage_len <= c->send.window_left;
+
+	c->send.window_left -= had_room ? c->send.stage_len : c->send.window_left;
+	return had_room;
+}
+
+/* Joins each run to the one before, if that ends with a whole segment. */
+static void join_runs(struct xiw_stage *s, uint32_t mss)
+{
+	uint32_t n = 0, begin = 0, end = 0;
+
+	for (uint32_t i = 0; i < s->nends; i++) {
+		if (!n || (end - begin) % mss) {
+			begin = end;
+			n++;
+		}
+		end = s->end[n - 1] = s->end[i];
+	}
+	s->nends = n;
+}
+
+void xiw_stage_fill(struct xiw_conn *c, bool alone)
 {
 	const bool small = fits_anyhow(c), others_follow = !small && exceeds_stage(c);
 	const bool asks = !small && !(others_follow && asked_just_now(c));
@@ -287,4 +321,6 @@ void xiw_stage_fill(struct xiw_conn *c)
 	if (s->nends < XIW_RUNS)
 		end_run(c, mss);
 	c->send.fits = c->send.runs && fits_window(c, unacked, window);
+	if (use_window(c) && alone && !sacks)
+		join_runs(s, mss);
 }

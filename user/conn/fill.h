@@ -10,7 +10,10 @@ static inline struct xiw_queued *xiw_queued_at(struct xiw_conn *c, uint32_t i)
 	return &c->send.queue[(c->send.head + i) & (c->send.room - 1)];
 }
 
-/* Fills the empty stage with FPDUs of queued messages. The stage ends where a TCP segment ends. */
-void xiw_stage_fill(struct xiw_conn *c);
+/*
+ * Fills the empty stage with FPDUs of queued messages. The stage ends where a TCP segment ends. @alone: no other
+ * connection sends, so a write may be as long as the stage.
+ */
+void xiw_stage_fill(struct xiw_conn *c, bool alone);
 
 #endif

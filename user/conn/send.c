@@ -11,10 +11,14 @@
  * - TCP_CORK is set while runs of several segments are sent, and until TCP has sent them. Without it TCP fills
  *   the peer's window to the last octet with a part of a segment. TCP_NODELAY, set again, then sends a short
  *   last segment nevertheless. Where the window has room for all that there is to send, the cork is left out:
- *   then the last segment leaves together with the others. TCP also sends such a part when the send buffer is
- *   full in the middle of a write; but it checks for that only where it begins another of its own buffers, and
- *   no write is longer than one of those. What is left is the tail loss probe (RFC 8985 section 7): when an
- *   acknowledgement is late, it takes new octets up to the end of the window, corked or not. That run is cut.
+ *   then the last segment leaves together with the others. What is left is the tail loss probe (RFC 8985
+ *   section 7): when an acknowledgement is late, it takes new octets up to the end of the window, corked or not.
+ *   That run is cut.
+ * - TCP also sends such a part in the middle of a write, whatever the cork says: when its send buffer is full, or
+ *   much has been written. But it does so only where it begins another of its own buffers, and a run is no
+ *   longer than one of those. Runs are joined to one write, which costs a sender a seventh less at an MTU of 9000,
+ *   only where the window has room for all of it; and only if no other connection sends, because what is written
+ *   at once leaves at once, and many such writes overflow the queues on their way.
  *
  * While the socket reports octets out of order, the SACK option takes room in each segment (RFC 2018 section
  * 3), and its number of blocks changes from one segment to the next. Segments are then filled as if every block
@@ -255,7 +259,7 @@ static void give_stages(struct xiw_conn *c)
 	bool more = true;
 
 	for (int n = 1; more; n++) {
-		xiw_stage_fill(c);
+		xiw_stage_fill(c, !others_send(c));
 		if (!c->send.stage_len) {
 			push(c);
 			return;

@@ -284,6 +284,7 @@ struct xiw_send {
 	uint32_t stage_len, stage_off;
 	uint64_t stage_ms;    /* when the socket last took octets of it */
 	uint32_t peer_window; /* the largest window that the peer has advertised */
+	uint32_t window_left; /* octets it has room for behind what TCP has; it may be more */
 	bool runs;	      /* the last stage had writes longer than a segment */
 	bool fits;	      /* the stage has all that is queued, and the window has room for it */
 	bool corked;
