@@ -134,95 +134,129 @@ Test(conn_fill, asks_tcp_seldom)
 	free(octets);
 }
 
-/* The writes of the first stage of two, of a long message, and in .last whether the second one is a single write. */
-struct writes {
-	uint32_t n, runs;
-	bool last;
-};
-
-static struct writes writes_of(const uint8_t *octets, uint32_t len, bool alone)
+/* Fills another stage of a connection whose queue is long. Returns its number of writes. */
+static uint32_t writes_of_next(bool alone)
 {
-	struct writes w = { 0 };
+	const struct xiw_stage *s = c.send.stage;
 
+	xiw_stage_fill(&c, alone);
+	cr_assert_gt(c.send.stage_len, XIW_TX_STAGE - 20000);
+	cr_assert_eq(s->end[s->nends - 1], c.send.stage_len);
+	for (uint32_t i = 0; i < s->nends; i++)
+		cr_assert_eq(s->end[i] % 1448, 0);
+	return s->nends;
+}
+
+static void begin_long(void)
+{
+	static uint8_t octets[16 * XIW_TX_STAGE];
+
+	e.now_ms = 7;
+	in_flight = unsent = 0;
 	c = (struct xiw_conn){ .engine = &e, .fd = -1 };
 	c.send.queue = &queue;
 	c.send.room = 1;
-	enqueue(&queue, octets, len);
+	enqueue(&queue, octets, sizeof(octets));
 	c.send.stage = malloc(sizeof(*c.send.stage));
 	cr_assert(c.send.stage);
-	e.now_ms = 7;
-	xiw_stage_fill(&c, alone);
-	w.n = c.send.stage->nends;
-	w.runs = (c.send.stage_len + RUN_MAX - 1) / RUN_MAX;
-	cr_assert_eq(c.send.stage->end[w.n - 1], c.send.stage_len);
-	for (uint32_t i = 0; i < w.n; i++)
-		cr_assert_eq(c.send.stage->end[i] % 1448, 0);
-	xiw_stage_fill(&c, alone);
-	w.last = c.send.stage->nends == 1;
-	free(c.send.stage);
-	return w;
 }
 
-/* A stage is one write if the window has room for it behind all that TCP has; and no other connection sends. */
-Test(conn_fill, one_write)
-{
-	const uint32_t len = 4 * XIW_TX_STAGE;
-	uint8_t *octets = calloc(1, len);
-	struct writes w;
+#define RUNS 4 /* in a stage, where each is a write */
 
-	cr_assert(octets);
+/* A stage is one write if the window has room for it behind all that TCP has; and if no other connection sends. */
+Test(conn_fill, one_write, .init = begin_long)
+{
 	in_flight = 100000;
 	unsent = 50000;
-	open_octets = len;
-	w = writes_of(octets, len, true);
-	cr_assert_eq(w.n, 1);
-	cr_assert(w.last);
-	cr_assert_geq(w.runs, 4);
-
-	w = writes_of(octets, len, false);
-	cr_assert_eq(w.n, w.runs);
-	cr_assert(!w.last);
-
-	/* TCP is not asked again, but the first stage is in the window, too. */
-	open_octets = 2 * XIW_TX_STAGE - 20000;
-	w = writes_of(octets, len, true);
-	cr_assert_eq(w.n, 1);
-	cr_assert(!w.last);
-
-	open_octets = XIW_TX_STAGE - 20000;
-	w = writes_of(octets, len, true);
-	cr_assert_eq(w.n, w.runs);
-	cr_assert(!w.last);
-
-	/* What TCP has not sent yet needs the window, too. */
-	in_flight = unsent = 2 * XIW_TX_STAGE;
-	open_octets = 0;
-	w = writes_of(octets, len, true);
-	cr_assert_eq(w.n, w.runs);
-	cr_assert(!w.last);
-
-	free(octets);
+	open_octets = 8 * XIW_TX_STAGE;
+	cr_assert_eq(writes_of_next(true), 1);
+	cr_assert_eq(writes_of_next(true), 1);
+	cr_assert_eq(writes_of_next(false), RUNS);
+	cr_assert_eq(writes_of_next(true), 1);
 }
 
-/* A write ends where a segment is short, so that the next FPDU begins a segment. */
+/* Within a millisecond TCP is not asked again, but what it was given is in the window, whoever else sends. */
+Test(conn_fill, stages_use_the_window, .init = begin_long)
+{
+	open_octets = 3 * XIW_TX_STAGE;
+	cr_assert_eq(writes_of_next(true), 1);
+	cr_assert_eq(writes_of_next(false), RUNS);
+	cr_assert_eq(writes_of_next(true), RUNS);
+	e.now_ms++;
+	cr_assert_eq(writes_of_next(true), 1);
+	e.now_ms++;
+	open_octets = XIW_TX_STAGE;
+	cr_assert_eq(writes_of_next(true), RUNS);
+}
+
+/* The window has room for the margin and one stage, to the octet. */
+Test(conn_fill, window_to_the_octet, .init = begin_long)
+{
+	open_octets = 8 * XIW_TX_STAGE;
+	writes_of_next(true);
+	open_octets = WINDOW_MARGIN + c.send.stage_len;
+	e.now_ms++;
+	cr_assert_eq(writes_of_next(true), 1);
+	e.now_ms++;
+	open_octets--;
+	cr_assert_eq(writes_of_next(true), RUNS);
+}
+
+/* Segments that are counted whole may be more than the window; so may what TCP has not sent. */
+Test(conn_fill, window_is_full, .init = begin_long)
+{
+	in_flight = 2 * XIW_TX_STAGE + 1;
+	open_octets = 0;
+	cr_assert_eq(writes_of_next(true), RUNS);
+	e.now_ms++;
+	open_octets = 2 * XIW_TX_STAGE;
+	in_flight = unsent = 2 * XIW_TX_STAGE;
+	cr_assert_eq(writes_of_next(true), 1);
+	e.now_ms++;
+	open_octets = XIW_TX_STAGE;
+	cr_assert_eq(writes_of_next(true), RUNS);
+}
+
+/* SACK blocks take room in segments, so each of them is a write. */
+Test(conn_fill, sack_blocks, .init = begin_long)
+{
+	open_octets = 8 * XIW_TX_STAGE;
+	writes_of_next(true);
+	c.send.sacks = SACK_ROOM;
+	xiw_stage_fill(&c, true);
+	cr_assert_eq(c.send.stage->nends, XIW_RUNS);
+}
+
+/* A write ends behind a short segment, so that the next FPDU begins a segment. */
 Test(conn_fill, writes_end_with_short_segments)
 {
-	struct xiw_queued queued[4];
+	static const struct {
+		uint32_t len;
+		bool ends;
+	} messages[] = {
+		/* An FPDU has 20 octets besides its payload; the third and the fourth are 1448 together. */
+		{ 2 * 1428, false }, { 1428, false },	  { 1000, true },
+		{ 408, true },	     { 2 * 1428, false },
+	};
+	struct xiw_queued queued[8];
+	uint32_t end = 0, n = 0;
 
 	unsent = in_flight = 0;
-	open_octets = XIW_TX_STAGE;
+	open_octets = 2 * XIW_TX_STAGE;
 	c = (struct xiw_conn){ .engine = &e, .fd = -1, .opts.no_pack = true };
 	c.send.queue = queued;
-	c.send.room = 4;
-	enqueue(queued, message, 2 * 1428);
-	enqueue(queued, message, 1428);
-	enqueue(queued, message, 1000);
-	enqueue(queued, message, 2 * 1428);
+	c.send.room = 8;
+	for (size_t i = 0; i < sizeof(messages) / sizeof(*messages); i++)
+		enqueue(queued, message, messages[i].len);
 	c.send.stage = malloc(sizeof(*c.send.stage));
 	cr_assert(c.send.stage);
 	xiw_stage_fill(&c, true);
-	cr_assert_eq(c.send.stage->nends, 2);
-	cr_assert_eq(c.send.stage->end[0], 3 * 1448 + 1020);
+	for (size_t i = 0; i < sizeof(messages) / sizeof(*messages); i++) {
+		end += messages[i].len + 20 * ((messages[i].len + 1427) / 1428);
+		if (messages[i].ends || end == c.send.stage_len)
+			cr_assert_eq(c.send.stage->end[n++], end);
+	}
+	cr_assert_eq(c.send.stage->nends, n);
 	free(c.send.stage);
 }
 

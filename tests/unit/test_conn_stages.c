@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* How many stages a connection gives to TCP in one turn, alone and beside others (user/conn/send.c). */
+/* How many stages a connection gives to TCP in one turn, and in how many writes, alone and beside others. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 
@@ -20,7 +21,25 @@ static int take_all(int fd, struct mmsghdr *m, unsigned int n, int flags)
 	return (int)n;
 }
 
+/* TCP takes a single write, but no more than `tcp_room`. */
+static size_t tcp_room = SIZE_MAX;
+static unsigned int single; /* writes longer than a run */
+
+static ssize_t take_some(int fd, const void *octets, size_t len, int flags)
+{
+	const size_t n = len < tcp_room ? len : tcp_room;
+
+	(void)fd;
+	(void)octets;
+	(void)flags;
+	single++;
+	if (!n)
+		errno = EAGAIN;
+	return n ? (ssize_t)n : -1;
+}
+
 #define sendmmsg take_all
+#define send take_some
 #include "conn/send.c"
 
 #define LONG (16 * XIW_TX_STAGE)
@@ -86,4 +105,45 @@ Test(conn_stages, one_beside_others, .init = begin)
 	cr_assert_eq(given[0], 4);
 	cr_assert_eq(given[1], 4);
 	cr_assert_eq(e.agenda.sending, 2);
+}
+
+/* The peer's window has room for everything: TCP is given each stage at once, unless another connection sends. */
+Test(conn_stages, one_write_alone, .init = begin)
+{
+	conns[0].send.window_left = conns[1].send.window_left = LONG;
+	xiw_send_pump(&conns[0]);
+	cr_assert_eq(single, STAGES_IN_TURN);
+	cr_assert_eq(stages, 0);
+	xiw_send_pump(&conns[1]);
+	cr_assert_eq(single, STAGES_IN_TURN);
+	cr_assert_eq(stages, 1);
+}
+
+/* What TCP did not take of it goes on where TCP stopped: with io_uring, as much as TCP then takes at a time. */
+Test(conn_stages, one_write_in_parts, .init = begin)
+{
+	struct xiw_conn *c = &conns[0];
+	const struct io_uring_sqe *sqe = e.io.ring.sq.sqes;
+	uint32_t len;
+
+	c->send.window_left = LONG;
+	tcp_room = 45 * 1448;
+	xiw_send_pump(c);
+	len = c->send.stage_len;
+	cr_assert_eq(single, 1);
+	cr_assert(c->send.busy);
+	cr_assert_eq(sqe->addr, (uintptr_t)(c->send.stage->octets + tcp_room));
+	cr_assert_eq(sqe->len, len - tcp_room);
+	cr_assert_eq(sqe->msg_flags & MSG_WAITALL, 0);
+	cr_assert_neq(sqe->msg_flags & MSG_EOR, 0);
+
+	/* Only a run is left: all of it then. */
+	tcp_room = 0;
+	enter();
+	xiw_send_done(c, 3 * 45 * 1448 - 45 * 1448);
+	sqe++;
+	cr_assert_eq(sqe->addr, (uintptr_t)(c->send.stage->octets + 3 * 45 * 1448));
+	cr_assert_eq(sqe->len, len - 3 * 45 * 1448);
+	cr_assert_leq(sqe->len, XIW_RUN_MAX);
+	cr_assert_neq(sqe->msg_flags & MSG_WAITALL, 0);
 }

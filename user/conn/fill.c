@@ -13,19 +13,23 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#define RUN_MAX 64000u /* octets; TCP's buffers are larger unless the window is small */
 /* RFC 9293 section 3.7.1. Where a path carries less, TCP cuts such segments. */
 #define SMALLEST_MSS 536
 #define SACK_ROOM 36 /* octets of the option with four blocks; with three, beside timestamps */
 #define SACK_ROOM_TS 28
+/* What a peer may take back of its window: it rounds down to what its scale can say (RFC 7323 section 2.4). */
+#define WINDOW_MARGIN (64u << 10)
 #define FEW 4 /* messages that are looked at before a stage is filled */
 #define SACK_MS 250 /* a gap is assumed to last for so long if nothing shows it */
 
-/* Returns the octets for which the peer's window has room behind all that TCP has; not more. */
+/*
+ * Returns how many octets, at least, fit into the peer's window behind all that TCP has. It is too many only for a
+ * moment after the EMSS became smaller, as segments are counted that were longer.
+ */
 static uint32_t window_left(const struct tcp_info *info)
 {
 	const uint64_t sent = (uint64_t)info->tcpi_unacked * info->tcpi_snd_mss,
-		       has = sent + info->tcpi_notsent_bytes;
+		       has = sent + info->tcpi_notsent_bytes + WINDOW_MARGIN;
 
 	return has < info->tcpi_snd_wnd ? (uint32_t)(info->tcpi_snd_wnd - has) : 0;
 }
@@ -132,7 +136,7 @@ static uint32_t run_start(const struct xiw_stage *s)
 /* Returns the longest run. TCP puts no more than half of the largest window it has seen into one buffer. */
 static uint32_t longest_run(const struct xiw_conn *c)
 {
-	return c->send.peer_window < 2 * RUN_MAX ? c->send.peer_window / 2 : RUN_MAX;
+	return c->send.peer_window < 2 * XIW_RUN_MAX ? c->send.peer_window / 2 : XIW_RUN_MAX;
 }
 
 /* Says whether the rest of the last message is likely to fit into so many octets. */

@@ -12,7 +12,7 @@ static inline struct xiw_queued *xiw_queued_at(struct xiw_conn *c, uint32_t i)
 
 /*
  * Fills the empty stage with FPDUs of queued messages. The stage ends where a TCP segment ends. @alone: no other
- * connection sends, so a write may be as long as the stage.
+ * connection is known to send, so a write may be as long as the stage.
  */
 void xiw_stage_fill(struct xiw_conn *c, bool alone);
 

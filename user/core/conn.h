@@ -41,7 +41,8 @@ struct xiw_sock_was {
 	bool nonblock;
 };
 
-#define XIW_RUNS 64 /* writes in one stage */
+#define XIW_RUNS 64	   /* writes in one stage */
+#define XIW_RUN_MAX 64000u /* octets; TCP's buffers are larger unless the window is small */
 
 /* FPDUs on their way into the socket (conn/stage.c, fill.c, send.c). */
 struct xiw_stage {
@@ -282,9 +283,9 @@ struct xiw_send {
 	uint32_t staged; /* messages in the stage that are not reported yet */
 	struct xiw_stage *stage;
 	uint32_t stage_len, stage_off;
-	uint64_t stage_ms;    /* when the socket last took octets of it */
+	uint64_t stage_ms;    /* when the socket is last known to have taken octets of it */
 	uint32_t peer_window; /* the largest window that the peer has advertised */
-	uint32_t window_left; /* octets it has room for behind what TCP has; it may be more */
+	uint32_t window_left; /* so many octets, at least, fit into it behind what TCP has */
 	bool runs;	      /* the last stage had writes longer than a segment */
 	bool fits;	      /* the stage has all that is queued, and the window has room for it */
 	bool corked;
