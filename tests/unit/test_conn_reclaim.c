@@ -5,16 +5,29 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "conn/reclaim.h"
+#include <sys/socket.h>
+
+static int tcp_says(int fd, int level, int option, void *value, socklen_t *len);
+
+#define getsockopt tcp_says
+#include "conn/reclaim.c"
 
 #define CONNS 20
-#define STALE_MS 2000
-#define LOOK_MS 50
-#define VICTIMS 16
 
 static struct xiw_engine *e;
 static struct xiw_conn *conns[CONNS];
 static struct xiw_stage *stage;
+
+static uint64_t acked; /* what each peer has acknowledged */
+
+static int tcp_says(int fd, int level, int option, void *value, socklen_t *len)
+{
+	(void)fd;
+	(void)len;
+	cr_assert(level == IPPROTO_TCP && option == TCP_INFO);
+	((struct tcp_info *)value)->tcpi_bytes_acked = acked;
+	return 0;
+}
 
 static void setup(void)
 {
@@ -91,6 +104,29 @@ Test(conn_reclaim, a_peer_that_does_not_read_is_ended)
 	reclaim();
 	cr_expect(conns[4]->end.asked);
 	cr_expect_eq(ended(), 1);
+}
+
+/* A long send says nothing before its end, so the peer's ACKs tell: a run in that time, and not less. */
+Test(conn_reclaim, a_slow_peer_goes_on)
+{
+	struct xiw_conn *c = conns[4];
+
+	c->send.stage = stage;
+	c->send.busy = true;
+	c->send.stage_ms = e->now_ms - STALE_MS;
+	acked = 10 * XIW_RUN_MAX;
+	reclaim();
+	cr_expect_eq(ended(), 0);
+
+	e->now_ms += STALE_MS;
+	acked += XIW_RUN_MAX;
+	reclaim();
+	cr_expect_eq(ended(), 0);
+
+	e->now_ms += STALE_MS;
+	acked += XIW_RUN_MAX - 1;
+	reclaim();
+	cr_expect(c->end.asked);
 }
 
 Test(conn_reclaim, the_ones_that_stand_still_longest_are_ended_first)

@@ -138,17 +138,14 @@ static void awaited(struct xiw_conn *c)
 	c->engine->agenda.sending--;
 }
 
-/*
- * Lets io_uring wait for room and send the rest of the first write: all of it if that is no more than a run, otherwise
- * what TCP takes. So a slow peer's progress shows soon (conn/reclaim.c).
- */
+/* Lets io_uring send the rest of the first write, and wait for room. */
 static void submit(struct xiw_conn *c)
 {
 	struct io_uring_sqe *sqe = xiw_sqe(c->engine, c, XIW_OP_SEND);
-	const uint32_t left = c->send.stage->end[first_run(c)] - c->send.stage_off;
 
-	io_uring_prep_send(sqe, c->fd, c->send.stage->octets + c->send.stage_off, left,
-			   MSG_EOR | MSG_NOSIGNAL | (left > XIW_RUN_MAX ? 0 : MSG_WAITALL));
+	io_uring_prep_send(sqe, c->fd, c->send.stage->octets + c->send.stage_off,
+			   c->send.stage->end[first_run(c)] - c->send.stage_off,
+			   MSG_EOR | MSG_NOSIGNAL | MSG_WAITALL);
 	await(c);
 }
 
