@@ -19,6 +19,7 @@ static struct xiw_conn *conns[CONNS];
 static struct xiw_stage *stage;
 
 static uint64_t acked; /* what each peer has acknowledged */
+static unsigned int asked;
 
 static int tcp_says(int fd, int level, int option, void *value, socklen_t *len)
 {
@@ -26,6 +27,7 @@ static int tcp_says(int fd, int level, int option, void *value, socklen_t *len)
 	(void)len;
 	cr_assert(level == IPPROTO_TCP && option == TCP_INFO);
 	((struct tcp_info *)value)->tcpi_bytes_acked = acked;
+	asked++;
 	return 0;
 }
 
@@ -127,6 +129,37 @@ Test(conn_reclaim, a_slow_peer_goes_on)
 	acked += XIW_RUN_MAX - 1;
 	reclaim();
 	cr_expect(c->end.asked);
+}
+
+/* However many send slowly, TCP is asked for a few of them at a time. */
+Test(conn_reclaim, few_are_asked_for)
+{
+	for (int i = 0; i < CONNS; i++) {
+		conns[i]->send.stage = stage;
+		conns[i]->send.busy = true;
+		conns[i]->send.stage_ms = e->now_ms - STALE_MS;
+	}
+	acked = XIW_RUN_MAX;
+	reclaim();
+	cr_expect_eq(asked, VICTIMS);
+	cr_expect_eq(ended(), 0);
+	e->now_ms += LOOK_MS;
+	reclaim();
+	cr_expect_eq(asked, CONNS);
+	cr_expect_eq(ended(), 0);
+}
+
+/* What is received stands still, whatever is sent. */
+Test(conn_reclaim, sending_does_not_excuse_receiving)
+{
+	conns[4]->send.stage = stage;
+	conns[4]->send.busy = true;
+	conns[4]->send.stage_ms = e->now_ms;
+	acked = XIW_RUN_MAX;
+	stands_still(conns[4], STALE_MS);
+	reclaim();
+	cr_expect(conns[4]->end.asked);
+	cr_expect_eq(asked, 0);
 }
 
 Test(conn_reclaim, the_ones_that_stand_still_longest_are_ended_first)

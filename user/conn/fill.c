@@ -24,7 +24,8 @@
 
 /*
  * Returns how many octets, at least, fit into the peer's window behind all that TCP has. It is too many only for a
- * moment after the EMSS became smaller, as segments are counted that were longer.
+ * moment after the EMSS became smaller, as segments are counted that were longer. fits_window() is for less than a
+ * stage, for which this is too cautious: it counts each segment as whole.
  */
 static uint32_t window_left(const struct tcp_info *info)
 {

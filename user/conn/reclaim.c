@@ -18,24 +18,8 @@
 #define LOOK_MS 50
 #define VICTIMS 16 /* in one turn */
 
-/*
- * A send tells of its end only, and may be as long as the stage. So TCP is asked whether the peer has acknowledged as
- * much as a run since this was last asked: then the stage goes on, if slowly.
- */
-static void look_at_acks(struct xiw_conn *c)
-{
-	struct tcp_info info = { 0 };
-	socklen_t len = sizeof(info);
-
-	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) ||
-	    info.tcpi_bytes_acked - c->send.acked < XIW_RUN_MAX)
-		return;
-	c->send.acked = info.tcpi_bytes_acked;
-	c->send.stage_ms = c->engine->now_ms;
-}
-
 /* Returns since when the connection holds memory and makes no progress; XIW_NEVER if it does not. */
-static uint64_t stuck_since(struct xiw_conn *c)
+static uint64_t stuck_since(const struct xiw_conn *c)
 {
 	uint64_t since = XIW_NEVER;
 
@@ -45,8 +29,6 @@ static uint64_t stuck_since(struct xiw_conn *c)
 		since = c->recv.fpdu_ms;
 	if (c->hold.room && c->hold.since_ms < since)
 		since = c->hold.since_ms;
-	if (c->send.busy && c->send.stage_ms + STALE_MS <= c->engine->now_ms)
-		look_at_acks(c);
 	if (c->send.stage && c->send.stage_ms < since)
 		since = c->send.stage_ms;
 	return since;
@@ -69,6 +51,24 @@ static struct xiw_conn *stalest(const struct xiw_engine *e)
 	return found;
 }
 
+/*
+ * Says whether a connection that seems to stand still only sends slowly. A send tells of its end only, and may be as
+ * long as the stage. So TCP is asked whether the peer has acknowledged as much as a run since this was last so.
+ */
+static bool sends_slowly(struct xiw_conn *c)
+{
+	struct tcp_info info = { 0 };
+	socklen_t len = sizeof(info);
+
+	if (!c->send.busy || c->send.stage_ms + STALE_MS > c->engine->now_ms ||
+	    getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len) ||
+	    info.tcpi_bytes_acked - c->send.acked < XIW_RUN_MAX)
+		return false;
+	c->send.acked = info.tcpi_bytes_acked;
+	c->send.stage_ms = c->engine->now_ms;
+	return true;
+}
+
 void xiw_reclaim(struct xiw_engine *e)
 {
 	bool some = false;
@@ -85,6 +85,8 @@ void xiw_reclaim(struct xiw_engine *e)
 		return;
 	e->reclaim_ms = e->now_ms + LOOK_MS;
 	for (int i = 0; i < VICTIMS && (c = stalest(e)); i++) {
+		if (sends_slowly(c))
+			continue;
 		xiw_conn_ask_end(c, ENOMEM, true);
 		some = true;
 	}

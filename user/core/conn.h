@@ -284,7 +284,7 @@ struct xiw_send {
 	struct xiw_stage *stage;
 	uint32_t stage_len, stage_off;
 	uint64_t stage_ms;    /* when the socket is last known to have taken octets of it */
-	uint64_t acked;	      /* octets that the peer had acknowledged when memory was last short */
+	uint64_t acked;	      /* by the peer, in octets, when conn/reclaim.c last spared it */
 	uint32_t peer_window; /* the largest window that the peer has advertised */
 	uint32_t window_left; /* so many octets, at least, fit into it behind what TCP has */
 	bool runs;	      /* the last stage had writes longer than a segment */
