@@ -40,7 +40,7 @@
 #define LEN_OFF 22
 #define PAYLOAD_OFF (14 + 20 + 32 + 2 + 14) /* as behind IPv4, TCP with timestamps, MPA and DDP */
 #define CRC_LEN 4
-#define FRAMES 256 /* as many as the library lends */
+#define FRAMES 256 /* as many as the library lends before a burst has used most of them */
 #define BATCH 64
 #define SEND_MAX 128
 #define WAIT_NS 20000
