@@ -35,6 +35,25 @@ fuzz_fail(const char *file, int line, const char *cond, const char *fmt, ...)
 	abort();
 }
 
+/*
+ * What the inputs in the tree are to reach, so that a change by which they become shallow is noticed: after these,
+ * replay.c fails if @cond has never been true. Each place has an entry in a section of its own.
+ */
+struct fuzz_goal {
+	const char *what;
+	bool reached;
+};
+
+#define REACHES(cond, text)                                                                        \
+	do {                                                                                       \
+		static struct fuzz_goal goal_ = { text, false };                                   \
+		static struct fuzz_goal *const at_                                                 \
+			__attribute__((section("fuzz_goals"), used)) = &goal_;                     \
+                                                                                                   \
+		if (cond)                                                                          \
+			at_->reached = true;                                                       \
+	} while (0)
+
 struct fuzz_in {
 	const uint8_t *p;
 	size_t left;

@@ -349,6 +349,7 @@ static enum xiw_ddp_error place(const struct segment *s)
 	if (p.dst)
 		check_octets(s, &p);
 	CHECK(!p.npieces || !p.predicted);
+	REACHES(p.predicted, "a place that is predicted");
 	/* A segment without payload does not change the prediction. */
 	CHECK(!p.predicted || (p.dst && (continues(s) || !before.len)));
 	return err;
@@ -433,6 +434,8 @@ static void deliver(const struct segment *s)
 	if (!m.complete)
 		return;
 	CHECK(m.tagged == want.tagged && m.len == want.len && m.rsvdulp[0] == s->h.rsvdulp[0]);
+	REACHES(m.tagged && m.contiguous && m.len > s->len, "a tagged message of several segments");
+	REACHES(!m.tagged && m.len > s->len, "an untagged message of several segments");
 	if (m.tagged) {
 		CHECK(m.stag == want.stag && m.contiguous == want.contiguous);
 		CHECK(!m.contiguous || (m.to == want.to && m.to_end == want.to_end));

@@ -224,6 +224,7 @@ static void complete(struct stream *s, const struct xiw_ddp_msg *m)
 	struct posted *p = buf_at(s->has);
 
 	CHECK(m->complete && m->len == s->extent && m->msn == s->next_msn);
+	REACHES(p->npieces && m->len, "a message in a shared buffer of several pieces");
 	CHECK(m->buf.user_data == (uint64_t)s->has && m->buf.len == p->len);
 	for (uint32_t i = 0; i < p->len; i++)
 		CHECK(*octet(p, i) == p->want[i], "octet %u is of somebody else", i);
@@ -304,6 +305,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		}
 		CHECK(srq.count == posted - first && srq.taken == (uint64_t)first);
 		CHECK(lows == want_lows && srq.limit == limit);
+		REACHES(lows && srq.taken > 2, "the limit, after some buffers");
 	}
 	for (int i = 0; i < STREAMS; i++)
 		close_stream(&streams[i]);

@@ -71,6 +71,8 @@ static void check_options(const struct xiw_flow *f, bool direct, uint32_t skew, 
 	CHECK(!xiw_tcp_parse_options(old + ETH + IP + 20, hlen - 20, &was));
 	CHECK(!xiw_tcp_parse_options(pkt + ETH + IP + 20, hlen - 20, &is));
 	CHECK(is.nsack == was.nsack && is.has_ts == was.has_ts && is.tsval == was.tsval);
+	REACHES(skew && is.nsack == 4, "four SACK blocks that are translated");
+	REACHES(direct && is.tsecr != was.tsecr, "a timestamp echo of the direct path");
 	for (int i = 0; i < is.nsack; i++) {
 		CHECK(is.sack[i].start == was.sack[i].start + skew);
 		CHECK(is.sack[i].end == was.sack[i].end + skew);

@@ -307,6 +307,8 @@ static void drain(void)
 	CHECK(failed || next_fpdu == nfpdus || fpdus[next_fpdu].start >= goal, "%u messages",
 	      next_fpdu);
 	CHECK(!fin_sent || conn->end.eof);
+	REACHES(conn->counts.holds_expired, "a hold that expires");
+	REACHES(fin_sent && the_flow->went_direct, "a FIN behind a stretch");
 }
 
 /* What `xiwarp status` shows as dropped includes everything that the receiver refused. */
@@ -320,6 +322,19 @@ static void counted(void)
 	      (uintmax_t)the_flow->segs_dropped, (uintmax_t)drops);
 }
 
+/* What the inputs in the tree must bring about. */
+static void goals(void)
+{
+	REACHES(the_flow->went_direct > 1, "two stretches");
+	REACHES(conn->counts.fpdus_early, "an FPDU that is placed early");
+	REACHES(the_flow->reasons[XIW_REASON_RACE], "a stretch that begins in vain");
+	REACHES(the_flow->reasons[XIW_REASON_BOUNDARY], "a stretch that begins within an FPDU");
+	REACHES(the_flow->reasons[XIW_REASON_WATCHDOG], "an engine that does not run");
+	REACHES(the_flow->reasons[XIW_REASON_UNSEEN], "frames that are lost");
+	REACHES(the_flow->reasons[XIW_REASON_STEERED], "another engine's queue");
+	REACHES(the_flow->reasons[XIW_REASON_UNHEARD], "acknowledgements that are lost");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct fuzz_in in = { data, size };
@@ -329,6 +344,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		step(&in);
 	drain();
 	counted();
+	goals();
 	world_end();
 	return 0;
 }

@@ -228,6 +228,12 @@ static void compare(const struct xdp_packet *packet, const struct ref_case *c,
 	action = xdp_ingress(&p, 0);
 
 	CHECK(action == c->action, "%d, not %d (exit %d)", action, c->action, c->exit);
+	REACHES(action == XDP_REDIRECT, "a segment that goes direct");
+	REACHES(action == XDP_REDIRECT && flow->flags & XIW_FLOW_MARKERS,
+		"a segment with Markers that goes direct");
+	REACHES(xiw_owner_path(before.owner) == XIW_PATH_DIRECT &&
+			xiw_owner_path(flow->owner) == XIW_PATH_KERNEL,
+		"a stretch that XDP takes back");
 	CHECK(xdp_stats[0][c->stat] == 1, "exit %d", c->exit);
 	CHECK(!memcmp(octets, c->pkt, p.len), "exit %d", c->exit);
 	/* Nobody sees it in front of a dropped packet. */

@@ -45,6 +45,9 @@ static void check_frame(const struct xiw_mpa_frame *f, const uint8_t *p, size_t 
 	int len;
 
 	CHECK(f->reply == reply && f->rev == p[17] && f->has_enhanced == s);
+	REACHES(s && f->pd_len,
+		"a whole frame with enhanced RDMA connection data and private data");
+	REACHES(f->reject, "a Reply that rejects");
 	CHECK(f->markers == !!(p[16] & 0x80) && f->crc == !!(p[16] & 0x40));
 	CHECK(f->reject == (reply && p[16] & 0x20));
 	CHECK(f->pd == p + 20 + 4 * s && f->pd + f->pd_len == p + need);
@@ -100,6 +103,7 @@ static void agree(struct fuzz_in *in)
 	err = xiw_mpa_conclude(&a, &reply);
 	if (err) {
 		CHECK(err == XIW_MPA_ERR_RTR);
+		REACHES(true, "no RTR that both support");
 		CHECK(a0.peer_to_peer && !(a0.rtr & b0.rtr));
 		return;
 	}
@@ -109,6 +113,7 @@ static void agree(struct fuzz_in *in)
 	/* One kind of RTR that both support. */
 	CHECK(!a.rtr == !a0.peer_to_peer && !(a.rtr & (a.rtr - 1)));
 	CHECK((a.rtr & a0.rtr) == a.rtr && (!a.rtr || a.rtr & b0.rtr));
+	REACHES(a.rtr, "an RTR that both support");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -119,6 +119,8 @@ static int take(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, un
 	CHECK(right == e->crc_right);
 	CHECK(xiw_crc32c(0, ulpdu, f->ulpdu_len) == e->sum);
 	r->end = e->end;
+	REACHES(right && r->s.rx.markers, "a right FPDU with Markers");
+	REACHES(!right && r->s.rx.crc, "an FPDU whose CRC is wrong");
 	if (r->s.rx.crc && !right) {
 		r->failed = true;
 		r->error = -XIW_MPA_ERR_CRC;
@@ -130,6 +132,7 @@ static int take(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec *v, un
 		r->paused = XIW_MPA_LATER + 1 + fuzz_u8(r->in);
 		return r->paused;
 	case 3: /* it is presented again */
+		REACHES(true, "an FPDU that is presented again");
 		r->seen--;
 		r->end = begin;
 		r->paused = XIW_MPA_LATER;
@@ -197,6 +200,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (!r.failed) {
 		CHECK(r.seen == r.n && !r.error);
+		REACHES(r.n > 2, "some FPDUs and no error");
 	} else {
 		/* Nothing follows an error (section 8). */
 		CHECK(xiw_mpa_stream_feed(&r.s, raw, 100, take, &r) == r.error);

@@ -327,6 +327,8 @@ static void deliver(struct side *a, struct side *b)
 	if (xiw_rdmap_opcode(m->out.rsvdulp[0]) == XIW_RDMAP_OP_ATOMIC_REQUEST)
 		model_atomic(a, b, m);
 	verdict = xiw_rdmap_received(&b->s, &in, &invalidated);
+	REACHES(xiw_rdmap_opcode(m->out.rsvdulp[0]) == XIW_RDMAP_OP_ATOMIC_RESPONSE,
+		"the answer to an atomic operation");
 	CHECK(verdict == (!m->out.tagged && m->out.qn == XIW_RDMAP_QN_SEND ? XIW_RDMAP_DELIVER
 									   : XIW_RDMAP_HANDLED));
 	CHECK(b->s.state == XIW_RDMAP_OPEN && !invalidated);
@@ -484,6 +486,7 @@ static void hostile(struct fuzz_in *in)
 			if (how & 2)
 				xiw_rdmap_sent(&a->s, out.id, true);
 		}
+		REACHES(a->s.info.atomics_in, "an atomic operation of a hostile peer");
 	}
 	if (a->s.state != XIW_RDMAP_OPEN)
 		CHECK(xiw_rdmap_next(&a->s, &out) == 0);

@@ -344,6 +344,7 @@ static void write_comes(struct fuzz_in *in)
 	if (!m.complete)
 		return;
 	CHECK(m.tagged && m.len == open_len);
+	REACHES(m.contiguous && m.len > len, "a Write of several segments that are allowed");
 	CHECK(!m.contiguous || m.serial == regions[i].serial);
 	open_len = 0;
 	received(&m, XIW_RDMAP_HANDLED);
@@ -385,6 +386,8 @@ static void send_comes(struct fuzz_in *in)
 			    how >> 4, &m))
 		return;
 	received(&m, good ? XIW_RDMAP_DELIVER : XIW_RDMAP_ERROR);
+	REACHES(good && invalidates, "a Send that invalidates");
+	REACHES(!good, "a Send that may not invalidate");
 	if (!invalidates)
 		return;
 	regions[i].there = false;
@@ -408,6 +411,8 @@ static void read_comes(struct fuzz_in *in)
 			    sizeof(request), &m))
 		return;
 	received(&m, good ? XIW_RDMAP_HANDLED : XIW_RDMAP_ERROR);
+	REACHES(good, "a Read that is allowed");
+	REACHES(!good, "a Read that is not allowed");
 	if (!good)
 		return;
 	answers[nanswers] = a;

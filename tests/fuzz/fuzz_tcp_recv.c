@@ -83,6 +83,7 @@ static void check_blocks(const struct xiw_tcp_seg *ack)
 {
 	unsigned int first = 0;
 
+	REACHES(ack->nsack > 2, "an ACK with three SACK blocks");
 	CHECK(ack->nsack <= (conf.ts_ok ? 3 : 4));
 	CHECK(conf.sack_ok || !ack->nsack);
 	for (unsigned int i = 0; i < ack->nsack; i++) {
@@ -178,9 +179,11 @@ static void drain(struct fuzz_in *in)
 		case XIW_TCP_TAKE:
 			CHECK(t.off == rx.rcv_nxt - k->seq && t.off + t.len == k->len);
 			take(&t, NULL, fuzz_below(in, 8) ? t.len : fuzz_u16(in) % (t.len + 1));
+			REACHES(true, "a segment that was kept and whose turn comes");
 			break;
 		case XIW_TCP_CONTROL:
 			CHECK(k->flags & (XIW_TCP_FIN | XIW_TCP_URG));
+			REACHES(true, "a FIN or URG that was kept and whose turn comes");
 			over = true;
 			break;
 		case XIW_TCP_DROP:

@@ -41,6 +41,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (valid(p, len)) {
 		CHECK(len <= XIW_XFER_MAX);
 		CHECK(xiw_xfer_encode(&x, out) == len);
+		REACHES(p[0] == 1 && p[3] && xiw_xfer_name_ok(x.name), "an OFFER with a key");
+		REACHES(p[0] == 1 && !xiw_xfer_name_ok(x.name), "an OFFER with a bad name");
+		REACHES(p[0] == 2, "a GRANT");
+		REACHES(p[0] == 3, "a DONE");
+		REACHES(p[0] == 4, "a RESULT");
 		CHECK(!memcmp(out, p, len));
 		CHECK(strnlen(x.name, sizeof(x.name)) < sizeof(x.name));
 		/* No file name of the peer leads out of the directory. */

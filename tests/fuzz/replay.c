@@ -14,6 +14,10 @@
 
 #include "tests/fuzz/fuzz.h"
 
+/* The linker makes these, if the target has goals. */
+extern struct fuzz_goal *const __start_fuzz_goals[] __attribute__((weak));
+extern struct fuzz_goal *const __stop_fuzz_goals[] __attribute__((weak));
+
 static char current[4096];
 static unsigned int inputs;
 
@@ -86,6 +90,21 @@ static void run_path(const char *path)
 	closedir(dir);
 }
 
+/* An input of the corpus that does reach it is found by `make fuzz` and then `tests/fuzz/run --merge`. */
+static void check_goals(void)
+{
+	unsigned int missed = 0;
+
+	for (struct fuzz_goal *const *g = __start_fuzz_goals; g < __stop_fuzz_goals; g++) {
+		if ((*g)->reached)
+			continue;
+		printf("FAIL goal: no input reaches this: %s\n", (*g)->what);
+		missed++;
+	}
+	fflush(stdout);
+	CHECK(!missed);
+}
+
 int main(int argc, char **argv)
 {
 	static const int fatal[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
@@ -105,6 +124,7 @@ int main(int argc, char **argv)
 		CHECK(inputs, "no input in %s", dir);
 		snprintf(dir, sizeof(dir), "tests/fuzz/regress/%s", basename(argv[0]));
 		run_path(dir);
+		check_goals();
 	}
 	printf("PASS corpus (%u inputs)\n", inputs);
 	return 0;
