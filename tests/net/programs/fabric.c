@@ -20,9 +20,9 @@ static struct fid_pep *pep;
 /* The next connection may be asked for before this one is known to have ended. */
 static struct {
 	bool there;
-	struct fi_eq_cm_entry entry;
 	char data[64];
 	size_t len;
+	struct fi_eq_cm_entry entry; /* at the end, since it may have more octets */
 } early;
 
 void await(int what)

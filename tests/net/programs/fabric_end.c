@@ -73,9 +73,9 @@ void close_end(void)
 
 int event(struct fi_eq_cm_entry *entry, void *data, size_t *len)
 {
-	struct {
+	union {
 		struct fi_eq_cm_entry entry;
-		uint8_t data[64];
+		uint8_t octets[sizeof(struct fi_eq_cm_entry) + 64];
 	} buf;
 	struct fi_eq_err_entry err = {};
 	uint32_t what;
@@ -98,7 +98,7 @@ int event(struct fi_eq_cm_entry *entry, void *data, size_t *len)
 	if (data) {
 		n -= (ssize_t)sizeof(buf.entry);
 		NEED(n >= 0 && (size_t)n <= *len);
-		memcpy(data, buf.data, (size_t)n);
+		memcpy(data, buf.octets + sizeof(buf.entry), (size_t)n);
 		*len = (size_t)n;
 	}
 	return (int)what;
