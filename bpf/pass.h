@@ -138,13 +138,16 @@ static __always_inline __u32 xiw_before_edge(const struct xiw_seg *s, __u32 seq)
  *    kernel would ignore its window update (RFC 9293 section 3.10.7.4, fifth check).
  *  - Only segments within an advertised window are moved. A blind guess must fail as it does without this program
  *    (RFC 9293 section 3.10.7.4).
+ *  - Those of another connection with these addresses, which the library does not know yet, keep their own numbers:
+ *    the windows of the one before say nothing of it. It has no stretch.
  */
 static __always_inline __u32 xiw_control(const struct xiw_seg *s)
 {
 	__u32 seq = s->seq - s->skew;
+	bool direct = xiw_owner_path(s->owner) == XIW_PATH_DIRECT;
 
-	if (!s->syn && !s->rst) {
-		if (xiw_owner_path(s->owner) != XIW_PATH_DIRECT)
+	if (!s->syn && !s->rst && (direct || !(s->flow->flags & XIW_FLOW_ANOTHER))) {
+		if (!direct)
 			seq += xiw_stood_beyond(s, seq);
 		else if (xiw_seq_leq(xiw_owner_value(s->owner), s->seq) &&
 			 xiw_within_window(s->flow, s->seq))

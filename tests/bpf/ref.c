@@ -295,25 +295,25 @@ static void armed(struct ref_segment *s, const struct ref_parse *p)
 
 static void control(struct ref_segment *s)
 {
+	const bool direct = path_of(s->f) == XIW_PATH_DIRECT;
+	const bool moves = !s->syn && !s->rst && (direct || !(s->f->flags & XIW_FLOW_ANOTHER));
 	uint32_t seq = s->seq - skew_of(s->f);
 
 	s->c->exit = REF_CONTROL;
-	if (path_of(s->f) == XIW_PATH_DIRECT && !s->syn && !s->rst &&
-	    !after(s->f->owner >> 32, s->seq)) {
+	if (moves && direct && !after(s->f->owner >> 32, s->seq)) {
 		s->c->exit = beyond_windows(s) ? REF_CONTROL_BEYOND : REF_CONTROL_AT_K;
 		/* If data from K on is on its way to the socket: the segment's own place, or the end of that data. */
 		if (!beyond_windows(s) && !after(s->f->kernel_high, s->f->owner >> 32))
 			seq = k_of(s->f) + 1;
 		else if (!beyond_windows(s) && after(s->seq, s->f->kernel_high))
 			seq = s->f->beyond = s->f->kernel_high + 1 - skew_of(s->f);
-	} else if (path_of(s->f) != XIW_PATH_DIRECT && !s->syn && !s->rst &&
-		   (seq == k_of(s->f) || seq + 1 == s->f->beyond)) {
+	} else if (moves && !direct && (seq == k_of(s->f) || seq + 1 == s->f->beyond)) {
 		/* An earlier one was put just beyond: the socket must not take this one for older. */
 		s->c->exit = REF_CONTROL_STOOD;
 		seq++;
 	}
 	/* The socket has taken its window back. */
-	if (!s->syn && !s->rst && !beyond_windows(s) && after(seq, s->f->socket_edge)) {
+	if (moves && !beyond_windows(s) && after(seq, s->f->socket_edge)) {
 		seq = s->f->socket_edge;
 		s->c->exit = REF_CONTROL_EDGE;
 	}

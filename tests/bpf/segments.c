@@ -31,7 +31,7 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 				? xiw_kernel_nxt_pack(k, epoch + 1)
 			: chance(90) ? xiw_kernel_nxt_pack(k, harness_random())
 				     : 0;
-	f->flags = rnd(32);
+	f->flags = rnd(32) | (chance(5) ? XIW_FLOW_ANOTHER : 0);
 	f->ece = rnd(3);
 	f->acked = chance(80) ? base - rnd(1 << 16) : harness_random();
 	f->marker_origin = chance(90) ? base - 4 * rnd(1 << 20) : harness_random();
