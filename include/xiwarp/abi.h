@@ -311,7 +311,10 @@ struct xiw_queue {
 	__u64 tick_ns; /* and the time then */
 };
 
-/* The queue is claimed, but the engine's AF_XDP socket is not in xiw_xsks yet, or not any more. */
+/*
+ * The queue is claimed, but the engine's AF_XDP socket is not in xiw_xsks yet, or not any more; or the programs are
+ * about to be taken off.
+ */
 #define XIW_QUEUE_OPENING 0x80000000u
 
 #define XIW_WATCHDOG_NS 200000000ull

@@ -163,6 +163,28 @@ Test(handoff_queues, many_claim_at_once)
 		pthread_join(threads[i - 1], NULL);
 }
 
+/* What unload does: XDP finds no engine's number, the engines keep their queues, and have their numbers back. */
+Test(handoff_queues, held_queues_stay_their_engines)
+{
+	uint64_t held;
+
+	queues[1].engine = tables[1]->me;
+	queues[2].engine = tables[2]->me;
+	queues[3].engine = tables[3]->me | XIW_QUEUE_OPENING;
+	held = xiw_queues_hold(queues);
+	cr_expect_eq(held, 6, "neither the free one nor the one that is opened");
+	cr_expect_eq(queues[0].engine, 0);
+	cr_expect_eq(queues[1].engine, tables[1]->me | XIW_QUEUE_OPENING);
+	cr_expect_eq(xiw_queue_engine(tables[0], 1), tables[1]->me);
+	cr_expect_eq(xiw_queue_claim(tables[0], 1), -EBUSY);
+	cr_expect_eq(xiw_queues_hold(queues), 0, "they are held already");
+	xiw_queue_release(tables[2], 2);
+	xiw_queues_let_go(queues, held);
+	cr_expect_eq(queues[1].engine, tables[1]->me);
+	cr_expect_eq(queues[2].engine, 0, "its engine has closed it meanwhile");
+	cr_expect_eq(queues[3].engine, tables[3]->me | XIW_QUEUE_OPENING);
+}
+
 Test(handoff_queues, flows_of_living_engines_stay_direct)
 {
 	uint64_t direct = xiw_owner_pack(1000, 7, XIW_PATH_DIRECT);

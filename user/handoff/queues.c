@@ -55,3 +55,32 @@ void xiw_queue_release(struct xiw_table *t, uint32_t queue)
 {
 	set_engine(t, queue, 0);
 }
+
+/* A queue that is being opened or closed is left alone: XDP redirects nothing to it as it is. */
+uint64_t xiw_queues_hold(struct xiw_queue queues[XIW_MAX_QUEUES])
+{
+	uint64_t held = 0;
+
+	for (uint32_t q = 0; q < XIW_MAX_QUEUES; q++) {
+		__u32 *engine = &queues[q].engine, seen = __atomic_load_n(engine, __ATOMIC_ACQUIRE);
+
+		if (seen && !(seen & XIW_QUEUE_OPENING) &&
+		    __atomic_compare_exchange_n(engine, &seen, seen | XIW_QUEUE_OPENING, false,
+						__ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+			held |= 1ull << q;
+	}
+	return held;
+}
+
+/* Of an engine that has closed a queue meanwhile, the word is 0 by now, or another engine's. */
+void xiw_queues_let_go(struct xiw_queue queues[XIW_MAX_QUEUES], uint64_t held)
+{
+	for (; held; held &= held - 1) {
+		__u32 *engine = &queues[__builtin_ctzll(held)].engine;
+		__u32 seen = __atomic_load_n(engine, __ATOMIC_ACQUIRE);
+
+		if (seen & ~XIW_QUEUE_OPENING)
+			__atomic_compare_exchange_n(engine, &seen, seen & ~XIW_QUEUE_OPENING, false,
+						    __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
+	}
+}

@@ -20,6 +20,13 @@ int xiw_queue_begin(struct xiw_table *t, uint32_t queue, int xsk_fd);
 void xiw_queue_end(struct xiw_table *t, uint32_t queue);
 void xiw_queue_release(struct xiw_table *t, uint32_t queue);
 
+/*
+ * For unload: from here on XDP begins no stretch, and gives back those that there are, whatever engines arm meanwhile.
+ * They keep their queues. Returns the queues that were held, for xiw_queues_let_go(), if the programs are to stay.
+ */
+uint64_t xiw_queues_hold(struct xiw_queue queues[XIW_MAX_QUEUES]);
+void xiw_queues_let_go(struct xiw_queue queues[XIW_MAX_QUEUES], uint64_t held);
+
 /* The living engine that has the queue; 0: none. */
 uint32_t xiw_queue_engine(const struct xiw_table *t, uint32_t queue);
 

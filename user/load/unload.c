@@ -5,6 +5,7 @@
 #include <linux/capability.h>
 #include <net/if.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <bpf/bpf.h>
@@ -13,6 +14,7 @@
 #include "handoff/diag.h"
 #include "handoff/flows.h"
 #include "handoff/owner.h"
+#include "handoff/queues.h"
 #include "load/attach.h"
 #include "netif/bpf_log.h"
 #include "netif/bpffs.h"
@@ -27,6 +29,8 @@ struct unload {
 	struct xiw_pins pins;
 	int xdp_fd, tc_fd; /* the programs; negative: none */
 	uint32_t xdp_id, tc_id;
+	struct xiw_queue *queues; /* NULL: not to be had */
+	uint64_t held;		  /* those on which no stretch begins any more */
 	struct xiw_line why;
 };
 
@@ -58,8 +62,32 @@ static unsigned int count_skewed(const struct xiw_flow_list *list)
 	return n;
 }
 
+/* Closes the descriptor. The map is missing, or of another size, if another version made it. */
+static void open_queues(struct unload *u, int fd)
+{
+	const size_t len = sizeof(*u->queues) * XIW_MAX_QUEUES;
+	void *map;
+
+	fd = xiw_pins_check_map(fd, sizeof(*u->queues), XIW_MAX_QUEUES);
+	if (fd < 0)
+		return;
+	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	close(fd);
+	u->queues = map == MAP_FAILED ? NULL : map;
+}
+
+/* @stay: the programs were not taken off after all. */
+static void close_queues(struct unload *u, bool stay)
+{
+	if (!u->queues)
+		return;
+	if (stay)
+		xiw_queues_let_go(u->queues, u->held);
+	munmap(u->queues, sizeof(*u->queues) * XIW_MAX_QUEUES);
+}
+
 /* Gives all streams to the kernel. Closes the descriptors of the table of flows and of its index. */
-static int release_flows(const struct unload *u, int flows_fd, int index_fd)
+static int release_flows(struct unload *u, int flows_fd, int index_fd)
 {
 	struct xiw_flow_list list;
 	unsigned int n;
@@ -73,6 +101,9 @@ static int release_flows(const struct unload *u, int flows_fd, int index_fd)
 				   err == -EPERM ? xiw_caps_hint(CAP_DAC_OVERRIDE)
 						 : strerror(-err));
 	n = u->force ? 0 : count_skewed(&list);
+	/* Engines go on arming, but no stretch begins any more that the last count would miss. */
+	if (!n && u->queues)
+		u->held = xiw_queues_hold(u->queues);
 	for (uint32_t i = 0; !n && i < list.n; i++)
 		give_back(&list.flows[list.slots[i]]);
 	/* One that was armed has no skew, and XDP may have begun its stretch before it was given back. */
@@ -98,7 +129,7 @@ static bool egress_elsewhere(const struct unload *u)
 static int detach(const struct unload *u)
 {
 	char upper[IF_NAMESIZE];
-	int err = 0, tc_err = 0;
+	int err = 0;
 
 	if (u->ifindex) {
 		/* XDP first: otherwise segments would still go direct, and be acknowledged untranslated. */
@@ -108,9 +139,9 @@ static int detach(const struct unload *u)
 					   "%s is part of %s, which has an XDP program too: "
 					   "'xiwarp unload %s' first, then %s",
 					   u->ifname, upper, upper, u->ifname);
-		tc_err = xiw_detach_tc(u->ifindex, u->tc_id);
+		if (!err)
+			err = xiw_detach_tc(u->ifindex, u->tc_id);
 	}
-	err = err ? err : tc_err;
 	if (!err)
 		return 0;
 	return xiw_explain(u->why, err, "cannot detach from %s: %s (%s)", u->ifname,
@@ -174,9 +205,11 @@ static int unload_unpinned(struct unload *u)
 		u->xdp_id = 0;
 	if (u->tc_fd < 0)
 		u->tc_id = 0;
-	if (!err && u->xdp_fd >= 0)
+	if (!err && u->xdp_fd >= 0) {
+		open_queues(u, map_of(u->xdp_fd, "xiw_queues"));
 		err = release_flows(u, map_of(u->xdp_fd, "xiw_flows"),
 				    map_of(u->xdp_fd, "xiw_flow_index"));
+	}
 	return err ? err : detach(u);
 }
 
@@ -231,6 +264,7 @@ static int unload_pinned(struct unload *u)
 				   "are: if not in another network namespace, remove the pins with "
 				   "--force",
 				   u->pins.dir, u->ifname);
+	open_queues(u, xiw_pins_open(u->pins.dir, "xiw_queues", true));
 	err = release_flows(u, xiw_pins_open(u->pins.dir, "xiw_flows", true),
 			    xiw_pins_open(u->pins.dir, "xiw_flow_index", true));
 	if (!err)
@@ -252,6 +286,7 @@ static int unload_locked(struct unload *u)
 	if (err && err != -ENOENT)
 		return xiw_explain(u->why, err, "%s%s", why, err == -EPERM ? ": run as root" : "");
 	err = xiw_pins_exist(&u->pins) ? unload_pinned(u) : unload_unpinned(u);
+	close_queues(u, err);
 	if (u->xdp_fd >= 0)
 		close(u->xdp_fd);
 	if (u->tc_fd >= 0)

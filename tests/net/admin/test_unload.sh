@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# xiwarp unload while an engine serves the interface: no stretch begins between the last look at the connections and
+# the detaching, and the engine has its queues again if the programs stay. timeout: 120
+. "${0%/*}/../lib/lib.sh"
+
+xiwarp=$BUILD/xiwarp
+pins=/sys/fs/bpf/xiwarp/$IF_RCV
+server=
+
+xdp_of() { in_ns rcv ip -d link show dev "$1" | sed -n 's/.*prog\/xdp id \([0-9]*\).*/\1/p'; }
+tc_of() { in_ns rcv tc filter show dev "$1" egress | grep -c 'xiw_egress.*direct-action'; }
+bare() { [[ -z $(xdp_of "$IF_RCV") && $(tc_of "$IF_RCV") == 0 && ! -e $pins ]]; }
+load() { in_ns rcv "$xiwarp" load "$@"; }
+unload() { in_ns rcv "$xiwarp" unload "$@"; }
+serve() {
+	rm -rf "$TMP/in"
+	mkdir "$TMP/in"
+	spawn server rcv serve.log sh -c 'exec "$@" >"$0"' "$TMP/serve.json" \
+		"$xiwarp" serve --json --listen $V4_RCV "$TMP/in"
+	wait_listen rcv 15044 || fail serve-listens "$(cat "$TMP/serve.log")"
+}
+put() { in_ns snd timeout 60 "$xiwarp" put "$TMP/file" $V4_RCV; }
+# direct_is PATTERN: octets_direct in the server's report.
+direct_is() {
+	wait_until 5 test -s "$TMP/serve.json" &&
+		grep -Eq "\"octets_direct\":$1," "$TMP/serve.json"
+}
+
+wire_up plain
+random_file "$TMP/file" 32
+
+# ---- whoever connects after the last look keeps to the socket. strace stops unload before it detaches: its second
+# question about the interface's program is the third message to the kernel.
+expect hold-load load "$IF_RCV" || finish
+serve
+spawn tracer rcv unload.log "${traced[@]}" -o "$TMP/calls" -e trace=sendto \
+	-e inject=sendto:signal=STOP:when=3 "$xiwarp" unload "$IF_RCV"
+expect hold-stopped wait_until 10 grep -q 'stopped by SIGSTOP' "$TMP/calls"
+expect hold-put put
+expect hold-none-direct direct_is 0
+pkill -CONT -P "$tracer"
+reap "$tracer" 20
+expect hold-unloaded [ $? == 0 ]
+expect hold-bare bare
+stop "$server"
+
+# ---- the programs stay if they cannot be taken off, and connections go direct again
+expect stay-load load "$IF_RCV" || finish
+serve
+in_ns rcv "${traced[@]}" -o /dev/null -e trace=sendto -e inject=sendto:error=ENOMEM:when=4 \
+	"$xiwarp" unload "$IF_RCV" >"$TMP/out" 2>&1
+expect stay-refused [ $? == 1 ]
+expect stay-put put
+expect stay-direct direct_is '[1-9][0-9]*'
+expect stay-unload unload "$IF_RCV"
+expect stay-bare bare
+stop "$server"
+finish
