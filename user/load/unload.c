@@ -239,6 +239,20 @@ static void find_renamed(struct unload *u)
 	if_freenameindex(all);
 }
 
+/* Are the pins of this name those of the interface's XDP program? Then they are the ones to work with. */
+static int take_if_its(const char *ifname, void *ctx)
+{
+	struct unload *u = ctx;
+	struct xiw_pins pins;
+	uint32_t id;
+
+	if (xiw_pins_init(&pins, u->pin_dir, ifname) ||
+	    xiw_pins_prog_id(pins.dir, "xiw_ingress", &id) || xiw_query_xdp(u->ifindex, id) != 1)
+		return 0;
+	u->pins = pins;
+	return 1;
+}
+
 static int unload_pinned(struct unload *u)
 {
 	int err;
@@ -302,6 +316,9 @@ static int unload_quietly(struct unload *u)
 		return xiw_explain(u->why, lock, XIW_BPFFS_BUSY, u->pins.base);
 	/* Whose pins there are may have changed meanwhile. */
 	err = xiw_pins_init(&u->pins, u->pin_dir, u->ifname);
+	/* Those of an interface that was renamed have its former name. */
+	if (!err && u->ifindex && !xiw_pins_exist(&u->pins))
+		xiw_status_each(u->pin_dir, take_if_its, u);
 	if (!err)
 		err = unload_locked(u);
 	xiw_bpffs_unlock(lock);

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # xiwarp unload while an engine serves the interface: no stretch begins between the last look at the connections and
-# the detaching, and the engine has its queues again if the programs stay. timeout: 120
+# the detaching, and the engine has its queues again if the programs stay. And by the new name of an interface that was
+# renamed. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp
 pins=/sys/fs/bpf/xiwarp/$IF_RCV
-server=
+server= tracer=
 
 xdp_of() { in_ns rcv ip -d link show dev "$1" | sed -n 's/.*prog\/xdp id \([0-9]*\).*/\1/p'; }
 tc_of() { in_ns rcv tc filter show dev "$1" egress | grep -c 'xiw_egress.*direct-action'; }
@@ -57,4 +58,21 @@ expect stay-direct direct_is '[1-9][0-9]*'
 expect stay-unload unload "$IF_RCV"
 expect stay-bare bare
 stop "$server"
+
+# ---- an interface that was renamed is unloaded by its new name: the pins have its former one
+rename() { in_ns rcv ip link set "$1" down && in_ns rcv ip link set "$1" name "$2"; }
+renamed_bare() { [[ -z $(xdp_of "new$$") && $(tc_of "new$$") == 0 && ! -e $pins ]]; }
+expect renamed-load load "$IF_RCV"
+expect renamed rename "$IF_RCV" "new$$"
+expect renamed-unload unload "new$$"
+expect renamed-bare renamed_bare
+refused renamed-twice 4 "not loaded on new$$" "$xiwarp" unload "new$$"
+# An interface without pins is not taken for the one whose pins are there.
+in_ns rcv ip link add "$IF_RCV" type veth peer name "peer$$"
+expect other-load load "new$$"
+expect other-name rename "new$$" "mine$$"
+refused other-unload 4 "not loaded on $IF_RCV" "$xiwarp" unload "$IF_RCV"
+expect other-pins-stay test -e "/sys/fs/bpf/xiwarp/new$$/xiw_ingress"
+expect other-unload-right unload "mine$$"
+expect other-pins-gone test ! -e "/sys/fs/bpf/xiwarp/new$$"
 finish
