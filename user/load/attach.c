@@ -201,9 +201,9 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd)
 	a->tc_hook_made = !err;
 	if (err && err != -EEXIST)
 		return xiw_explain(a->why, err == -ENOENT ? -EOPNOTSUPP : err,
-				   "cannot add qdisc clsact to %s: %s (%s): the kernel needs "
+				   "cannot add qdisc clsact to %s: %s%s: the kernel needs "
 				   "CONFIG_NET_CLS_ACT, NET_SCH_INGRESS and NET_CLS_BPF",
-				   a->ifname, strerror(-err), xiw_bpf_log_line());
+				   a->ifname, strerror(-err), xiw_bpf_log_remark());
 	opts.prog_fd = prog_fd;
 	err = bpf_tc_attach(&hook, &opts);
 	if (err == -EEXIST && a->replace) {
@@ -225,8 +225,8 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd)
 				   "%s has another TC egress filter at priority %d (program id "
 				   "%u): remove it, or replace it with --replace",
 				   a->ifname, TC_PRIORITY, other);
-	return xiw_explain(a->why, err, "cannot attach xiw_egress to %s: %s (%s)", a->ifname,
-			   strerror(-err), xiw_bpf_log_line());
+	return xiw_explain(a->why, err, "cannot attach xiw_egress to %s: %s%s", a->ifname,
+			   strerror(-err), xiw_bpf_log_remark());
 }
 
 void xiw_attach_undo(struct xiw_attach *a)

@@ -177,7 +177,7 @@ static int check_loaded(struct load *l)
 
 static int load_failed(struct load *l, int err)
 {
-	const char *line = xiw_bpf_log_line();
+	const char *remark = xiw_bpf_log_remark();
 	struct utsname uts;
 
 	if (kernel_too_old(&uts))
@@ -187,17 +187,16 @@ static int load_failed(struct load *l, int err)
 				   uts.release, strerror(-err), XIW_KERNEL_MAJOR, XIW_KERNEL_MINOR);
 	if (err == -EPERM || err == -EACCES)
 		return xiw_explain(l->why, -EPERM,
-				   "the kernel refuses to load BPF programs (%s): it may be locked "
+				   "the kernel refuses to load BPF programs%s: it may be locked "
 				   "down, or a container may lack CAP_BPF and CAP_PERFMON",
-				   line);
+				   remark);
 	if (err == -ENOMEM)
 		return xiw_explain(l->why, err,
-				   "no memory for the BPF maps (%s): raise the memory limit of the "
+				   "no memory for the BPF maps%s: raise the memory limit of the "
 				   "control group, or RLIMIT_MEMLOCK",
-				   line);
-	return xiw_explain(l->why, -EOPNOTSUPP,
-			   "the kernel does not accept the BPF programs: %s: %s", strerror(-err),
-			   line);
+				   remark);
+	return xiw_explain(l->why, -EOPNOTSUPP, "the kernel does not accept the BPF programs: %s%s",
+			   strerror(-err), remark);
 }
 
 static int pin_all(struct load *l, struct xiwarp_bpf *skel)
@@ -288,9 +287,8 @@ static int load_locked(struct load *l)
 	}
 	skel = xiwarp_bpf__open();
 	if (!skel)
-		err = xiw_explain(l->why, -EINVAL,
-				  "the BPF object inside the library is damaged: %s",
-				  xiw_bpf_log_line());
+		err = xiw_explain(l->why, -EINVAL, "the BPF object inside the library is damaged%s",
+				  xiw_bpf_log_remark());
 	else
 		err = load_pin_attach(l, skel);
 	if (err) {

@@ -144,9 +144,9 @@ static int detach(const struct unload *u)
 	}
 	if (!err)
 		return 0;
-	return xiw_explain(u->why, err, "cannot detach from %s: %s (%s)", u->ifname,
+	return xiw_explain(u->why, err, "cannot detach from %s: %s%s", u->ifname,
 			   err == -EPERM ? xiw_caps_hint(CAP_NET_ADMIN) : strerror(-err),
-			   xiw_bpf_log_line());
+			   xiw_bpf_log_remark());
 }
 
 /* A map that a program uses, found without its pin. */

@@ -46,3 +46,13 @@ const char *xiw_bpf_log_line(void)
 {
 	return strncmp(last_line, "Kernel error message: ", 22) ? last_line : last_line + 22;
 }
+
+const char *xiw_bpf_log_remark(void)
+{
+	static __thread char remark[sizeof(last_line) + 4];
+
+	remark[0] = '\0';
+	if (*xiw_bpf_log_line())
+		snprintf(remark, sizeof(remark), " (%s)", xiw_bpf_log_line());
+	return remark;
+}

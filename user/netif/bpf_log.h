@@ -15,6 +15,8 @@ struct xiw_bpf_log {
 void xiw_bpf_log_begin(struct xiw_bpf_log *log);
 void xiw_bpf_log_end(struct xiw_bpf_log *log);
 const char *xiw_bpf_log_line(void);
+/* The same in parentheses, with a blank in front; empty if there is none. */
+const char *xiw_bpf_log_remark(void);
 void xiw_bpf_log_clear(void);
 
 #endif

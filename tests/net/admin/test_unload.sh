@@ -50,9 +50,9 @@ stop "$server"
 # ---- the programs stay if they cannot be taken off, and connections go direct again
 expect stay-load load "$IF_RCV" || finish
 serve
-in_ns rcv "${traced[@]}" -o /dev/null -e trace=sendto -e inject=sendto:error=ENOMEM:when=4 \
-	"$xiwarp" unload "$IF_RCV" >"$TMP/out" 2>&1
-expect stay-refused [ $? == 1 ]
+refused stay-refused 1 "cannot detach from $IF_RCV: Cannot allocate memory" "${traced[@]}" \
+	-o /dev/null -e trace=sendto -e inject=sendto:error=ENOMEM:when=4 "$xiwarp" unload "$IF_RCV"
+expect stay-nothing-empty sh -c "! grep -F '()' '$TMP/err'"
 expect stay-put put
 expect stay-direct direct_is '[1-9][0-9]*'
 expect stay-unload unload "$IF_RCV"
