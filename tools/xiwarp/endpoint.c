@@ -31,8 +31,7 @@ static int engine_failed(int err)
 				uts.release);
 	return xiw_fail(XIW_EXIT_FAILURE, "cannot start the engine: %s%s", strerror(-err),
 			err == -ENOMEM ? ": no memory, or the memlock limit (ulimit -l) is too low"
-			: err == -EMFILE ? ": raise the limit on open files (ulimit -n)"
-					 : "");
+				       : xiw_remedy(err));
 }
 
 /* Thousands of connections are what `perf` is asked for, and each may have a stage of 256 KiB. */
@@ -108,10 +107,11 @@ static int prepared(const struct xiw_args *args, int err, const char *why)
 
 	if (err && path == XIW_USE_DIRECT)
 		return xiw_fail(xiw_exit_code(err), "--path direct: %s%s", why,
-				xiw_exit_code(err) == XIW_EXIT_PRIVILEGE ? ": run as root" : "");
+				xiw_exit_code(err) == XIW_EXIT_PRIVILEGE ? ": run as root"
+									 : xiw_remedy(err));
 	if (*why && path != XIW_USE_KERNEL)
-		xiw_fail(0, "%s: %s", err ? "no direct path" : "the direct path is not complete",
-			 why);
+		xiw_fail(0, "%s: %s%s", err ? "no direct path" : "the direct path is not complete",
+			 why, xiw_remedy(err));
 	return 0;
 }
 

@@ -38,6 +38,14 @@ static const char *startup_text(const struct xiw_conn_info *info, char buf[256])
 	return xiw_end_text(info, buf);
 }
 
+int xiw_cannot_connect(const char *target, int err)
+{
+	const bool here = err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS;
+
+	return xiw_fail(here ? XIW_EXIT_FAILURE : XIW_EXIT_PEER, "cannot connect to %s: %s%s",
+			target, strerror(-err), xiw_remedy(err));
+}
+
 int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, const char *command)
 {
 	char text[256];
@@ -46,8 +54,7 @@ int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, con
 	if (info->rejected)
 		return xiw_fail(XIW_EXIT_PEER, "%s refuses the connection", target);
 	if (!info->connected)
-		return xiw_fail(XIW_EXIT_PEER, "cannot connect to %s: %s", target,
-				strerror(info->error ? info->error : ECONNREFUSED));
+		return xiw_cannot_connect(target, info->error ? -info->error : -ECONNREFUSED);
 	why = startup_text(info, text);
 	return xiw_fail(XIW_EXIT_PEER,
 			"connected to %s, which does not speak MPA (%s): is '%s' there?", target,
@@ -72,8 +79,7 @@ bool xiw_unaccepted_ended(const struct xiw_completion *c)
 {
 	if (c->event == XIW_EV_NOT_ACCEPTED)
 		xiw_fail(0, "a connection could not be taken: %s%s; the others go on",
-			 strerror(-c->status),
-			 c->status == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
+			 strerror(-c->status), xiw_remedy(c->status));
 	if (c->event != XIW_EV_CLOSED)
 		return false;
 	startup_failed(c->conn);

@@ -9,6 +9,8 @@
 
 /* The errors that a connection ended with, by the RFCs' numbers; NULL if it ended orderly. */
 const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256]);
+/* Says that no connection to `target` came about; @err is a negative errno. Returns an exit code. */
+int xiw_cannot_connect(const char *target, int err);
 /* Says why a connection to `target`, where `command` should run, was not established; returns an exit code. */
 int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, const char *command);
 /*

@@ -49,3 +49,8 @@ int xiw_exit_code(int err)
 		return XIW_EXIT_FAILURE;
 	}
 }
+
+const char *xiw_remedy(int err)
+{
+	return err == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "";
+}

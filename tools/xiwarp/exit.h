@@ -28,5 +28,7 @@ extern atomic_bool xiw_line_open;
 __attribute__((format(printf, 2, 3))) int xiw_fail(int code, const char *fmt, ...);
 /* The exit code for a negative errno of the functions that load programs or open them. */
 int xiw_exit_code(int err);
+/* What helps against a negative errno, as the end of a line; empty if the errno says enough. */
+const char *xiw_remedy(int err);
 
 #endif

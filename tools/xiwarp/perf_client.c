@@ -125,8 +125,7 @@ static int connect_some(struct xiw_perf_client *c, const struct addrinfo *ai, un
 		err = xiw_group_connect(c->group, ai->ai_addr, ai->ai_addrlen, &opts);
 	if (!err)
 		return 0;
-	return xiw_fail(XIW_EXIT_FAILURE, "cannot connect: %s%s", strerror(-err),
-			err == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "");
+	return xiw_fail(XIW_EXIT_FAILURE, "cannot connect: %s%s", strerror(-err), xiw_remedy(err));
 }
 
 /* Until so many connections are established. False: one is refused, or the user stops. */
@@ -152,7 +151,7 @@ static int connect_rest(struct xiw_perf_client *c, const struct addrinfo *ai, un
 		more = n - done < AT_ONCE ? n - done : AT_ONCE;
 		code = connect_some(c, ai, more);
 		if (!code && !await_connected(c, done + more))
-			code = XIW_EXIT_PEER;
+			code = atomic_load(&c->failed) ? atomic_load(&c->failed) : XIW_EXIT_PEER;
 	}
 	return code;
 }

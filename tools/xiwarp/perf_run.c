@@ -92,6 +92,13 @@ static void on_connected(struct xiw_perf_thread *t, struct xiw_perf_link *l)
 	fail_client(t->client, XIW_EXIT_PEER);
 }
 
+/* What this host lacks it lacks for every address of the server. */
+static void refused_here(struct xiw_perf_client *c, int code)
+{
+	if (code != XIW_EXIT_PEER)
+		fail_client(c, code);
+}
+
 /* The server says why in its Private Data. */
 static void on_refused(struct xiw_perf_thread *t, const struct xiw_completion *done)
 {
@@ -107,7 +114,7 @@ static void on_refused(struct xiw_perf_thread *t, const struct xiw_completion *d
 	if (t->index)
 		xiw_engine_wake(c->threads[0].engine);
 	if (!done->conn) {
-		xiw_fail(0, "cannot connect to %s: %s", c->test.server, strerror(-done->status));
+		refused_here(c, xiw_cannot_connect(c->test.server, done->status));
 		return;
 	}
 	xiw_conn_info(done->conn, &info, sizeof(info));
@@ -117,7 +124,7 @@ static void on_refused(struct xiw_perf_thread *t, const struct xiw_completion *d
 		xiw_fail(0, "%s refuses: %s", c->test.server,
 			 xiw_printable(text, shown, sizeof(shown)));
 	} else {
-		xiw_connect_failed(c->test.server, &info, "perf -s");
+		refused_here(c, xiw_connect_failed(c->test.server, &info, "perf -s"));
 	}
 }
 

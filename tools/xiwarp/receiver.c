@@ -33,10 +33,11 @@ static int listen_failed(const char *where, int err)
 {
 	char shown[256];
 
-	return xiw_fail(
-		err == -EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE, "cannot listen on %s: %s%s",
-		xiw_printable(where, shown, sizeof(shown)), strerror(-err),
-		err == -EACCES ? ": CAP_NET_BIND_SERVICE is missing for a port below 1024" : "");
+	return xiw_fail(err == -EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE,
+			"cannot listen on %s: %s%s", xiw_printable(where, shown, sizeof(shown)),
+			strerror(-err),
+			err == -EACCES ? ": CAP_NET_BIND_SERVICE is missing for a port below 1024"
+				       : xiw_remedy(err));
 }
 
 /*

@@ -221,7 +221,8 @@ static int connect_any(struct xiw_rping *p, const struct xiw_args *args, struct 
 	if (xiw_stop_signal)
 		return 0;
 	if (!p->peer.conn)
-		return xiw_fail(XIW_EXIT_FAILURE, "cannot connect: %s", strerror(-err));
+		return xiw_fail(XIW_EXIT_FAILURE, "cannot connect: %s%s", strerror(-err),
+				xiw_remedy(err));
 	xiw_conn_info(p->peer.conn, &info, sizeof(info));
 	return xiw_connect_failed(p->peer.name, &info, "rping -s");
 }

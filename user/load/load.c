@@ -190,6 +190,11 @@ static int load_failed(struct load *l, int err)
 				   "the kernel refuses to load BPF programs%s: it may be locked "
 				   "down, or a container may lack CAP_BPF and CAP_PERFMON",
 				   remark);
+	if (err == -EMFILE)
+		return xiw_explain(l->why, err,
+				   "cannot load the BPF programs: %s: raise the limit on open "
+				   "files (ulimit -n)",
+				   strerror(-err));
 	if (err == -ENOMEM)
 		return xiw_explain(l->why, err,
 				   "no memory for the BPF maps%s: raise the memory limit of the "

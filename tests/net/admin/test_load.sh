@@ -359,6 +359,8 @@ answers() {
 }
 answers bpf EPERM "$xiwarp" load "$IF_RCV"
 refused bpf-locked-down 3 "refuses to load BPF programs" "${cmd[@]}"
+refused bpf-descriptors 1 "raise the limit on open files" prlimit --nofile=8:8 "$xiwarp" load \
+	"$IF_RCV"
 answers bpf ENOMEM "$xiwarp" load "$IF_RCV"
 refused bpf-no-memory 1 "raise the memory limit" "${cmd[@]}"
 answers sendto ERANGE "$xiwarp" load "$IF_RCV" --mode native

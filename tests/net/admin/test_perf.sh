@@ -205,5 +205,11 @@ refused bad-connections 2 "from 1 to 4096" "$xiwarp" perf 127.0.0.1 -n 0
 refused bad-time 2 "--time" "$xiwarp" perf 127.0.0.1 -t 0
 refused plot-nowhere 1 "$TMP/none/x.svg" "$xiwarp" perf 127.0.0.1 --plot "$TMP/none/x.svg"
 refused nobody-there 7 "refused" "$xiwarp" perf 127.0.0.1
+# What this host lacks is not said of the server, and is named with its remedy.
+serve --path kernel
+refused few-descriptors 1 \
+	"cannot connect to 127.0.0.1:15044: Too many open files: raise the limit on open files" \
+	prlimit --nofile=20:20 "$xiwarp" perf -t 1 -n 64 127.0.0.1
+stop "$server"
 refused no-host 7 "cannot resolve" "$xiwarp" perf nosuch.invalid
 finish
