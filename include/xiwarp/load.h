@@ -59,7 +59,8 @@ struct xiw_load_opts {
  * -ENODEV: no such interface; -EPERM; -EBUSY: another XDP program is attached; -EALREADY: xiwarp is
  * loaded there, or pins of that name are left; -EUCLEAN: the pin directory may be somebody else's;
  * -EOPNOTSUPP: not supported by the kernel or the driver, or the pins would end with this process
- * (`ip netns exec`); -ERANGE: MTU; -EINVAL.
+ * (`ip netns exec`); -ERANGE: MTU; -EINVAL. Others, such as -ENOMEM, -EMFILE and -EIO, are failures of
+ * a system call.
  */
 XIW_API int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char *why,
 		     size_t why_len);
@@ -72,7 +73,7 @@ XIW_API int xiw_load(const char *ifname, const struct xiw_load_opts *opts, char 
  * nevertheless); or pins made by stock tools belong to programs that are not on this interface (the
  * same); or another tool has attached xiw_egress elsewhere; or the interface is part of another one
  * that has a program. -ENODEV: no such interface, and no pins; -ENOENT: not loaded; -EPERM;
- * -EUCLEAN: the pins may be somebody else's; -EINVAL.
+ * -EUCLEAN: the pins may be somebody else's; -EINVAL. Others as above.
  */
 XIW_API int xiw_unload(const char *ifname, const char *pin_dir, bool force, char *why,
 		       size_t why_len);

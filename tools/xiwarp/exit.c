@@ -30,7 +30,7 @@ int xiw_exit_code(int err)
 		return XIW_EXIT_OK;
 	case EPERM:
 	case EACCES:
-	case ENOBUFS: /* the memlock limit */
+	case ENOBUFS: /* the memlock limit: of xiw_engine_prepare() alone */
 		return XIW_EXIT_PRIVILEGE;
 	case ENODEV:
 	case ENOENT:

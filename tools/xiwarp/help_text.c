@@ -26,7 +26,7 @@ const struct xiw_help_row xiw_help_exits[] = {
 	{ "0", "success" },
 	{ "1", "failure at run time: files, memory, system" },
 	{ "2", "wrong usage" },
-	{ "3", "not permitted: a capability is missing" },
+	{ "3", "not permitted: a capability is missing, or the memlock limit is too low" },
 	{ "4", "no such interface, or xiwarp is not loaded on it" },
 	{ "5", "busy: another XDP program, already loaded, or connections in use" },
 	{ "6", "not supported by the kernel or the driver" },

@@ -23,6 +23,23 @@
 #define TC_HANDLE 1
 #define TC_PRIORITY 10
 
+int xiw_kernel_error(int err)
+{
+	switch (err) {
+	case -EACCES:
+		return -EPERM;
+	case -EALREADY:
+	case -EINVAL:
+	case -ENOBUFS:
+	case -ENOENT:
+	case -ERANGE:
+	case -EUCLEAN:
+		return -EIO;
+	default:
+		return err;
+	}
+}
+
 static void tc_place(struct bpf_tc_hook *hook, struct bpf_tc_opts *opts, int ifindex)
 {
 	memset(hook, 0, sizeof(*hook));
@@ -35,8 +52,7 @@ static void tc_place(struct bpf_tc_hook *hook, struct bpf_tc_opts *opts, int ifi
 	opts->priority = TC_PRIORITY;
 }
 
-/* @id is 0 if there is no filter, no clsact or no interface. Negative errno: the kernel did not say. */
-static int query_tc(int ifindex, uint32_t *id)
+int xiw_attach_query_tc(int ifindex, uint32_t *id)
 {
 	struct bpf_tc_hook hook;
 	struct bpf_tc_opts opts;
@@ -54,7 +70,7 @@ uint32_t xiw_attach_tc_id(int ifindex)
 {
 	uint32_t id;
 
-	query_tc(ifindex, &id);
+	xiw_attach_query_tc(ifindex, &id);
 	return id;
 }
 
@@ -200,11 +216,12 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd)
 	err = bpf_tc_hook_create(&hook);
 	a->tc_hook_made = !err;
 	if (err && err != -EEXIST)
-		return xiw_explain(a->why, err == -ENOENT ? -EOPNOTSUPP : err,
+		return xiw_explain(a->why, err == -ENOENT ? -EOPNOTSUPP : xiw_kernel_error(err),
 				   "cannot add qdisc clsact to %s: %s%s: the kernel needs "
 				   "CONFIG_NET_CLS_ACT, NET_SCH_INGRESS and NET_CLS_BPF",
 				   a->ifname, strerror(-err), xiw_bpf_log_remark());
 	opts.prog_fd = prog_fd;
+	xiw_bpf_log_clear(); /* of a clsact that was there */
 	err = bpf_tc_attach(&hook, &opts);
 	if (err == -EEXIST && a->replace) {
 		opts.flags = BPF_TC_F_REPLACE;
@@ -225,8 +242,8 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd)
 				   "%s has another TC egress filter at priority %d (program id "
 				   "%u): remove it, or replace it with --replace",
 				   a->ifname, TC_PRIORITY, other);
-	return xiw_explain(a->why, err, "cannot attach xiw_egress to %s: %s%s", a->ifname,
-			   strerror(-err), xiw_bpf_log_remark());
+	return xiw_explain(a->why, xiw_kernel_error(err), "cannot attach xiw_egress to %s: %s%s",
+			   a->ifname, strerror(-err), xiw_bpf_log_remark());
 }
 
 void xiw_attach_undo(struct xiw_attach *a)
@@ -275,7 +292,7 @@ int xiw_detach_tc(int ifindex, uint32_t id)
 	struct bpf_tc_hook hook;
 	struct bpf_tc_opts opts;
 	uint32_t now;
-	int err = query_tc(ifindex, &now);
+	int err = xiw_attach_query_tc(ifindex, &now);
 
 	if (err || !id || now != id)
 		return err;

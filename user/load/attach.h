@@ -38,7 +38,18 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd);
 void xiw_attach_undo(struct xiw_attach *a);
 void xiw_attach_release(struct xiw_attach *a);
 
-/* The id of the program at xiwarp's place in clsact egress, 0 if none. */
+/*
+ * What xiw_load() and xiw_unload() return for an answer of the kernel that they do not expect: some numbers have
+ * another meaning there (load.h), and exit codes are made from it.
+ */
+int xiw_kernel_error(int err);
+
+/*
+ * @id gets that of the program at xiwarp's place in clsact egress, 0 if there is none, no clsact or no interface.
+ * Negative errno: the kernel did not say.
+ */
+int xiw_attach_query_tc(int ifindex, uint32_t *id);
+/* The same; 0 also if the kernel did not say. */
 uint32_t xiw_attach_tc_id(int ifindex);
 
 /*

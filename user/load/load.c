@@ -153,7 +153,8 @@ static int make_pin_dir(struct load *l)
 		return xiw_explain(l->why, -EPERM, "cannot make %s: %s", l->pins.dir,
 				   xiw_caps_hint(CAP_DAC_OVERRIDE));
 	if (err)
-		return xiw_explain(l->why, err, "cannot make %s: %s", l->pins.dir, strerror(-err));
+		return xiw_explain(l->why, xiw_kernel_error(err), "cannot make %s: %s", l->pins.dir,
+				   strerror(-err));
 	return 0;
 }
 
@@ -254,8 +255,8 @@ static int load_pin_attach(struct load *l, struct xiwarp_bpf *skel)
 		return load_failed(l, err);
 	err = pin_all(l, skel);
 	if (err)
-		return xiw_explain(l->why, err, "cannot pin in %s: %s", l->pins.dir,
-				   strerror(-err));
+		return xiw_explain(l->why, xiw_kernel_error(err), "cannot pin in %s: %s",
+				   l->pins.dir, strerror(-err));
 	err = xiw_attach_xdp(&l->attach, bpf_program__fd(skel->progs.xiw_ingress));
 	if (err)
 		return err;
@@ -292,7 +293,7 @@ static int load_locked(struct load *l)
 	}
 	skel = xiwarp_bpf__open();
 	if (!skel)
-		err = xiw_explain(l->why, -EINVAL, "the BPF object inside the library is damaged%s",
+		err = xiw_explain(l->why, -EIO, "the BPF object inside the library is damaged%s",
 				  xiw_bpf_log_remark());
 	else
 		err = load_pin_attach(l, skel);
@@ -321,7 +322,7 @@ static int load_quietly(struct load *l)
 	if (lock == -EBUSY)
 		return xiw_explain(l->why, lock, XIW_BPFFS_BUSY, l->pins.base);
 	/* Whose pins there are may have changed meanwhile. */
-	err = xiw_pins_init(&l->pins, l->opts.pin_dir, l->ifname);
+	err = xiw_pins_again(&l->pins, l->opts.pin_dir, l->ifname, l->why);
 	if (!err)
 		err = check_trust(l);
 	if (!err)

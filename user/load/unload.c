@@ -97,9 +97,9 @@ static int release_flows(struct unload *u, int flows_fd, int index_fd)
 	if (err == -ENOENT || err == -ESTALE)
 		return 0;
 	if (err)
-		return xiw_explain(u->why, err, "cannot open the flows of %s: %s", u->ifname,
-				   err == -EPERM ? xiw_caps_hint(CAP_DAC_OVERRIDE)
-						 : strerror(-err));
+		return xiw_explain(
+			u->why, xiw_kernel_error(err), "cannot open the flows of %s: %s", u->ifname,
+			err == -EPERM ? xiw_caps_hint(CAP_DAC_OVERRIDE) : strerror(-err));
 	n = u->force ? 0 : count_skewed(&list);
 	/* Engines go on arming, but no stretch begins any more that the last count would miss. */
 	if (!n && u->queues)
@@ -122,8 +122,10 @@ static int release_flows(struct unload *u, int flows_fd, int index_fd)
 /* Another tool may have attached xiw_egress in another place, where it is of no use without its maps. */
 static bool egress_elsewhere(const struct unload *u)
 {
-	return u->ifindex && u->tc_fd >= 0 && xiw_attach_tc_id(u->ifindex) != u->tc_id &&
-	       xiw_query_egress(u->ifindex, u->tc_id) == 1;
+	uint32_t id;
+
+	return u->ifindex && u->tc_fd >= 0 && !xiw_attach_query_tc(u->ifindex, &id) &&
+	       id != u->tc_id && xiw_query_egress(u->ifindex, u->tc_id) == 1;
 }
 
 static int detach(const struct unload *u)
@@ -144,7 +146,7 @@ static int detach(const struct unload *u)
 	}
 	if (!err)
 		return 0;
-	return xiw_explain(u->why, err, "cannot detach from %s: %s%s", u->ifname,
+	return xiw_explain(u->why, xiw_kernel_error(err), "cannot detach from %s: %s%s", u->ifname,
 			   err == -EPERM ? xiw_caps_hint(CAP_NET_ADMIN) : strerror(-err),
 			   xiw_bpf_log_remark());
 }
@@ -287,8 +289,9 @@ static int unload_pinned(struct unload *u)
 		return err;
 	err = xiw_pins_remove(&u->pins);
 	if (err)
-		return xiw_explain(u->why, err, "detached from %s, but cannot remove %s: %s",
-				   u->ifname, u->pins.dir, strerror(-err));
+		return xiw_explain(u->why, xiw_kernel_error(err),
+				   "detached from %s, but cannot remove %s: %s", u->ifname,
+				   u->pins.dir, strerror(-err));
 	return 0;
 }
 
@@ -315,7 +318,7 @@ static int unload_quietly(struct unload *u)
 	if (lock == -EBUSY)
 		return xiw_explain(u->why, lock, XIW_BPFFS_BUSY, u->pins.base);
 	/* Whose pins there are may have changed meanwhile. */
-	err = xiw_pins_init(&u->pins, u->pin_dir, u->ifname);
+	err = xiw_pins_again(&u->pins, u->pin_dir, u->ifname, u->why);
 	/* Those of an interface that was renamed have its former name. */
 	if (!err && u->ifindex && !xiw_pins_exist(&u->pins))
 		xiw_status_each(u->pin_dir, take_if_its, u);

@@ -121,17 +121,29 @@ int xiw_pins_of(struct xiw_pins *pins, const char *pin_dir, const char *name, ch
 	return xiw_pins_init(pins, pin_dir, own);
 }
 
-int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *name,
-		  char own[IF_NAMESIZE], struct xiw_line why)
+static int said(int err, const char *name, struct xiw_line why)
 {
-	int err = xiw_pins_of(pins, pin_dir, name, own);
-
 	if (!err)
 		return 0;
+	if (err != -EINVAL && err != -ENAMETOOLONG)
+		return xiw_explain(why, err, "cannot look for the pins of %s: %s", name,
+				   strerror(-err));
 	return xiw_explain(why, -EINVAL,
 			   "'%s' cannot be an interface, or the pin directory's name is too "
 			   "long",
 			   name ? name : "");
+}
+
+int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *name,
+		  char own[IF_NAMESIZE], struct xiw_line why)
+{
+	return said(xiw_pins_of(pins, pin_dir, name, own), name, why);
+}
+
+int xiw_pins_again(struct xiw_pins *pins, const char *pin_dir, const char *ifname,
+		   struct xiw_line why)
+{
+	return said(xiw_pins_init(pins, pin_dir, ifname), ifname, why);
 }
 
 bool xiw_pins_exist(const struct xiw_pins *pins)

@@ -25,9 +25,12 @@ int xiw_pins_init(struct xiw_pins *pins, const char *pin_dir, const char *ifname
 /* The same for what users call an interface: @own gets its name, of which @name may be an alternative. */
 int xiw_pins_of(struct xiw_pins *pins, const char *pin_dir, const char *name,
 		char own[IF_NAMESIZE]);
-/* The same with one line in @why, and -EINVAL. */
+/* The same with one line in @why, and -EINVAL for a name that is too long. */
 int xiw_pins_find(struct xiw_pins *pins, const char *pin_dir, const char *name,
 		  char own[IF_NAMESIZE], struct xiw_line why);
+/* As xiw_pins_init(), with one line in @why. */
+int xiw_pins_again(struct xiw_pins *pins, const char *pin_dir, const char *ifname,
+		   struct xiw_line why);
 /* Writes into the directory to which network namespace it belongs. */
 int xiw_pins_mark(const struct xiw_pins *pins);
 /* The interface of this network namespace whose pins are in this entry of DIR; false: there is none. */
