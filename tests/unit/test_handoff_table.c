@@ -48,10 +48,10 @@ static int delete (int fd, const void *key)
 	return 0;
 }
 
-static int state(const struct xiw_flow_key *key)
+static int state(const struct xiw_flow *flow)
 {
 	questions++;
-	return states[port_of(key)];
+	return states[port_of(&flow->key)];
 }
 
 #define bpf_map_lookup_elem lookup

@@ -18,13 +18,13 @@ static bool collect(struct xiw_table *t, uint32_t index, uint32_t from, bool (*d
 {
 	struct xiw_flow *f = &t->flows[index];
 
-	if (!done(xiw_flow_socket_state(&f->key)))
+	if (!done(xiw_flow_socket_state(f)))
 		return false;
 	/* Claimed first, so that nobody adopts what is being removed. */
 	if (!xiw_slot_hand_over(f, from, t->me))
 		return false;
 	xiw_slot_forget(t, index);
-	if (!done(xiw_flow_socket_state(&f->key)) && !xiw_table_insert(t, index)) {
+	if (!done(xiw_flow_socket_state(f)) && !xiw_table_insert(t, index)) {
 		xiw_slot_give_away(f, from);
 		return false;
 	}

@@ -30,8 +30,13 @@ static void take_socket(const struct nlmsghdr *n, void *ctx)
 	a->held = m->idiag_inode;
 }
 
-static int ask(const struct xiw_flow_key *key, struct answer *answer)
+/*
+ * A socket that is bound to an interface, as one with a link-local address is, is found only if that is named; others
+ * are found in either case.
+ */
+static int ask(const struct xiw_flow *flow, struct answer *answer)
 {
+	const struct xiw_flow_key *key = &flow->key;
 	const bool v4 = xiw_flow_key_v4(key);
 	const size_t at = v4 ? 3 : 0, len = v4 ? 4 : 16;
 	struct {
@@ -46,6 +51,7 @@ static int ask(const struct xiw_flow_key *key, struct answer *answer)
 			 .idiag_states = ~0u,
 			 .id = { .idiag_sport = key->local_port,
 				 .idiag_dport = key->remote_port,
+				 .idiag_if = flow->ifindex,
 				 .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
 	};
 	int err;
@@ -57,18 +63,18 @@ static int ask(const struct xiw_flow_key *key, struct answer *answer)
 	return err == -ENOENT ? 0 : err;
 }
 
-int xiw_flow_socket_state(const struct xiw_flow_key *key)
+int xiw_flow_socket_state(const struct xiw_flow *flow)
 {
 	struct answer answer;
-	int err = ask(key, &answer);
+	int err = ask(flow, &answer);
 
 	return err ? err : answer.state;
 }
 
-int xiw_flow_socket_held(const struct xiw_flow_key *key)
+int xiw_flow_socket_held(const struct xiw_flow *flow)
 {
 	struct answer answer;
-	int err = ask(key, &answer);
+	int err = ask(flow, &answer);
 
 	return err ? err : answer.held;
 }

@@ -6,11 +6,11 @@
 #include <xiwarp/abi.h>
 
 /* Its state, TCP_TIME_WAIT included; 0: there is no such socket; or negative errno. */
-int xiw_flow_socket_state(const struct xiw_flow_key *key);
+int xiw_flow_socket_state(const struct xiw_flow *flow);
 /*
  * 1: a process has that socket open; 0: none has; or negative errno. A socket that a process has closed is open in
  * none, even while the kernel still keeps it (FIN-WAIT, TIME-WAIT).
  */
-int xiw_flow_socket_held(const struct xiw_flow_key *key);
+int xiw_flow_socket_held(const struct xiw_flow *flow);
 
 #endif

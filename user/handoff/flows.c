@@ -134,7 +134,7 @@ bool xiw_flow_in_use(const struct xiw_flow *flow)
 
 	if (!pid || pid > XIW_PID_LIMIT)
 		return false;
-	held = xiw_flow_socket_held(&flow->key);
+	held = xiw_flow_socket_held(flow);
 	if (held >= 0)
 		return held;
 	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;

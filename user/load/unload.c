@@ -56,7 +56,7 @@ static unsigned int count_skewed(const struct xiw_flow_list *list)
 
 		if (__atomic_load_n(&f->pid, __ATOMIC_ACQUIRE) &&
 		    xiw_owner_path(owner) != XIW_PATH_NONE &&
-		    xiw_owner_skew(owner, f->kernel_nxt) && xiw_flow_socket_held(&f->key))
+		    xiw_owner_skew(owner, f->kernel_nxt) && xiw_flow_socket_held(f))
 			n++;
 	}
 	return n;
