@@ -2,6 +2,7 @@
 #include "address.h"
 
 #include <arpa/inet.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +12,25 @@
 #include "signals.h"
 #include "text.h"
 
+/* "%IF" behind a link-local address (RFC 4007 section 11), which says little without it. */
+static const char *zone_of(const struct sockaddr_in6 *in6, char buf[IF_NAMESIZE + 1])
+{
+	char name[IF_NAMESIZE];
+
+	*buf = '\0';
+	if (!in6->sin6_scope_id || !IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr))
+		return buf;
+	if (!if_indextoname(in6->sin6_scope_id, name))
+		snprintf(name, sizeof(name), "%u", in6->sin6_scope_id);
+	snprintf(buf, IF_NAMESIZE + 1, "%%%s", name);
+	return buf;
+}
+
 const char *xiw_addr_name(const struct sockaddr_storage *addr, char buf[80])
 {
 	const struct sockaddr_in6 *in6 = (const void *)addr;
 	const struct sockaddr_in *in = (const void *)addr;
-	char text[INET6_ADDRSTRLEN] = "?";
+	char text[INET6_ADDRSTRLEN] = "?", zone[IF_NAMESIZE + 1];
 
 	if (addr->ss_family == AF_INET) {
 		inet_ntop(AF_INET, &in->sin_addr, text, sizeof(text));
@@ -25,7 +40,7 @@ const char *xiw_addr_name(const struct sockaddr_storage *addr, char buf[80])
 		snprintf(buf, 80, "%s:%u", text, ntohs(in6->sin6_port));
 	} else if (addr->ss_family == AF_INET6) {
 		inet_ntop(AF_INET6, &in6->sin6_addr, text, sizeof(text));
-		snprintf(buf, 80, "[%s]:%u", text, ntohs(in6->sin6_port));
+		snprintf(buf, 80, "[%s%s]:%u", text, zone_of(in6, zone), ntohs(in6->sin6_port));
 	} else {
 		snprintf(buf, 80, "?");
 	}
@@ -84,7 +99,8 @@ int xiw_resolve(const char *text, bool passive, struct addrinfo **list)
 	}
 	xiw_recatch_signals();
 	if (err)
-		return xiw_fail(XIW_EXIT_PEER, "cannot resolve '%s': %s",
+		return xiw_fail(passive ? XIW_EXIT_FAILURE : XIW_EXIT_PEER,
+				"cannot resolve '%s': %s",
 				xiw_printable(host, shown, sizeof(shown)), gai_strerror(err));
 	return 0;
 }

@@ -9,7 +9,7 @@
 /* RFC 5044's number plus 10000: not assigned, not privileged, and below Linux's ephemeral ports. */
 #define XIW_PORT "15044"
 
-/* "a.b.c.d:port" or "[addr]:port"; an IPv4-mapped address is shown as IPv4. */
+/* "a.b.c.d:port", "[addr]:port" or "[addr%zone]:port"; an IPv4-mapped address is shown as IPv4. */
 const char *xiw_addr_name(const struct sockaddr_storage *addr, char buf[80]);
 
 /*

@@ -30,13 +30,14 @@ struct report {
 	int code; /* exit code of the first failure */
 };
 
-static void flow_addr(const __be32 addr[4], __be16 port, char buf[80])
+static void flow_addr(const struct xiw_flow *f, const __be32 addr[4], __be16 port, char buf[80])
 {
 	struct sockaddr_storage ss = {};
 	struct sockaddr_in6 *in6 = (void *)&ss;
 
 	in6->sin6_family = AF_INET6;
 	in6->sin6_port = port;
+	in6->sin6_scope_id = f->ifindex;
 	memcpy(&in6->sin6_addr, addr, 16);
 	xiw_addr_name(&ss, buf);
 }
@@ -65,9 +66,9 @@ static void flow_state(struct json_object *o, uint32_t index, const struct xiw_f
 	char addr[80];
 
 	xiw_json_u64(o, "index", index);
-	flow_addr(f->key.local_addr, f->key.local_port, addr);
+	flow_addr(f, f->key.local_addr, f->key.local_port, addr);
 	xiw_json_str(o, "local", addr);
-	flow_addr(f->key.remote_addr, f->key.remote_port, addr);
+	flow_addr(f, f->key.remote_addr, f->key.remote_port, addr);
 	xiw_json_str(o, "remote", addr);
 	xiw_json_u64(o, "pid", f->pid);
 	xiw_json_u64(o, "engine", f->engine);
@@ -121,8 +122,8 @@ static int flow_table(uint32_t index, const struct xiw_flow *f, struct report *r
 	uint64_t owner = f->owner;
 
 	(void)r;
-	flow_addr(f->key.local_addr, f->key.local_port, local);
-	flow_addr(f->key.remote_addr, f->key.remote_port, remote);
+	flow_addr(f, f->key.local_addr, f->key.local_port, local);
+	flow_addr(f, f->key.remote_addr, f->key.remote_port, remote);
 	printf("  flow %u  %s <- %s  pid %u, engine %u\n", index, local, remote, f->pid, f->engine);
 	printf("    %-10s %s, epoch %u", "path", path_name(owner), xiw_owner_epoch(owner));
 	if (xiw_owner_path(owner) == XIW_PATH_DIRECT)

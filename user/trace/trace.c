@@ -80,7 +80,7 @@ static const char *address(const struct sockaddr *addr, char *text, size_t len)
 {
 	const struct sockaddr_in *a4 = (const void *)addr;
 	const struct sockaddr_in6 *a6 = (const void *)addr;
-	char ip[INET6_ADDRSTRLEN] = "?";
+	char ip[INET6_ADDRSTRLEN] = "?", zone[16] = "";
 
 	if (!addr)
 		return "NULL";
@@ -88,7 +88,9 @@ static const char *address(const struct sockaddr *addr, char *text, size_t len)
 		inet_ntop(AF_INET, &a4->sin_addr, ip, sizeof(ip));
 	else if (addr->sa_family == AF_INET6)
 		inet_ntop(AF_INET6, &a6->sin6_addr, ip, sizeof(ip));
-	snprintf(text, len, addr->sa_family == AF_INET6 ? "[%s]:%u" : "%s:%u", ip,
+	if (addr->sa_family == AF_INET6 && a6->sin6_scope_id)
+		snprintf(zone, sizeof(zone), "%%%u", a6->sin6_scope_id);
+	snprintf(text, len, addr->sa_family == AF_INET6 ? "[%s%s]:%u" : "%s%s:%u", ip, zone,
 		 ntohs(a4->sin_port)); /* at the same place in both */
 	return text;
 }
