@@ -17,6 +17,7 @@
 #include "base/ranges.h"
 #include "exit.h"
 #include "netif/bpffs.h"
+#include "netif/pins.h"
 #include "netif/query.h"
 #include "report.h"
 #include "signals.h"
@@ -24,6 +25,7 @@
 
 struct report {
 	const struct xiw_args *args;
+	const char *pin_dir;
 	struct json_object *interfaces; /* NULL: a table */
 	struct json_object *flows;
 	unsigned int shown;
@@ -155,16 +157,24 @@ static int each_flow(uint32_t index, const struct xiw_flow *f, void *ctx)
 static void print_attachment(const struct xiw_status *s)
 {
 	if (!s->xdp_id && !s->tc_id)
-		printf("%s: pinned, but no program is attached: %s\n", s->ifname,
-		       s->ifindex ? "somebody took both off, or the interface was replaced"
-				  : "the interface is gone, or in another network namespace");
+		printf("%s: pinned, but no program is attached: %s: 'xiwarp unload %s'%s",
+		       s->ifname,
+		       s->ifindex ? "somebody took both off, the interface was replaced, or a load "
+				    "was killed"
+				  : "the interface is gone, or in another network namespace",
+		       s->ifname, s->ifindex ? ", and load again" : "");
 	else
-		printf("%s: %s%s%s, MTU %u, %u RX queue%s, %u of %u flows\n", s->ifname,
+		printf("%s: %s%s%s, MTU %u, %u RX queue%s, %u of %u flows", s->ifname,
 		       s->xdp_id ? "XDP " : "no XDP program",
 		       s->xdp_id ? (s->mode == XIW_XDP_GENERIC ? "generic mode" : "native mode")
 				 : "",
 		       s->tc_id ? "" : ", no TC program", s->mtu, s->queues,
 		       s->queues == 1 ? "" : "s", s->flows, s->max_flows);
+	if (!s->xdp_id != !s->tc_id)
+		printf(": somebody took it off, or a load was killed: 'xiwarp unload %s', and load "
+		       "again",
+		       s->ifname);
+	putchar('\n');
 }
 
 /* The queues that an engine serves; with 0, those that none serves. */
@@ -250,11 +260,26 @@ static void add_interface(const struct xiw_status *s, struct report *r)
 	json_object_array_add(r->interfaces, o);
 }
 
-/* There are no pins of that interface: says why that may be. */
+/* Has a load begun to pin there? Directories of others may have any name. */
+static bool pins_are_there(const char *ifname, const char *dir)
+{
+	char own[IF_NAMESIZE];
+	struct xiw_pins pins;
+
+	return !xiw_pins_of(&pins, dir, ifname, own) && xiw_pins_exist(&pins) &&
+	       (pins.marked || if_nametoindex(own));
+}
+
+/* There are no pins of that interface, or not all: says why that may be. */
 static int not_loaded(const char *ifname, const char *dir)
 {
 	int ifindex = (int)if_nametoindex(ifname);
 
+	if (pins_are_there(ifname, dir))
+		return xiw_fail(XIW_EXIT_NOT_FOUND,
+				"the pins of %s in %s are not complete, as a load that was killed "
+				"leaves them: 'xiwarp unload %s', and load again",
+				ifname, dir, ifname);
 	if (!ifindex)
 		return xiw_fail(XIW_EXIT_NOT_FOUND,
 				"no interface %s in this network namespace: see 'ip link'", ifname);
@@ -274,10 +299,8 @@ static int not_loaded(const char *ifname, const char *dir)
 			ifname);
 }
 
-static int failed(const char *ifname, const char *pin_dir, int err)
+static int failed(const char *ifname, const char *dir, int err)
 {
-	const char *dir = pin_dir ? pin_dir : XIW_PIN_DIR;
-
 	if (err == -ENOENT)
 		return not_loaded(ifname, dir);
 	if (err == -EPERM)
@@ -306,18 +329,19 @@ static int report_interface(struct report *r, const char *ifname)
 	struct xiw_status s;
 	int err = xiw_status_read(ifname, r->args->pin_dir, &s, sizeof(s));
 
-	/* In a report on all interfaces: this one was unloaded meanwhile. */
-	if (err == -ENOENT && !r->args->nwords)
+	/* In a report on all interfaces: this one was unloaded meanwhile, or is just being unloaded. */
+	if (err == -ENOENT && !r->args->nwords &&
+	    (r->args->status.watch > 0 || !pins_are_there(ifname, r->pin_dir)))
 		return 0;
 	if (err)
-		return failed(ifname, r->args->pin_dir, err);
+		return failed(ifname, r->pin_dir, err);
 	r->shown++;
 	if (r->interfaces)
 		add_interface(&s, r);
 	else
 		print_interface(&s);
 	err = xiw_flows_each(ifname, r->args->pin_dir, each_flow, r);
-	return err && err != -ENOENT ? failed(ifname, r->args->pin_dir, err) : 0;
+	return err && err != -ENOENT ? failed(ifname, r->pin_dir, err) : 0;
 }
 
 /* A failure of one interface is printed, and the others are still reported. */
@@ -346,7 +370,7 @@ static int hidden(const struct xiw_args *args)
 
 static int report_once(const struct xiw_args *args)
 {
-	struct report r = { .args = args };
+	struct report r = { .args = args, .pin_dir = args->pin_dir ? args->pin_dir : XIW_PIN_DIR };
 	int err = 0;
 
 	if (args->json)
@@ -356,7 +380,7 @@ static int report_once(const struct xiw_args *args)
 	else
 		err = xiw_status_each(args->pin_dir, each_of_all, &r);
 	if (err)
-		r.code = failed("any interface", args->pin_dir, err);
+		r.code = failed("any interface", r.pin_dir, err);
 	if (!r.code && !r.shown && !args->nwords)
 		r.code = hidden(args);
 	if (r.code && !r.shown) {

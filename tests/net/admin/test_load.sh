@@ -135,6 +135,22 @@ for n in 2 3 4; do
 	bare || unload "$IF_RCV" >"$TMP/out" 2>&1
 done
 
+# ---- killed: status and load name cause and remedy, and unload removes what is left
+killed() { # CALL N WORDS OF STATUS
+	in_ns rcv "${traced[@]}" -o /dev/null -e "trace=$1" -e "inject=$1:signal=KILL:when=$2" \
+		"$xiwarp" load "$IF_RCV" >"$TMP/out" 2>&1
+	in_ns rcv "$xiwarp" status "$IF_RCV" >"$TMP/out" 2>&1
+	expect "killed-status-$1-$2" grep -q "$3.*: .*unload.*load again" "$TMP/out"
+	in_ns rcv "$xiwarp" status >"$TMP/out" 2>&1
+	expect "killed-status-all-$1-$2" grep -q "$IF_RCV.*$3.*: .*unload.*load again" "$TMP/out"
+	refused "killed-load-$1-$2" 5 "unload $IF_RCV" "$xiwarp" load "$IF_RCV"
+	expect "killed-unload-$1-$2" unload "$IF_RCV"
+}
+killed symlink 1 "a load that was killed leaves them"
+killed bpf 40 "a load that was killed leaves them"
+killed sendto 3 "no program is attached"
+killed sendto 4 "no TC program"
+
 # ---- at the same time: one of them after the other, and what is attached has pins. The first one is slow
 slow=("${traced[@]}" -f -o /dev/null -e trace=bpf -e inject=bpf:delay_enter=4000)
 together() { # COMMAND OF THE OTHER
@@ -214,7 +230,8 @@ expect longest-pin-dir-unload unload "$IF_RCV" --pin-dir "$long"
 refused longer-pin-dir 2 "too long" "$xiwarp" load "$IF_RCV" --pin-dir "${long}x"
 refused serve-longer-pin-dir 2 "too long" "$xiwarp" serve --pin-dir "${long}x" "$TMP/in"
 rmdir -p "${long%/*}" 2>/dev/null
-mkdir -m 700 "$TMP/other-names" "$TMP/other-names/no-interface-has-this-name"
+mkdir -m 700 "$TMP/other-names" "$TMP/other-names/no-interface-has-this-name" \
+	"$TMP/other-names/nosuch0"
 : >"$TMP/other-names/file"
 expect status-other-names json --pin-dir "$TMP/other-names"
 expect status-other-names-quiet [ ! -s "$TMP/err" ]
