@@ -52,7 +52,7 @@ static struct json_object *end_json(const struct xiw_perf_end *e, const struct x
 	xiw_json_f(o, "host_cpu_ns_per_octet", xiw_perf_ns_per_octet(e->host_ns, r), "%.4f");
 	xiw_json_u64(o, "host_cpu_ns", e->host_ns);
 	xiw_json_u64(o, "host_cpus", e->cpus);
-	xiw_json_u64(o, "threads", e->threads);
+	xiw_json_u64(o, "thread_count", e->threads);
 	xiw_json_str(o, "no_direct", gets ? e->no_direct : "");
 	xiw_json_u64(o, "went_kernel", e->went_kernel);
 	xiw_json_str(o, "left_direct_for", e->reason_count && reason ? reason : "");

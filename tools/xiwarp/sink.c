@@ -83,6 +83,7 @@ static void note_first(struct xiw_peer *peer)
 	struct xiw_sink_peer *p = sink_peer(peer);
 	struct xiw_conn_info info;
 
+	p->later = p->first_ns;
 	if (p->first_ns)
 		return;
 	xiw_conn_info(peer->conn, &info, sizeof(info));
@@ -106,7 +107,9 @@ static void on_data(struct xiw_sink_peer *p, const struct xiw_completion *c)
 
 	if (c->status)
 		return;
-	p->last_ns = xiw_now_ns();
+	/* What comes in one turn has no time that could be told. */
+	if (p->later)
+		p->last_ns = xiw_now_ns();
 	if (c->event == XIW_EV_WRITTEN) {
 		p->tagged++;
 		p->tagged_octets += c->length;

@@ -3,6 +3,7 @@
 #ifndef XIW_TOOL_SINK_H
 #define XIW_TOOL_SINK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include <xiwarp/region.h>
@@ -14,6 +15,7 @@ struct xiw_sink_peer {
 	uint8_t *recv; /* the posted buffers of all queues */
 	uint64_t tagged, tagged_octets, untagged, untagged_octets;
 	uint64_t first_ns, last_ns;
+	bool later; /* a turn has begun since the one in which the first octet came */
 };
 
 /* Prints the account of a connection, as text or JSON. */

@@ -39,6 +39,9 @@ measured() {
 		    assert r["client"]["cpu_ns"] > 0 and r["server"]["cpu_ns"] > 0, r
 		    ways = 2 if latency and r["op"] != "Read" else 1
 		    assert r["octets"] == r["messages"] * r["size"] * ways, r
+		    # "threads" is a list, in reports of receivers.
+		    assert all(r[e]["thread_count"] >= 1 and not "threads" in r[e]
+		               for e in ("client", "server")), r
 		    ends = [r["client"]] if r["op"] == "Read" else [r["server"]]
 		    if both or (latency and r["op"] != "Read"):
 		        ends = [r["client"], r["server"]]

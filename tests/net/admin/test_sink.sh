@@ -270,6 +270,14 @@ expect queues refuses 7 2.1 "--queues 2" -t 0 -u 3 -L 100
 expect recv-size refuses 7 2.5 "--recv-size 99" -t 0 -u 1 -L 100
 expect together together 6
 
+# What comes in one turn of the engine has no time that could be told, and no throughput.
+spawn sink rcv sink.log "$xiwarp" sink --path kernel --once --stag 0x1234 --listen $V4_RCV
+wait_listen rcv 15044
+expect one-turn in_ns snd "$BUILD/example_send" $V4_RCV 15044 "some text"
+reap "$sink" 10
+expect one-turn-received grep -q "1 tagged messages, 9 octets" "$TMP/sink.log"
+expect one-turn-no-time sh -c "! grep '^  time' '$TMP/sink.log'"
+
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 if ! kernel_has 6 6; then
 	skip jumbo \
