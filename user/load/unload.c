@@ -29,7 +29,8 @@ struct unload {
 	struct xiw_pins pins;
 	int xdp_fd, tc_fd; /* the programs; negative: none */
 	uint32_t xdp_id, tc_id;
-	struct xiw_queue *queues; /* NULL: not to be had */
+	int (*open)(const struct unload *u, const char *name); /* a map, for writing */
+	struct xiw_queue *queues; /* NULL: not held, or not to be had */
 	uint64_t held;		  /* those on which no stretch begins any more */
 	struct xiw_line why;
 };
@@ -62,22 +63,25 @@ static unsigned int count_skewed(const struct xiw_flow_list *list)
 	return n;
 }
 
-/* Closes the descriptor. The map is missing, or of another size, if another version made it. */
-static void open_queues(struct unload *u, int fd)
+/* Holds the queues. Their map is missing, or of another size, if another version made it. */
+static void hold_queues(struct unload *u)
 {
 	const size_t len = sizeof(*u->queues) * XIW_MAX_QUEUES;
+	int fd = xiw_pins_check_map(u->open(u, "xiw_queues"), sizeof(*u->queues), XIW_MAX_QUEUES);
 	void *map;
 
-	fd = xiw_pins_check_map(fd, sizeof(*u->queues), XIW_MAX_QUEUES);
 	if (fd < 0)
 		return;
 	map = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	close(fd);
-	u->queues = map == MAP_FAILED ? NULL : map;
+	if (map == MAP_FAILED)
+		return;
+	u->queues = map;
+	u->held = xiw_queues_hold(u->queues);
 }
 
 /* @stay: the programs were not taken off after all. */
-static void close_queues(struct unload *u, bool stay)
+static void leave_queues(struct unload *u, bool stay)
 {
 	if (!u->queues)
 		return;
@@ -86,37 +90,56 @@ static void close_queues(struct unload *u, bool stay)
 	munmap(u->queues, sizeof(*u->queues) * XIW_MAX_QUEUES);
 }
 
-/* Gives all streams to the kernel. Closes the descriptors of the table of flows and of its index. */
-static int release_flows(struct unload *u, int flows_fd, int index_fd)
+/* The flows that are in the index now. -ENOENT: their maps are of no use to anybody. */
+static int list_flows(const struct unload *u, struct xiw_flow_list *list)
 {
-	struct xiw_flow_list list;
-	unsigned int n;
-	int err = xiw_flows_map(flows_fd, index_fd, &list);
+	int index_fd = u->open(u, "xiw_flow_index");
+	int err = xiw_flows_map(u->open(u, "xiw_flows"), index_fd, list);
 
-	/* The pins are of a load that was cut short, or of another version, and nobody can use them. */
+	/* The pins are of a load that was cut short, or of another version. */
 	if (err == -ENOENT || err == -ESTALE)
-		return 0;
+		return -ENOENT;
 	if (err)
 		return xiw_explain(
 			u->why, xiw_kernel_error(err), "cannot open the flows of %s: %s", u->ifname,
 			err == -EPERM ? xiw_caps_hint(CAP_DAC_OVERRIDE) : strerror(-err));
+	return 0;
+}
+
+static int busy(const struct unload *u, unsigned int n)
+{
+	return xiw_explain(u->why, -EBUSY,
+			   "%u connection%s on %s need%s the programs: end %s first, or break %s "
+			   "with --force",
+			   n, n == 1 ? "" : "s", u->ifname, n == 1 ? "s" : "",
+			   n == 1 ? "it" : "them", n == 1 ? "it" : "them");
+}
+
+/* Gives all streams to the kernel, unless one needs the programs. */
+static int release_flows(struct unload *u)
+{
+	struct xiw_flow_list list;
+	unsigned int n;
+	int err = list_flows(u, &list);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	/* Looked at first, so that no connection leaves the direct path for nothing. */
 	n = u->force ? 0 : count_skewed(&list);
-	/* Engines go on arming, but no stretch begins any more that the last count would miss. */
-	if (!n && u->queues)
-		u->held = xiw_queues_hold(u->queues);
-	for (uint32_t i = 0; !n && i < list.n; i++)
-		give_back(&list.flows[list.slots[i]]);
-	/* One that was armed has no skew, and XDP may have begun its stretch before it was given back. */
-	if (!n && !u->force)
-		n = count_skewed(&list);
-	if (n)
-		err = xiw_explain(u->why, -EBUSY,
-				  "%u connection%s on %s need%s the programs: end %s first, or "
-				  "break %s with --force",
-				  n, n == 1 ? "" : "s", u->ifname, n == 1 ? "s" : "",
-				  n == 1 ? "it" : "them", n == 1 ? "it" : "them");
 	xiw_flows_unmap(&list);
-	return err;
+	if (n)
+		return busy(u, n);
+	/* Engines go on arming, but who is not in this list begins no stretch any more. */
+	hold_queues(u);
+	err = list_flows(u, &list);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	for (uint32_t i = 0; i < list.n; i++)
+		give_back(&list.flows[list.slots[i]]);
+	/* One that was armed had no skew, and XDP may have begun its stretch before it was given back. */
+	n = u->force ? 0 : count_skewed(&list);
+	xiw_flows_unmap(&list);
+	return n ? busy(u, n) : 0;
 }
 
 /* Another tool may have attached xiw_egress in another place, where it is of no use without its maps. */
@@ -175,6 +198,11 @@ static int map_of(int prog_fd, const char *name)
 	return err ? err : -ENOENT;
 }
 
+static int open_unpinned(const struct unload *u, const char *name)
+{
+	return map_of(u->xdp_fd, name);
+}
+
 /* Where the pins are lost, the programs are found by their names, at the places where xiwarp attaches them. */
 static int unload_unpinned(struct unload *u)
 {
@@ -207,11 +235,9 @@ static int unload_unpinned(struct unload *u)
 		u->xdp_id = 0;
 	if (u->tc_fd < 0)
 		u->tc_id = 0;
-	if (!err && u->xdp_fd >= 0) {
-		open_queues(u, map_of(u->xdp_fd, "xiw_queues"));
-		err = release_flows(u, map_of(u->xdp_fd, "xiw_flows"),
-				    map_of(u->xdp_fd, "xiw_flow_index"));
-	}
+	u->open = open_unpinned;
+	if (!err && u->xdp_fd >= 0)
+		err = release_flows(u);
 	return err ? err : detach(u);
 }
 
@@ -255,6 +281,11 @@ static int take_if_its(const char *ifname, void *ctx)
 	return 1;
 }
 
+static int open_pinned(const struct unload *u, const char *name)
+{
+	return xiw_pins_open(u->pins.dir, name, true);
+}
+
 static int unload_pinned(struct unload *u)
 {
 	int err;
@@ -280,9 +311,8 @@ static int unload_pinned(struct unload *u)
 				   "are: if not in another network namespace, remove the pins with "
 				   "--force",
 				   u->pins.dir, u->ifname);
-	open_queues(u, xiw_pins_open(u->pins.dir, "xiw_queues", true));
-	err = release_flows(u, xiw_pins_open(u->pins.dir, "xiw_flows", true),
-			    xiw_pins_open(u->pins.dir, "xiw_flow_index", true));
+	u->open = open_pinned;
+	err = release_flows(u);
 	if (!err)
 		err = detach(u);
 	if (err)
@@ -303,7 +333,7 @@ static int unload_locked(struct unload *u)
 	if (err && err != -ENOENT)
 		return xiw_explain(u->why, err, "%s%s", why, err == -EPERM ? ": run as root" : "");
 	err = xiw_pins_exist(&u->pins) ? unload_pinned(u) : unload_unpinned(u);
-	close_queues(u, err);
+	leave_queues(u, err);
 	if (u->xdp_fd >= 0)
 		close(u->xdp_fd);
 	if (u->tc_fd >= 0)

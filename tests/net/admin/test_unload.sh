@@ -8,7 +8,7 @@
 
 xiwarp=$BUILD/xiwarp
 pins=/sys/fs/bpf/xiwarp/$IF_RCV
-server= tracer=
+server= tracer= client=
 
 xdp_of() { in_ns rcv ip -d link show dev "$1" | sed -n 's/.*prog\/xdp id \([0-9]*\).*/\1/p'; }
 tc_of() { in_ns rcv tc filter show dev "$1" egress | grep -c 'xiw_egress.*direct-action'; }
@@ -46,6 +46,28 @@ reap "$tracer" 20
 expect hold-unloaded [ $? == 0 ]
 expect hold-bare bare
 stop "$server"
+
+# ---- who goes direct before that is counted, although the first list of connections had been read: strace stops unload
+# when it has that, by its eleventh question about BPF.
+direct() { in_ns rcv "$xiwarp" status --json | grep -Eq '"skew":[1-9]'; }
+expect late-load load "$IF_RCV" || finish
+spawn server rcv server.log "$xiwarp" rping -s -a $V4_RCV
+wait_listen rcv 7174 || fail late-listens "$(cat "$TMP/server.log")"
+spawn tracer rcv unload.log "${traced[@]}" -o "$TMP/late-calls" -e trace=bpf \
+	-e inject=bpf:signal=STOP:when=11 "$xiwarp" unload "$IF_RCV"
+expect late-stopped wait_until 10 grep -q 'stopped by SIGSTOP' "$TMP/late-calls"
+expect late-listed grep -q BPF_MAP_LOOKUP_BATCH "$TMP/late-calls"
+spawn client snd client.log "$xiwarp" rping -c -a $V4_RCV
+expect late-direct wait_until 10 direct
+pkill -CONT -P "$tracer"
+reap "$tracer" 20
+expect late-refused [ $? == 5 ]
+expect late-told grep -q "1 connection on $IF_RCV needs" "$TMP/unload.log"
+stop "$client" INT
+expect late-goes-on [ $? == 130 ]
+reap "$server" 10
+expect late-unload unload "$IF_RCV"
+expect late-bare bare
 
 # ---- the programs stay if they cannot be taken off, and connections go direct again
 expect stay-load load "$IF_RCV" || finish
