@@ -196,8 +196,9 @@ done
 refused neither 2 "one of --server and HOST" "$xiwarp" perf
 refused both-sides 2 "one of --server and HOST" "$xiwarp" perf -s 127.0.0.1
 refused latency-both 2 "exclude each other" "$xiwarp" perf 127.0.0.1 -l -b
-refused server-plot 2 "for the client" "$xiwarp" perf -s --plot x.svg
-refused server-connections 2 "--connections is for the client" "$xiwarp" perf -s -n 5
+for o in op=send latency size=64 depth=3 connections=5 time=1 interval=1 both plot=x.svg; do
+	refused "server-${o%=*}" 2 "--${o%=*} is for the client" "$xiwarp" perf -s "--$o"
+done
 refused client-listen 2 "for the server" "$xiwarp" perf 127.0.0.1 --once
 refused bad-op 2 "write, send or read" "$xiwarp" perf 127.0.0.1 -o push
 for s in 0 1,,2 2G 1x "" "$(printf '1,%.0s' {1..32})1"; do
