@@ -32,11 +32,11 @@ stop "$peer" INT
 expect zone-client grep -qF "\"peer\":\"[$rcv%$IF_SND]:15044\"" "$TMP/peer.log"
 reap "$server" 10
 expect zone-server grep -qF "\"peer\":\"[$snd%$IF_RCV]:" "$TMP/server.json"
-in_ns snd "$xiwarp" run --trace -- rping -c -a "$rcv%$IF_SND" -C 1 >"$TMP/out" 2>&1
-if grep -q rdma_resolve_addr "$TMP/out"; then
-	expect zone-trace grep -Eq "rdma_resolve_addr\(.*\[$rcv%[0-9]+\]:" "$TMP/out"
+if [[ $BUILD == */san ]] || ! command -v rping >/dev/null; then
+	skip zone-trace "rping is missing, or AddressSanitizer keeps others from preloading"
 else
-	skip zone-trace "rdma-core's rping is missing"
+	in_ns snd "$xiwarp" run --trace -- rping -c -a "$rcv%$IF_SND" -C 1 >"$TMP/out" 2>&1
+	expect zone-trace grep -Eq "rdma_resolve_addr\(.*\[$rcv%[0-9]+\]:" "$TMP/out"
 fi
 
 # ---- names. That of the own host is no matter of a peer
