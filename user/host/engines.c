@@ -14,6 +14,7 @@
 #include "base/now.h"
 #include "engine/share.h"
 #include "host/cq.h"
+#include "host/host.h"
 #include "host/life.h"
 #include "host/settings.h"
 
@@ -173,8 +174,11 @@ static void cut(void *arg)
 	w->a->cut(w->a->ctx);
 }
 
-/* Returns what poll() does. Whatever it holds of the engine is given back if the thread is cancelled there. */
-static int sleep_by(struct awaiting *w)
+/*
+ * False: a signal has come that ends the wait. Whatever it holds of the engine is given back if the thread is cancelled
+ * there.
+ */
+static bool sleep_by(struct awaiting *w)
 {
 	struct pollfd fds[XIW_SHARE_QUEUES + 2] = { { .fd = w->a->fd, .events = POLLIN } };
 	const unsigned int n = w->sleep.n;
@@ -188,7 +192,7 @@ static int sleep_by(struct awaiting *w)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
 	pthread_cleanup_pop(0);
 	w->sleep.rung = w->sleep.driver && fds[n].revents;
-	return rc;
+	return rc >= 0 || (errno == EINTR && xiw_host_restarts());
 }
 
 int xiw_host_await(const struct xiw_host_await *a)
@@ -211,7 +215,7 @@ int xiw_host_await(const struct xiw_host_await *a)
 				break;
 			if (!xiw_share_fall_asleep(w.engine, &w.sleep))
 				continue;
-			awake = sleep_by(&w) >= 0;
+			awake = sleep_by(&w);
 			xiw_share_wake_up(w.engine, &w.sleep);
 		} while (true);
 		xiw_share_wait_over(w.engine);

@@ -22,9 +22,10 @@ void xiw_host_posted(struct xiw_engine *engine);
 
 /*
  * A thread waits for an event: xiw_host_await() returns 0 when ready(ctx) has returned true, or -EINTR if a signal has
- * come. The thread takes turns of the engine between looks(ctx) and ready(ctx), and what is there by then need not be
- * announced. When ready() has returned false it sleeps until `fd` is readable, or until something comes for a turn.
- * Only then it can be cancelled, and cut(ctx) is called. -ENOSYS: it cannot take turns, and has to wait otherwise.
+ * come and xiw_host_restarts() says no. The thread takes turns of the engine between looks(ctx) and ready(ctx), and
+ * what is there by then need not be announced. When ready() has returned false it sleeps until `fd` is readable, or
+ * until something comes for a turn. Only then it can be cancelled, and cut(ctx) is called. -ENOSYS: it cannot take
+ * turns, and has to wait otherwise.
  */
 struct xiw_host_await {
 	void (*looks)(void *ctx);

@@ -3,31 +3,14 @@
 #include "host/eq.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
-#include "base/now.h"
-#include "host/engines.h"
-#include "host/life.h"
-
-struct xiw_host_eq {
-	struct xiw_host_life life;
-	pthread_mutex_t lock;
-	struct xiw_host_item *first, **end;
-	int fd;
-	bool lit;	      /* it is readable */
-	bool freed;	      /* ... while threads wait; the last one frees the memory */
-	unsigned int waiting; /* threads in xiw_host_eq_await() */
-	unsigned int looking; /* those that look for events now, and need not be told of one */
-	unsigned int users;
-	void (*taken)(const struct xiw_host_event *event); /* or NULL */
-};
+#include "host/eq_inside.h"
 
 struct queued {
 	struct xiw_host_item item;
@@ -68,6 +51,7 @@ int xiw_host_eq_create(struct xiw_host_eq **eq)
 	xiw_host_born(&q->life);
 	pthread_mutex_init(&q->lock, NULL);
 	q->end = &q->first;
+	q->kept = -1;
 	*eq = q;
 	return 0;
 }
@@ -100,19 +84,26 @@ void xiw_host_eq_leave(struct xiw_host_eq *eq)
 
 /* ---- with the lock ---------------------------------------------------------------------------------- */
 
-/* Makes the descriptor tell what is so. */
-static void light(struct xiw_host_eq *eq)
+void xiw_host_eq_put_out(struct xiw_host_eq *eq)
+{
+	eventfd_t one;
+	const struct iovec to = { .iov_base = &one, .iov_len = sizeof(one) };
+	const int cancel = xiw_cancel_off();
+
+	preadv2(eq->fd, &to, 1, -1, RWF_NOWAIT);
+	eq->lit = false;
+	xiw_cancel_restore(cancel);
+}
+
+void xiw_host_eq_light(struct xiw_host_eq *eq)
 {
 	const int cancel = xiw_cancel_off();
-	eventfd_t one;
 
 	if (eq->first && !eq->lit && !eq->looking) {
 		eventfd_write(eq->fd, 1);
 		eq->lit = true;
 	} else if (!eq->first && eq->lit) {
-		/* It is 1, so this does not block. */
-		eventfd_read(eq->fd, &one);
-		eq->lit = false;
+		xiw_host_eq_put_out(eq);
 	}
 	xiw_cancel_restore(cancel);
 }
@@ -122,7 +113,7 @@ static void append(struct xiw_host_eq *eq, struct xiw_host_item *item)
 	item->next = NULL;
 	*eq->end = item;
 	eq->end = &item->next;
-	light(eq);
+	xiw_host_eq_light(eq);
 }
 
 static void take_out(struct xiw_host_eq *eq, struct xiw_host_item **at)
@@ -132,7 +123,7 @@ static void take_out(struct xiw_host_eq *eq, struct xiw_host_item **at)
 	*at = item->next;
 	if (!*at)
 		eq->end = at;
-	light(eq);
+	xiw_host_eq_light(eq);
 }
 
 /* The first event with this context, from a place on. Bells are left, because their owners remove them. */
@@ -144,6 +135,20 @@ static struct xiw_host_item **find(struct xiw_host_item **at, const void *contex
 }
 
 /* ---- its end ------------------------------------------------------------------------------------------- */
+
+/*
+ * The descriptor is open until the last thread that waits is away: a read() that begins anew after a signal would else
+ * find what the program has opened under this number since.
+ */
+static void close_fd(struct xiw_host_eq *eq, bool waiting)
+{
+	const int fd = __atomic_exchange_n(&eq->fd, -1, __ATOMIC_RELAXED);
+
+	if (waiting)
+		eq->kept = fd;
+	else
+		close(fd);
+}
 
 int xiw_host_eq_close(struct xiw_host_eq *eq)
 {
@@ -157,6 +162,8 @@ int xiw_host_eq_close(struct xiw_host_eq *eq)
 		item = eq->first;
 		while (eq->first)
 			take_out(eq, &eq->first);
+		if (eq->fd >= 0)
+			close_fd(eq, eq->waiting);
 		pthread_mutex_unlock(&eq->lock);
 	}
 	/* Nobody names the queue, so these are no bells. */
@@ -165,7 +172,7 @@ int xiw_host_eq_close(struct xiw_host_eq *eq)
 		drop(queued_of(item));
 	}
 	if (eq->fd >= 0)
-		close(__atomic_exchange_n(&eq->fd, -1, __ATOMIC_RELAXED));
+		close_fd(eq, false);
 	return 0;
 }
 
@@ -270,8 +277,7 @@ static int peek(struct xiw_host_eq *eq, struct xiw_host_event *event)
 	return item ? 1 : 0;
 }
 
-/* With the lock. */
-static int take(struct xiw_host_eq *eq, struct xiw_host_event *event)
+int xiw_host_eq_take_locked(struct xiw_host_eq *eq, struct xiw_host_event *event)
 {
 	struct xiw_host_item *item = eq->first;
 
@@ -302,120 +308,12 @@ static int with_lock(struct xiw_host_eq *eq, struct xiw_host_event *event,
 
 int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
 {
-	return with_lock(eq, event, take);
+	return with_lock(eq, event, xiw_host_eq_take_locked);
 }
 
 int xiw_host_eq_peek(struct xiw_host_eq *eq, struct xiw_host_event *event)
 {
 	return with_lock(eq, event, peek);
-}
-
-bool xiw_host_nonblocking(int fd)
-{
-	const int flags = fcntl(fd, F_GETFL);
-
-	return flags >= 0 && flags & O_NONBLOCK;
-}
-
-int xiw_host_eq_wait(struct xiw_host_eq *eq, struct xiw_host_event *event, int timeout_ms)
-{
-	const int64_t end = timeout_ms < 0 ? INT64_MAX : (int64_t)xiw_now_ms() + timeout_ms;
-
-	if (xiw_host_dead(&eq->life))
-		return -ECANCELED;
-	/* Another thread may take what poll() has seen. */
-	while (!xiw_host_eq_take(eq, event)) {
-		const int64_t left = end == INT64_MAX ? -1 : end - (int64_t)xiw_now_ms();
-
-		struct pollfd p = { .events = POLLIN };
-
-		p.fd = __atomic_load_n(&eq->fd, __ATOMIC_RELAXED); /* -1, which poll() skips: closed */
-		if (xiw_host_nonblocking(p.fd))
-			return -EAGAIN;
-		if (left <= 0 && end != INT64_MAX)
-			return -ETIMEDOUT;
-		if (poll(&p, 1, (int)left) < 0)
-			return -errno;
-	}
-	return 1;
-}
-
-/* ---- waiting, and taking turns meanwhile ---------------------------------------------------------- */
-
-struct awaited {
-	struct xiw_host_eq *eq;
-	struct xiw_host_event *event;
-	int taken;
-};
-
-static void looks(void *ctx)
-{
-	struct xiw_host_eq *eq = ((struct awaited *)ctx)->eq;
-
-	pthread_mutex_lock(&eq->lock);
-	eq->looking++;
-	pthread_mutex_unlock(&eq->lock);
-}
-
-/* A queue that is closed has no events any more. */
-static bool ready(void *ctx)
-{
-	struct awaited *a = ctx;
-	struct xiw_host_eq *eq = a->eq;
-	bool closed;
-
-	pthread_mutex_lock(&eq->lock);
-	a->taken = take(eq, a->event);
-	eq->looking--;
-	light(eq);
-	closed = __atomic_load_n(&eq->fd, __ATOMIC_RELAXED) < 0;
-	pthread_mutex_unlock(&eq->lock);
-	return a->taken || closed;
-}
-
-static void waits_no_more(void *ctx)
-{
-	struct xiw_host_eq *eq = ((struct awaited *)ctx)->eq;
-	bool freed;
-
-	pthread_mutex_lock(&eq->lock);
-	freed = !--eq->waiting && eq->freed;
-	pthread_mutex_unlock(&eq->lock);
-	if (freed)
-		free(eq);
-}
-
-/* For ever, as a thread does whose descriptor was closed. */
-static int wait_in_vain(void)
-{
-	poll(NULL, 0, -1);
-	return -EINTR;
-}
-
-int xiw_host_eq_await(struct xiw_host_eq *eq, struct xiw_host_event *event)
-{
-	struct awaited a = { .eq = eq, .event = event };
-	const struct xiw_host_await how = {
-		.looks = looks, .ready = ready, .cut = waits_no_more, .ctx = &a, .fd = eq->fd
-	};
-	int rc;
-
-	if (xiw_host_dead(&eq->life))
-		return -ECANCELED;
-	if (xiw_host_eq_take(eq, event))
-		return 1;
-	if (xiw_host_nonblocking(how.fd))
-		return -EAGAIN;
-	pthread_mutex_lock(&eq->lock);
-	eq->waiting++;
-	pthread_mutex_unlock(&eq->lock);
-	rc = xiw_host_await(&how);
-	waits_no_more(&a);
-	if (rc == -ENOSYS)
-		return xiw_host_eq_wait(eq, event, -1);
-	if (rc)
-		return rc;
-	return a.taken ? 1 : wait_in_vain();
 }
 
 void xiw_host_eq_purge(struct xiw_host_eq *eq, const void *context)

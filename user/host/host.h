@@ -132,16 +132,24 @@ int xiw_host_eq_peek(struct xiw_host_eq *eq, struct xiw_host_event *event);
 
 /*
  * Waits for an event up to timeout_ms milliseconds (-1: no limit) and takes it. Returns 1. -EAGAIN: there is none, and
- * the descriptor has O_NONBLOCK; -ETIMEDOUT; -EINTR: a signal came.
+ * the descriptor has O_NONBLOCK; -ETIMEDOUT; -EINTR: a signal came, and there is a limit or the handler has no
+ * SA_RESTART.
  */
 int xiw_host_eq_wait(struct xiw_host_eq *eq, struct xiw_host_event *event, int timeout_ms);
 
 /*
  * The same without a limit, for queues whose events come with messages: the thread takes turns of the engine, and no
  * other thread has to wake up before it. The queue may be freed meanwhile; the call then never returns, unless a signal
- * comes.
+ * comes. -EINTR: as xiw_host_restarts() says.
  */
 int xiw_host_eq_await(struct xiw_host_eq *eq, struct xiw_host_event *event);
+
+/*
+ * After EINTR from poll(), which no flag of a handler restarts: is the wait to go on, as read() would? Nothing says
+ * which handlers have run. So it is if all that the program has for signals that this thread does not block have
+ * SA_RESTART; a program that also has others gets its EINTR.
+ */
+bool xiw_host_restarts(void);
 
 /* Whether O_NONBLOCK is set on a descriptor. */
 bool xiw_host_nonblocking(int fd);
