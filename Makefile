@@ -83,8 +83,9 @@ BPFTEST_COMMON_SRC := $(filter-out $(BPFTEST_SRC) %.bpf.c,$(sort $(wildcard test
 NET_BPF_SRC := $(sort $(wildcard tests/net/*/*.bpf.c tests/bpf/*.bpf.c tests/bench/*.bpf.c))
 # In a folder of tests/net a source with main() is a program. The others become the archive of the folder, and a program
 # is linked with what it needs from the archives of its own folder and of lib.
-# What is compiled by a test, with a compiler of its own, is named mpi_*.c.
-NET_C := $(filter-out %.bpf.c tests/net/programs/mpi_%,$(sort $(wildcard tests/net/*/*.c)))
+# What is compiled by a test itself is named mpi_*.c or rnic_*.c.
+NET_C := $(filter-out %.bpf.c tests/net/programs/mpi_% tests/net/programs/rnic_%,\
+	$(sort $(wildcard tests/net/*/*.c)))
 NET_SRC := $(shell grep -l '^int main\b' $(NET_C) /dev/null)
 NET_PART_SRC := $(filter-out $(NET_SRC),$(NET_C))
 NET_ROOMS := $(patsubst tests/net/%/,%,$(sort $(dir $(NET_C))))

@@ -157,10 +157,26 @@ XIW_INTERPOSE __be16 rdma_get_dst_port(struct rdma_cm_id *cm)
 	return port(&cm->route.addr.dst_storage);
 }
 
-/* A socket has to know it before it is bound. */
-static int set_afonly(struct xiw_id *id, const int *only, size_t len)
+/* As the kernel wants it; 0: there is no such option of ours. */
+static size_t option_length(int level, int optname)
 {
-	if (len != sizeof(*only) || id->listener)
+	if (level != RDMA_OPTION_ID)
+		return 0;
+	switch (optname) {
+	case RDMA_OPTION_ID_REUSEADDR:
+	case RDMA_OPTION_ID_AFONLY:
+		return sizeof(int);
+	case RDMA_OPTION_ID_ACK_TIMEOUT:
+		return sizeof(uint8_t);
+	default:
+		return 0;
+	}
+}
+
+/* A socket has to know it before it is bound. */
+static int set_afonly(struct xiw_id *id, const int *only)
+{
+	if (id->listener)
 		return -EINVAL;
 	id->v6only = *only ? XIW_HOST_V6ONLY_ON : XIW_HOST_V6ONLY_OFF;
 	return 0;
@@ -170,16 +186,20 @@ static int set_afonly(struct xiw_id *id, const int *only, size_t len)
 XIW_INTERPOSE int rdma_set_option(struct rdma_cm_id *cm, int level, int optname, void *optval,
 				  size_t optlen)
 {
+	const size_t len = option_length(level, optname);
+	struct xiw_id *id = xiw_id(cm);
+	int rc = 0;
+
 	PASS_ON(cm, rdma_set_option, level, optname, optval, optlen);
-	if (level != RDMA_OPTION_ID)
+	if (!len)
 		return xiw_cm_result(-ENOSYS);
-	switch (optname) {
-	case RDMA_OPTION_ID_AFONLY:
-		return xiw_cm_result(set_afonly(xiw_id(cm), optval, optlen));
-	case RDMA_OPTION_ID_REUSEADDR:
-	case RDMA_OPTION_ID_ACK_TIMEOUT:
-		return 0;
-	default:
-		return xiw_cm_result(-ENOSYS);
+	if (optlen != len)
+		return xiw_cm_result(-EINVAL);
+	if (optname == RDMA_OPTION_ID_AFONLY)
+		rc = set_afonly(id, optval);
+	if (!rc) {
+		id->options[optname].len = len;
+		memcpy(id->options[optname].value, optval, len);
 	}
+	return xiw_cm_result(rc);
 }

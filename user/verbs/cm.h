@@ -22,6 +22,13 @@ struct xiw_cm_channel {
 	struct rdma_event_channel *real; /* NULL: this host has no RNIC */
 };
 
+#define XIW_ID_OPTIONS (RDMA_OPTION_ID_ACK_TIMEOUT + 1)
+
+struct xiw_id_option {
+	size_t len; /* 0: it was not set */
+	char value[sizeof(int)];
+};
+
 struct xiw_id {
 	struct rdma_cm_id cm;
 	const struct xiw_id
@@ -33,6 +40,8 @@ struct xiw_id {
 	bool passive;			    /* it came with a request */
 	uint32_t qp_num;		    /* of the queue pair that has its connection; 0: none */
 	enum xiw_host_v6only v6only;	    /* of what it binds */
+	/* By their numbers, as long as it has no address: an RNIC's identifier gets them, too. */
+	struct xiw_id_option options[XIW_ID_OPTIONS];
 	struct xiw_host_listener *listener; /* bound; it listens after rdma_listen() */
 	/* One that came with a request, until that is answered; and what the peer offers. */
 	struct xiw_host_request *request;

@@ -37,15 +37,37 @@ int xiw_theirs_done(struct rdma_cm_id *cm, int rc)
 	return rc;
 }
 
+/* What the program has set before it said where the identifier belongs. */
+static int pass_options(struct xiw_id *id)
+{
+	for (int i = 0; i < XIW_ID_OPTIONS; i++) {
+		struct xiw_id_option *o = &id->options[i];
+
+		if (o->len &&
+		    XIW_REAL(rdma_set_option)(id->real, RDMA_OPTION_ID, i, o->value, o->len))
+			return -1;
+	}
+	return 0;
+}
+
 int xiw_theirs_make(struct xiw_id *id)
 {
 	struct rdma_event_channel *channel = ((struct xiw_cm_channel *)id->cm.channel)->real;
+	int why;
 
 	if (!channel) {
 		errno = ENODEV;
 		return -1;
 	}
-	return XIW_REAL(rdma_create_id)(channel, &id->real, id, id->cm.ps);
+	if (XIW_REAL(rdma_create_id)(channel, &id->real, id, id->cm.ps))
+		return -1;
+	if (!pass_options(id))
+		return 0;
+	why = errno;
+	XIW_REAL(rdma_destroy_id)(id->real);
+	id->real = NULL;
+	errno = why;
+	return -1;
 }
 
 int xiw_theirs_destroy(struct xiw_id *id)
