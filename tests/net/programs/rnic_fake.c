@@ -40,6 +40,14 @@ int rdma_destroy_id(struct rdma_cm_id *id)
 	return 0;
 }
 
+/* Nothing happens on the RNIC, whose channel does not block. */
+int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
+{
+	(void)channel, (void)event;
+	errno = EAGAIN;
+	return -1;
+}
+
 int rdma_set_option(struct rdma_cm_id *id, int level, int optname, void *optval, size_t optlen)
 {
 	const char *refused = getenv("RNIC_REFUSES");

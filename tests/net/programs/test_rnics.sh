@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # A host that also has an RNIC: what a program says of an identifier before its address is known gets to where that
-# belongs. sysfs shows a device that is not there, and rnic_fake.c stands for its librdmacm.
+# belongs, and signals come to a thread that waits for the events of both. sysfs shows a device that is not there, and
+# rnic_fake.c stands for its librdmacm.
 . "${0%/*}/../lib/lib.sh"
 
 # The preloaded library is before the sanitizer's.
@@ -10,8 +11,11 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
 
 cc=${CC:-cc}
 here=${0%/*}
-"$cc" -Wall -Wextra -shared -fPIC -o "$TMP/fake.so" "$here/rnic_fake.c" &&
-	"$cc" -Wall -Wextra -o "$TMP/options" "$here/rnic_options.c" -lrdmacm || exit 1
+"$cc" -Wall -Wextra -shared -fPIC -o "$TMP/fake.so" "$here/rnic_fake.c" || exit 1
+for program in options signal; do
+	"$cc" -Wall -Wextra -D_GNU_SOURCE -o "$TMP/$program" "$here/rnic_$program.c" -lrdmacm \
+		-lpthread || exit 1
+done
 
 # In a mount namespace of its own, since nothing can be made in sysfs.
 # shellcheck disable=SC2016
@@ -19,13 +23,13 @@ as_if='mkdir "$1" && mount --rbind /sys/class/net "$1" && mount -t tmpfs none /s
 	mkdir -p /sys/class/infiniband/fake0 /sys/class/net && mount --rbind "$1" /sys/class/net &&
 	shift && exec "$@"'
 
-# calls NAME WORDS HOW ADDRESS [VAR=VALUE]: what the program prints and what gets to the RNIC's library, in this order.
-calls() {
-	local got
-	got=$(in_ns rcv unshare --mount sh -c "$as_if" sh "$TMP/net-$1" \
-		env LD_PRELOAD="$TMP/fake.so" "${@:5}" \
-		"$BUILD/xiwarp" run --if "$IF_RCV" -- "$TMP/options" "$3" "$4" 2>&1)
-	local rc=$?
+# gives NAME WORDS PROGRAM...: what the program prints and what gets to the RNIC's library, in this order.
+gives() {
+	local got rc
+	got=$(in_ns rcv timeout 60 unshare --mount sh -c "$as_if" sh "$TMP/net-$1" \
+		env LD_PRELOAD="$TMP/fake.so" RNIC_REFUSES="${refuses-}" \
+		"$BUILD/xiwarp" run --if "$IF_RCV" -- "$TMP/$3" "${@:4}" 2>&1)
+	rc=$?
 	if ((rc == 0)) && [[ $got == "$2" ]]; then
 		pass "$1"
 	else
@@ -37,18 +41,20 @@ wire_up plain || exit 1
 options="create
 option 0/2: 1 0 0 0
 option 0/3: 14"
-calls bind "$options
+gives bind "$options
 bind
 done
 option 0/1: 0 0 0 0
-destroy" bind 203.0.113.9
-calls resolve "$options
+destroy" options bind 203.0.113.9
+gives resolve "$options
 resolve
 done
 option 0/1: 0 0 0 0
-destroy" resolve 127.0.0.1
-calls refused "$options
+destroy" options resolve 127.0.0.1
+refuses=3 gives refused "$options
 destroy
-Operation not permitted" bind 203.0.113.9 RNIC_REFUSES=3
-calls ours "done" bind "$V4_RCV"
+Operation not permitted" options bind 203.0.113.9
+gives ours "done" options bind "$V4_RCV"
+gives signal "without SA_RESTART: Interrupted system call
+with SA_RESTART: Success" signal "$V4_RCV"
 finish
