@@ -28,7 +28,9 @@
 
 #define CLIENT_SIZE 64
 #define SERVER_SIZE (1u << 20)
-#define CLOSE_NS 10000000000ull
+#define NS 1000000000ull
+#define CLOSE_NS (10 * NS)
+#define LOOK_NS (NS / 2)
 #define TURN_MS 500
 
 /* One Read at a time, as the other rping asks for and allows. */
@@ -227,15 +229,48 @@ static int connect_any(struct xiw_rping *p, const struct xiw_args *args, struct 
 	return xiw_connect_failed(p->peer.name, &info, "rping -s");
 }
 
+/* What the connection has done, and since when nothing more. */
+struct progress {
+	uint64_t octets, since_ns, looked_ns;
+};
+
+/* TCP is content with a peer that acknowledges everything. A long ping may take its time, as long as octets go. */
+static bool unanswered(struct xiw_rping *p, struct progress *done)
+{
+	const uint64_t now = xiw_now_ns();
+	struct xiw_conn_info info;
+	uint64_t octets;
+
+	if (now - done->looked_ns < LOOK_NS)
+		return false;
+	done->looked_ns = now;
+	xiw_conn_info(p->peer.conn, &info, sizeof(info));
+	octets = info.octets_direct + info.octets_kernel + info.octets_sent;
+	if (octets != done->octets || !done->since_ns) {
+		done->octets = octets;
+		done->since_ns = now;
+	}
+	if (now - done->since_ns < p->args->receiver.peer_timeout * NS)
+		return false;
+	/* Without a Terminate, which would not be answered either. */
+	p->code = XIW_EXIT_PEER;
+	snprintf(p->why, sizeof(p->why), "the server does not answer any more");
+	return true;
+}
+
 static int ping(struct xiw_rping *p)
 {
+	struct progress done = {};
 	uint64_t limit = 0;
 	int code = 0;
 
 	while (p->state != XIW_RPING_CLOSED && turn(p, &code)) {
 		/* A peer that does not close when everything is done is not waited for long. */
-		if (p->state != XIW_RPING_CLOSING)
+		if (p->state < XIW_RPING_CLOSING) {
+			if (unanswered(p, &done))
+				break;
 			continue;
+		}
 		if (!limit)
 			limit = xiw_now_ns() + CLOSE_NS;
 		else if (xiw_now_ns() > limit)
@@ -343,7 +378,9 @@ const struct xiw_cmd xiw_cmd_rping = {
 		"client by an RDMA Read and written back to it by an RDMA Write; Sends say "
 		"where, and when to go on. Both ends take the direct path if the interface has "
 		"the programs.\n\n"
-		"A server ends with its first client, unless --persistent. The report at the end "
+		"A server ends with its first client, unless --persistent. A client gives up a "
+		"server that lets it wait for --peer-timeout without an octet going either way; "
+		"rdma-core's waits for ever. The report at the end "
 		"has iterations, octets read and written, the share received direct, and how the "
 		"stream ended: a Terminate that was sent or received is shown with its layer, "
 		"type and code (RFC 5040 section 4.8). Exit code 7: the connection or the peer "
