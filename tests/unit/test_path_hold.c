@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* A hold of a stream that has had all the buffers that it may have, while its queue has more. */
+/* Which messages a hold waits for, and a hold of a stream that has had all the buffers that it may have. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <netinet/in.h>
@@ -16,6 +16,7 @@ static struct xiw_srq *srq;
 static struct xiw_conn *sender, *receiver;
 static struct xiw_rdma *sends;
 static char octets[2][8];
+static bool plain; /* DDP alone, with no buffer at any queue */
 
 /* The receiver may have one buffer of the shared queue at a time. */
 static void take_request(struct xiw_conn *c)
@@ -26,7 +27,8 @@ static void take_request(struct xiw_conn *c)
 	struct xiw_rdma *rdma;
 
 	receiver = c;
-	cr_assert_eq(xiw_rdma_attach(c, &o, &rdma), 0);
+	if (!plain)
+		cr_assert_eq(xiw_rdma_attach(c, &o, &rdma), 0);
 	cr_assert_eq(xiw_conn_accept(c, NULL, 0), 0);
 }
 
@@ -61,7 +63,8 @@ static void connect_both(void)
 	cr_assert_eq(xiw_listen(e, (struct sockaddr *)&addr, sizeof(addr), &o, &l), 0);
 	cr_assert_eq(xiw_listener_addr(l, &bound, &len), 0);
 	cr_assert_eq(xiw_connect(e, (struct sockaddr *)&bound, len, &o, &sender), 0);
-	cr_assert_eq(xiw_rdma_attach(sender, NULL, &sends), 0);
+	if (!plain)
+		cr_assert_eq(xiw_rdma_attach(sender, NULL, &sends), 0);
 	while (!run())
 		;
 	xiw_listener_free(l);
@@ -139,4 +142,23 @@ Test(path_hold, a_stretch_that_ends_leaves_its_time, .timeout = 60)
 	cr_assert_null(xiw_patience_over(receiver));
 	cr_expect_neq(receiver->timer.hold_ms, XIW_NEVER);
 	take_both_and_end();
+}
+
+/* The ULP's own queues have as many buffers as it has promised. A message that finds none there is an error at once. */
+Test(path_hold, only_queue_0_waits, .timeout = 60)
+{
+	const struct xiw_message m = { .buf = "abc", .len = 3, .qn = 1 };
+
+	plain = true;
+	connect_both();
+	cr_assert_eq(xiw_conn_send(sender, &m), 0);
+	while (!receiver->end.ddp_error && !receiver->hold.waits)
+		run();
+	cr_expect_eq(receiver->end.ddp_error, XIW_DDP_UNTAGGED_NO_BUFFER);
+	cr_expect_eq(receiver->counts.holds, 0);
+	cr_expect_eq(xiw_engine_destroy(e), 0);
+	xiw_conn_free(sender);
+	xiw_conn_free(receiver);
+	cr_expect_eq(xiw_srq_free(srq), 0);
+	cr_expect_eq(xiw_cq_free(cq), 0);
 }
