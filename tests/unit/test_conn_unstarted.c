@@ -9,6 +9,7 @@
 
 #include "conn/listener.h"
 #include "conn/unstarted.h"
+#include "core/cq.h"
 
 #define CONNS 8
 #define GRACE_MS 1000u
@@ -252,4 +253,26 @@ Test(conn_unstarted, a_listener_may_go_first)
 	cr_expect_eq(others->unstarted.listener, other);
 	xiw_unstarted_remove(mine);
 	cr_expect_eq(e->unstarted.n, 1);
+}
+
+/* The application is told again when there has been room for as long as a startup may take, and not before. */
+Test(conn_unstarted, that_it_is_crowded_is_told_once_in_a_row)
+{
+	const uint64_t timeout = 5000;
+	struct xiw_completion c;
+
+	cr_assert_eq(xiw_cq_init(&e->cq, e, 8), 0);
+	e->cq.app_ring_fd = -1;
+	l->opts.startup_timeout_ms = (unsigned int)timeout;
+	e->now_ms = timeout / 2;
+	for (int i = 0; i < 3; i++, e->now_ms += timeout)
+		xiw_listener_crowded(l);
+	cr_assert(xiw_engine_next(e, &c));
+	cr_expect_eq(c.event, XIW_EV_NOT_ACCEPTED);
+	cr_expect_eq(c.status, -EUSERS);
+	cr_expect_eq(xiw_completions(e), 0);
+	e->now_ms++;
+	xiw_listener_crowded(l);
+	cr_expect_eq(xiw_completions(e), 1);
+	free(e->cq.entries);
 }
