@@ -15,6 +15,8 @@
 #define PORTS 1024
 static uint32_t in_index[PORTS]; /* the slot, plus 1 */
 static int states[PORTS];
+static int back_in
+	[PORTS]; /* another socket has the same addresses when they are asked for again: its state */
 static unsigned int questions;
 
 static uint32_t port_of(const void *key)
@@ -50,8 +52,13 @@ static int delete (int fd, const void *key)
 
 static int state(const struct xiw_flow *flow)
 {
+	const uint32_t port = port_of(&flow->key);
+	int was = states[port];
+
 	questions++;
-	return states[port_of(&flow->key)];
+	if (back_in[port])
+		states[port] = back_in[port];
+	return was;
 }
 
 #define bpf_map_lookup_elem lookup
@@ -173,6 +180,24 @@ Test(handoff_table, an_abandoned_slot_is_free_when_its_connection_is_gone)
 	cr_expect_eq(in_index[1], 0);
 }
 
+/*
+ * The peer's SYN came between the look at the socket and the end of the translation, and was translated. So must be
+ * all that follows it.
+ */
+Test(handoff_table, a_slot_whose_addresses_are_used_again_stays)
+{
+	uint32_t slot = claim_insert(1);
+
+	xiw_table_abandon(&t, slot);
+	states[1] = 0;
+	back_in[1] = TCP_SYN_RECV;
+	cr_expect(xiw_table_collect_some(&t, 8));
+	cr_expect_eq(in_index[1], slot + 1);
+	cr_expect_eq(xiw_slot_engine(&t, slot), XIW_ABANDONED);
+	cr_expect_eq(taken(), 1);
+	cr_expect_eq(claim(1), (int)slot);
+}
+
 Test(handoff_table, slots_in_use_cost_no_questions)
 {
 	for (uint32_t port = 1; port <= 100; port++)
@@ -263,7 +288,6 @@ Test(handoff_table, an_engine_that_begins_collects_what_is_left)
 	cr_expect_eq(taken(), 1);
 }
 
-/* An engine that lives has a lock of its own; this one's lock would not be seen. */
 /* Between its look at the index and its claim the slot was freed, and another connection has left it. */
 Test(handoff_table, a_slot_that_has_another_key_by_now_is_not_adopted)
 {
@@ -276,6 +300,7 @@ Test(handoff_table, a_slot_that_has_another_key_by_now_is_not_adopted)
 	cr_expect_eq(claim(1), (int)slot);
 }
 
+/* An engine that lives has a lock of its own; this one's lock would not be seen. */
 Test(handoff_table, slots_of_living_engines_stay)
 {
 	struct flock lock = lock_of(ANOTHER, F_RDLCK);
