@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* Cases of limits.c: connections that have sent no Request yet. */
+/* Cases of limits.c: connections that have not started: without a Request, or only to say why they cannot. */
 #include "tests/net/conn/limits.h"
 
 #include <sys/resource.h>
@@ -79,6 +79,34 @@ static const char *being_decided(void)
 	return all_back();
 }
 
+/* A peer that knows RFC 6581. */
+static bool enhanced_request(int fd)
+{
+	struct xiw_mpa_frame f = { .rev = 2, .crc = true, .has_enhanced = true };
+	uint8_t buf[XIW_MPA_FRAME_MAX];
+
+	return give(fd, buf, (size_t)xiw_mpa_frame_encode(&f, buf, sizeof(buf)));
+}
+
+/* The direct path is demanded, and not to be had: connections that are kept only to say so are as cheap to open. */
+static const char *that_only_report(void)
+{
+	struct xiw_conn_opts opts = unstarted_opts(10, 10);
+	uint8_t reply[XIW_MPA_FRAME_HDR + XIW_MPA_ENHANCED_SIZE];
+	char c;
+
+	opts.path = XIW_USE_DIRECT;
+	TRY(open_engine(NULL, &opts));
+	for (int i = 0; i < 10; i++) {
+		int fd = dial(1, 0);
+
+		CHECK(enhanced_request(fd) && take(fd, reply, sizeof(reply)));
+	}
+	CHECK(engine_info().unstarted == 10 && !t.nopen && !t.closed);
+	CHECK(!take(dial(1, 0), &c, 1)); /* reset */
+	return all_back();
+}
+
 /*
  * Idle connections use every descriptor: after a while they make way, long before their time limit. The peers' sockets
  * count in RLIMIT_NOFILE as well.
@@ -116,6 +144,7 @@ const struct limit_case unstarted_cases[] = {
 	{ "unstarted-of-a-peer", of_a_peer },
 	{ "unstarted-of-the-engine", of_the_engine },
 	{ "unstarted-being-decided", being_decided },
+	{ "unstarted-that-only-report", that_only_report },
 	{ "unstarted-and-no-descriptors", descriptors },
 	{},
 };
