@@ -13,9 +13,10 @@ frame() {
 	printf '%s%s%04x%s' "$2" "$3" $((${#pd} / 2)) "$pd"
 }
 
-# sink NAME OPTIONS REQUEST REPLY CODE JSON: the command with these options; what the Reply and the report are.
+# sink NAME OPTIONS REQUEST REPLY CODE JSON: the command with these options; what the Reply and the report are. If the
+# Reply is empty, not one octet may come.
 sink() {
-	local pid rc got
+	local pid rc got octets=$((${#4} / 2))
 	# shellcheck disable=SC2086
 	spawn pid rcv sink sh -c 'exec "$@" >"$0"' "$TMP/json" "$BUILD/xiwarp" sink --path kernel \
 		--json --once $2
@@ -24,7 +25,7 @@ sink() {
 	got=$(in_ns snd timeout 5 bash -c 'exec 3<>"/dev/tcp/$0/15044" &&
 		printf "$(sed "s/../\\\\x&/g" <<<"$1")" >&3 &&
 		head -c "$2" <&3 | od -An -v -tx1 |
-			tr -d " \n"' $V4_RCV "$3" $((${#4} / 2)) 2>/dev/null)
+			tr -d " \n"' $V4_RCV "$3" $((octets ? octets : 1)) 2>/dev/null)
 	reap "$pid" 5
 	rc=$?
 	((rc == 124)) && stop "$pid"
