@@ -47,7 +47,7 @@ if has qperf qperf; then
 	unset XIWARP_EXTENDED
 fi
 if has cmtime cmtime; then
-	service cmtime cmtime 7471 "cmtime -s $V4_RCV -c 1000"
+	reports=client service cmtime cmtime 7471 "cmtime -s $V4_RCV -c 1000"
 fi
 
 if has fi_pingpong fi_pingpong-msg fi_pingpong-rdm; then

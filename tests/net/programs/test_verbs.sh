@@ -27,7 +27,7 @@ both ucmatose "ucmatose -b $V4_RCV -p 7172 -c 5 -C 20 -S 4000" 7172 \
 	"ucmatose -s $V4_RCV -b $V4_SND -p 7172 -c 5 -C 20 -S 4000"
 # And so to a client that only answers, and does not say that it is ready, as Linux's siw.
 export XIWARP_SEND_FIRST=1
-both ucmatose-send-first "ucmatose -b $V4_RCV -p 7172 -c 1 -C 20 -S 4000" 7172 \
+reports=server both ucmatose-send-first "ucmatose -b $V4_RCV -p 7172 -c 1 -C 20 -S 4000" 7172 \
 	"$BUILD/tests/net/peer/siw_end connect $V4_RCV 7172 sends=20 len=4000 reply=1 rtr=none"
 unset XIWARP_SEND_FIRST
 
