@@ -43,7 +43,7 @@ came_behind() {
 
 # one_run NAME during|after OPTION...: releases the segment when others have arrived behind the gap, or at the end.
 one_run() {
-	local name=$1 when=$2 recv send rc
+	local name=$1 when=$2 recv send rc came=true
 	shift 2
 	spawn recv rcv log sh \
 		-c "exec '$BUILD/tests/net/path/order' $* $LEN >'$TMP/out' 2>'$TMP/content'"
@@ -51,7 +51,7 @@ one_run() {
 	spawn send snd send "$BUILD/tests/net/lib/sendto" -t $LEN -l 1024-1024 -o "$TMP/want" \
 		"$V4_RCV" 15046
 	if [[ $when == during ]]; then
-		wait_until 20 came_behind
+		wait_until 20 came_behind || came=false
 		sleep 0.2 # for what should not be placed
 		cp "$TMP/out" "$TMP/during"
 		let_go
@@ -60,6 +60,11 @@ one_run() {
 	rc=$?
 	reap "$recv" 20 || rc=1
 	[[ $when == during ]] || let_go
+	if ! $came; then
+		fail "$name" "nothing came behind the gap:" \
+			"$(cat "$TMP/send" "$TMP/log" | head -c 600)"
+		return 1
+	fi
 	if ((rc)) || ! cmp -s "$TMP/want" "$TMP/content"; then
 		fail "$name" "exit code $rc, or wrong content:" \
 			"$(cat "$TMP/send" "$TMP/log" "$TMP/out" | head -c 600)"
@@ -139,7 +144,7 @@ loss_at_the_hand_off
 
 # small NAME during|after SEGMENTS RECEIVER-OPTIONS SENDER-OPTION...: six small FPDUs in each segment, see order.c
 small() {
-	local name=$1 when=$2 size=$(($3 * 6 * 192)) segments=$3 options=$4 recv send
+	local name=$1 when=$2 size=$(($3 * 6 * 192)) segments=$3 options=$4 recv send missed=
 	shift 4
 	# shellcheck disable=SC2086,SC2016
 	spawn recv rcv log sh -c 'exec "$0" "$@" 2>"$CONTENT"' "$BUILD/tests/net/path/order" \
@@ -153,7 +158,8 @@ small() {
 		cp "$report" "$TMP/during"
 		if [[ -n ${again:-} ]]; then
 			kill -USR1 "$recv"
-			wait_until 10 grep -q '^again' "$report"
+			wait_until 10 grep -q '^again' "$report" ||
+				missed="not registered again, "
 		fi
 		let_go
 	fi
@@ -162,10 +168,11 @@ small() {
 	reap "$recv" 20
 	rc_recv=$?
 	[[ $when == during ]] || let_go
-	((rc_send == 0 && rc_recv == 0)) && return
+	((rc_send == 0 && rc_recv == 0)) && [[ -z $missed ]] && return
 	stop "$send"
 	stop "$recv"
-	fail "$name" "exit codes $rc_send, $rc_recv: $(cat "$TMP/send" "$report" | head -c 900)"
+	fail "$name" "${missed}exit codes $rc_send, $rc_recv:" \
+		"$(cat "$TMP/send" "$report" | head -c 900)"
 	return 1
 }
 
