@@ -74,7 +74,10 @@ static __always_inline int xiw_astray(struct xiw_flow *flow, __u64 owner, __u32 
 	return XIW_DROP;
 }
 
-/* A segment that came by another interface than the flow's. `len` is its length, with the TCP header. */
+/*
+ * A segment that came by another interface than the flow's. `len` is its length, with the TCP header; TCP has checked
+ * that all of the header is there.
+ */
 static __always_inline int xiw_elsewhere(struct xiw_flow *flow, const struct tcphdr *th, __u32 len)
 {
 	__u32 seq = bpf_ntohl(th->seq), hdr_len = th->doff * 4, end;
@@ -84,7 +87,7 @@ static __always_inline int xiw_elsewhere(struct xiw_flow *flow, const struct tcp
 		return XIW_DROP;
 	if (xiw_owner_path(owner) == XIW_PATH_DIRECT || xiw_owner_skew(owner, kernel_nxt))
 		return xiw_astray(flow, owner, seq);
-	end = seq + (len > hdr_len ? len - hdr_len : 0) + th->fin;
+	end = seq + len - hdr_len + th->fin;
 	if (end != seq && xiw_within_window(flow, seq) && !xiw_raise_high(flow, owner, end))
 		return XIW_DROP;
 	/* DIRECT may have begun meanwhile. */

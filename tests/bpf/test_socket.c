@@ -55,6 +55,8 @@ static const struct row rows[] = {
 	  .len = 500, .kept = true, .high = 0, .elsewhere = 0 },
 	{ "numbers equal: an acknowledgement", ANOTHER, EQUAL, .flags = ACK, .seq = NXT, .len = 0,
 	  .kept = true, .high = 0, .elsewhere = 1 },
+	{ "numbers equal: an acknowledgement behind data that was lost", ANOTHER, EQUAL,
+	  .flags = ACK, .seq = NXT + 2000, .len = 0, .kept = true, .high = 0, .elsewhere = 1 },
 	{ "armed, numbers equal: as well", ANOTHER, ARMED, .flags = ACK, .seq = NXT, .len = 1000,
 	  .kept = true, .high = 1000, .elsewhere = 1 },
 	{ "armed, numbers differ", ANOTHER, ARMED, .value = SKEW, .flags = ACK, .seq = NXT,
@@ -135,8 +137,10 @@ Test(socket, table)
 		cr_expect(!memcmp(f, &want, sizeof(want)), "%s: high %x, elsewhere %u", r->name,
 			  f->kernel_high, (unsigned int)f->elsewhere_segs);
 	}
-	/* K of another stretch: the translation is unknown. */
+	/* K of another stretch: the translation is unknown, and so is whether the segment came astray. */
 	h.flows[index].owner = xiw_owner_pack(NXT, EPOCH, XIW_PATH_DIRECT);
 	h.flows[index].kernel_nxt = xiw_kernel_nxt_pack(NXT, EPOCH + 1);
+	h.flows[index].elsewhere_segs = 0;
 	cr_expect_eq(run(&rows[7]), 0);
+	cr_expect_eq(h.flows[index].elsewhere_segs, 0);
 }
