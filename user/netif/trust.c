@@ -41,7 +41,7 @@ static int check(const char *at, bool last, const struct stat *parent, struct st
 			 S_ISLNK(st->st_mode) ? "a symbolic link" : "not a directory");
 		return -EUCLEAN;
 	}
-	if (!ours(st) && (!last || !ours(parent) || open_to_others(parent))) {
+	if (!ours(st) && (!last || open_to_others(parent))) {
 		snprintf(why, len, "%s is user %u's: remove it", at, (unsigned int)st->st_uid);
 		return -EUCLEAN;
 	}
