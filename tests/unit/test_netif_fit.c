@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* Which VLANs speak against an interface. The kernel's answers are made up here. */
+#include <criterion/criterion.h>
+#include <linux/ethtool.h>
+#include <linux/if_link.h>
+#include <linux/rtnetlink.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "netif/interface.h"
+#include "netif/netlink.h"
+
+#define IFINDEX 7
+
+static union {
+	struct nlmsghdr n;
+	uint8_t octets[256];
+} link_message;
+static bool strips;
+
+static int ask(int ifindex, void (*take)(const struct nlmsghdr *n, void *ctx), void *ctx)
+{
+	(void)ifindex;
+	take(&link_message.n, ctx);
+	return 0;
+}
+
+static int ethtool(const char *ifname, void *command)
+{
+	(void)ifname;
+	((struct ethtool_value *)command)->data = strips ? ETH_FLAG_RXVLAN : 0;
+	return 0;
+}
+
+#define xiw_if_ask ask
+#define xiw_if_ethtool ethtool
+#include "netif/fit.c"
+
+static struct rtattr *put(int type, const void *data, size_t len)
+{
+	struct nlmsghdr *n = &link_message.n;
+	struct rtattr *a = (struct rtattr *)(link_message.octets + NLMSG_ALIGN(n->nlmsg_len));
+
+	a->rta_type = (unsigned short)type;
+	a->rta_len = (unsigned short)RTA_LENGTH(len);
+	if (len)
+		memcpy(RTA_DATA(a), data, len);
+	n->nlmsg_len = NLMSG_ALIGN(n->nlmsg_len) + RTA_ALIGN(a->rta_len);
+	return a;
+}
+
+/* A link of this kind on top of the one with this number; in another namespace, if that has an id. */
+static void on_top(const char *kind, uint32_t below, const int32_t *netnsid)
+{
+	const struct ifinfomsg i = { .ifi_index = IFINDEX + 1 };
+	struct rtattr *nest;
+
+	link_message.n.nlmsg_len = NLMSG_LENGTH(sizeof(i));
+	memcpy(NLMSG_DATA(&link_message.n), &i, sizeof(i));
+	put(IFLA_LINK, &below, sizeof(below));
+	if (netnsid)
+		put(IFLA_LINK_NETNSID, netnsid, sizeof(*netnsid));
+	nest = put(IFLA_LINKINFO, NULL, 0);
+	put(IFLA_INFO_KIND, kind, strlen(kind) + 1);
+	nest->rta_len =
+		(unsigned short)(link_message.octets + link_message.n.nlmsg_len - (uint8_t *)nest);
+}
+
+static bool fits(void)
+{
+	char why[128];
+
+	return !xiw_fit(IFINDEX, "eth7", why, sizeof(why));
+}
+
+Test(netif_fit, tags_that_are_stripped_are_missing)
+{
+	on_top("vlan", IFINDEX, NULL);
+	cr_expect(fits());
+	strips = true;
+	cr_expect_not(fits());
+}
+
+Test(netif_fit, vlans_of_other_links_do_not_count)
+{
+	strips = true;
+	on_top("vlan", IFINDEX + 2, NULL);
+	cr_expect(fits());
+	on_top("macvlan", IFINDEX, NULL);
+	cr_expect(fits());
+}
+
+/* An interface of another namespace may have the same number. */
+Test(netif_fit, a_vlan_on_a_link_of_another_namespace_does_not_count)
+{
+	const int32_t netnsid = 0;
+
+	strips = true;
+	on_top("vlan", IFINDEX, &netnsid);
+	cr_expect(fits());
+}
