@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* What a flow is published with, and what becomes of its slot if it cannot be. The kernel's answers are made up. */
+#include <criterion/criterion.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "core/netif.h"
+#include "handoff/ecn.h"
+#include "handoff/owner.h"
+#include "handoff/sock.h"
+#include "handoff/table.h"
+#include "path/commit.h"
+#include "path/route.h"
+
+enum { SLOT = 3, OLD_SKEW = 700 };
+
+static struct xiw_netif eth = { .ifname = "eth7" };
+static struct xiw_flow flows[8];
+static struct xiw_sock_state states[2]; /* the socket's, before and after the publication */
+static uint32_t left_skew;
+static int reads, removed, abandoned, filters;
+
+static int find(const struct sockaddr_storage *local, char *name)
+{
+	(void)local;
+	strcpy(name, eth.ifname);
+	return 0;
+}
+
+static int by_name(struct xiw_netif **found)
+{
+	*found = &eth;
+	return 0;
+}
+
+static int claim_slot(const struct xiw_flow_key *key, uint32_t *skew)
+{
+	(void)key;
+	*skew = left_skew;
+	return SLOT;
+}
+
+static int read_sock(struct xiw_sock_state *s)
+{
+	*s = states[reads++];
+	return 0;
+}
+
+static int set_option(int option, const void *value)
+{
+	(void)value;
+	filters += option == SO_ATTACH_BPF;
+	filters -= option == SO_DETACH_FILTER;
+	return 0;
+}
+
+#define xiw_netif_find find
+#define xiw_netif_by_name(e, name, netif, why, len) by_name(netif)
+#define xiw_ecn_of(fd) XIW_ECN_PLAIN
+#define xiw_table_claim(t, key, skew) claim_slot(key, skew)
+#define xiw_table_insert(t, index) 0
+#define xiw_table_remove(t, index) ((void)removed++)
+#define xiw_table_abandon(t, index) ((void)abandoned++)
+#define xiw_sock_read(fd, state) read_sock(state)
+#define setsockopt(fd, level, option, value, len) set_option(option, value)
+#define xiw_route_begin(c) ((void)(c))
+#define xiw_counts_publish(c) ((void)(c))
+#include "conn/register.c"
+
+static struct xiw_engine *e;
+static struct xiw_conn *c;
+static struct xiw_conn *by_flow[8];
+
+static void setup(void)
+{
+	e = calloc(1, sizeof(*e));
+	c = aligned_alloc(64, (sizeof(*c) + 63) & ~63ul);
+	cr_assert(e && c);
+	memset(c, 0, sizeof(*c));
+	c->engine = e;
+	c->addr.local.ss_family = c->addr.remote.ss_family = AF_INET;
+	c->reg.window = 1 << 20;
+	eth.table.flows = flows;
+	eth.by_flow = by_flow;
+	states[0] = (struct xiw_sock_state){
+		.rcv_nxt = 1000, .copied_seq = 900, .rcv_edge = 9000, .snd_nxt = 50, .rcv_wscale = 2
+	};
+	states[1] = states[0];
+}
+
+static void teardown(void)
+{
+	free(c);
+	free(e);
+}
+
+TestSuite(conn_register, .init = setup, .fini = teardown);
+
+/* RFC 7323 section 2.3: a window field has 16 bits. */
+Test(conn_register, no_window_that_cannot_be_said)
+{
+	cr_expect_eq(xiw_conn_register(c), 0);
+	cr_expect_eq(c->reg.window, 0xffffu << 2);
+	cr_expect_eq(c->flow->window, 0xffffu << 2);
+	cr_expect_eq(by_flow[SLOT], c);
+	cr_expect_eq(filters, 1);
+}
+
+/* XDP did not see those segments. The stream goes on at the octet that the first read was about. */
+Test(conn_register, what_came_during_the_publication_counts)
+{
+	left_skew = OLD_SKEW;
+	states[1].rcv_nxt = 1500;
+	states[1].rcv_edge = 9600;
+	states[1].snd_nxt = 80;
+	cr_expect_eq(xiw_conn_register(c), 0);
+	cr_expect_eq(c->flow->kernel_high, 1500 + OLD_SKEW);
+	cr_expect_eq(c->flow->kernel_edge, 9600 + OLD_SKEW);
+	cr_expect_eq(c->flow->socket_edge, 9600);
+	cr_expect_eq(c->flow->snd_nxt, 80);
+	cr_expect_eq(c->recv.nxt, 900 + OLD_SKEW);
+}
+
+/* Nobody knows where the octets are that came out of order. */
+Test(conn_register, octets_out_of_order_may_be_anywhere)
+{
+	states[1].ooo = true;
+	cr_expect_eq(xiw_conn_register(c), 0);
+	cr_expect_eq(c->flow->kernel_high, 9000);
+}
+
+static void expect_none(void)
+{
+	cr_expect_eq(xiw_conn_register(c), -ENOTCONN);
+	cr_expect_null(c->flow);
+	cr_expect_null(c->netif);
+	cr_expect_null(by_flow[SLOT]);
+}
+
+/* Nothing follows a FIN. Without XDP the segments may come by any interface, so the filter goes, too. */
+Test(conn_register, a_stream_that_has_ended_gets_no_slot)
+{
+	states[1].ended = true;
+	expect_none();
+	cr_expect_eq(removed, 1);
+	cr_expect_eq(abandoned, 0);
+	cr_expect_eq(filters, 0);
+}
+
+/* The numbers are translated as long as the slot is there. */
+Test(conn_register, and_leaves_one_that_translates)
+{
+	left_skew = OLD_SKEW;
+	states[1].ended = true;
+	expect_none();
+	cr_expect_eq(removed, 0);
+	cr_expect_eq(abandoned, 1);
+	cr_expect_eq(filters, 1);
+}
