@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* What a flow is published with, and what becomes of its slot if it cannot be. The kernel's answers are made up. */
+/* What a flow is published with, what becomes of its slot if it cannot be, and who gets the slots of a full table. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -21,6 +21,7 @@ static struct xiw_flow flows[8];
 static struct xiw_sock_state states[2]; /* the socket's, before and after the publication */
 static uint32_t left_skew;
 static int reads, removed, abandoned, filters;
+static int slots_left = 1;
 
 static int find(const struct sockaddr_storage *local, char *name)
 {
@@ -39,12 +40,15 @@ static int claim_slot(const struct xiw_flow_key *key, uint32_t *skew)
 {
 	(void)key;
 	*skew = left_skew;
+	if (!slots_left)
+		return -ENOSPC;
+	slots_left--;
 	return SLOT;
 }
 
 static int read_sock(struct xiw_sock_state *s)
 {
-	*s = states[reads++];
+	*s = states[reads++ % 2];
 	return 0;
 }
 
@@ -61,6 +65,7 @@ static int set_option(int option, const void *value)
 #define xiw_ecn_of(fd) XIW_ECN_PLAIN
 #define xiw_table_claim(t, key, skew) claim_slot(key, skew)
 #define xiw_table_insert(t, index) 0
+#define xiw_table_make_room(t, now) ((void)(t), (void)(now), false)
 #define xiw_table_remove(t, index) ((void)removed++)
 #define xiw_table_abandon(t, index) ((void)abandoned++)
 #define xiw_sock_read(fd, state) read_sock(state)
@@ -80,6 +85,7 @@ static void setup(void)
 	cr_assert(e && c);
 	memset(c, 0, sizeof(*c));
 	c->engine = e;
+	e->agenda.slotless_end = &e->agenda.slotless;
 	c->addr.local.ss_family = c->addr.remote.ss_family = AF_INET;
 	c->reg.window = 1 << 20;
 	eth.table.flows = flows;
@@ -158,4 +164,31 @@ Test(conn_register, and_leaves_one_that_translates)
 	cr_expect_eq(removed, 0);
 	cr_expect_eq(abandoned, 1);
 	cr_expect_eq(filters, 1);
+}
+
+/* First come, first served; one that has ended meanwhile takes none. */
+Test(conn_register, slots_that_become_free_go_to_those_that_wait)
+{
+	struct xiw_conn *waits[3];
+
+	slots_left = 0;
+	for (int i = 0; i < 3; i++) {
+		waits[i] = aligned_alloc(64, (sizeof(*c) + 63) & ~63ul);
+		memcpy(waits[i], c, sizeof(*c));
+		waits[i]->state = XIW_OPEN;
+		cr_expect_eq(xiw_conn_register(waits[i]), -ENOSPC);
+		cr_expect_eq(waits[i]->recv.nxt, 900);
+	}
+	waits[0]->end.eof = true;
+	slots_left = 1;
+	e->now_ms = e->wheel.collect_ms;
+	xiw_slots_collect(e);
+	cr_expect_null(waits[0]->flow);
+	cr_expect_eq(waits[1]->flow, &flows[SLOT]);
+	cr_expect(waits[1]->handoff.want_arm);
+	cr_expect_null(waits[2]->flow);
+	cr_expect_eq(e->agenda.slotless, waits[2]);
+	cr_expect_eq(e->wheel.collect_ms, e->now_ms + XIW_COLLECT_MS);
+	for (int i = 0; i < 3; i++)
+		free(waits[i]);
 }
