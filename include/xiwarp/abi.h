@@ -292,8 +292,8 @@ struct xiw_queue {
 	__u64 tx_full;	  /* ACKs that found no room on the TX ring and were sent later */
 	/*
 	 * Number of the engine that serves the queue, or 0. Claimed by compare-and-swap, from 0 or from the number of
-	 * an engine that does not live. With XIW_QUEUE_OPENING, which no flow's number has, XDP redirects nothing
-	 * there.
+	 * an engine that does not live. With XIW_QUEUE_OPENING or XIW_QUEUE_HELD, which no flow's number has, XDP
+	 * redirects nothing there.
 	 */
 	__u32 engine;
 	__u32 grouped; /* the engine belongs to a group, which wants to know of SYNs: see XIW_ARRIVALS */
@@ -311,11 +311,10 @@ struct xiw_queue {
 	__u64 tick_ns; /* and the time then */
 };
 
-/*
- * The queue is claimed, but the engine's AF_XDP socket is not in xiw_xsks yet, or not any more; or the programs are
- * about to be taken off.
- */
+/* The queue is claimed, but the engine's AF_XDP socket is not in xiw_xsks yet, or not any more. */
 #define XIW_QUEUE_OPENING 0x80000000u
+/* The programs are about to be taken off. Also of queues that no engine has. No engine's number has this bit. */
+#define XIW_QUEUE_HELD 0x40000000u
 
 #define XIW_WATCHDOG_NS 200000000ull
 /*

@@ -166,23 +166,51 @@ Test(handoff_queues, many_claim_at_once)
 /* What unload does: XDP finds no engine's number, the engines keep their queues, and have their numbers back. */
 Test(handoff_queues, held_queues_stay_their_engines)
 {
-	uint64_t held;
+	int lock;
 
 	queues[1].engine = tables[1]->me;
 	queues[2].engine = tables[2]->me;
 	queues[3].engine = tables[3]->me | XIW_QUEUE_OPENING;
-	held = xiw_queues_hold(queues);
-	cr_expect_eq(held, 6, "neither the free one nor the one that is opened");
-	cr_expect_eq(queues[0].engine, 0);
-	cr_expect_eq(queues[1].engine, tables[1]->me | XIW_QUEUE_OPENING);
+	lock = xiw_queues_hold(queues, dir);
+	cr_assert_geq(lock, 0);
+	cr_expect_eq(queues[1].engine, tables[1]->me | XIW_QUEUE_HELD);
 	cr_expect_eq(xiw_queue_engine(tables[0], 1), tables[1]->me);
 	cr_expect_eq(xiw_queue_claim(tables[0], 1), -EBUSY);
-	cr_expect_eq(xiw_queues_hold(queues), 0, "they are held already");
-	xiw_queue_release(tables[2], 2);
-	xiw_queues_let_go(queues, held);
+	xiw_queue_look(tables[1], 1);
+	cr_expect_eq(queues[1].engine, tables[1]->me | XIW_QUEUE_HELD, "it is still held");
+	xiw_queue_end(tables[2], 2);
+	xiw_queues_let_go(queues, lock);
+	cr_expect_eq(queues[0].engine, 0);
 	cr_expect_eq(queues[1].engine, tables[1]->me);
-	cr_expect_eq(queues[2].engine, 0, "its engine has closed it meanwhile");
+	cr_expect_eq(queues[2].engine, tables[2]->me | XIW_QUEUE_OPENING, "it is being closed");
 	cr_expect_eq(queues[3].engine, tables[3]->me | XIW_QUEUE_OPENING);
+}
+
+/* An engine may begin, or serve another queue, while unload holds them. */
+Test(handoff_queues, claimed_while_they_are_held)
+{
+	const int lock = xiw_queues_hold(queues, dir);
+
+	cr_expect_eq(xiw_queue_claim(tables[0], 0), 0);
+	cr_expect_eq(xiw_queue_claim(tables[1], 0), -EBUSY);
+	cr_expect_eq(queues[0].engine, tables[0]->me | XIW_QUEUE_OPENING | XIW_QUEUE_HELD);
+	xiw_queue_release(tables[0], 0);
+	cr_expect_eq(xiw_queue_claim(tables[1], 0), 0);
+	xiw_queues_let_go(queues, lock);
+	cr_expect_eq(queues[0].engine, tables[1]->me | XIW_QUEUE_OPENING);
+}
+
+Test(handoff_queues, killed_while_they_are_held)
+{
+	int lock;
+
+	queues[0].engine = tables[0]->me;
+	lock = xiw_queues_hold(queues, dir);
+	close(lock); /* as the kernel does it at the end of a process */
+	xiw_queue_look(tables[0], 0);
+	cr_expect_eq(queues[0].engine, tables[0]->me);
+	cr_expect_eq(xiw_queue_claim(tables[1], 1), 0);
+	cr_expect_eq(queues[1].engine, tables[1]->me | XIW_QUEUE_OPENING);
 }
 
 Test(handoff_queues, flows_of_living_engines_stay_direct)

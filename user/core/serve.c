@@ -190,6 +190,8 @@ bool xiw_queues_look(struct xiw_engine *e, struct xiw_netif *p)
 	uint64_t left, skip;
 
 	p->channels = xiw_if_queues(p->ifname);
+	for (uint32_t i = 0; i < p->nqueues; i++)
+		xiw_queue_look(&p->table, p->queues[i].index);
 	/* The process may have given up the privilege for more sockets, or lacks memory for them. */
 	if (p->refused || p->outgrown)
 		return false;

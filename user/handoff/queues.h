@@ -21,11 +21,15 @@ void xiw_queue_end(struct xiw_table *t, uint32_t queue);
 void xiw_queue_release(struct xiw_table *t, uint32_t queue);
 
 /*
- * For unload: from here on XDP begins no stretch, and gives back those that there are, whatever engines arm meanwhile.
- * They keep their queues. Returns the queues that were held, for xiw_queues_let_go(), if the programs are to stay.
+ * For unload: from here on XDP begins no stretch, and gives back those that there are, whatever engines arm, open or
+ * close meanwhile. They keep their queues. Returns what xiw_queues_let_go() gets: a lock on the directory of the pins,
+ * or negative errno. It ends with the process, and engines let their queues go when they find it gone.
  */
-uint64_t xiw_queues_hold(struct xiw_queue queues[XIW_MAX_QUEUES]);
-void xiw_queues_let_go(struct xiw_queue queues[XIW_MAX_QUEUES], uint64_t held);
+int xiw_queues_hold(struct xiw_queue queues[XIW_MAX_QUEUES], const char *dir);
+void xiw_queues_let_go(struct xiw_queue queues[XIW_MAX_QUEUES], int lock);
+
+/* For engines, now and then: lets a queue go that a process held which is not there any more. */
+void xiw_queue_look(struct xiw_table *t, uint32_t queue);
 
 /* The living engine that has the queue; 0: none. */
 uint32_t xiw_queue_engine(const struct xiw_table *t, uint32_t queue);

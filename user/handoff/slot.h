@@ -10,6 +10,10 @@
 /* No process has the slot, and nothing is translated: the next collection frees it. */
 #define XIW_RETIRED 0x40000001u
 
+/* Locks on the directory of the pins, by numbers. xiw_lock_at() returns a descriptor that has it, or negative errno. */
+bool xiw_locked_at(int dir_fd, uint32_t number);
+int xiw_lock_at(const char *dir, uint32_t number);
+
 bool xiw_engine_lives(const struct xiw_table *t, uint32_t engine);
 
 /* The number of the engine that has the slot; 0: it is free. */

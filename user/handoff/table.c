@@ -70,16 +70,34 @@ static struct flock lock_of(uint32_t engine, short type)
 	};
 }
 
+bool xiw_locked_at(int dir_fd, uint32_t number)
+{
+	struct flock lock = lock_of(number, F_WRLCK);
+
+	return fcntl(dir_fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK;
+}
+
+int xiw_lock_at(const char *dir, uint32_t number)
+{
+	struct flock lock = lock_of(number, F_RDLCK);
+	int err, fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	err = fcntl(fd, F_OFD_SETLK, &lock) ? -errno : 0;
+	if (!err)
+		return fd;
+	close(fd);
+	return err;
+}
+
 /*
  * An engine lives as long as its lock on the directory of the pins, which every process sees alike, while a process's
  * number means nothing in another PID namespace, and is used again. Nobody without access to the pins can hold a lock.
  */
 bool xiw_engine_lives_at(int dir_fd, uint32_t engine)
 {
-	struct flock lock = lock_of(engine, F_WRLCK);
-
-	return engine < XIW_ABANDONED &&
-	       (fcntl(dir_fd, F_OFD_GETLK, &lock) || lock.l_type != F_UNLCK);
+	return engine < XIW_ABANDONED && xiw_locked_at(dir_fd, engine);
 }
 
 bool xiw_engine_lives(const struct xiw_table *t, uint32_t engine)

@@ -98,6 +98,7 @@ static int read_queues(const struct xiw_pins *pins, struct xiw_status *s)
 			break;
 		s->too_long += q.too_long;
 		s->tx_full += q.tx_full;
+		q.engine &= ~XIW_QUEUE_HELD;
 		if (q.engine && xiw_engine_lives_at(dir_fd, q.engine))
 			s->engines[i] = q.engine;
 	}

@@ -31,7 +31,7 @@ struct unload {
 	uint32_t xdp_id, tc_id;
 	int (*open)(const struct unload *u, const char *name); /* a map, for writing */
 	struct xiw_queue *queues; /* NULL: not held, or not to be had */
-	uint64_t held;		  /* those on which no stretch begins any more */
+	int hold;		  /* what xiw_queues_hold() has returned */
 	struct xiw_line why;
 };
 
@@ -77,7 +77,7 @@ static void hold_queues(struct unload *u)
 	if (map == MAP_FAILED)
 		return;
 	u->queues = map;
-	u->held = xiw_queues_hold(u->queues);
+	u->hold = xiw_queues_hold(u->queues, u->pins.dir);
 }
 
 /* @stay: the programs were not taken off after all. */
@@ -86,7 +86,9 @@ static void leave_queues(struct unload *u, bool stay)
 	if (!u->queues)
 		return;
 	if (stay)
-		xiw_queues_let_go(u->queues, u->held);
+		xiw_queues_let_go(u->queues, u->hold);
+	else if (u->hold >= 0)
+		close(u->hold);
 	munmap(u->queues, sizeof(*u->queues) * XIW_MAX_QUEUES);
 }
 

@@ -119,6 +119,16 @@ static uint64_t unseen(struct xiw_conn *c)
 	return !p->unseen_ms ? 0 : 1 + c->engine->now_ms - p->unseen_ms;
 }
 
+/* As the end of a sentence. Its own queue takes nothing while it is opened, or while an unload holds it. */
+static const char *taker(const struct xiw_netif *p, uint32_t queue)
+{
+	const uint32_t engine = queue < XIW_MAX_QUEUES ? xiw_queue_engine(&p->table, queue) : 0;
+
+	if (!engine)
+		return "no engine serves";
+	return engine == p->table.me ? "takes nothing for a while" : "another engine serves";
+}
+
 /* Who has the queue on which segments of the connection come, if not the engine? */
 static void say_queue(struct xiw_conn *c, uint32_t queue)
 {
@@ -131,9 +141,7 @@ static void say_queue(struct xiw_conn *c, uint32_t queue)
 	else
 		snprintf(c->no_direct, sizeof(c->no_direct),
 			 "its segments come on queue %u of %s, which %s", queue, p->ifname,
-			 queue < XIW_MAX_QUEUES && xiw_queue_engine(&p->table, queue)
-				 ? "another engine serves"
-				 : "no engine serves");
+			 taker(p, queue));
 }
 
 /* A NIC puts all packets of a connection on one queue. They are not direct as long as it is not one of the engine's. */

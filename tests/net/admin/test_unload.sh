@@ -41,11 +41,35 @@ spawn tracer rcv unload.log "${traced[@]}" -o "$TMP/calls" -e trace=sendto \
 expect hold-stopped wait_until 10 grep -q 'stopped by SIGSTOP' "$TMP/calls"
 expect hold-put put
 expect hold-none-direct direct_is 0
+# Nor does an engine that begins meanwhile.
+stop "$server"
+serve
+expect hold-late-put put
+expect hold-late-none-direct direct_is 0
 pkill -CONT -P "$tracer"
 reap "$tracer" 20
 expect hold-unloaded [ $? == 0 ]
 expect hold-bare bare
 stop "$server"
+
+# ---- an unload that is killed there leaves nothing behind, neither for engines that run nor for those that begin
+again() { rm -f "$TMP/in/file" && put && direct_is '[1-9][0-9]*'; }
+expect killed-load load "$IF_RCV" || finish
+serve
+spawn tracer rcv unload.log "${traced[@]}" -o "$TMP/killed-calls" -e trace=sendto \
+	-e inject=sendto:signal=STOP:when=3 "$xiwarp" unload "$IF_RCV"
+expect killed-stopped wait_until 10 grep -q 'stopped by SIGSTOP' "$TMP/killed-calls"
+expect killed-held put
+expect killed-none-direct direct_is 0
+pkill -KILL -P "$tracer"
+reap "$tracer" 20
+expect killed-direct wait_until 20 again
+stop "$server"
+serve
+expect killed-new-direct again
+stop "$server"
+expect killed-unload unload "$IF_RCV"
+expect killed-bare bare
 
 # ---- who goes direct before that is counted, although the first list of connections had been read: strace stops unload
 # when it has that, by its eleventh question about BPF.
