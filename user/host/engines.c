@@ -186,6 +186,7 @@ static bool sleep_by(struct awaiting *w)
 
 	for (unsigned int i = 0; i < n; i++)
 		fds[i + 1] = (struct pollfd){ .fd = w->sleep.fd[i], .events = POLLIN };
+	xiw_host_look_at_handlers();
 	pthread_cleanup_push(cut, w);
 	pthread_setcancelstate(w->cancel, NULL);
 	rc = poll(fds, n + 1, -1);

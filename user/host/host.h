@@ -147,8 +147,11 @@ int xiw_host_eq_await(struct xiw_host_eq *eq, struct xiw_host_event *event);
 /*
  * After EINTR from poll(), which no flag of a handler restarts: is the wait to go on, as read() would? Nothing says
  * which handlers have run. So it is if all that the program has for signals that this thread does not block have
- * SA_RESTART; a program that also has others gets its EINTR.
+ * SA_RESTART; a program that also has others gets its EINTR. A handler that has run may be gone by then (SA_RESETHAND,
+ * or by what it did), so those count too that the thread saw when it looked last: before its first poll(), by
+ * xiw_host_look_at_handlers(), and after each EINTR. Neither changes errno.
  */
+void xiw_host_look_at_handlers(void);
 bool xiw_host_restarts(void);
 
 /* Whether O_NONBLOCK is set on a descriptor. */

@@ -155,6 +155,7 @@ int xiw_theirs_wait(struct xiw_cm_channel *c, struct xiw_host_event *event)
 
 	if (rc != -ETIMEDOUT)
 		return rc;
+	xiw_host_look_at_handlers();
 	if (poll(&p, 1, xiw_host_nonblocking(p.fd) ? 0 : -1) < 0)
 		return errno == EINTR && xiw_host_restarts() ? 0 : -errno;
 	return p.revents ? 0 : -EAGAIN;
