@@ -39,6 +39,7 @@ serve
 spawn tracer rcv unload.log "${traced[@]}" -o "$TMP/calls" -e trace=sendto \
 	-e inject=sendto:signal=STOP:when=3 "$xiwarp" unload "$IF_RCV"
 expect hold-stopped wait_until 10 grep -q 'stopped by SIGSTOP' "$TMP/calls"
+expect hold-attached [ -n "$(xdp_of "$IF_RCV")" ]
 expect hold-put put
 expect hold-none-direct direct_is 0
 # Nor does an engine that begins meanwhile.
