@@ -32,7 +32,7 @@ static void take_socket(const struct nlmsghdr *n, void *ctx)
 
 /*
  * A socket that is bound to an interface, as one with a link-local address is, is found only if that is named; others
- * are found in either case.
+ * are found in either case. One that is bound to another interface than its packets come by, such as a VRF, is not.
  */
 static int ask(const struct xiw_flow *flow, struct answer *answer)
 {
