@@ -66,6 +66,11 @@ static void ends_once(void (*handler)(int number), int flags)
 	xiw_host_look_at_handlers();
 	cr_assert(!raise(SIGINT));
 	cr_expect_not(xiw_host_restarts());
+	install(SIGINT, handler, flags);
+	xiw_host_look_at_handlers();
+	cr_assert(!raise(SIGINT));
+	cr_expect_not(xiw_host_restarts(), "it was installed again");
+	xiw_host_look_at_handlers();
 	cr_assert(!raise(SIGCHLD));
 	cr_expect(xiw_host_restarts(), "only the other one is left");
 }

@@ -78,5 +78,7 @@ bool xiw_host_restarts(void)
 		       end = before.end | now.end;
 
 	before = now;
-	return restart & open && !(end & open);
+	/* A wait that ends gives the program time for other handlers, such as one that runs once, anew. */
+	looked = restart & open && !(end & open);
+	return looked;
 }
