@@ -139,7 +139,8 @@ static __always_inline __u32 xiw_before_edge(const struct xiw_seg *s, __u32 seq)
  *  - Only segments within an advertised window are moved. A blind guess must fail as it does without this program
  *    (RFC 9293 section 3.10.7.4).
  *  - Those of another connection with these addresses, which the library does not know yet, keep their own numbers:
- *    the windows of the one before say nothing of it. It has no stretch.
+ *    the windows of the one before say nothing of it. In DIRECT the stretch of the one before is not over for its
+ *    engine; until that learns of its end, the peer acknowledges each SYN-ACK that is repeated.
  */
 static __always_inline __u32 xiw_control(const struct xiw_seg *s)
 {
