@@ -213,6 +213,42 @@ Test(handoff_queues, killed_while_they_are_held)
 	cr_expect_eq(queues[1].engine, tables[1]->me | XIW_QUEUE_OPENING);
 }
 
+/* Two unloads, where the lock of the base directory is not to be had: the first one to end lets go for itself only. */
+Test(handoff_queues, held_twice)
+{
+	int first, second;
+
+	queues[0].engine = tables[0]->me;
+	first = xiw_queues_hold(queues, dir);
+	second = xiw_queues_hold(queues, dir);
+	xiw_queues_let_go(queues, first);
+	cr_expect_eq(queues[0].engine, tables[0]->me | XIW_QUEUE_HELD);
+	xiw_queues_let_go(queues, second);
+	cr_expect_eq(queues[0].engine, tables[0]->me);
+}
+
+/* As long as a descriptor is open in a child, closing it gives no lock back. */
+Test(handoff_queues, let_go_with_a_child)
+{
+	const int lock = xiw_queues_hold(queues, dir), of_child = dup(lock);
+
+	xiw_queues_let_go(queues, lock);
+	cr_expect_not(xiw_locked_at(tables[0]->dir_fd, XIW_QUEUE_HELD));
+	close(of_child);
+}
+
+/* Nobody can lock a directory that was removed, so an engine cannot know that nobody holds its queue. */
+Test(handoff_queues, held_without_a_directory)
+{
+	queues[0].engine = tables[0]->me;
+	rmdir(dir);
+	cr_expect_lt(xiw_queues_hold(queues, dir), 0);
+	xiw_queue_look(tables[0], 0);
+	cr_expect_eq(queues[0].engine, tables[0]->me | XIW_QUEUE_HELD);
+	xiw_queues_let_go(queues, -1);
+	cr_expect_eq(queues[0].engine, tables[0]->me);
+}
+
 Test(handoff_queues, flows_of_living_engines_stay_direct)
 {
 	uint64_t direct = xiw_owner_pack(1000, 7, XIW_PATH_DIRECT);

@@ -24,7 +24,7 @@ uint32_t xiw_queue_engine(const struct xiw_table *t, uint32_t queue)
 	return living(t, __atomic_load_n(&t->queues[queue].engine, __ATOMIC_ACQUIRE));
 }
 
-/* Whoever knows of the lock only that it is taken, or that nobody could take it, leaves what is held. */
+/* If the directory was removed, nobody could lock it, and nobody can tell whether the holder still runs: so it does. */
 static bool holder_lives(const struct xiw_table *t)
 {
 	struct stat st;
@@ -80,12 +80,17 @@ void xiw_queue_release(struct xiw_table *t, uint32_t queue)
 }
 
 /* Also those that engines open now, or claim meanwhile. */
+static void hold(struct xiw_queue queues[XIW_MAX_QUEUES])
+{
+	for (uint32_t q = 0; q < XIW_MAX_QUEUES; q++)
+		__atomic_fetch_or(&queues[q].engine, XIW_QUEUE_HELD, __ATOMIC_SEQ_CST);
+}
+
 int xiw_queues_hold(struct xiw_queue queues[XIW_MAX_QUEUES], const char *dir)
 {
 	int lock = xiw_lock_at(dir, XIW_QUEUE_HELD);
 
-	for (uint32_t q = 0; q < XIW_MAX_QUEUES; q++)
-		__atomic_fetch_or(&queues[q].engine, XIW_QUEUE_HELD, __ATOMIC_SEQ_CST);
+	hold(queues);
 	return lock;
 }
 
@@ -93,6 +98,8 @@ void xiw_queues_let_go(struct xiw_queue queues[XIW_MAX_QUEUES], int lock)
 {
 	for (uint32_t q = 0; q < XIW_MAX_QUEUES; q++)
 		__atomic_fetch_and(&queues[q].engine, ~XIW_QUEUE_HELD, __ATOMIC_SEQ_CST);
-	if (lock >= 0)
-		close(lock);
+	/* Another unload may run. A descriptor is not told of its own lock. */
+	if (lock >= 0 && xiw_locked_at(lock, XIW_QUEUE_HELD))
+		hold(queues);
+	xiw_unlock_at(lock, XIW_QUEUE_HELD);
 }

@@ -23,7 +23,8 @@ void xiw_queue_release(struct xiw_table *t, uint32_t queue);
 /*
  * For unload: from here on XDP begins no stretch, and gives back those that there are, whatever engines arm, open or
  * close meanwhile. They keep their queues. Returns what xiw_queues_let_go() gets: a lock on the directory of the pins,
- * or negative errno. It ends with the process, and engines let their queues go when they find it gone.
+ * which ends with the process, and engines let their queues go when they find it gone. Or negative errno: then the hold
+ * counts only for engines whose directory was removed, and outlives a process that is killed.
  */
 int xiw_queues_hold(struct xiw_queue queues[XIW_MAX_QUEUES], const char *dir);
 void xiw_queues_let_go(struct xiw_queue queues[XIW_MAX_QUEUES], int lock);

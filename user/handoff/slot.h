@@ -13,6 +13,7 @@
 /* Locks on the directory of the pins, by numbers. xiw_lock_at() returns a descriptor that has it, or negative errno. */
 bool xiw_locked_at(int dir_fd, uint32_t number);
 int xiw_lock_at(const char *dir, uint32_t number);
+void xiw_unlock_at(int lock, uint32_t number);
 
 bool xiw_engine_lives(const struct xiw_table *t, uint32_t engine);
 

@@ -91,6 +91,17 @@ int xiw_lock_at(const char *dir, uint32_t number)
 	return err;
 }
 
+/* A child that another thread has forked may have the descriptor, so closing it may not be enough. */
+void xiw_unlock_at(int lock, uint32_t number)
+{
+	struct flock none = lock_of(number, F_UNLCK);
+
+	if (lock < 0)
+		return;
+	fcntl(lock, F_OFD_SETLK, &none);
+	close(lock);
+}
+
 /*
  * An engine lives as long as its lock on the directory of the pins, which every process sees alike, while a process's
  * number means nothing in another PID namespace, and is used again. Nobody without access to the pins can hold a lock.

@@ -15,6 +15,7 @@
 #include "handoff/flows.h"
 #include "handoff/owner.h"
 #include "handoff/queues.h"
+#include "handoff/slot.h"
 #include "load/attach.h"
 #include "netif/bpf_log.h"
 #include "netif/bpffs.h"
@@ -87,8 +88,8 @@ static void leave_queues(struct unload *u, bool stay)
 		return;
 	if (stay)
 		xiw_queues_let_go(u->queues, u->hold);
-	else if (u->hold >= 0)
-		close(u->hold);
+	else
+		xiw_unlock_at(u->hold, XIW_QUEUE_HELD);
 	munmap(u->queues, sizeof(*u->queues) * XIW_MAX_QUEUES);
 }
 

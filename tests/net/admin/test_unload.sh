@@ -40,6 +40,8 @@ spawn tracer rcv unload.log "${traced[@]}" -o "$TMP/calls" -e trace=sendto \
 	-e inject=sendto:signal=STOP:when=3 "$xiwarp" unload "$IF_RCV"
 expect hold-stopped wait_until 10 grep -q 'stopped by SIGSTOP' "$TMP/calls"
 expect hold-attached [ -n "$(xdp_of "$IF_RCV")" ]
+engine_shown() { in_ns rcv "$xiwarp" status --json | grep -Eq '"engines": ?\[ ?[1-9]'; }
+expect hold-engine-shown engine_shown
 expect hold-put put
 expect hold-none-direct direct_is 0
 # Nor does an engine that begins meanwhile.
