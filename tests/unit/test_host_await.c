@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/asleep.h"
 #include "tests/pairs.h"
 
 static atomic_int waiter; /* the thread that waits in vain */
@@ -55,18 +56,8 @@ Test(host_await, cancelled, .timeout = 120)
 /* Nothing but its wait lets it sleep. */
 static void until_it_sleeps(void)
 {
-	char path[64], state = 0;
-	FILE *f;
-
-	while (state != 'S') {
+	while (!asleep(atomic_load(&waiter)))
 		sched_yield();
-		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atomic_load(&waiter));
-		f = atomic_load(&waiter) ? fopen(path, "r") : NULL;
-		if (!f)
-			continue;
-		CHECK(fscanf(f, "%*d (%*[^)]) %c", &state) == 1);
-		fclose(f);
-	}
 }
 
 static void nothing(int sig)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "host/host.h"
+#include "tests/asleep.h"
 
 #define THREADS 4
 #define ROUNDS 300
@@ -56,18 +57,8 @@ static void *takes(void *arg)
 
 static void until_it_sleeps(void)
 {
-	char path[64], state = 0;
-	FILE *f;
-
-	while (state != 'S') {
+	while (!asleep(atomic_load(&waiter)))
 		usleep(10);
-		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", atomic_load(&waiter));
-		f = atomic_load(&waiter) ? fopen(path, "r") : NULL;
-		if (!f)
-			continue;
-		cr_assert_eq(fscanf(f, "%*d (%*[^)]) %c", &state), 1);
-		fclose(f);
-	}
 }
 
 /* Half of the events are for a thread that does not wait. */

@@ -15,6 +15,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/asleep.h"
+
 #define KICKS 20
 
 static struct rdma_event_channel *channel;
@@ -41,21 +43,6 @@ static void *waits(void *arg)
 	return NULL;
 }
 
-static bool sleeps(void)
-{
-	char path[64], state = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", waiter);
-	f = waiter ? fopen(path, "r") : NULL;
-	if (!f)
-		return false;
-	if (fscanf(f, "%*d %*s %c", &state) != 1)
-		state = 0;
-	fclose(f);
-	return state == 'S';
-}
-
 /* Returns what the wait came to: an errno, or 0 if it has got the event that comes behind the signals. */
 static int wait_with(int flags, struct rdma_cm_id *id, struct sockaddr *addr)
 {
@@ -71,7 +58,7 @@ static int wait_with(int flags, struct rdma_cm_id *id, struct sockaddr *addr)
 	for (unsigned int i = 0; i < KICKS; i++) {
 		const unsigned int before = handled;
 
-		while (!over && !sleeps())
+		while (!over && !asleep(waiter))
 			;
 		if (over)
 			break;

@@ -13,8 +13,8 @@ cc=${CC:-cc}
 here=${0%/*}
 "$cc" -Wall -Wextra -shared -fPIC -o "$TMP/fake.so" "$here/rnic_fake.c" || exit 1
 for program in options signal; do
-	"$cc" -Wall -Wextra -D_GNU_SOURCE -o "$TMP/$program" "$here/rnic_$program.c" -lrdmacm \
-		-lpthread || exit 1
+	"$cc" -Wall -Wextra -D_GNU_SOURCE -I"$ROOT" -o "$TMP/$program" "$here/rnic_$program.c" \
+		-lrdmacm -lpthread || exit 1
 done
 
 # In a mount namespace of its own, since nothing can be made in sysfs.

@@ -10,6 +10,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+#include "tests/asleep.h"
+
 #define KICKS 20
 
 struct waiter {
@@ -46,28 +48,13 @@ static void *waits(void *arg)
 	return NULL;
 }
 
-static bool sleeps(const struct waiter *w)
-{
-	char path[64], state = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", w->tid);
-	f = fopen(path, "r");
-	if (!f)
-		return false;
-	if (fscanf(f, "%*d %*s %c", &state) != 1)
-		state = 0;
-	fclose(f);
-	return state == 'S';
-}
-
 /* A signal for the thread while it sleeps, unless its call is over. */
 static void kick(struct waiter *w, pthread_t thread, int number)
 {
 	const unsigned int before = handled;
 	const uint64_t until = now_ms() + WAIT_MS;
 
-	while (!w->over && (!w->tid || !sleeps(w)))
+	while (!w->over && !asleep(w->tid))
 		IS(now_ms() < until);
 	if (w->over)
 		return;
