@@ -175,7 +175,9 @@ __attribute__((format(printf, 2, 3))) void note(struct peer *p, const char *fmt,
  * answer (RFC 2883) is the last one: p->last. The number of answers may differ between the paths.
  */
 void quietly(struct peer *p);
-/* The same, and the last is noted. */
+/* The same where an answer is due: the fence follows the first one, so that TCP cannot merge the two. */
+void answered(struct peer *p);
+/* As quietly(), and the last is noted. */
 void answers(struct peer *p);
 /* Exactly one answer, an ACK without data, which is noted; or none. */
 struct raw_got *one(struct peer *p);

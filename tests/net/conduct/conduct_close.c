@@ -68,7 +68,7 @@ static void fin_retransmitted(struct peer *p)
 static void fin_out_of_order(struct peer *p)
 {
 	SEND(p, .seq = FPDU, .flags = RAW_FIN | RAW_ACK);
-	quietly(p);
+	answered(p);
 	REQUIRE(p, p->n == 1 && acked(p, &p->got[0]) == 0 && !p->app->eof);
 	SEND(p, .seq = 0, .len = FPDU);
 	p->nxt = FPDU + 1;
@@ -79,7 +79,7 @@ static void fin_out_of_order(struct peer *p)
 static void fin_out_of_order_with_data(struct peer *p)
 {
 	SEND(p, .seq = 2 * FPDU, .len = FPDU, .flags = RAW_FIN | RAW_ACK);
-	quietly(p);
+	answered(p);
 	REQUIRE(p, p->n == 1 && acked(p, &p->got[0]) == 0 && !p->app->eof);
 	SEND(p, .seq = FPDU, .len = FPDU);
 	one(p);

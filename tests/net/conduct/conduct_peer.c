@@ -197,8 +197,8 @@ void answers(struct peer *p)
 	note_last(p);
 }
 
-/* Waits for the answer before it sends the fence, because answers to simultaneous segments may be merged. */
-struct raw_got *one(struct peer *p)
+/* The fence follows the first answer, because TCP may answer segments that come together with one ACK. */
+static void await_first(struct peer *p)
 {
 	uint64_t end = now_ms() + PATIENCE_MS;
 	struct raw_got g;
@@ -208,13 +208,27 @@ struct raw_got *one(struct peer *p)
 		if (now_ms() > end)
 			FAIL(p, "no answer");
 	keep_reply(p, &g);
-	note_reply(p, "answer", &g, 0);
+}
+
+void answered(struct peer *p)
+{
+	await_first(p);
 	fence(p);
-	if (p->n != 1 + !!(p->flags & NO_SACK) || g.len ||
-	    (g.flags & ~(RAW_ECE | RAW_CWR)) != RAW_ACK)
-		FAIL(p, "%u answers, the first with flags %#x; one ACK is due", p->n, g.flags);
+	check_edge(p);
+}
+
+struct raw_got *one(struct peer *p)
+{
+	struct raw_got *g = &p->got[0];
+
+	await_first(p);
+	note_reply(p, "answer", g, 0);
+	fence(p);
+	if (p->n != 1 + !!(p->flags & NO_SACK) || g->len ||
+	    (g->flags & ~(RAW_ECE | RAW_CWR)) != RAW_ACK)
+		FAIL(p, "%u answers, the first with flags %#x; one ACK is due", p->n, g->flags);
 	note_last(p);
-	return &p->got[0];
+	return g;
 }
 
 void none(struct peer *p)

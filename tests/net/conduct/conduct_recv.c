@@ -89,7 +89,7 @@ static void trim_right(struct peer *p)
 	int32_t right = edge(p);
 
 	SEND(p, .seq = right - FPDU, .len = 2 * FPDU, .evil = true);
-	quietly(p);
+	answered(p);
 	REQUIRE(p, p->n == 1 && acked(p, &p->got[0]) == 0);
 	if (p->direct)
 		REQUIRE(p, sacks(p, &p->got[0], 0, right - FPDU, right));

@@ -43,7 +43,7 @@ static void rst_in_window_gap(struct peer *p)
 	SEND(p, .seq = FPDU, .len = 3 * FPDU);
 	one(p);
 	SEND(p, .seq = 2 * FPDU, .flags = RAW_RST);
-	quietly(p);
+	answered(p);
 	REQUIRE(p, p->n == 1 && acked(p, &p->got[0]) == 0);
 	SEND(p, .seq = 0, .len = FPDU);
 	one(p);
@@ -200,7 +200,7 @@ static void ack_too_old_pure(struct peer *p)
 {
 	/* Linux takes its timestamp (header prediction), but the direct path does not learn of it. */
 	SEND(p, .seq = 0, .ack = -100000);
-	quietly(p);
+	answered(p);
 	REQUIRE(p, p->n == 1);
 	still_direct(p);
 	goes_on(p);

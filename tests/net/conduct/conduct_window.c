@@ -45,7 +45,7 @@ static void zero_window(struct peer *p)
 	/* A probe is answered (MUST-35 ff.), and nothing of it is taken. */
 	for (int i = 0; i < 3; i++) {
 		SEND(p, .seq = p->nxt, .len = 1);
-		quietly(p);
+		answered(p);
 		REQUIRE(p, p->n == 1 && acked(p, &p->got[0]) == p->nxt && !p->got[0].wnd);
 		SEND(p, .seq = p->nxt - 1);
 		quietly(p);

@@ -25,6 +25,9 @@ in_ns rcv ip neigh replace $v4 lladdr $mac dev "$IF_RCV" nud permanent ||
 	fail neighbour "exit code $?"
 in_ns rcv ip neigh replace $v6 lladdr $mac dev "$IF_RCV" nud permanent ||
 	fail neighbour "exit code $?"
+# Since 6.7, Linux may answer all that came while the application was reading with one ACK.
+[[ ! -e /proc/sys/net/ipv4/tcp_backlog_ack_defer ]] ||
+	set_sysctl rcv net.ipv4.tcp_backlog_ack_defer 0 || fail defer "exit code $?"
 # Segments must arrive as they were sent: merged ones would be acknowledged as one.
 in_ns rcv ethtool -K "$IF_RCV" gro off || fail gro "exit code $?"
 in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
