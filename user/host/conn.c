@@ -4,6 +4,7 @@
  * thread, by calls; whose a connection is changes with xiw_host_lock.
  */
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -89,6 +90,16 @@ static void requested(struct xiw_engine *e, struct xiw_conn *c, uint64_t user_da
 		xiw_host_reject(l, NULL, 0);
 }
 
+/* For both IP versions: a socket of IPv6 may carry IPv4. */
+static int set_class(struct xiw_host_request *l)
+{
+	int err = xiw_conn_setsockopt(l->conn, IPPROTO_IP, IP_TOS, l->traffic_class);
+
+	if (!err && l->local.ss_family == AF_INET6)
+		err = xiw_conn_setsockopt(l->conn, IPPROTO_IPV6, IPV6_TCLASS, l->traffic_class);
+	return err;
+}
+
 /* The answer, in the engine's thread. */
 static void decide(struct xiw_engine *e, struct xiw_call *call, int status)
 {
@@ -104,6 +115,8 @@ static void decide(struct xiw_engine *e, struct xiw_call *call, int status)
 		err = xiw_conn_reject(l->conn, l->private_data, l->private_len);
 	} else if (!err) {
 		err = xiw_conn_set_queues(l->conn, recv_depth(qp), SEND_DEPTH, qp->pd);
+		if (!err && l->traffic_class)
+			err = set_class(l);
 		if (!err)
 			err = xiw_host_link_attach(l);
 		if (!err)
@@ -291,11 +304,17 @@ static void part(struct xiw_host_qp *qp, struct xiw_host_request *l)
 	xiw_host_eq_leave(l->eq);
 }
 
-static int bind_to(int fd, void *ctx)
+/* Before TCP's handshake. */
+static int prepare(int fd, void *ctx)
 {
 	const struct xiw_host_request *l = ctx;
-	const int one = 1;
+	const int one = 1, class = l->traffic_class;
 
+	if (class && setsockopt(fd, IPPROTO_IP, IP_TOS, &class, sizeof(class)))
+		return -errno;
+	if (class && l->to.ss_family == AF_INET6 &&
+	    setsockopt(fd, IPPROTO_IPV6, IPV6_TCLASS, &class, sizeof(class)))
+		return -errno;
 	if (l->bind.ss_family == AF_UNSPEC)
 		return 0;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
@@ -318,7 +337,7 @@ static int dial(struct xiw_host_request *l, struct xiw_group *group)
 	opts.private_data = l->private_data;
 	opts.private_data_len = l->private_len;
 	opts.startup_timeout_ms = l->timeout_ms;
-	opts.prepare = bind_to;
+	opts.prepare = prepare;
 	opts.prepare_ctx = l;
 	return xiw_group_connect(group, (const struct sockaddr *)&l->to, l->to_len, &opts);
 }
@@ -367,6 +386,7 @@ int xiw_host_connect(struct xiw_host_qp *qp, const struct sockaddr *remote, sock
 	memcpy(&l->to, remote, remote_len);
 	l->to_len = remote_len;
 	l->timeout_ms = opts->timeout_ms;
+	l->traffic_class = opts->traffic_class;
 	l->dial_until = xiw_now_ms() + DIAL_MS;
 	if (local) {
 		memcpy(&l->bind, local, local_len);
@@ -402,6 +422,7 @@ int xiw_host_accept(struct xiw_host_request *l, struct xiw_host_qp *qp,
 		return err;
 	l->ird = least(least(opts->ird, XIW_HOST_READS_MAX), l->agreed_ird);
 	l->ord = least(least(opts->ord, XIW_HOST_READS_MAX), l->agreed_ord);
+	l->traffic_class = opts->traffic_class;
 	pthread_mutex_lock(&xiw_host_lock);
 	err = join(qp, l, opts);
 	l->accepts = !err;

@@ -408,6 +408,7 @@ struct xiw_host_conn_opts {
 	 */
 	bool extended;
 	bool forgets; /* FORGOTTEN is to come */
+	uint8_t traffic_class; /* of what we send (RFC 2474); the two bits of ECN do not count */
 	const void *private_data;
 	size_t private_len;	 /* at most XIW_HOST_PRIVATE_MAX */
 	unsigned int timeout_ms; /* connect: TCP and MPA startup each; 0: 10000 */

@@ -17,6 +17,7 @@ struct xiw_host_request {
 	bool initiator;
 	uint16_t ird, ord;	   /* the program's */
 	bool offered, peer_offers; /* the extensions of RFC 7306 */
+	uint8_t traffic_class;
 	unsigned int private_len;
 	uint8_t private_data[XIW_PRIVATE_DATA_MAX]; /* for the peer */
 	/* Initiator: where to, and from where; family 0 if that does not matter */

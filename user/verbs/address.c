@@ -166,6 +166,7 @@ static size_t option_length(int level, int optname)
 	case RDMA_OPTION_ID_REUSEADDR:
 	case RDMA_OPTION_ID_AFONLY:
 		return sizeof(int);
+	case RDMA_OPTION_ID_TOS:
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
 		return sizeof(uint8_t);
 	default:
@@ -182,7 +183,7 @@ static int set_afonly(struct xiw_id *id, const int *only)
 	return 0;
 }
 
-/* Nothing is refused that only asks for what is so anyway; the others are not passed on to the socket. */
+/* Nothing is refused that only asks for what is so anyway: ports are taken again, and TCP knows its time-outs. */
 XIW_INTERPOSE int rdma_set_option(struct rdma_cm_id *cm, int level, int optname, void *optval,
 				  size_t optlen)
 {

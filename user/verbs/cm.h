@@ -40,7 +40,10 @@ struct xiw_id {
 	bool passive;			    /* it came with a request */
 	uint32_t qp_num;		    /* of the queue pair that has its connection; 0: none */
 	enum xiw_host_v6only v6only;	    /* of what it binds */
-	/* By their numbers, as long as it has no address: an RNIC's identifier gets them, too. */
+	/*
+	 * By their numbers. What is set before it has an address an RNIC's identifier gets, too. The traffic class
+	 * counts for connections that begin, and for those that come to a listener, afterwards.
+	 */
 	struct xiw_id_option options[XIW_ID_OPTIONS];
 	struct xiw_host_listener *listener; /* bound; it listens after rdma_listen() */
 	/* One that came with a request, until that is answered; and what the peer offers. */

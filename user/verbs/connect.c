@@ -31,6 +31,7 @@ static struct xiw_host_conn_opts opts(struct xiw_id *id, const struct rdma_conn_
 		.ord = depth(param, param ? param->initiator_depth : 0),
 		.extended = xiw_verbs_extended(),
 		.forgets = !id->sync,
+		.traffic_class = (uint8_t)id->options[RDMA_OPTION_ID_TOS].value[0],
 	};
 
 	if (param && param->private_data) {

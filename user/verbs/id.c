@@ -145,6 +145,7 @@ struct xiw_id *xiw_id_of_request(struct xiw_id *listener, const struct xiw_host_
 	id->passive = true;
 	id->ird = event->ird;
 	id->ord = event->ord;
+	id->options[RDMA_OPTION_ID_TOS] = listener->options[RDMA_OPTION_ID_TOS];
 	return id;
 }
 

@@ -30,7 +30,7 @@ int main(int argc, char **argv)
 	if (!set(id, RDMA_OPTION_ID_REUSEADDR, 1, 2) || errno != EINVAL)
 		return 2;
 	if (set(id, RDMA_OPTION_ID_AFONLY, 0, sizeof(int)) ||
-	    set(id, RDMA_OPTION_ID_ACK_TIMEOUT, 14, 1) ||
+	    set(id, RDMA_OPTION_ID_ACK_TIMEOUT, 14, 1) || set(id, RDMA_OPTION_ID_TOS, 40, 1) ||
 	    set(id, RDMA_OPTION_ID_AFONLY, 1, sizeof(int)))
 		return 3;
 	if (!strcmp(argv[1], "bind"))

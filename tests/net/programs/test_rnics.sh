@@ -27,7 +27,7 @@ as_if='mkdir "$1" && mount --rbind /sys/class/net "$1" && mount -t tmpfs none /s
 gives() {
 	local got rc
 	got=$(in_ns rcv timeout 60 unshare --mount sh -c "$as_if" sh "$TMP/net-$1" \
-		env LD_PRELOAD="$TMP/fake.so" RNIC_REFUSES="${refuses-}" \
+		env LD_PRELOAD="$TMP/fake.so" RNIC_REFUSES="${refuses:--1}" \
 		"$BUILD/xiwarp" run --if "$IF_RCV" -- "$TMP/$3" "${@:4}" 2>&1)
 	rc=$?
 	if ((rc == 0)) && [[ $got == "$2" ]]; then
@@ -39,6 +39,7 @@ gives() {
 
 wire_up plain || exit 1
 options="create
+option 0/0: 40
 option 0/2: 1 0 0 0
 option 0/3: 14"
 gives bind "$options

@@ -15,7 +15,7 @@ on() {
 	local ifname=$IF_RCV
 	[[ $1 == snd ]] && ifname=$IF_SND
 	spawn "$3" "$1" "$2" "$BUILD/xiwarp" run --report --path "$6" --if "$ifname" -- \
-		"$ends" "$4" "$5" "$V4_RCV" 7301
+		"$ends" "$4" "$5" "$host" 7301
 }
 
 # judge CASE: both sides end as they should: the one that is to be killed, so.
@@ -52,10 +52,12 @@ for side in rcv snd; do
 	[[ $side == snd ]] && ifname=$IF_SND
 	in_ns "$side" "$BUILD/xiwarp" load "$ifname" >/dev/null || exit 1
 done
+host=$V4_RCV
 for path in kernel direct; do
 	for name in $("$ends" list); do
 		[[ -z ${CASE:-} || $name == "$CASE" ]] || continue
 		expect "$path-$name" judge "$name"
+		[[ $name != traffic-class ]] || host=$V6_RCV expect "$path-$name-v6" judge "$name"
 	done
 done
 finish

@@ -344,6 +344,77 @@ static void listens_twice(void)
 	rdma_destroy_event_channel(channel);
 }
 
+/* ---- options ------------------------------------------------------------------------------------- */
+
+#define CLASS 0x28
+
+static void set_class(struct rdma_cm_id *id)
+{
+	uint8_t class = CLASS;
+	int too_long = CLASS;
+
+	IS(rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &too_long, sizeof(int)) == -1 &&
+	   errno == EINVAL);
+	IS(!rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &class, 1));
+}
+
+/* IPv4's and IPv6's ports are at the same place. */
+static bool is_connection(int fd)
+{
+	struct sockaddr_in6 local, remote;
+	socklen_t len = sizeof(local);
+
+	if (getsockname(fd, (struct sockaddr *)&local, &len))
+		return false;
+	len = sizeof(remote);
+	return !getpeername(fd, (struct sockaddr *)&remote, &len) &&
+	       (local.sin6_port == htobe16(port()) || remote.sin6_port == htobe16(port()));
+}
+
+/* The library's socket is somewhere among the descriptors. */
+static int class_of_connection(void)
+{
+	const bool v6 = strchr(peer_host, ':');
+	int class, fd = 0;
+	socklen_t len = sizeof(class);
+
+	while (!is_connection(fd))
+		IS(++fd < 1024);
+	IS(!getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &class,
+		       &len));
+	return class;
+}
+
+/* The listener's. */
+static void has_class(void)
+{
+	struct side s = {};
+
+	set_class(listening.id);
+	meet();
+	accept_side(&s, 0);
+	IS(class_of_connection() == CLASS);
+	meet();
+	await_end(&s);
+	free_side(&s);
+}
+
+static void asks_with_class(void)
+{
+	struct side s = {};
+
+	meet();
+	ready(&s, port());
+	set_class(s.id);
+	IS(!rdma_connect(s.id, NULL));
+	IS(!take_event(s.channel, RDMA_CM_EVENT_ESTABLISHED));
+	IS(class_of_connection() == CLASS);
+	meet();
+	IS(!rdma_disconnect(s.id));
+	await_end(&s);
+	free_side(&s);
+}
+
 static void *waits_for_event(void *channel)
 {
 	struct rdma_cm_event *event;
@@ -378,6 +449,7 @@ const struct verbs_case cases_of_events[] = {
 	{ "forgotten", is_forgotten, frees_before },
 	{ "unacknowledged", keeps_event, disconnects },
 	{ "both-families", listens_twice, NULL },
+	{ "traffic-class", asks_with_class, has_class },
 	{ "channel-destroyed", asks_destroyed, NULL },
 	{},
 };

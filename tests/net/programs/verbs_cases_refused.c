@@ -110,7 +110,7 @@ static void identifiers(struct side *s)
 	struct ibv_srq_init_attr_ex srq = { .comp_mask = IBV_SRQ_INIT_ATTR_XRCD };
 	struct rdma_cm_id *other = NULL;
 	struct ibv_ece ece = {};
-	uint8_t tos = 8;
+	uint8_t path = 0;
 
 	MINUS_FOR(EPROTONOSUPPORT, rdma_create_id(s->channel, &other, NULL, RDMA_PS_UDP));
 	MINUS_FOR(EPROTONOSUPPORT, rdma_create_id(s->channel, &other, NULL, RDMA_PS_IPOIB));
@@ -123,7 +123,7 @@ static void identifiers(struct side *s)
 	MINUS_FOR(EOPNOTSUPP, rdma_set_local_ece(s->id, &ece));
 	MINUS_FOR(EOPNOTSUPP, rdma_get_remote_ece(s->id, &ece));
 	MINUS_FOR(EINVAL, rdma_establish(s->id));
-	MINUS_FOR(ENOSYS, rdma_set_option(s->id, RDMA_OPTION_ID, RDMA_OPTION_ID_TOS, &tos, 1));
+	MINUS_FOR(ENOSYS, rdma_set_option(s->id, RDMA_OPTION_IB, RDMA_OPTION_IB_PATH, &path, 1));
 	MINUS_FOR(ENODEV, rsocket(AF_INET, SOCK_STREAM, 0));
 }
 

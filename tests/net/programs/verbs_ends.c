@@ -37,10 +37,23 @@ void meet(void)
 	IS(told() == 1);
 }
 
+static int open_steps(int (*use)(int, const struct sockaddr *, socklen_t))
+{
+	struct sockaddr_storage at;
+	socklen_t len = address_of(peer_host, (uint16_t)(atoi(peer_port) + 1), &at);
+	int fd = socket(at.ss_family, SOCK_STREAM, 0), one = 1;
+
+	IS(len && fd >= 0);
+	IS(!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)));
+	IS(!use(fd, (struct sockaddr *)&at, len));
+	return fd;
+}
+
 static void stand_by(void)
 {
-	int fd = listen_on((uint16_t)(atoi(peer_port) + 1));
+	int fd = open_steps(bind);
 
+	IS(!listen(fd, 1));
 	steps = accept(fd, NULL, NULL);
 	IS(steps >= 0);
 	close(fd);
@@ -68,12 +81,7 @@ static void serve(const struct verbs_case *c)
 
 static void reach(const struct verbs_case *c)
 {
-	struct sockaddr_storage at;
-	socklen_t len = address_of(peer_host, (uint16_t)(atoi(peer_port) + 1), &at);
-
-	IS(len);
-	steps = socket(at.ss_family, SOCK_STREAM, 0);
-	IS(steps >= 0 && !connect(steps, (struct sockaddr *)&at, len));
+	steps = open_steps(connect);
 	c->active();
 }
 
