@@ -94,12 +94,12 @@ for pid in "${offers[@]}"; do
 done
 end
 
-# refused_file NAME WORDS: the medium file, with these words; the small one behind it arrives, and serve lives.
+# refused_file NAME FILE WORDS: the file, with these words; the small one behind it arrives, and serve lives.
 refused_file() {
 	local rc
-	put "$TMP/medium" "$TMP/small" $V4_RCV
+	put "$TMP/$2" "$TMP/small" $V4_RCV
 	rc=$?
-	if ((rc == 7)) && grep -q "medium was refused: $2" "$TMP/put" &&
+	if ((rc == 7)) && grep -q "$2 was refused: $3" "$TMP/put" &&
 		cmp -s "$TMP/small" "$disk/small" &&
 		kill -0 "$serve"; then
 		pass "$1"
@@ -112,7 +112,7 @@ refused_file() {
 # refuses NAME SIZE WORDS OPTIONS...
 refuses() {
 	begin "$2" "${@:4}"
-	refused_file "$1" "$3"
+	refused_file "$1" medium "$3"
 }
 
 refuses full-disk 16M "no space there"
@@ -142,8 +142,11 @@ fi
 end
 
 if type -P strace >/dev/null; then
+	# The last octets are granted when all but what the ring holds have been written, 16 MiB.
+	random_file "$TMP/long" 60
 	begin_deceived 16M
-	refused_file full-disk-without-reserve "no space there"
+	refused_file full-disk-without-reserve long "no space there"
+	rm "$TMP/long"
 	# The last octets are written behind the last GRANT.
 	begin_deceived 4M
 	random_file "$TMP/last" 5
