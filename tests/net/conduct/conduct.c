@@ -74,6 +74,11 @@ struct raw *other_interface(struct peer *p)
 	return r;
 }
 
+static uint64_t lost(void)
+{
+	return app_lost + loss_of_backlogs() + loss_of_link(wire.ifname[0]);
+}
+
 static void *run_leg(void *arg)
 {
 	struct leg *leg = arg;
@@ -82,16 +87,15 @@ static void *run_leg(void *arg)
 
 	while (sem_wait(&places))
 		;
-	before = app_lost + loss_of_backlogs();
 	if (setns(wire.ns, CLONE_NEWNET) ||
 	    !open_raw(&p->raw, p->v6, p->app->port, p->direct ? DIRECT_PORT : KERNEL_PORT, 0)) {
 		snprintf(p->why, sizeof(p->why), "the peer's socket: %m");
 	} else {
+		before = lost();
 		leg->ok = peer_run(p);
-		leg->lost = raw_lost(&p->raw);
+		leg->lost = raw_lost(&p->raw) + lost() - before;
 		raw_close(&p->raw);
 	}
-	leg->lost += app_lost + loss_of_backlogs() - before;
 	sem_post(&places);
 	return NULL;
 }

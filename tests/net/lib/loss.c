@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <linux/if_xdp.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "core/engine.h"
@@ -33,6 +34,23 @@ uint64_t loss_of_backlogs(void)
 
 	while (f && fscanf(f, "%*x %" SCNx32 "%*[^\n]", &dropped) == 1)
 		count += dropped;
+	if (f)
+		fclose(f);
+	return count;
+}
+
+/* What this thread's namespace sent by an interface and its peer had no room for. */
+uint64_t loss_of_link(const char *ifname)
+{
+	FILE *f = fopen("/proc/thread-self/net/dev", "re");
+	uint64_t count = 0, dropped;
+	char line[512], name[64];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, " %63[^:]: %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %" SCNu64,
+			   name, &dropped) == 2 &&
+		    !strcmp(name, ifname))
+			count = dropped;
 	if (f)
 		fclose(f);
 	return count;

@@ -8,5 +8,6 @@ struct xiw_engine;
 
 uint64_t loss_of_rings(const struct xiw_engine *engine);
 uint64_t loss_of_backlogs(void);
+uint64_t loss_of_link(const char *ifname);
 
 #endif
