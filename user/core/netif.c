@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/caps.h"
+#include "core/clock.h"
 #include "core/news.h"
 #include "core/queue.h"
 #include "core/serve.h"
@@ -110,9 +111,9 @@ static int check_attached(struct xiw_netif *p, const char *dir, char *why, size_
 	return -EUNATCH;
 }
 
-void xiw_netif_free(struct xiw_netif *p)
+void xiw_netif_free(const struct xiw_engine *e, struct xiw_netif *p)
 {
-	xiw_queues_close(p);
+	xiw_queues_close(e, p);
 	xiw_table_close(&p->table);
 	free(p->by_flow);
 	free(p);
@@ -281,7 +282,7 @@ int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif *
 	if (err) {
 		if (!why[0])
 			snprintf(why, len, "%s: %s", name, strerror(-err));
-		xiw_netif_free(p);
+		xiw_netif_free(e, p);
 		/* The process may have given up the privilege for a raw socket, so none stays open unused. */
 		if (!e->netifs && !e->retired)
 			xiw_injector_close(&e->injector);
@@ -297,18 +298,19 @@ int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif *
 	return p->nqueues ? 0 : xiw_queues_none(e, p, why, len);
 }
 
-static void free_all(struct xiw_netif **list)
+static void free_all(const struct xiw_engine *e, struct xiw_netif **list)
 {
 	while (*list) {
 		struct xiw_netif *p = *list;
 
 		*list = p->next;
-		xiw_netif_free(p);
+		xiw_netif_free(e, p);
 	}
 }
 
 void xiw_netifs_free(struct xiw_engine *e)
 {
-	free_all(&e->netifs);
-	free_all(&e->retired);
+	xiw_clock_update(e);
+	free_all(e, &e->netifs);
+	free_all(e, &e->retired);
 }

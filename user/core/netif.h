@@ -67,7 +67,7 @@ int xiw_netif_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
 void xiw_netif_refresh(struct xiw_netif *p);
 
 /* Closes the queues and maps, and frees the interface. */
-void xiw_netif_free(struct xiw_netif *p);
+void xiw_netif_free(const struct xiw_engine *e, struct xiw_netif *p);
 
 /*
  * Has the process the privilege to open the AF_XDP sockets of an interface again? Many have given it up, and had better

@@ -16,6 +16,9 @@
 
 #define GONE_TRIES 20 /* looks for queues of a process that has just ended */
 #define GONE_WAIT_US 10000
+#define BUSY_MS 200
+#define BUSY_LATELY_MS 1000 /* if an engine had the queue lately */
+#define LATELY_NS 10000000000ull
 #define FOREIGN_MS                                                                                 \
 	1000 /* the first wait for a queue that other software has; doubled up to the last */
 #define FOREIGN_LAST_MS 64000
@@ -72,10 +75,17 @@ static bool jumbo(const struct xiw_netif *p)
 	return p->mtu > 1500;
 }
 
+/* The kernel gives a queue back some time after its socket was closed: where it has much to do, half a second. */
+static uint32_t busy_ms(const struct xiw_engine *e, const struct xiw_rxq *q)
+{
+	return xiw_bpf_clock(e) - q->shared->beat_ns < LATELY_NS ? BUSY_LATELY_MS : BUSY_MS;
+}
+
 /* Makes the socket of a queue that was claimed. */
 static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq *q, bool patient)
 {
-	struct xiw_xsk_opts opts = { p->ifname, q->index, e->opts.frames, jumbo(p), patient };
+	struct xiw_xsk_opts opts = { p->ifname, q->index, e->opts.frames, jumbo(p),
+				     patient ? busy_ms(e, q) : 0 };
 	int err = xiw_xsk_create(&q->xsk, &opts);
 
 	if (err)
@@ -213,12 +223,13 @@ bool xiw_queues_look(struct xiw_engine *e, struct xiw_netif *p)
 	return false;
 }
 
-void xiw_queues_close(struct xiw_netif *p)
+void xiw_queues_close(const struct xiw_engine *e, struct xiw_netif *p)
 {
 	for (uint32_t i = 0; i < p->nqueues; i++) {
 		struct xiw_rxq *q = &p->queues[i];
 
 		xiw_queue_end(&p->table, q->index);
+		q->shared->beat_ns = xiw_bpf_clock(e);
 		xiw_xsk_destroy(&q->xsk);
 		xiw_queue_release(&p->table, q->index);
 	}

@@ -22,7 +22,7 @@ int xiw_queues_none(const struct xiw_engine *e, const struct xiw_netif *p, char 
  */
 bool xiw_queues_look(struct xiw_engine *e, struct xiw_netif *p);
 
-void xiw_queues_close(struct xiw_netif *p);
+void xiw_queues_close(const struct xiw_engine *e, struct xiw_netif *p);
 
 /* One line about queues that the engine should serve and does not; empty if there are none. */
 void xiw_queues_say(const struct xiw_engine *e, const struct xiw_netif *p, char *why, size_t len);

@@ -24,8 +24,7 @@
 #define FRAME_SMALL 2048
 #define FRAME_PAGE 4096
 
-#define BUSY_TRIES 20
-#define BUSY_WAIT_US 10000
+#define BUSY_WAIT_MS 10
 
 #define LEND_FIRST 128 /* the first refill finds no frame lent, and doubles it */
 
@@ -66,13 +65,16 @@ static int make_socket(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 	};
 	struct xdp_options xo = {};
 	socklen_t len = sizeof(xo);
-	int err, tries = opts->patient ? BUSY_TRIES : 0;
+	uint32_t waited = 0;
+	int err;
 
 	/* The kernel releases a queue some time after the process that had it has ended. */
 	while ((err = xsk_socket__create(&x->xsk, opts->ifname, opts->queue, x->umem, &x->rx,
 					 &x->tx, &config)) == -EBUSY &&
-	       tries--)
-		usleep(BUSY_WAIT_US);
+	       waited < opts->busy_ms) {
+		usleep(BUSY_WAIT_MS * 1000);
+		waited += BUSY_WAIT_MS;
+	}
 	if (err)
 		return err;
 	x->fd = xsk_socket__fd(x->xsk);

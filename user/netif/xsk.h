@@ -80,7 +80,7 @@ struct xiw_xsk_opts {
 	uint32_t queue;
 	uint32_t frames; /* power of two */
 	bool jumbo;	 /* packets may take more than one frame */
-	bool patient;	 /* wait a moment if the queue is in use */
+	uint32_t busy_ms; /* how long to wait if the queue is in use */
 };
 
 /* Returns the kernel's negative errno, or -ENOMEM. */

@@ -78,7 +78,7 @@ void xiw_watch_sweep(struct xiw_engine *e)
 			continue;
 		}
 		*at = p->next;
-		xiw_netif_free(p);
+		xiw_netif_free(e, p);
 	}
 }
 

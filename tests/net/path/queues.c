@@ -11,7 +11,7 @@
 
 int main(int argc, char **argv)
 {
-	struct xiw_xsk_opts opts = { .frames = 256, .patient = true };
+	struct xiw_xsk_opts opts = { .frames = 256, .busy_ms = 200 };
 	struct xiw_xsk xsk;
 	int err;
 

@@ -210,11 +210,23 @@ finishes none-left-complete F 7
 quit none-left-ends S
 quit third-ends R
 
+# ---- a queue that the kernel gives back late
+# Promised: it is waited for, if an engine had it lately. The kernel frees it behind the end of the process; here other
+# software holds it instead.
+spawn other rcv other "$BUILD/tests/net/path/queues" "$IF_RCV" 1
+wait_until "$LONG" grep -q ready "$TMP/other" || fail other "$(cat "$TMP/other")"
+spawn late rcv late sh -c "sleep 0.5; kill $other"
+engines P A,0,15046
+expect late-queue-served serves P 15046 0xf
+stop "$other"
+stop "$late"
+quit late-ends P
+
 # ---- other AF_XDP software has a queue
 # Promised: it costs that queue alone, and only for as long as the software has it.
 spawn other rcv other "$BUILD/tests/net/path/queues" "$IF_RCV" 1
 wait_until "$LONG" grep -q ready "$TMP/other" || fail other "$(cat "$TMP/other")"
-in_ns rcv timeout -s INT 1 "$BUILD/xiwarp" sink --threads 1 --listen $V4_RCV:15077 2>"$TMP/sink"
+in_ns rcv timeout -s INT 2 "$BUILD/xiwarp" sink --threads 1 --listen $V4_RCV:15077 2>"$TMP/sink"
 words="queues 1 of $IF_RCV (0,2-3 are served): other programs have them"
 expect foreign-sink-told grep -q "the direct path is not complete: $words" "$TMP/sink"
 engines P A,0,15046
