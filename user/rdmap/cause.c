@@ -64,25 +64,35 @@ static void blame(struct xiw_rdmap_op *o, enum xiw_cause cause)
 	o->cause = (uint8_t)cause;
 }
 
+/* A change of rights is not the peer's business: if it was carried out, it has succeeded. */
+static void fail_behind(struct xiw_rdmap_op *o)
+{
+	o->failed |= !xiw_rdmap_is_change(o->op.kind);
+}
+
 /*
  * Blames the operation that the peer has refused, the oldest if several Writes went there. TCP had all of those before
- * it, although it may not have said so yet. (A peer that lies about that could as well have dropped them.)
+ * it, although it may not have said so yet. (A peer that lies about that could as well have dropped them.) What is
+ * behind it cannot succeed any more, even if TCP has it and only the completion has waited.
  */
 static void blame_refused(struct xiw_rdmap_stream *s, const struct xiw_ddp_hdr *h,
 			  enum xiw_cause cause)
 {
 	struct xiw_rdmap_op *o;
-	uint64_t i = s->head;
+	uint64_t i = s->head, behind;
 
 	while (i != s->next && !is_of(xiw_rdmap_op_at(s, i), h))
 		i++;
 	if (i == s->next)
 		return;
+	behind = i + 1;
 	o = xiw_rdmap_op_at(s, i);
 	/* A Write with Immediate Data is two operations, and the application is told of the second one. */
 	if (o->internal && o->op.kind == XIW_RDMA_WRITE)
-		o = xiw_rdmap_op_at(s, i + 1);
+		o = xiw_rdmap_op_at(s, behind++);
 	blame(o, cause);
+	for (; behind != s->tail; behind++)
+		fail_behind(xiw_rdmap_op_at(s, behind));
 	while (i != s->head)
 		xiw_rdmap_op_at(s, --i)->given = true;
 }
