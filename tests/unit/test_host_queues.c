@@ -231,6 +231,41 @@ Test(host, armed_and_not_emptied)
 	xiw_host_cq_unreserve(cq, 4);
 }
 
+/* What is left counts as what comes: if it is solicited or has failed. */
+Test(host, armed_for_what_is_solicited_and_not_emptied)
+{
+	const struct {
+		enum xiw_cause cause;
+		uint8_t flags;
+	} wakes[] = { { XIW_CAUSE_NONE, XIW_HOST_WC_SOLICITED }, { XIW_CAUSE_FLUSHED, 0 } };
+
+	cr_assert(!xiw_host_cq_reserve(cq, 4));
+	for (int i = 0; i < 2; i++) {
+		add(&a, 1, XIW_CAUSE_NONE, 0);
+		add(&a, 2, wakes[i].cause, wakes[i].flags);
+		add(&a, 3, XIW_CAUSE_NONE, 0);
+		add(&b, 4, wakes[i].cause, wakes[i].flags);
+		cr_assert(!xiw_host_cq_arm(cq, true));
+		cr_assert_eq(xiw_host_cq_poll(cq, wc, 1), 1);
+		cr_assert_eq(xiw_host_eq_take(eq, &ev), 1);
+		expect_none(eq);
+		/* Those that are removed are not left. */
+		xiw_host_cq_purge(cq, &b);
+		cr_assert_eq(xiw_host_cq_poll(cq, wc, 1), 1);
+		add(&a, 5, XIW_CAUSE_NONE, 0);
+		cr_assert(!xiw_host_cq_arm(cq, true));
+		cr_assert_eq(xiw_host_cq_poll(cq, wc, 1), 1);
+		expect_none(eq);
+		cr_assert(!xiw_host_cq_arm(cq, false));
+		cr_assert_eq(xiw_host_cq_poll(cq, wc, 8), 1);
+		expect_none(eq);
+		add(&a, 6, XIW_CAUSE_NONE, 0);
+		cr_assert_eq(xiw_host_eq_take(eq, &ev), 1);
+		cr_assert_eq(xiw_host_cq_poll(cq, wc, 8), 1);
+	}
+	xiw_host_cq_unreserve(cq, 4);
+}
+
 Test(host, armed_for_what_is_solicited)
 {
 	cr_assert(!xiw_host_cq_reserve(cq, 16));

@@ -32,6 +32,8 @@ struct xiw_host_cq {
 	struct entry *ring;
 	uint32_t size; /* a power of two, or 0 */
 	uint32_t head, tail;
+	uint32_t
+		urgent; /* of the completions that are there: what wakes a queue that is armed for the solicited */
 	uint64_t reserved;
 	struct xiw_host_eq *eq;
 	struct xiw_host_bell bell;
@@ -115,11 +117,9 @@ static int grow(struct xiw_host_cq *cq, uint64_t room)
 	return 0;
 }
 
-static bool wakes(const struct xiw_host_cq *cq, const struct xiw_host_wc *wc)
+static bool urgent(const struct xiw_host_wc *wc)
 {
-	return cq->armed == ARMED_ALL ||
-	       (cq->armed == ARMED_SOLICITED &&
-		(wc->cause != XIW_CAUSE_NONE || wc->flags & XIW_HOST_WC_SOLICITED));
+	return wc->cause != XIW_CAUSE_NONE || wc->flags & XIW_HOST_WC_SOLICITED;
 }
 
 static void wake(struct xiw_host_cq *cq)
@@ -160,7 +160,8 @@ void xiw_host_cq_add(struct xiw_host_cq *cq, const struct xiw_host_wc *wc, const
 	pthread_mutex_lock(&cq->lock);
 	*at(cq, cq->tail) = (struct entry){ .wc = *wc, .owner = owner, .credit = credit };
 	__atomic_store_n(&cq->tail, cq->tail + 1, __ATOMIC_RELEASE);
-	if (wakes(cq, wc))
+	cq->urgent += urgent(wc);
+	if (cq->armed == ARMED_ALL || (cq->armed == ARMED_SOLICITED && urgent(wc)))
 		wake(cq);
 	pthread_mutex_unlock(&cq->lock);
 }
@@ -183,10 +184,12 @@ void xiw_host_cq_purge(struct xiw_host_cq *cq, const void *owner)
 	pthread_mutex_lock(&cq->lock);
 	to = cq->head;
 	for (uint32_t i = cq->head; i != cq->tail; i++) {
-		if (at(cq, i)->owner == owner)
+		if (at(cq, i)->owner == owner) {
+			cq->urgent -= urgent(&at(cq, i)->wc);
 			__atomic_fetch_sub(at(cq, i)->credit, 1, __ATOMIC_RELEASE);
-		else
+		} else {
 			*at(cq, to++) = *at(cq, i);
+		}
 	}
 	__atomic_store_n(&cq->tail, to, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&cq->lock);
@@ -226,11 +229,12 @@ int xiw_host_cq_poll(struct xiw_host_cq *cq, struct xiw_host_wc *wc, int n)
 		const struct entry *e = at(cq, cq->head);
 
 		wc[taken] = e->wc;
+		cq->urgent -= urgent(&e->wc);
 		__atomic_fetch_sub(e->credit, 1, __ATOMIC_RELEASE);
 		__atomic_store_n(&cq->head, cq->head + 1, __ATOMIC_RELAXED);
 	}
 	/* perftest arms, polls once, and waits for an event, whatever is left. So RNICs tell it of that, too. */
-	if (cq->armed && cq->head != cq->tail)
+	if (cq->armed == ARMED_ALL ? cq->head != cq->tail : cq->armed && cq->urgent)
 		wake(cq);
 	pthread_mutex_unlock(&cq->lock);
 	return taken;

@@ -208,8 +208,8 @@ int xiw_host_cq_free(struct xiw_host_cq *cq);
 void xiw_host_cq_mute(struct xiw_host_cq *cq);
 
 /*
- * Takes up to n completions. Returns how many; 0 if there is none. If the queue is armed and more are left, that is an
- * event, and the queue is armed no longer.
+ * Takes up to n completions. Returns how many; 0 if there is none. If the queue is armed and one is left for which it
+ * is, that is an event, and the queue is armed no longer.
  */
 int xiw_host_cq_poll(struct xiw_host_cq *cq, struct xiw_host_wc *wc, int n);
 
