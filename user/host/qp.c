@@ -37,11 +37,13 @@ static bool make_sends(struct xiw_host_sends *s, const struct xiw_host_qp_opts *
 
 static bool make_recvs(struct xiw_host_recvs *r, const struct xiw_host_qp_opts *o)
 {
-	const uint32_t size = xiw_ring_room(0, o->recv_depth);
+	uint32_t size;
 
 	pthread_mutex_init(&r->lock, NULL);
+	/* With a shared queue recv_depth may be anything, also what no ring has. */
 	if (o->srq)
 		return true;
+	size = xiw_ring_room(0, o->recv_depth);
 	r->rules = (struct xiw_host_sge_rules){ o->pd, o->recv_sge, o->unchecked };
 	r->depth = o->recv_depth;
 	r->mask = size - 1;
