@@ -46,6 +46,8 @@ static int check(const struct xiw_host_qp *qp, const struct xiw_host_wr *wr)
 	if (kinds[wr->kind].atomic ? wr->sge_count != 1 || wr->sge[0].len != 8
 				   : wr->sge_count && !kinds[wr->kind].data)
 		return -EINVAL;
+	if (wr->sge_count > qp->sends.rules.max)
+		return -EINVAL;
 	if (kinds[wr->kind].extended && xiw_host_qp_state(qp) == XIW_HOST_OPEN && !qp->extended)
 		return -EOPNOTSUPP;
 	return 0;
