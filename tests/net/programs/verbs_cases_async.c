@@ -43,7 +43,7 @@ static void *destroy(void *id)
 }
 
 /* The queue pair stays until its event is acknowledged. */
-static void fails(enum ibv_event_type type)
+static void fails(enum ibv_event_type type, enum ibv_wc_status status)
 {
 	struct ibv_async_event event;
 	struct side s = {};
@@ -55,6 +55,7 @@ static void fails(enum ibv_event_type type)
 	tell(s.mr->rkey);
 	event = next(&s, type);
 	await_end(&s);
+	completed(s.cq, 100, status);
 	IS(silent(&s));
 	IS(!pthread_create(&thread, NULL, destroy, s.id));
 	usleep(100000);
@@ -66,7 +67,7 @@ static void fails(enum ibv_event_type type)
 
 static void access_fails(void)
 {
-	fails(IBV_EVENT_QP_ACCESS_ERR);
+	fails(IBV_EVENT_QP_ACCESS_ERR, IBV_WC_WR_FLUSH_ERR);
 }
 
 /* The Terminate is for this side what the error is for the other one. */
@@ -102,7 +103,7 @@ static void writes_wrongly(void)
 
 static void request_fails(void)
 {
-	fails(IBV_EVENT_QP_REQ_ERR);
+	fails(IBV_EVENT_QP_REQ_ERR, IBV_WC_LOC_LEN_ERR);
 }
 
 /* Longer than the buffer that it finds. */
