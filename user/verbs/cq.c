@@ -180,7 +180,8 @@ static enum ibv_wc_status status(uint8_t cause)
 		[XIW_CAUSE_NOT_READY] = IBV_WC_RNR_RETRY_EXC_ERR,
 	};
 
-	return cause < XIW_CAUSE_MAX ? of[cause] : IBV_WC_GENERAL_ERR;
+	_Static_assert(XIW_CAUSE_MAX == XIW_CAUSE_NOT_READY + 1, "a cause has no status");
+	return of[cause];
 }
 
 static enum ibv_wc_opcode opcode(const struct xiw_host_wc *wc)
