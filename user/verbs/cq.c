@@ -190,7 +190,6 @@ static enum ibv_wc_opcode opcode(const struct xiw_host_wc *wc)
 	case XIW_OPERATION_RECV:
 		return wc->flags & XIW_HOST_WC_IMMEDIATE ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV;
 	case XIW_OPERATION_WRITE:
-	case XIW_OPERATION_IMMEDIATE:
 		return IBV_WC_RDMA_WRITE;
 	case XIW_OPERATION_READ:
 		return IBV_WC_RDMA_READ;
