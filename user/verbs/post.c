@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Work requests: lists of the program's, handed to the host layer in batches. */
 #include <endian.h>
-#include <errno.h>
 
 #include "verbs/objects.h"
 #include "verbs/ops.h"
@@ -23,8 +22,10 @@ static const struct xiw_host_sge *sges(const struct ibv_sge *list)
 
 /* ---- sends ------------------------------------------------------------------------------------------- */
 
-/* -1: there is no such operation. RFC 7306 has no Send with Immediate Data, and windows are not bound. */
-static int kind(enum ibv_wr_opcode opcode)
+/* RFC 7306 has no Send with Immediate Data, and windows are not bound. The host layer refuses what it does not know. */
+#define NO_KIND ((enum xiw_rdma_kind) - 1)
+
+static enum xiw_rdma_kind kind(enum ibv_wr_opcode opcode)
 {
 	switch (opcode) {
 	case IBV_WR_SEND:
@@ -41,7 +42,7 @@ static int kind(enum ibv_wr_opcode opcode)
 	case IBV_WR_ATOMIC_CMP_AND_SWP:
 		return XIW_RDMA_CMP_SWAP;
 	default:
-		return -1;
+		return NO_KIND;
 	}
 }
 
@@ -63,18 +64,14 @@ static unsigned int flags(const struct ibv_send_wr *wr)
 	       (wr->opcode == IBV_WR_SEND_WITH_INV ? XIW_HOST_INVALIDATE : 0);
 }
 
-static int translate(const struct ibv_send_wr *wr, struct xiw_host_wr *to)
+static void translate(const struct ibv_send_wr *wr, struct xiw_host_wr *to)
 {
-	int k = kind(wr->opcode);
-
-	if (k < 0 || wr->num_sge < 0)
-		return -EINVAL;
 	*to = (struct xiw_host_wr){
 		.wr_id = wr->wr_id,
-		.kind = (enum xiw_rdma_kind)k,
+		.kind = kind(wr->opcode),
 		.flags = flags(wr),
 		.sge = sges(wr->sg_list),
-		.sge_count = (unsigned int)wr->num_sge,
+		.sge_count = (unsigned int)wr->num_sge, /* a negative number is too many */
 	};
 	switch (to->kind) {
 	case XIW_RDMA_SEND:
@@ -98,7 +95,6 @@ static int translate(const struct ibv_send_wr *wr, struct xiw_host_wr *to)
 		to->to = wr->wr.rdma.remote_addr;
 		to->immediate = be32toh(wr->imm_data);
 	}
-	return 0;
 }
 
 int xiw_verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
@@ -108,19 +104,16 @@ int xiw_verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 	while (wr) {
 		struct ibv_send_wr *end = wr;
 		unsigned int n = 0, posted = 0;
-		int rc = 0, translated = 0;
+		int rc;
 
-		while (end && n < BATCH && !(translated = translate(end, &batch[n]))) {
-			end = end->next;
-			n++;
-		}
-		if (n)
-			rc = xiw_host_post_send(xiw_qp(qp)->host, batch, n, &posted);
+		for (; end && n < BATCH; end = end->next)
+			translate(end, &batch[n++]);
+		rc = xiw_host_post_send(xiw_qp(qp)->host, batch, n, &posted);
 		while (posted--)
 			wr = wr->next;
-		if (rc || translated) {
+		if (rc) {
 			*bad = wr;
-			return rc ? -rc : -translated;
+			return -rc;
 		}
 	}
 	return 0;
@@ -143,8 +136,7 @@ static int post_recv(struct xiw_host_srq *srq, struct xiw_host_qp *qp, struct ib
 			batch[n++] = (struct xiw_host_recv){
 				.wr_id = end->wr_id,
 				.sge = sges(end->sg_list),
-				/* a negative number is more than any queue takes */
-				.sge_count = (unsigned int)end->num_sge,
+				.sge_count = (unsigned int)end->num_sge, /* as above */
 			};
 		rc = srq ? xiw_host_srq_post(srq, batch, n, &posted)
 			 : xiw_host_post_recv(qp, batch, n, &posted);

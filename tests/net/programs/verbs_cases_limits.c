@@ -256,6 +256,7 @@ static void counts_pieces(void)
 	IS(!receives(sge, 0) && !receives(sge, 3));
 	IS(sends(IBV_WR_SEND, 0, sge, 3) == EINVAL);
 	IS(sends(IBV_WR_SEND, IBV_SEND_INLINE, sge, 3) == EINVAL);
+	IS(sends(IBV_WR_SEND, IBV_SEND_INLINE, sge, -1) == EINVAL);
 	IS(receives(sge, 4) == EINVAL && receives(sge, -1) == EINVAL);
 	sge[0].length = HUGE_SIZE;
 	sge[1].length = HUGE_SIZE - 1;
