@@ -365,13 +365,13 @@ static void posts_sends(int wrong, int rc, int last)
 
 static void posts_receives(int wrong, int rc, int last)
 {
-	struct ibv_sge none[4] = {};
+	struct ibv_sge none[4] = {}, nowhere = { .length = 1 };
 	struct ibv_recv_wr wr[LIST] = {}, *bad = NULL;
 
 	for (int i = 0; i < LIST; i++) {
 		wr[i].wr_id = (uint64_t)i;
-		wr[i].sg_list = none;
-		wr[i].num_sge = i == wrong ? 4 : 1;
+		wr[i].sg_list = i == wrong && i % 2 ? &nowhere : none;
+		wr[i].num_sge = i == wrong && i % 2 == 0 ? 4 : 1;
 		wr[i].next = i < LIST - 1 ? &wr[i + 1] : NULL;
 	}
 	IS(ibv_post_recv(qp, wr, &bad) == rc);

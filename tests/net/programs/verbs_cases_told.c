@@ -271,6 +271,67 @@ static void has_words(void)
 	}
 }
 
+/* Regions with one right of a peer's each, behind one without any. */
+static const int rights[] = { 0, IBV_ACCESS_REMOTE_READ,
+			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
+			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_ATOMIC };
+
+#define OVERSTEPS 9 /* three of each of these, into the other regions */
+
+static const enum ibv_wr_opcode needs[] = { IBV_WR_SEND, IBV_WR_RDMA_READ, IBV_WR_RDMA_WRITE,
+					    IBV_WR_ATOMIC_FETCH_AND_ADD };
+
+static void oversteps(unsigned int region, unsigned int right)
+{
+	struct side s = {};
+	struct place at;
+
+	connect_side(&s);
+	memset(s.memory, 'x', 64);
+	tell(region);
+	at = told_place();
+	if (right == 3)
+		IS(!post_atomic(&s, at));
+	else
+		IS(!post_remote(&s, needs[right], 3, at.addr, at.rkey));
+	/* A Write has most often succeeded before the peer looks at it. */
+	if (right != 2)
+		fails(&s, 3, IBV_WC_REM_ACCESS_ERR);
+	await_end(&s);
+	free_side(&s);
+	meet();
+}
+
+static void oversteps_each(void)
+{
+	extend();
+	for (unsigned int region = 0; region < 4; region++)
+		for (unsigned int right = 1; right < 4; right++)
+			if (region != right)
+				oversteps(region, right);
+}
+
+static void is_overstepped(void)
+{
+	static const uint8_t zeros[64];
+
+	extend();
+	for (int i = 0; i < OVERSTEPS; i++) {
+		struct side s = {};
+		struct ibv_mr *mr;
+
+		accept_side(&s, 0);
+		IS(mr = ibv_reg_mr(s.pd, s.memory, 64, rights[told()]));
+		tell((uintptr_t)s.memory);
+		tell(mr->rkey);
+		await_end(&s);
+		IS(!memcmp(s.memory, zeros, 64));
+		IS(!ibv_dereg_mr(mr));
+		free_side(&s);
+		meet();
+	}
+}
+
 static void connects_after(struct side *s, int (*posts)(struct side *, struct place),
 			   enum ibv_wc_status status)
 {
@@ -342,6 +403,7 @@ static void accepts_later(void)
 const struct verbs_case cases_of_completions[] = {
 	{ "completions", does_each, is_told },
 	{ "wrong-word", asks_wrong_word, has_words },
+	{ "missing-rights", oversteps_each, is_overstepped },
 	{ "posted-early", posts_early, accepts_later },
 	{},
 };
