@@ -155,11 +155,12 @@ static void posts_with_flags(void)
 	struct side s = {};
 	uint64_t addr, rkey;
 	char octets[INLINE];
-	struct ibv_sge sge = { (uintptr_t)octets, sizeof(octets), 12345 };
+	struct ibv_sge sge[2] = { { (uintptr_t)octets + 8, INLINE - 8, 12345 },
+				  { (uintptr_t)octets, 8, 12345 } };
 	struct ibv_send_wr wr = { .wr_id = 1,
 				  .opcode = IBV_WR_SEND,
-				  .sg_list = &sge,
-				  .num_sge = 1,
+				  .sg_list = sge,
+				  .num_sge = 2,
 				  .send_flags = IBV_SEND_INLINE },
 			   *bad;
 
@@ -167,7 +168,8 @@ static void posts_with_flags(void)
 	addr = told();
 	rkey = told();
 	/* Octets that are inline are the program's again at once, whatever its key. */
-	memset(octets, 'a', sizeof(octets));
+	memset(octets, 'c', 8);
+	memset(octets + 8, 'a', sizeof(octets) - 8);
 	IS(!ibv_post_send(s.id->qp, &wr, &bad));
 	memset(octets, 'b', sizeof(octets));
 	for (uint64_t i = 2; i < 10; i++)
@@ -198,7 +200,7 @@ static void takes_flags(void)
 	wc = completion(s.cq);
 	IS(wc.status == IBV_WC_SUCCESS && wc.opcode == IBV_WC_RECV && wc.byte_len == INLINE);
 	for (unsigned int i = 0; i < INLINE; i++)
-		IS(s.memory[OCTETS / 2 + i] == 'a');
+		IS(s.memory[OCTETS / 2 + i] == (i < INLINE - 8 ? 'a' : 'c'));
 	for (unsigned int i = 1; i < 10; i++)
 		completed(s.cq, 100 + i, IBV_WC_SUCCESS);
 	/* It was sent behind the Read, whose octets it has taken along. */
