@@ -17,7 +17,7 @@
 #define GONE_TRIES 20 /* looks for queues of a process that has just ended */
 #define GONE_WAIT_US 10000
 #define BUSY_MS 200
-#define BUSY_LATELY_MS 1000 /* if an engine had the queue lately */
+#define BUSY_LONG_MS 1000
 #define LATELY_NS 10000000000ull
 #define FOREIGN_MS                                                                                 \
 	1000 /* the first wait for a queue that other software has; doubled up to the last */
@@ -75,10 +75,15 @@ static bool jumbo(const struct xiw_netif *p)
 	return p->mtu > 1500;
 }
 
-/* The kernel gives a queue back some time after its socket was closed: where it has much to do, half a second. */
+/*
+ * The kernel gives a queue back some time after its socket was closed: where it has much to do, half a second. It is
+ * worth to wait for that if an engine had the queue lately, or there is no other path.
+ */
 static uint32_t busy_ms(const struct xiw_engine *e, const struct xiw_rxq *q)
 {
-	return xiw_bpf_clock(e) - q->shared->beat_ns < LATELY_NS ? BUSY_LATELY_MS : BUSY_MS;
+	const bool lately = xiw_bpf_clock(e) - q->shared->beat_ns < LATELY_NS;
+
+	return lately || e->opts.path == XIW_USE_DIRECT ? BUSY_LONG_MS : BUSY_MS;
 }
 
 /* Makes the socket of a queue that was claimed. */
