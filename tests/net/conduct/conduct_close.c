@@ -178,6 +178,9 @@ static void simultaneous(struct peer *p)
 	p->theirs++;
 	SEND(p, .seq = p->nxt);
 	ends(p, 0);
+	/* If this thread did not run for 200 ms, our FIN came again before it was acknowledged. */
+	while (raw_receive(&p->raw, &g, 0))
+		;
 	/* That was the last acknowledgement: our FIN is not sent again, as it would be in CLOSING. */
 	pause_ms(1000);
 	while (raw_receive(&p->raw, &g, 0))

@@ -149,6 +149,7 @@ static void send_fence(struct peer *p)
 static void fence(struct peer *p)
 {
 	uint64_t end = now_ms() + PATIENCE_MS, quiet = now_ms() + QUIET_MS, again = 0;
+	const unsigned int before = p->n; /* answers that are not the fence's */
 	struct raw_got g;
 
 	p->fences = p->fences % FENCES + 1;
@@ -158,7 +159,7 @@ static void fence(struct peer *p)
 			again = now_ms() + AGAIN_MS;
 		}
 		if (!receive(p, &g, 20)) {
-			if (p->flags & NO_SACK && p->n && now_ms() > quiet)
+			if (p->flags & NO_SACK && p->n > before && now_ms() > quiet)
 				return;
 			continue;
 		}
