@@ -9,6 +9,7 @@
  * second the result. Exit codes: 0 the control connection was closed, 1 not so, 2 usage.
  */
 #include <netinet/tcp.h>
+#include <poll.h>
 
 #include "tests/net/peer/end.h"
 
@@ -31,7 +32,7 @@ struct end {
 
 	/* The line. */
 	struct {
-		int port, conns, markers, pd, own_pd, bind, revoke, release, delay, send,
+		int port, conns, markers, pd, own_pd, bind, revoke, release, delay, send, hold,
 			errors_send, eof_send, user_timeout;
 	} line;
 
@@ -68,6 +69,8 @@ static bool take_line(struct end *e)
 		{ "release", &e->line.release }, /* the same, the region */
 		{ "delay", &e->line.delay },	 /* in milliseconds before each of what follows */
 		{ "send", &e->line.send },	 /* octets, after the first tagged message */
+		{ "hold",
+		  &e->line.hold }, /* and not before an octet comes over the control connection */
 		{ "errsend", &e->line.errors_send },	  /* upon an error, before it closes */
 		{ "usertimeout", &e->line.user_timeout }, /* in milliseconds */
 		{ "eofsend", &e->line.eof_send }, /* upon the peer's half-close, before it closes */
@@ -136,7 +139,7 @@ static void when(struct end *e, int what)
 static void on_written(struct end *e, struct xiw_conn *c)
 {
 	e->tagged++;
-	if (e->line.send && e->tagged == 1)
+	if (e->line.send && e->tagged == 1 && !e->line.hold)
 		when(e, SEND);
 	if (e->line.revoke != (int)e->tagged && e->line.release != (int)e->tagged)
 		return;
@@ -220,6 +223,14 @@ static void on_event(struct end *e, const struct xiw_completion *c)
 	}
 }
 
+static bool told_to_send(void)
+{
+	struct pollfd p = { .fd = control, .events = POLLIN };
+	char c;
+
+	return poll(&p, 1, 0) == 1 && read(control, &c, 1) == 1;
+}
+
 static void turn(struct end *e, int ms)
 {
 	struct xiw_completion c;
@@ -228,6 +239,10 @@ static void turn(struct end *e, int ms)
 	xiw_engine_run(e->engine, ms);
 	while (xiw_engine_next(e->engine, &c) > 0)
 		on_event(e, &c);
+	if (e->line.hold && e->tagged && told_to_send()) {
+		e->line.hold = 0;
+		when(e, SEND);
+	}
 	if (!due || now_ms() < e->due_at || e->nclosed == e->line.conns)
 		return;
 	e->due = NOTHING;
