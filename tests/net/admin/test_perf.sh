@@ -72,8 +72,8 @@ set_sysctl snd net.core.txrehash 0
 set_sysctl rcv net.core.txrehash 0
 for path in kernel direct; do
 	if [[ $path == direct ]]; then
-		in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null
-		in_ns snd "$xiwarp" load "$IF_SND" >/dev/null
+		load_patient rcv
+		load_patient snd
 	fi
 	serve
 	[[ $path == kernel ]] || expect queues-before-listening shared_out

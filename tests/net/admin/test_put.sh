@@ -18,7 +18,7 @@ done
 random_file "$TMP/many/large" 1
 : >"$TMP/many/empty"
 
-in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 spawn server rcv serve.log sh -c 'exec "$@" >"$0"' "$TMP/serve.json" "$xiwarp" serve \
 	--json "$TMP/in"
 wait_listen rcv 15044 5

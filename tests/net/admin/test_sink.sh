@@ -225,7 +225,7 @@ ln -s nowhere "$TMP/dangling"
 refused out-dangling 1 "symbolic link to what does not exist" "$xiwarp" sink --path kernel \
 	--out "$TMP/dangling"
 
-in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 pin_napi rcv "$RCV_CORE"
 for path in kernel direct; do
 	for address in $V4_RCV $V6_RCV; do
@@ -287,7 +287,7 @@ fi
 wire_up fair 9000
 # At most half of the offered window is in flight: a sender that reaches the window's edge cuts segments anywhere.
 wire_clamp 524288
-in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 pin_napi rcv "$RCV_CORE"
 for address in $V4_RCV $V6_RCV; do
 	v=v4

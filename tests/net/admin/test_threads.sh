@@ -12,7 +12,7 @@ CONNS=12 OCTETS=$((2 << 20))
 wire_up plain 1500 4 || exit 1
 wire_clamp 65536
 set_sysctl snd net.core.txrehash 0
-in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || exit 1
+load_patient rcv || exit 1
 
 # receiver COMMAND...: the command in the background, its report in $report. It says where it listens when all is open.
 receiver() {
@@ -150,7 +150,7 @@ in_ns rcv "$xiwarp" unload "$IF_RCV" --force >/dev/null
 
 wire_up plain 1500 1 || exit 1
 wire_clamp 65536
-in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || exit 1
+load_patient rcv || exit 1
 expect one-queue one_queue
 # A second process gets no queue, and its second thread does not hide that.
 receiver sink --json --threads 1 --listen "$V4_RCV:15045"

@@ -27,7 +27,7 @@ wire_up plain
 expect kernel all_found
 for side in rcv snd; do
 	name=IF_${side^^}
-	in_ns $side "$BUILD/xiwarp" load "${!name}" >/dev/null || fail "load-$side" "exit code $?"
+	load_patient $side || fail "load-$side" "exit code $?"
 done
 expect direct by_direct
 for side in rcv snd; do

@@ -65,7 +65,7 @@ wire_up plain
 # An address at which no host answers.
 in_ns rcv ip route add 192.0.2.0/24 via $V4_SND
 ends kernel
-in_ns rcv "$xiwarp" load "$IF_RCV" >"$TMP/load" || fail load "$(cat "$TMP/load")"
+load_patient rcv || fail load "exit code $?"
 ends direct
 if [[ -z ${CELL:-} ]]; then
 	truncate -s 1G "$TMP/big"

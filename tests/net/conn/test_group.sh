@@ -14,7 +14,7 @@ CONNS=64 OCTETS=$((512 << 10)) ENGINES=4
 wire_up plain 1500 $ENGINES || exit 1
 wire_clamp 16384
 set_sysctl snd net.core.txrehash 0
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || exit 1
+load_patient rcv || exit 1
 
 one_run() { # NAME ROLE ENGINES [VARIABLE]
 	local name=$1 role=$2 got=$TMP/got sent=$TMP/sent rc_recv rc_send

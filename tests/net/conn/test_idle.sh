@@ -26,7 +26,7 @@ run() {
 }
 
 wire_up plain 1500
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" --flows 16384 >/dev/null || fail load "exit code $?"
+load_patient rcv --flows 16384 || fail load "exit code $?"
 run plain 15044 10000
 run rdma 15045 10000 rdma silent
 finish

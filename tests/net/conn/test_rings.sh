@@ -65,7 +65,7 @@ seed=$((RANDOM + 1))
 echo "seed $seed"
 wire_up fair 1500
 wire_clamp 262144
-in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 pin_napi rcv "$RCV_CORE"
 for path in kernel direct; do
 	expect $path-queue stream $path

@@ -57,7 +57,7 @@ long() {
 }
 
 wire_up plain 1500 || exit 1
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || exit 1
+load_patient rcv || exit 1
 for path in kernel direct; do
 	for what in good empty share half long; do
 		expect "$path-$what" $what $path

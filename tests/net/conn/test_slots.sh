@@ -43,7 +43,7 @@ has_one() {
 }
 
 wire_up plain 1500
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 dir=/sys/fs/bpf/xiwarp/$IF_RCV
 
 start holder rcv hold hold "$dir" 8
@@ -110,7 +110,7 @@ collected() { in_ns rcv "$slots" collect "$dir" >/dev/null; \
 expect foreign-dead-collected wait_until 10 collected
 
 in_ns rcv "$BUILD/xiwarp" unload --force "$IF_RCV" >/dev/null 2>&1
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 start holder rcv hold hold "$dir" 0
 spawn recv rcv recv "$slots" recv 15044
 wait_listen rcv 15044

@@ -9,7 +9,7 @@ sockets=$BUILD/tests/net/conn/sockets
 wire_up plain 1500
 in_ns rcv "$sockets" cases || ((_failures++))
 
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 for host in $V4_RCV $V6_RCV; do
 	spawn recv rcv recv "$sockets" recv 15044
 	wait_listen rcv 15044

@@ -25,7 +25,7 @@ wire_up plain
 both kernel
 for side in snd rcv; do
 	interface=IF_${side^^}
-	in_ns $side "$BUILD/xiwarp" load "${!interface}" >/dev/null || fail load "exit code $?"
+	load_patient $side || fail load "exit code $?"
 done
 both direct
 for side in snd rcv; do

@@ -13,7 +13,8 @@ fell_back_for() { wait_until "$LONG" left_because "$@"; }
 
 wire_up plain
 wire_clamp 262144
-load || fail load "exit code $?"
+# Where a connection is to leave the direct path for its segments, it must not have left it before.
+load_patient rcv || fail load "exit code $?"
 
 # ---- a larger MTU and the old one again, for a process that has given up its privilege
 # Promised: it cannot open sockets anew, so it keeps those that it has, says what is to be done, and goes direct again.

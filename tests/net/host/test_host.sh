@@ -81,7 +81,7 @@ taken() {
 
 for queues in 1 2; do
 	wire_up plain 1500 "$queues" || exit 1
-	in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || exit 1
+	load_patient rcv || exit 1
 	export XIWARP_ENGINES=$queues
 	for path in kernel direct; do
 		for what in work sleeping shared late hasty refuse forked; do

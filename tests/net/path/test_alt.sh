@@ -49,7 +49,7 @@ one_run() { # NAME ADDRESS OPTION...
 wire_up plain 1500 || exit 1
 # No more in flight than veth's ring takes: hand-offs are tested here, and without SACK TCP repairs losses slowly.
 wire_clamp 262144
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" > /dev/null || exit 1
+load_patient rcv || exit 1
 for ts in 1 0; do
 	for sack in 1 0; do
 		for side in snd rcv; do

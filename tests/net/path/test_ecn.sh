@@ -30,7 +30,7 @@ wire_clamp 262144
 for side in snd rcv; do
 	set_sysctl $side net.ipv4.tcp_ecn 1
 done
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 expect reno-stream stream reno
 expect reno-goes-direct direct
 # Removes what a killed run left.

@@ -74,7 +74,7 @@ hand_offs() {
 
 wire_up plain 1500
 wire_clamp 262144 # veth's ring holds 256 frames
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 pings 64 1000
 pings 64 1000 --markers
 pings 4096 500

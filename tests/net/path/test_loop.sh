@@ -39,8 +39,8 @@ wire_up plain 1500
 for how in level edge; do
 	expect "kernel-$how" by kernel $how $how
 done
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
-in_ns snd "$BUILD/xiwarp" load "$IF_SND" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
+load_patient snd || fail load "exit code $?"
 for how in level edge run spin; do
 	expect "direct-$how" by direct $how level
 	expect "direct-$how-calls" by direct $how edge -c

@@ -77,7 +77,7 @@ one_run() {
 }
 
 wire_up plain 1500 || exit 1
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || exit 1
+load_patient rcv || exit 1
 mkdir "$pins" && at_end rm -rf "$pins"
 # TCP passes single segments to TC, so that a fault affects one segment only.
 bpftool prog loadall "$BUILD/tests/net/lib/hold.bpf.o" "$pins" pinmaps "$pins" &&

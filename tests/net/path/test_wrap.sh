@@ -49,7 +49,7 @@ for mtu in 1500 9000; do
 	fi
 	wire_up relay $mtu
 	wire_clamp 196608
-	in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+	load_patient rcv || fail load "exit code $?"
 	# The first octets, in the middle of a stretch, and near the end.
 	across 0xfffffff0 $mtu reorder=2:6,dup=1
 	across 0xffffff00 $mtu reorder=2:6,dup=1 -m

@@ -139,7 +139,7 @@ wire_clamp 262144
 for side in snd rcv; do
 	set_sysctl $side net.ipv4.tcp_early_retrans 0
 done
-in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 pin_napi rcv "$RCV_CORE"
 mkdir "$TMP/in"
 random_file "$TMP/file" 3

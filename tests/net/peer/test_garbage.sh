@@ -162,7 +162,7 @@ close_sink() {
 }
 
 wire_up plain
-in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 for path in kernel direct; do
 	open_sink $path
 done

@@ -58,7 +58,7 @@ set_sysctl rcv net.ipv4.tcp_retries2 2
 # A bad CRC becomes an error after some retransmissions: a short RTO makes that soon.
 in_ns snd ip route replace 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min 5ms ||
 	fail rto_min "exit code $?"
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 for path in kernel direct; do
 	[[ -n ${CASE:-} ]] || sinks $path
 	cases peer_ulp peer_recv $path

@@ -62,7 +62,7 @@ done
 sink sink-private-data-too-long "--private-data $(printf %509s | tr ' ' x)" \
 	"$(frame Req 50 02 00010001)" "" 7 "not accepted: Invalid argument"
 cases startup startup_end kernel
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 cases startup startup_end direct
 in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 finish

@@ -7,7 +7,7 @@
 
 wire_up plain 1500
 cases unready unready_end kernel
-in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 cases unready unready_end direct
 in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 finish

@@ -26,8 +26,7 @@ if nm -D "$BUILD/libxiw-verbs.so" | grep -q __asan_init; then
 fi
 
 load_both() {
-	in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null &&
-		in_ns snd "$xiwarp" load "$IF_SND" >/dev/null
+	load_patient rcv && load_patient snd
 }
 
 _silent() {

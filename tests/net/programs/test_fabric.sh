@@ -92,7 +92,7 @@ else
 fi
 for path in kernel direct; do
 	if [[ $path == direct ]]; then
-		in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || exit 1
+		load_patient rcv || exit 1
 	fi
 	expect "$path-application" application
 	if [[ $debian ]]; then
