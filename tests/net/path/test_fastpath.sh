@@ -23,11 +23,13 @@ stream() {
 		return 1
 	fi
 	spawn sender snd sender "$tests/lib/sendto" -s 0x77 -t $((16 * mib)) -r 20 "$1" 15044
-	reap "$sender" 40
+	reap "$sender" 100
 	rc=$?
+	((rc == 124)) && stop "$sender"
 	((rc)) && fail "$2" "sender: exit code $rc: $(cat "$TMP/sender")"
 	reap "$receiver" 10
 	rc=$?
+	((rc == 124)) && stop "$receiver"
 	if ((rc)); then
 		fail "$2" "receiver: exit code $rc: $(cat "$TMP/receiver")"
 		return 1
@@ -40,7 +42,7 @@ stream() {
 
 wire_up fair 1500
 wire_clamp 262144
-in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+load_patient rcv || fail load "exit code $?"
 pin_napi rcv "$RCV_CORE"
 
 for v in v4 v6 epoll; do
