@@ -154,7 +154,7 @@ expect table-filled free_slots 1
 transmit 2 -r 20
 under_way A 2 kernel
 expect table-full-told told A 2 "flow table of $IF_RCV: full"
-expect table-full-others-direct is_direct A 1
+expect table-full-others-direct stays_direct A 1
 finishes table-full-complete A 2
 expect table-emptied free_slots 0
 transmit 2 -r 20

@@ -29,7 +29,7 @@ under_way B 2 kernel
 busy='AF_XDP on .* busy: another engine has it, of this process or another'
 expect two-second-told grep -q '"id":2,.*"no_direct":"'"$busy"'"' "$TMP/B.state"
 expect two-first-moves moves A 1
-expect two-first-direct again_direct A 1
+expect two-first-direct stays_direct A 1
 
 # ---- killed
 # Promised: the kernel ends the connections of the dead process, and their peers learn of it. A new process gets the
@@ -105,7 +105,7 @@ under_way F 6 direct
 child=$(sed -n 's/^child //p' "$TMP/F")
 expect child-there kill -0 "$child"
 expect child-goes-on moves F 6
-expect child-goes-on-direct again_direct F 6
+expect child-goes-on-direct stays_direct F 6
 stop "$RECV_F" KILL
 breaks child-peer-told 6
 receive G -P 15047

@@ -7,6 +7,7 @@
 #   receive NAME [OPTION...]      starts a receiver, pid to RECV_NAME; its lines are in $TMP/NAME
 #   transmit ID [OPTION...]       starts a sender of connection ID to $V4_RCV, pid to SEND_ID; its line: $TMP/send-ID
 #   under_way NAME ID direct|kernel   waits until octets of the connection have come by that path, and it is on it
+#   stays_direct NAME ID          is it direct? If this machine let the engine stand still, it is soon
 #   moves NAME ID                 waits until more octets of the connection are delivered than when it was called
 #   finishes TEST NAME ID         tells the sender to finish: complete at both ends, every octet delivered
 #   breaks TEST ID [ERROR]        the sender sees its connection fail, and how
@@ -66,6 +67,13 @@ _on_path() { # NAME ID PATH
 under_way() {
 	wait_until "$LONG" _on_path "$1" "$2" "$3" ||
 		fail "connection-$2" "never $3: $(cat "$TMP/$1" "$TMP/$1.state" "$TMP/send-$2")"
+}
+
+# XDP gives the streams of an engine that stands still to the kernel, and counts that.
+stays_direct() {
+	_on_path "$1" "$2" direct && return
+	grep -Eq "\"id\":$2,.*\"(watchdog|frames lost before AF_XDP)\":" "$TMP/$1.state" &&
+		wait_until "$LONG" _on_path "$1" "$2" direct
 }
 
 _beyond() { (($(octets "$1" "$2") > $3)); }

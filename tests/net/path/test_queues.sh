@@ -123,7 +123,7 @@ steer 1 2
 under_way A 1 kernel
 expect steered-counted was_steered A 1
 expect steered-told told A 1 "its segments come on queue 2 of $IF_RCV, which another engine serves"
-expect steered-others-direct again_direct C 3
+expect steered-others-direct stays_direct C 3
 steer 1 0
 expect steered-back-direct wait_until "$LONG" again_direct A 1
 expect steered-back-not-told wait_until "$LONG" _told A 1 '"'
@@ -148,7 +148,7 @@ expect bounced-moves eval '(($(octets A 1) > at + 1000000)) && moves A 1'
 # The row that it takes to go direct again doubles with each time.
 expect bounced-seldom eval 'n=$(($(steered A 1) - before)); echo "$n times"
 	((n > 0 && n < flips / 20))'
-expect bounced-others-direct eval 'again_direct B 2 && again_direct C 3 && never_steered C 3'
+expect bounced-others-direct eval 'stays_direct B 2 && stays_direct C 3 && never_steered C 3'
 expect bounced-direct wait_until "$LONG" again_direct A 1
 for i in 1 2 3 4; do
 	name=ABCD
@@ -175,8 +175,8 @@ breaks killed-peer-told-3 3
 breaks killed-peer-told-4 4
 expect killed-other-moves-1 moves A 1
 expect killed-other-moves-2 moves B 2
-expect killed-other-direct-1 again_direct A 1
-expect killed-other-direct-2 again_direct B 2
+expect killed-other-direct-1 stays_direct A 1
+expect killed-other-direct-2 stays_direct B 2
 expect killed-other-not-steered eval 'never_steered A 1 && never_steered B 2'
 # A stranger's queue: nobody serves it now.
 steer 1 3
