@@ -18,17 +18,19 @@ begin() {
 	wait_listen rcv 15044 || fail serve "nobody listens: $(cat "$TMP/serve")"
 }
 
-# begin_deceived SIZE: the same, but the kernel does not reserve what it is asked for, and says that it has. It takes
-# its time for such a call, of which the first is behind an offer, and meanwhile the disk has but SIZE left.
+# begin_deceived SIZE: the same, but the kernel does not reserve what it is asked for, and says that it has. When serve
+# has asked for the free space on account of the first offer, it is stopped until the disk has but SIZE left.
 begin_deceived() {
 	rm -f "$TMP/calls"
 	mkdir -p "$disk"
 	mount -t tmpfs -o size=100M none "$disk" || fail mount "exit code $?"
-	spawn serve rcv serve "${traced[@]}" -D -f -o "$TMP/calls" -e trace=fallocate \
-		-e inject=fallocate:retval=0:delay_enter=200000 "$xiwarp" serve "$disk"
+	spawn serve rcv serve "${traced[@]}" -D -f -o "$TMP/calls" -e trace=fstatfs,fallocate \
+		-e inject=fallocate:retval=0 -e inject=fstatfs:signal=STOP:when=1 \
+		"$xiwarp" serve "$disk"
 	wait_listen rcv 15044 || fail serve "nobody listens: $(cat "$TMP/serve")"
-	spawn shrinker host shrink sh -c "until grep -sq fallocate '$TMP/calls'; do sleep 0.02; done
-		mount -o 'remount,size=$1' '$disk'"
+	spawn shrinker host shrink sh -c "
+		until grep -sq 'stopped by SIGSTOP' '$TMP/calls'; do sleep 0.02; done
+		mount -o 'remount,size=$1' '$disk'; kill -CONT $serve"
 }
 
 end() {
