@@ -147,12 +147,16 @@ keeps_picture() {
 expect plot-kept keeps_picture
 
 # ---- ends
+# Ten million octets of a client's are acknowledged: it is measuring.
+measures() {
+	in_ns snd ss -Htni state established "dport = :15044" | grep -Eq 'bytes_acked:[0-9]{8}'
+}
 interrupted() {
 	local pid rc
 	# shellcheck disable=SC2016
 	spawn pid snd client sh -c 'exec "$@" >"$0"' "$TMP/client.json" \
 		"$xiwarp" perf "$V4_RCV" -t 60 --json "$@"
-	sleep 1.5
+	wait_until 20 measures || echo "it does not begin"
 	stop "$pid" INT
 	rc=$?
 	cat "$TMP/client"
@@ -166,7 +170,7 @@ expect interrupted-many interrupted -b -n 4 --threads 2 -o send
 
 # The server ends in the middle: the client says so.
 spawn client snd client "$xiwarp" perf "$V4_RCV" -t 60 -i 0
-sleep 1
+wait_until 20 measures || fail killed "the client does not begin"
 stop "$server" KILL
 reap "$client" 20
 rc=$?

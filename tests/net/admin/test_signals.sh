@@ -34,7 +34,7 @@ resolving() {
 		exec \"\$@\"" sh "$xiwarp" "$@"
 	wait_until 10 _lines_over "$TMP/mute" "$before" || echo "not asked"
 	kill -"$signal" "$pid"
-	reap "$pid" 2
+	reap "$pid" 10
 	rc=$?
 	((rc == 124)) && stop "$pid" KILL
 	cat "$TMP/resolve"
