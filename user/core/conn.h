@@ -240,6 +240,7 @@ struct xiw_progress {
 	uint32_t waiting_at; /* what the socket had been read up to when segments began to wait for it */
 	struct xiw_tries unheard;	/* arrivals of segments that were acknowledged before */
 	uint32_t dup_seq, dup_end;	/* the first of these segments */
+	struct xiw_tries ahead;		/* those that acknowledge what xiw_egress has not seen */
 	/* When the stretch's first segment came while the socket had not been read up to it; 0: none has. */
 	uint64_t waits_ms;
 	/* The TSval of the last segment that has filled a hole in the socket meanwhile. */

@@ -228,6 +228,7 @@ static bool comes_again(const struct xiw_conn *c, uint32_t seq)
 /*
  * Counts a segment that the TCP receiver has dropped, if it shows that the stream does not move. One that brings
  * nothing new says something only if nothing else is wrong with it: anybody who knows the addresses can send others.
+ * Only the socket knows whether what it acknowledges was sent.
  */
 static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg)
 {
@@ -235,10 +236,13 @@ static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struc
 
 	if (awaited(c, seg->seq, end))
 		xiw_progress_refused(c, XIW_REASON_REFUSED, s);
-	else if (s->meta->payload_len && c->tcp.last_drop == XIW_TCP_DROP_DUP &&
-		 comes_again(c, seg->seq))
+	else if (!s->meta->payload_len || !comes_again(c, seg->seq))
+		return;
+	else if (c->tcp.last_drop == XIW_TCP_DROP_DUP)
 		xiw_progress_unheard(c, s, seg->seq,
 				     end); /* at a fall-back the socket acknowledges it again */
+	else if (c->tcp.last_drop == XIW_TCP_DROP_ACK_NEW)
+		xiw_progress_ahead(c, s);
 }
 
 /* Processes a segment of a stretch that runs. Returns true if the packet's frames are kept. */

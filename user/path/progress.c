@@ -214,6 +214,18 @@ void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint3
 }
 
 /*
+ * The socket's acknowledgements were not translated, so the peer repeats octets from before the stretch, and nothing
+ * else. Anybody can send such segments, so they alone end nothing, and the socket is asked only when the stream has
+ * stood still.
+ */
+void xiw_progress_ahead(struct xiw_conn *c, const struct xiw_segment *s)
+{
+	if (xiw_stretch_live(c) && too_often(c, &c->progress.ahead, forget_ms(s)) &&
+	    egress_is_blind(c))
+		give_up(c, XIW_REASON_UNHEARD, s);
+}
+
+/*
  * Segments that wait for the socket are not acknowledged. If the socket lacks octets from before them, and the
  * peer has repeated those in vain, it learns that only from the SACK blocks of later ones (RFC 8985), or by its
  * timeout, which may be long. So they wait for a while only, and then go to the socket.
@@ -335,7 +347,7 @@ void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
 
 void xiw_progress_begin(struct xiw_conn *c)
 {
-	c->progress.refused.n = c->progress.unheard.n = 0;
+	c->progress.refused.n = c->progress.unheard.n = c->progress.ahead.n = 0;
 	c->progress.waits_ms = 0;
 	c->progress.filled = false;
 }

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * A peer repeats what it was told of by the socket alone, whose packets go around xiw_egress, and acknowledges what the
+ * socket has sent that way. The socket knows whether it did.
+ */
+#include <arpa/inet.h>
+#include <criterion/criterion.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* The functions under test are static. */
+#include "path/direct.c"
+
+#include "handoff/sock.h"
+
+#define AT 1000u
+#define LEN 100u
+#define SENT 10u
+
+static struct xiw_engine *e;
+static struct xiw_conn *c;
+static struct xiw_netif netif;
+static struct xiw_flow *flow;
+static uint8_t frame[512];
+static struct xiw_packet p;
+static struct xiw_meta meta;
+static int peer;
+
+/* A socket that has sent some octets. Returns the number of the next one. */
+static uint32_t connected(int *fd)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	int l = socket(AF_INET, SOCK_STREAM, 0);
+	struct xiw_sock_state now;
+	socklen_t len = sizeof(at);
+
+	cr_assert(!bind(l, (struct sockaddr *)&at, len) && !listen(l, 1));
+	cr_assert(!getsockname(l, (struct sockaddr *)&at, &len));
+	*fd = socket(AF_INET, SOCK_STREAM, 0);
+	cr_assert(!connect(*fd, (struct sockaddr *)&at, len));
+	peer = accept(l, NULL, NULL);
+	close(l);
+	cr_assert_eq(send(*fd, "0123456789", SENT, 0), (ssize_t)SENT);
+	cr_assert(!xiw_sock_read(*fd, &now));
+	return now.snd_nxt;
+}
+
+/* In DIRECT, entered, at AT. xiw_egress has not seen the last `unseen` octets. */
+static void setup(uint32_t unseen)
+{
+	if (xiw_sock_allowed())
+		cr_skip_test("needs CAP_NET_ADMIN");
+	e = calloc(1, sizeof(*e));
+	c = aligned_alloc(64, (sizeof(*c) + 63) & ~63ul);
+	flow = aligned_alloc(64, sizeof(*flow));
+	cr_assert(e && c && flow);
+	memset(c, 0, sizeof(*c));
+	memset(flow, 0, sizeof(*flow));
+	e->now_ms = 100000;
+	e->wheel.next_ms = e->wheel.collect_ms = XIW_NEVER;
+	e->injector.fd4 = e->injector.fd6 = -1;
+	c->engine = e;
+	c->netif = &netif;
+	c->flow = flow;
+	c->reg.ip_version = 4;
+	c->timer.deadline_ms = c->timer.ack_ms = c->timer.hold_ms = XIW_NEVER;
+	c->timer.ulp_ms = c->progress.due_ms = XIW_NEVER;
+	c->stretch.state = XIW_STRETCH_RUNS;
+	c->stretch.epoch = 7;
+	c->stretch.committed = c->recv.nxt = c->tcp.rcv_nxt = AT;
+	/* The socket has not been given the first octets of this connection. */
+	flow->kernel_nxt = xiw_kernel_nxt_pack(AT - 5 * LEN, c->stretch.epoch);
+	flow->owner = xiw_owner_pack(AT, c->stretch.epoch, XIW_PATH_DIRECT);
+	flow->kernel_edge = flow->direct_edge = AT + 10 * LEN;
+	flow->snd_nxt = connected(&c->fd) - unseen;
+}
+
+static void teardown(void)
+{
+	close(c->fd);
+	close(peer);
+	free(flow);
+	free(c);
+	free(e);
+}
+
+/* The segment in front of the stretch comes once more. */
+static void comes(enum xiw_tcp_drop why)
+{
+	const struct xiw_segment s = { &p, &meta };
+	const struct xiw_tcp_seg seg = { .seq = AT - LEN };
+
+	meta = (struct xiw_meta){ .l3_off = XIW_ETH_LEN,
+				  .l4_off = XIW_ETH_LEN + XIW_IP4_MIN,
+				  .payload_off = XIW_ETH_LEN + XIW_IP4_MIN + XIW_TCP_MIN,
+				  .payload_len = LEN };
+	frame[XIW_ETH_LEN] = 0x45;
+	p = (struct xiw_packet){ .len = meta.payload_off + LEN, .frags = 1 };
+	p.frag[0].base = frame;
+	p.frag[0].len = p.len;
+	c->tcp.last_drop = (uint8_t)why;
+	refused(c, &s, &seg);
+	e->now_ms += 250;
+}
+
+Test(path_ahead, what_the_socket_has_sent_around_xiw_egress)
+{
+	setup(SENT);
+	comes(XIW_TCP_DROP_ACK_NEW);
+	cr_expect(c->stretch.state == XIW_STRETCH_RUNS, "one segment may be late");
+	comes(XIW_TCP_DROP_ACK_NEW);
+	cr_expect(c->stretch.state == XIW_STRETCH_ENDS);
+	cr_expect_eq(c->handoff.reason, XIW_REASON_EGRESS);
+	cr_expect_eq(flow->barred, XIW_REASON_EGRESS);
+	cr_expect(c->progress.cut_off);
+	teardown();
+}
+
+/* Anybody may say that. A real repetition in between is the first of its kind. */
+Test(path_ahead, what_the_socket_has_not_sent)
+{
+	setup(0);
+	for (int i = 0; i < 5; i++)
+		comes(XIW_TCP_DROP_ACK_NEW);
+	comes(XIW_TCP_DROP_DUP);
+	for (int i = 0; i < 5; i++)
+		comes(XIW_TCP_DROP_ACK_NEW);
+	cr_expect(c->stretch.state == XIW_STRETCH_RUNS);
+	cr_expect_not(flow->barred);
+	cr_expect_not(c->progress.cut_off);
+	teardown();
+}
+
+/* Other segments that are dropped say nothing, whatever the socket does. */
+Test(path_ahead, what_was_dropped_for_another_reason)
+{
+	setup(SENT);
+	for (int i = 0; i < 5; i++) {
+		comes(XIW_TCP_DROP_ACK_OLD);
+		comes(XIW_TCP_DROP_PAWS);
+	}
+	cr_expect(c->stretch.state == XIW_STRETCH_RUNS);
+	teardown();
+}
