@@ -74,7 +74,7 @@ one_run() { # NAME HOW
 
 wire_up plain
 wire_clamp 262144
-in_ns rcv "$xiwarp" load "$IF_RCV" >/dev/null || exit 1
+load_patient rcv || exit 1
 expect every-counter fields_shown
 expect every-verdict stats_shown
 one_run by-the-kernel misaligned
