@@ -136,13 +136,13 @@ static void report(const struct sender *s)
 	xiw_conn_info(s->conn, &info, sizeof(info));
 	printf("{\"segments\":%llu,\"aligned\":%llu,\"full\":%llu,\"longest\":%llu,\"fpdus\":%llu,"
 	       "\"messages\":%llu,\"resent\":%llu,\"replies\":%llu,\"emss\":%u,\"half\":%llu,"
-	       "\"sacked\":%llu,\"last_unaligned\":%llu,\"wrong\":%u}\n",
+	       "\"sacked\":%llu,\"last_unaligned\":%llu,\"probes\":%llu,\"wrong\":%u}\n",
 	       (unsigned long long)w->segments, (unsigned long long)w->aligned,
 	       (unsigned long long)w->full, (unsigned long long)w->longest,
 	       (unsigned long long)w->reader.fpdus, (unsigned long long)w->reader.messages,
 	       (unsigned long long)w->resent, (unsigned long long)s->replies, info.emss,
 	       (unsigned long long)s->half, (unsigned long long)w->sacked,
-	       (unsigned long long)w->last_bad, wrong);
+	       (unsigned long long)w->last_bad, (unsigned long long)w->probes, wrong);
 }
 
 static void send_all(struct sender *s, const struct addrinfo *a, bool no_pack)

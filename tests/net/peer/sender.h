@@ -54,8 +54,11 @@ struct watch {
 	uint64_t at;
 	uint32_t base, next; /* seq: of the first FPDU, of what is to be seen next */
 	uint32_t back;	     /* seq of the peer's data that is to be seen next */
+	uint32_t edge;	     /* the right edge of the peer's window */
+	unsigned int wscale;
 	struct reader reader;
 	uint64_t segments, aligned, full, resent, last_bad, longest;
+	uint64_t probes; /* segments that are not aligned, and fill the peer's window */
 	uint64_t sacked; /* segments with more options than the first */
 	uint8_t plain;	 /* the first one's data offset */
 };

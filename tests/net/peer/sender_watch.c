@@ -64,10 +64,37 @@ static void watch_data(struct watch *w, const uint8_t *p, uint32_t len)
 	w->segments++;
 	w->full += len == w->emss;
 	w->longest = len > w->longest ? len : w->longest;
-	if (starts && !r->raw_len)
+	if (starts && !r->raw_len) {
 		w->aligned++;
-	else
-		w->last_bad = w->segments;
+		return;
+	}
+	w->last_bad = w->segments;
+	w->probes += w->next == w->edge;
+}
+
+/* RFC 7323 section 2.2. */
+static unsigned int scale_of(const uint8_t *opt, const uint8_t *end)
+{
+	for (; opt < end && *opt; opt += *opt == 1 ? 1 : opt[1]) {
+		if (*opt != 1 && (end - opt < 2 || opt[1] < 2))
+			break;
+		if (*opt == 3)
+			return opt[2];
+	}
+	return 0;
+}
+
+/* What the peer offers. A segment that says less than one before it has come late. */
+static void watch_window(struct watch *w, const uint8_t *tcp, size_t header)
+{
+	const bool syn = tcp[13] & 2;
+	uint32_t edge;
+
+	if (syn)
+		w->wscale = scale_of(tcp + 20, tcp + header);
+	edge = (uint32_t)get(tcp + 8, 4) + ((uint32_t)get(tcp + 14, 2) << (syn ? 0 : w->wscale));
+	if (syn || (int32_t)(edge - w->edge) > 0)
+		w->edge = edge;
 }
 
 /* The peer's data: we answer a retransmission with SACK blocks, which make our segments shorter. */
@@ -94,6 +121,7 @@ static void watch_segment(struct watch *w, const uint8_t *p, size_t len, bool ou
 	tcp = ip + (p[ip + 12] >> 4) * 4u;
 	seq = get(p + ip + 4, 4);
 	if (!outgoing) {
+		watch_window(w, p + ip, tcp - ip);
 		watch_back(w, p[ip + 13] & 2, seq, len > tcp ? (uint32_t)(len - tcp) : 0);
 		return;
 	}
