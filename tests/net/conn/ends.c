@@ -17,6 +17,7 @@
 #define KEEPALIVE_MS 1000u
 #define USER_MS 1500u
 #define SLACK_MS 2500u
+#define WAIT_MS 2
 /* An application closes after this time. A peer that is gone is detected earlier. */
 #define IDLE_MS 3500u
 
@@ -166,6 +167,7 @@ static void handle(const struct xiw_completion *done)
 		c->closed++;
 		c->status = done->status;
 		c->ended = now_ms();
+		c->ended_had = ends.had_ms;
 		break;
 	default:
 		break;
@@ -314,9 +316,10 @@ static const char *wrong(const struct cell *c)
 			 (int)took, c->status);
 		return why;
 	}
-	if (c->ended > c->acted + due_ms(c->bound) + SLACK_MS) {
-		snprintf(why, sizeof(why), "CLOSED after %d ms, not %u", (int)took,
-			 due_ms(c->bound));
+	if (c->ended_had > c->acted_had + due_ms(c->bound) + SLACK_MS) {
+		snprintf(why, sizeof(why),
+			 "CLOSED after %d ms, of which this thread had %d, not %u", (int)took,
+			 (int)(c->ended_had - c->acted_had), due_ms(c->bound));
 		return why;
 	}
 	return NULL;
@@ -347,8 +350,34 @@ static void take_host_away(const char *command)
 	ends.vanished = true;
 }
 
+static uint64_t clock_us(clockid_t id)
+{
+	struct timespec t;
+
+	clock_gettime(id, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/*
+ * A machine on which others run is slow, and what comes late there is not the library's doing. So a turn takes as long
+ * as this thread ran, and as it may have waited.
+ */
+static void tick(void)
+{
+	static uint64_t wall, cpu, had;
+	const uint64_t wall_now = clock_us(CLOCK_MONOTONIC);
+	const uint64_t cpu_now = clock_us(CLOCK_THREAD_CPUTIME_ID);
+	const uint64_t most = cpu_now - cpu + WAIT_MS * 1000;
+
+	if (wall)
+		had += wall_now - wall < most ? wall_now - wall : most;
+	wall = wall_now;
+	cpu = cpu_now;
+	ends.had_ms = had / 1000;
+}
+
 /* True while the cell is neither over nor late. */
-static bool step(struct cell *c, uint64_t start)
+static bool step(struct cell *c)
 {
 	count_writes(c);
 	if (rejects(c))
@@ -356,27 +385,27 @@ static bool step(struct cell *c, uint64_t start)
 	if (!c->closed || c->phase < P_ACTED)
 		peer_step(c);
 	if (c->phase < P_ACTED)
-		return now_ms() - start < 10000;
+		return ends.had_ms < 10000;
 	if (c->bound == APPLICATION && !c->app_closed && !c->closed &&
 	    now_ms() - c->acted >= IDLE_MS)
 		app_close(c);
-	return !c->closed && now_ms() - c->acted < due_ms(c->bound) + SLACK_MS;
+	return !c->closed && ends.had_ms - c->acted_had < due_ms(c->bound) + SLACK_MS;
 }
 
 static void run(const char *command)
 {
-	const uint64_t start = now_ms();
 	struct xiw_completion done;
 	bool more = true;
 
 	while (more) {
-		if (xiw_engine_run(engine, 2) < 0)
+		if (xiw_engine_run(engine, WAIT_MS) < 0)
 			die("the engine failed");
+		tick();
 		while (xiw_engine_next(engine, &done))
 			handle(&done);
 		more = false;
 		for (unsigned int i = 0; i < ncells; i++)
-			more |= step(&cells[i], start);
+			more |= step(&cells[i]);
 		take_host_away(command);
 	}
 }

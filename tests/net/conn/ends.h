@@ -77,7 +77,7 @@ struct cell {
 	size_t got;   /* octets of the library's frame */
 	unsigned int reads;
 	uint32_t writes; /* that the peer has sent */
-	uint64_t since, acted;
+	uint64_t since, acted, acted_had; /* had: by ends.had_ms */
 	bool calm; /* all that it sent has arrived */
 
 	/* The library's. */
@@ -86,7 +86,7 @@ struct cell {
 	bool ready, app_closed, never_direct;
 	unsigned int written, closed, after; /* after: events behind CLOSED */
 	int status;
-	uint64_t ended;
+	uint64_t ended, ended_had;
 };
 
 /* ---- the table ----------------------------------------------------------------------------------- */
@@ -117,6 +117,7 @@ struct ends {
 	const char *here;
 	const char *there[2]; /* the second address is taken away when its host is to vanish */
 	bool vanished;
+	uint64_t had_ms; /* how long this thread has run, or waited because it had nothing to do */
 };
 
 extern struct ends ends;

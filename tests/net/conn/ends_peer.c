@@ -210,6 +210,12 @@ static bool under_way(const struct cell *c)
 	return c->state == ANSWERS && c->act == TERMINATE_FIN && c->ready;
 }
 
+static void note_act(struct cell *c)
+{
+	c->acted = now_ms();
+	c->acted_had = ends.had_ms;
+}
+
 void peer_step(struct cell *c)
 {
 	int unacked = 0;
@@ -235,7 +241,7 @@ void peer_step(struct cell *c)
 				break;
 			act(c);
 			c->phase = P_ACTED;
-			c->acted = now_ms();
+			note_act(c);
 			break;
 		}
 		/* Everything has arrived, and the library's end has reached the cell's state. */
@@ -253,7 +259,7 @@ void peer_step(struct cell *c)
 			break;
 		act(c);
 		c->phase = P_ACTED;
-		c->acted = now_ms();
+		note_act(c);
 		break;
 	case P_ACTED:
 		read_on(c);
