@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # `xiwarp sink`, option by option, against a sender that uses the library (sendto.c): every octet is compared, on both
-# paths, over IPv4 and IPv6, with markers, without CRCs, at MTU 1500 and 9000. timeout: 120
+# paths, over IPv4 and IPv6, with markers, without CRCs, at MTU 1500 and 9000. timeout: 240
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net

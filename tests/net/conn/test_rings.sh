@@ -3,7 +3,7 @@
 #
 # Completions, polled from the engine's queue and as CQEs in the application's own ring (rings.c): each one comes once,
 # in order, with its user_data and length, on both paths. The consumer is fast, or so slow that the queue is full, and
-# runs in the engine's thread or in another. timeout: 120
+# runs in the engine's thread or in another. timeout: 240
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp tests=$BUILD/tests/net

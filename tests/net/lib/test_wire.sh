@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# The wires that all other tests in namespaces use. timeout: 120
+# The wires that all other tests in namespaces use. timeout: 240
 . "${0%/*}/lib.sh"
 
 # transfer NAME ADDRESS MIB [LEAST]: by plain TCP, every octet compared. On the fair wire, all octets must
