@@ -40,12 +40,13 @@ connect() {
 	transmit "$id" -p $((40000 + id)) -P "$port" "$@"
 }
 
-# Did at least 99 % take the direct path? Only an engine that did not run may have fallen short.
+# Did at least 99 % take the direct path? Only an engine that did not run, or stopped behind segments that it had yet to
+# acknowledge, may have fallen short.
 mostly_direct() { # NAME ID
-	local direct kernel
+	local direct kernel stood='watchdog|frames lost before AF_XDP|acknowledgements not heard'
 	direct=$(state "$1" "$2" octets_direct) kernel=$(state "$1" "$2" octets_kernel)
 	((direct * 100 >= (direct + kernel) * 99)) ||
-		grep -Eq "\"id\":$2,.*\"(watchdog|frames lost before AF_XDP)\"" "$TMP/$1.state" ||
+		grep -Eq "\"id\":$2,.*\"($stood)\"" "$TMP/$1.state" ||
 		{ cat "$TMP/$1.state"; return 1; }
 }
 
