@@ -21,6 +21,8 @@
 #define CQ 4096
 #define PORT 20900
 #define STAG 0x1234u
+#define STALL_MS 150 /* much longer than a turn, and much shorter than KEEPALIVE_MS */
+#define KEEPALIVE_MS 1000
 
 static struct xiw_engine *engine;
 static struct xiw_conn *conn;
@@ -29,6 +31,7 @@ static uint8_t buffers[MESSAGES], memory[64];
 static uint32_t delivered, errors, after;
 static bool connected, closed_told, rdmap;
 static int status;
+static uint64_t longest; /* turn of the engine, in ms */
 static enum xiw_use_path path;
 static const char *here;
 static int ns_here, ns_there;
@@ -78,12 +81,15 @@ static void run(int ms, bool take)
 {
 	const uint64_t until = now_ms() + (uint64_t)ms;
 	struct xiw_completion c;
+	uint64_t began;
 
-	while (now_ms() < until && !closed_told) {
+	while ((began = now_ms()) < until && !closed_told) {
 		if (xiw_engine_run(engine, 1) < 0)
 			die("the engine failed");
 		while (take && xiw_engine_next(engine, &c))
 			handle(&c);
+		if (now_ms() - began > longest)
+			longest = now_ms() - began;
 	}
 }
 
@@ -201,30 +207,42 @@ static long probes(void)
 	return found;
 }
 
+/* How often the kernel asks whether the peer lives while that sends 65 messages within three seconds. -1: that failed. */
+static long asked(void)
+{
+	const long before = probes();
+	uint8_t f[128], u[64];
+	uint32_t n;
+
+	longest = 0;
+	for (int i = 0; i < 65; i++) {
+		n = make_fpdu(f, u, make_tagged(u, LAST | DV, 0x40, STAG, 0, 0, 1));
+		if (push(f, n))
+			return -1;
+		run(40, true);
+	}
+	return before < 0 ? -1 : probes() - before;
+}
+
 /*
  * A peer that does nothing but send lives, and is not even asked: on the direct path the kernel's socket sees none of
- * it, but is told.
+ * it, but is told. An engine that this machine does not let run for long tells it late: then once more.
  */
 static const char *lives(int unused)
 {
 	struct xiw_conn_info info;
-	uint8_t f[128], u[64];
-	long before, asked;
-	uint32_t n;
+	unsigned int times = 0;
+	long n;
 
 	(void)unused;
 	rdmap = false;
 	peer_connect();
-	before = probes();
-	for (int i = 0; i < 65; i++) {
-		n = make_fpdu(f, u, make_tagged(u, LAST | DV, 0x40, STAG, 0, 0, 1));
-		TRY(push(f, n));
-		run(40, true);
-	}
-	asked = probes() - before;
+	do
+		n = asked();
+	while (++times < 5 && n > 0 && longest > STALL_MS);
 	xiw_conn_info(conn, &info, sizeof(info));
-	CHECK(before >= 0 && !asked && !closed_told && delivered == 65, "%ld probes, %u messages",
-	      asked, delivered);
+	CHECK(!n && !closed_told && delivered == 65 * times, "%ld probes, %u messages", n,
+	      delivered);
 	CHECK(!peer.direct || info.stream_direct > info.stream_kernel, "not direct: %s",
 	      info.no_direct);
 	return NULL;
@@ -257,7 +275,7 @@ static const char *one(int i)
 	struct xiw_conn_opts o = { .size = sizeof(o),
 				   .path = path,
 				   .recv_depth = MESSAGES,
-				   .keepalive_ms = 1000,
+				   .keepalive_ms = KEEPALIVE_MS,
 				   .user_timeout_ms = 1500 };
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(PORT) };
 	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &(uint32_t){ STAG } };
