@@ -68,10 +68,10 @@ static bool take_line(struct end *e)
 		  &e->line.revoke }, /* its right to write, after so many tagged messages */
 		{ "release", &e->line.release }, /* the same, the region */
 		{ "delay", &e->line.delay },	 /* in milliseconds before each of what follows */
-		{ "send", &e->line.send },	 /* octets, after the first tagged message */
 		{ "hold",
-		  &e->line.hold }, /* and not before an octet comes over the control connection */
-		{ "errsend", &e->line.errors_send },	  /* upon an error, before it closes */
+		  &e->line.hold }, /* the first of that waits for an octet on the control connection */
+		{ "send", &e->line.send },	     /* octets, after the first tagged message */
+		{ "errsend", &e->line.errors_send }, /* upon an error, before it closes */
 		{ "usertimeout", &e->line.user_timeout }, /* in milliseconds */
 		{ "eofsend", &e->line.eof_send }, /* upon the peer's half-close, before it closes */
 	};
@@ -133,13 +133,13 @@ static void on_request(struct end *e, struct xiw_conn *c)
 static void when(struct end *e, int what)
 {
 	e->due = what;
-	e->due_at = now_ms() + (uint64_t)e->line.delay;
+	e->due_at = e->line.hold ? UINT64_MAX : now_ms() + (uint64_t)e->line.delay;
 }
 
 static void on_written(struct end *e, struct xiw_conn *c)
 {
 	e->tagged++;
-	if (e->line.send && e->tagged == 1 && !e->line.hold)
+	if (e->line.send && e->tagged == 1)
 		when(e, SEND);
 	if (e->line.revoke != (int)e->tagged && e->line.release != (int)e->tagged)
 		return;
@@ -223,7 +223,7 @@ static void on_event(struct end *e, const struct xiw_completion *c)
 	}
 }
 
-static bool told_to_send(void)
+static bool told_to_act(void)
 {
 	struct pollfd p = { .fd = control, .events = POLLIN };
 	char c;
@@ -239,9 +239,9 @@ static void turn(struct end *e, int ms)
 	xiw_engine_run(e->engine, ms);
 	while (xiw_engine_next(e->engine, &c) > 0)
 		on_event(e, &c);
-	if (e->line.hold && e->tagged && told_to_send()) {
+	if (e->line.hold && e->due != NOTHING && told_to_act()) {
 		e->line.hold = 0;
-		when(e, SEND);
+		when(e, (int)e->due);
 	}
 	if (!due || now_ms() < e->due_at || e->nclosed == e->line.conns)
 		return;

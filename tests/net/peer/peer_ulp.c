@@ -100,11 +100,12 @@ static const char *half_close_sends_on(void)
 /* RFC 5041 section 6.2.1: the connection is not closed before the ULP closes it, and then with a FIN. */
 static const char *half_close_then_close(void)
 {
-	TRY(begin("delay=300"));
+	TRY(begin("hold=1"));
 	TRY(startup(C));
 	TRY(good(0, 5));
 	TRY(half_close());
 	TRY(silent(200));
+	TRY(decide_now());
 	TRY(closed_orderly());
 	return told("events=CONNECTED,EOF,CLOSED status=0 mpa=0 ddp=0 tagged=5");
 }
@@ -222,11 +223,12 @@ static const char *error_flushes(void)
 /* RFC 5041 section 7.1, RFC 5044 section 8: the stream stays until the ULP has sent its last message. */
 static const char *last_message(const char *(*mistake)(void), uint8_t theirs, const char *want)
 {
-	TRY(begin("errsend=%d delay=300 markers=%d", LAST_MESSAGE, !!(theirs & M)));
+	TRY(begin("errsend=%d hold=1 markers=%d", LAST_MESSAGE, !!(theirs & M)));
 	TRY(startup(theirs));
 	TRY(good(0, 5));
 	TRY(mistake());
 	TRY(silent(200));
+	TRY(decide_now());
 	TRY(expect_message(1, LAST_MESSAGE));
 	TRY(closed());
 	return told("events=CONNECTED,ERROR,SENT,CLOSED tagged=5 after=0 %s", want);
