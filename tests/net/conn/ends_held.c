@@ -207,7 +207,7 @@ static long probes(void)
 	return found;
 }
 
-/* How often the kernel asks whether the peer lives while that sends 65 messages within three seconds. -1: that failed. */
+/* How often the kernel asks whether the peer lives while that sends 65 messages in three seconds; -1: failed. */
 static long asked(void)
 {
 	const long before = probes();

@@ -376,8 +376,7 @@ static const char *sink_is_another(int unused)
 	TRY(pull_untagged(&f, READ_REQUEST, 0, 1, 1, READ_LEN));
 	TRY(pull_untagged(&f, SEND, 0, 0, 1, 100));
 	TRY(push_send(SEND, 0, 1, 10));
-	TRY(all_acknowledged());
-	usleep(100000);
+	TRY(pull_untagged(&f, SEND, 0, 0, 2, 100)); /* it is so */
 	m = tagged_ulpdu(LD, READ_RESPONSE, WRITE_STAG, BASE, 100);
 	TRY(push_ulpdu(m));
 	TRY(pull_terminate("0.2.7D", m));

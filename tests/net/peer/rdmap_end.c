@@ -53,8 +53,9 @@ static struct end {
 		int set_ird, set_ord; /* unless negative, when the Request has come */
 		int set_first;	      /* and before the stream is attached */
 		/*
-		 * The first Send: r the READ region goes; R and another gets its STag; W likewise for WRITE; n READ
-		 * has no rights; i INV's STag again; T terminate; c close; C that, and r; p posts Read p again.
+		 * The first Send: r the READ region goes; R and another gets its STag; W likewise for WRITE, and a
+		 * Send tells that; n READ has no rights; i INV's STag again; T terminate; c close; C that, and r;
+		 * p posts Read p again.
 		 */
 		int on_send;
 	} line;
@@ -291,7 +292,7 @@ static void on_send(const struct xiw_completion *c)
 	else if (e.line.on_send == 'R')
 		replace_region(S_READ), e.source_replaced = true;
 	else if (e.line.on_send == 'W')
-		replace_region(S_WRITE), e.replaced = true;
+		replace_region(S_WRITE), e.replaced = true, post_ops("s");
 	else if (e.line.on_send == 'T')
 		xiw_rdma_terminate(e.rdma);
 	else if (e.line.on_send == 'c')
