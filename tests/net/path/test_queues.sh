@@ -227,9 +227,11 @@ quit late-ends P
 # Promised: it costs that queue alone, and only for as long as the software has it.
 spawn other rcv other "$BUILD/tests/net/path/queues" "$IF_RCV" 1
 wait_until "$LONG" grep -q ready "$TMP/other" || fail other "$(cat "$TMP/other")"
-in_ns rcv timeout -s INT 2 "$BUILD/xiwarp" sink --threads 1 --listen $V4_RCV:15077 2>"$TMP/sink"
+spawn sink rcv sink "$BUILD/xiwarp" sink --threads 1 --listen $V4_RCV:15077
 words="queues 1 of $IF_RCV (0,2-3 are served): other programs have them"
-expect foreign-sink-told grep -q "the direct path is not complete: $words" "$TMP/sink"
+expect foreign-sink-told \
+	wait_until "$LONG" grep -q "the direct path is not complete: $words" "$TMP/sink"
+stop "$sink" INT
 engines P A,0,15046
 expect foreign-costs-one serves P 15046 0xd "$words"
 connect 1 3 15046 -r 10
