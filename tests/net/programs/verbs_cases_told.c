@@ -371,6 +371,7 @@ static void posts_early(void)
 {
 	struct side s = {};
 
+	connects_after(&s, post_atomic, IBV_WC_REM_INV_REQ_ERR);
 	extend();
 	connects_after(&s, reads_into_nothing, IBV_WC_LOC_PROT_ERR);
 	connects_after(&s, post_atomic, IBV_WC_REM_INV_REQ_ERR);
@@ -384,7 +385,7 @@ static void accepts_later(void)
 {
 	struct side s = {};
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		get_request(&s);
 		add_queues(&s);
 		tell_place(&s);
@@ -400,10 +401,65 @@ static void accepts_later(void)
 	waits(&s);
 }
 
+/* ---- lists ------------------------------------------------------------------------------------------- */
+
+#define CHAIN 12 /* more than once, it crosses the end of a ring */
+
+static void sends_chains(void)
+{
+	struct side s = {};
+
+	connect_side(&s);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct ibv_send_wr wr[CHAIN] = {}, *bad;
+		struct ibv_sge sge[CHAIN];
+
+		for (uint32_t k = 0; k < CHAIN; k++) {
+			sge[k] = sge_of(&s, 0, i * CHAIN + k + 1);
+			wr[k] = (struct ibv_send_wr){ .wr_id = k,
+						      .next = k < CHAIN - 1 ? &wr[k + 1] : NULL,
+						      .sg_list = &sge[k],
+						      .num_sge = 1,
+						      .opcode = IBV_WR_SEND,
+						      .send_flags = IBV_SEND_SIGNALED };
+		}
+		IS(told() == i);
+		IS(!ibv_post_send(s.id->qp, wr, &bad));
+		for (uint32_t k = 0; k < CHAIN; k++)
+			completed(s.cq, k, IBV_WC_SUCCESS);
+	}
+	ends(&s);
+}
+
+static void takes_chains(void)
+{
+	struct side s = {};
+
+	accept_side(&s, 0);
+	for (uint32_t i = 0; i < 5; i++) {
+		struct ibv_recv_wr wr[CHAIN] = {}, *bad;
+		struct ibv_sge sge[CHAIN];
+
+		for (uint32_t k = 0; k < CHAIN; k++) {
+			sge[k] = sge_of(&s, k * 64, 64);
+			wr[k] = (struct ibv_recv_wr){ .wr_id = k,
+						      .next = k < CHAIN - 1 ? &wr[k + 1] : NULL,
+						      .sg_list = &sge[k],
+						      .num_sge = 1 };
+		}
+		IS(!ibv_post_recv(s.id->qp, wr, &bad));
+		tell(i);
+		for (uint32_t k = 0; k < CHAIN; k++)
+			IS(receives(&s, k).byte_len == i * CHAIN + k + 1);
+	}
+	waits(&s);
+}
+
 const struct verbs_case cases_of_completions[] = {
 	{ "completions", does_each, is_told },
 	{ "wrong-word", asks_wrong_word, has_words },
 	{ "missing-rights", oversteps_each, is_overstepped },
 	{ "posted-early", posts_early, accepts_later },
+	{ "chains", sends_chains, takes_chains },
 	{},
 };
