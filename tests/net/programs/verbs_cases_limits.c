@@ -88,6 +88,11 @@ static void queue_pairs(const struct ibv_device_attr *d)
 	init.send_cq = NULL;
 	init.recv_cq = s.cq;
 	NULL_FOR(EINVAL, ibv_create_qp(s.pd, &init));
+	/* Some octets can be inline without having been asked for, of which the program is told. */
+	init.send_cq = s.cq;
+	IS((qp = ibv_create_qp(s.pd, &init)) && init.cap.max_inline_data >= 16);
+	IS(!ibv_destroy_qp(qp));
+	qp = NULL;
 }
 
 static void shared_queues(const struct ibv_device_attr *d)

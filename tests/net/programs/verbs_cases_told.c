@@ -412,16 +412,22 @@ static void sends_chains(void)
 	connect_side(&s);
 	for (uint32_t i = 0; i < 5; i++) {
 		struct ibv_send_wr wr[CHAIN] = {}, *bad;
-		struct ibv_sge sge[CHAIN];
+		struct ibv_sge sge[CHAIN][2];
 
 		for (uint32_t k = 0; k < CHAIN; k++) {
-			sge[k] = sge_of(&s, 0, i * CHAIN + k + 1);
+			const uint32_t n = i * CHAIN + k;
+
+			sge[k][0] = sge_of(&s, 0, n);
+			sge[k][1] = sge_of(&s, n, 1);
 			wr[k] = (struct ibv_send_wr){ .wr_id = k,
 						      .next = k < CHAIN - 1 ? &wr[k + 1] : NULL,
-						      .sg_list = &sge[k],
-						      .num_sge = 1,
+						      .sg_list = sge[k],
+						      .num_sge = 2,
 						      .opcode = IBV_WR_SEND,
 						      .send_flags = IBV_SEND_SIGNALED };
+			/* In places where others have been. */
+			if (n >= DEPTH)
+				wr[k].send_flags |= IBV_SEND_INLINE;
 		}
 		IS(told() == i);
 		IS(!ibv_post_send(s.id->qp, wr, &bad));
