@@ -257,6 +257,45 @@ Test(rdmap_cause, a_write_with_immediate_data)
 	cr_expect(!o.internal && o.failed && o.cause == XIW_CAUSE_REMOTE_ACCESS, "%d", o.cause);
 }
 
+/* Queue and number of an operation without a message are 0, as those of the third Send are here. */
+Test(rdmap_cause, none_that_has_no_message)
+{
+	const struct xiw_rdma_work change = { .size = sizeof(change),
+					      .kind = XIW_RDMA_LOCAL_INVALIDATE };
+	struct xiw_rdmap_op o;
+
+	for (int i = 0; i < 2; i++) {
+		rdmap_anew();
+		memset(next_msn, 0, sizeof(next_msn));
+		/* The first one is not complete, so the others wait. */
+		posted(XIW_RDMA_SEND, 16);
+		if (i) {
+			cr_assert_eq(post(XIW_RDMA_READ, 0, 16), 0);
+			xiw_rdmap_peer_gone(&s);
+		} else {
+			cr_assert_eq(xiw_rdmap_post_change(&s, &change,
+							   xiw_ddp_region_lookup(&table, bound), 0),
+				     0);
+		}
+		pass_on();
+		posted(XIW_RDMA_SEND, 16);
+		posted(XIW_RDMA_SEND, 16);
+		terminate(1, XIW_DDP_UNTAGGED_NO_BUFFER,
+			  &(struct quoted){ .control = 0x43, .msn = 0 });
+		xiw_rdmap_blame(&s);
+		xiw_rdmap_abandon(&s);
+		for (uint64_t n = s.head; n != s.tail; n++) {
+			if (n != 1)
+				xiw_rdmap_sent(&s, n, n != 3);
+		}
+		for (int n = 0; n < 4; n++) {
+			cr_assert(xiw_rdmap_completed(&s, &o));
+			cr_expect_eq(o.cause, n == 3 ? XIW_CAUSE_NOT_READY : XIW_CAUSE_NONE,
+				     "%d %d: %d", i, n, o.cause);
+		}
+	}
+}
+
 Test(rdmap_cause, nobody_without_a_header)
 {
 	post_all();

@@ -44,13 +44,18 @@ enum xiw_cause xiw_rdmap_cause(const struct xiw_rdma_terminate_info *t)
 						  : XIW_CAUSE_FLUSHED;
 }
 
-/* Is this the operation whose message has a segment with this header? */
+/*
+ * Is this the operation whose message has a segment with this header? A change of rights has no message, and neither
+ * has a Read that the peer will not answer: their queue and number are 0, as a Send's when the numbers have wrapped.
+ */
 static bool is_of(const struct xiw_rdmap_op *o, const struct xiw_ddp_hdr *h)
 {
-	if (h->tagged != (o->op.kind == XIW_RDMA_WRITE))
+	const bool asks = xiw_rdmap_is_asking(o->op.kind);
+
+	if (h->tagged != (o->op.kind == XIW_RDMA_WRITE) || xiw_rdmap_is_change(o->op.kind))
 		return false;
 	if (!h->tagged)
-		return o->qn == h->qn && o->msn == h->msn;
+		return o->qn == h->qn && o->msn == h->msn && asks == (h->qn == XIW_RDMAP_QN_READ);
 	return xiw_rdmap_opcode(h->rsvdulp[0]) == XIW_RDMAP_OP_WRITE && o->op.stag == h->stag &&
 	       (h->to == o->op.to || h->to - o->op.to < o->op.len);
 }
