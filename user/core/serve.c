@@ -79,9 +79,13 @@ static bool jumbo(const struct xiw_netif *p)
  * The kernel gives a queue back some time after its socket was closed: where it has much to do, half a second. It is
  * worth to wait for that if an engine had the queue lately, or there is no other path.
  */
-static uint32_t busy_ms(const struct xiw_engine *e, const struct xiw_rxq *q)
+static uint32_t busy_ms(struct xiw_engine *e, const struct xiw_rxq *q)
 {
-	const bool lately = xiw_bpf_clock(e) - q->shared->beat_ns < LATELY_NS;
+	bool lately;
+
+	/* The other engine may have ended since this one has read the clock. */
+	xiw_clock_update(e);
+	lately = xiw_bpf_clock(e) - q->shared->beat_ns < LATELY_NS;
 
 	return lately || e->opts.path == XIW_USE_DIRECT ? BUSY_LONG_MS : BUSY_MS;
 }
@@ -93,6 +97,7 @@ static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq
 				     patient ? busy_ms(e, q) : 0 };
 	int err = xiw_xsk_create(&q->xsk, &opts);
 
+	xiw_clock_update(e); /* it may have waited */
 	if (err)
 		return err;
 	q->shared->beat_ns = q->shared->emptied_ns = xiw_bpf_clock(e);
