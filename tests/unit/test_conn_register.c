@@ -104,6 +104,14 @@ static void teardown(void)
 
 TestSuite(conn_register, .init = setup, .fini = teardown);
 
+/* Another interface, or the same one later, has its own patience. */
+Test(conn_register, what_was_waited_for_before_does_not_count)
+{
+	e->unready.waited_ms = 1000;
+	cr_expect_eq(xiw_conn_register(c), 0);
+	cr_expect_eq(e->unready.waited_ms, 0);
+}
+
 /* RFC 7323 section 2.3: a window field has 16 bits. */
 Test(conn_register, no_window_that_cannot_be_said)
 {

@@ -142,3 +142,36 @@ Test(core_serve, what_waiting_took_is_known)
 	cr_expect_eq(open_all(), 0);
 	cr_expect_eq(shared[0].beat_ns, now);
 }
+
+Test(core_serve, what_was_waited_for_others_in_vain)
+{
+	e->opts.path = XIW_USE_DIRECT;
+	e->unready.waited_ms = 300;
+	busy = 1;
+	cr_expect_eq(open_all(), 0);
+	cr_expect_eq(waited[0], 700);
+	cr_expect_eq(e->unready.waited_ms, 1000);
+	/* The next interface. */
+	cr_expect_eq(open_all(), 0);
+	cr_expect_eq(waited[0], 0);
+	cr_expect_eq(e->unready.waited_ms, 1000);
+	e->unready.waited_ms = 0;
+	busy = 0;
+	cr_expect_eq(open_all(), 0);
+	cr_expect_eq(waited[0], 1000);
+	cr_expect_eq(e->unready.waited_ms, 0, "it was not in vain");
+}
+
+/* The connection for which it opens the interface is one of them. */
+Test(core_serve, an_engine_that_has_other_connections)
+{
+	shared[0].beat_ns = now;
+	e->nconns = 1;
+	cr_expect_eq(open_all(), 0);
+	cr_expect_eq(waited[0], 1000);
+	e->nconns = 2;
+	e->opts.path = XIW_USE_DIRECT;
+	shared[0].beat_ns = now;
+	cr_expect_eq(open_all(), 0);
+	cr_expect_eq(waited[0], 200);
+}

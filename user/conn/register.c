@@ -175,6 +175,7 @@ static int netif_of(struct xiw_engine *e, const struct sockaddr_storage *local,
 			snprintf(text, len, "interfaces cannot be asked: %s", strerror(-err));
 		return err;
 	}
+	e->unready.waited_ms = 0; /* that was another time */
 	err = xiw_netif_by_name(e, name, netif, text, len);
 	/* The process may have dropped its privilege since. Then the first failure counts. */
 	if (err == -EPERM && e->unready.ifname[0] &&

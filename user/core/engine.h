@@ -206,6 +206,7 @@ struct xiw_unready {
 	char refused[IF_NAMESIZE], refused_why[96];
 	int refused_err;
 	uint64_t refused_until_ms; /* until then no connection tries again */
+	uint32_t waited_ms;	   /* in vain for busy queues, by other engines, too */
 };
 
 /* path/packet.c, conn/stage.c, core/blocks.c: objects that connections take and give back. */

@@ -77,17 +77,19 @@ static bool jumbo(const struct xiw_netif *p)
 
 /*
  * The kernel gives a queue back some time after its socket was closed: where it has much to do, half a second. It is
- * worth to wait for that if an engine had the queue lately, or there is no other path.
+ * worth to wait for that if an engine had the queue lately, or there is no other path, but not if connections would
+ * stand still meanwhile. After what was waited for others in vain, it would have given this one back, too.
  */
 static uint32_t busy_ms(struct xiw_engine *e, const struct xiw_rxq *q)
 {
-	bool lately;
+	uint32_t most = BUSY_MS;
 
 	/* The other engine may have ended since this one has read the clock. */
 	xiw_clock_update(e);
-	lately = xiw_bpf_clock(e) - q->shared->beat_ns < LATELY_NS;
-
-	return lately || e->opts.path == XIW_USE_DIRECT ? BUSY_LONG_MS : BUSY_MS;
+	if (e->nconns <= 1 &&
+	    (e->opts.path == XIW_USE_DIRECT || xiw_bpf_clock(e) - q->shared->beat_ns < LATELY_NS))
+		most = BUSY_LONG_MS;
+	return most > e->unready.waited_ms ? most - e->unready.waited_ms : 0;
 }
 
 /* Makes the socket of a queue that was claimed. */
@@ -98,6 +100,8 @@ static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq
 	int err = xiw_xsk_create(&q->xsk, &opts);
 
 	xiw_clock_update(e); /* it may have waited */
+	if (err == -EBUSY)
+		e->unready.waited_ms += opts.busy_ms;
 	if (err)
 		return err;
 	q->shared->beat_ns = q->shared->emptied_ns = xiw_bpf_clock(e);

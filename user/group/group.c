@@ -270,6 +270,7 @@ struct xiw_engine *xiw_group_engine(const struct xiw_group *g, unsigned int i)
 int xiw_group_prepare(struct xiw_group *g, const struct sockaddr *addr, char *why, size_t why_len)
 {
 	char line[256], first[256] = "", none[256] = "";
+	uint32_t waited_ms = 0;
 	int err = -ESHUTDOWN;
 
 	for (uint32_t i = 0; i < g->n; i++) {
@@ -278,7 +279,10 @@ int xiw_group_prepare(struct xiw_group *g, const struct sockaddr *addr, char *wh
 
 		if (!e)
 			continue;
+		/* What one has waited for, the others need not wait for again. */
+		e->unready.waited_ms = waited_ms;
 		one = xiw_engine_prepare(e, addr, line, sizeof(line));
+		waited_ms = e->unready.waited_ms;
 		/* Other engines serve what this one does not. */
 		if (one == -ENXIO)
 			snprintf(none, sizeof(none), "%s", line);
