@@ -86,11 +86,11 @@ static void teardown(void)
 	free(e);
 }
 
-/* The segment in front of the stretch comes once more. */
-static void comes(enum xiw_tcp_drop why)
+/* The segment in front of the stretch comes once more. Of what xiw_egress has not seen, it acknowledges `n` octets. */
+static void comes_with(enum xiw_tcp_drop why, uint32_t n)
 {
 	const struct xiw_segment s = { &p, &meta };
-	const struct xiw_tcp_seg seg = { .seq = AT - LEN };
+	const struct xiw_tcp_seg seg = { .seq = AT - LEN, .ack = flow->snd_nxt + n };
 
 	meta = (struct xiw_meta){ .l3_off = XIW_ETH_LEN,
 				  .l4_off = XIW_ETH_LEN + XIW_IP4_MIN,
@@ -105,6 +105,11 @@ static void comes(enum xiw_tcp_drop why)
 	e->now_ms += 250;
 }
 
+static void comes(enum xiw_tcp_drop why)
+{
+	comes_with(why, SENT);
+}
+
 Test(path_ahead, what_the_socket_has_sent_around_xiw_egress)
 {
 	setup(SENT);
@@ -115,6 +120,26 @@ Test(path_ahead, what_the_socket_has_sent_around_xiw_egress)
 	cr_expect_eq(c->handoff.reason, XIW_REASON_EGRESS);
 	cr_expect_eq(flow->barred, XIW_REASON_EGRESS);
 	cr_expect(c->progress.cut_off);
+	teardown();
+}
+
+/* It may be on its way to xiw_egress. A peer that has it has no more than that. */
+Test(path_ahead, what_the_socket_has_not_sent_beyond_that)
+{
+	setup(SENT);
+	for (int i = 0; i < 5; i++) {
+		comes_with(XIW_TCP_DROP_ACK_NEW, SENT + 1);
+		comes_with(XIW_TCP_DROP_ACK_NEW, 1u << 30);
+	}
+	cr_expect(c->stretch.state == XIW_STRETCH_RUNS);
+	cr_expect_not(flow->barred);
+	/* xiw_egress has seen it meanwhile. */
+	comes_with(XIW_TCP_DROP_ACK_NEW, 0);
+	comes_with(XIW_TCP_DROP_ACK_NEW, 0);
+	cr_expect(c->stretch.state == XIW_STRETCH_RUNS);
+	comes_with(XIW_TCP_DROP_ACK_NEW, 1);
+	comes_with(XIW_TCP_DROP_ACK_NEW, 1);
+	cr_expect(c->stretch.state == XIW_STRETCH_ENDS);
 	teardown();
 }
 

@@ -242,7 +242,7 @@ static void refused(struct xiw_conn *c, const struct xiw_segment *s, const struc
 		xiw_progress_unheard(c, s, seg->seq,
 				     end); /* at a fall-back the socket acknowledges it again */
 	else if (c->tcp.last_drop == XIW_TCP_DROP_ACK_NEW)
-		xiw_progress_ahead(c, s);
+		xiw_progress_ahead(c, s, seg->ack);
 }
 
 /* Processes a segment of a stretch that runs. Returns true if the packet's frames are kept. */

@@ -49,7 +49,7 @@ void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint3
  * Notes that a segment that brings nothing new acknowledges what xiw_egress has not seen leave. If that lasts, and the
  * socket has sent it, the connection falls back, and ends if it needs translation.
  */
-void xiw_progress_ahead(struct xiw_conn *c, const struct xiw_segment *s);
+void xiw_progress_ahead(struct xiw_conn *c, const struct xiw_segment *s, uint32_t ack);
 
 /*
  * Called when the deadline after a refused segment, or after one that waits for the socket, has come: falls back if the
