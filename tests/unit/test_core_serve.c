@@ -97,6 +97,14 @@ static int open_all(void)
 	return xiw_queues_open(e, &netif, true, why, sizeof(why));
 }
 
+/* As when a machine has just started. */
+Test(core_serve, a_queue_that_no_engine_has_had)
+{
+	now = SECOND;
+	cr_expect_eq(open_all(), 0);
+	cr_expect_eq(waited[0], 200);
+}
+
 Test(core_serve, a_queue_that_an_engine_had_lately)
 {
 	cr_expect_eq(open_all(), 0);

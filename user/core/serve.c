@@ -82,12 +82,14 @@ static bool jumbo(const struct xiw_netif *p)
  */
 static uint32_t busy_ms(struct xiw_engine *e, const struct xiw_rxq *q)
 {
+	const uint64_t beat_ns = q->shared->beat_ns; /* 0: no engine has had it */
 	uint32_t most = BUSY_MS;
+	bool lately;
 
 	/* The other engine may have ended since this one has read the clock. */
 	xiw_clock_update(e);
-	if (e->nconns <= 1 &&
-	    (e->opts.path == XIW_USE_DIRECT || xiw_bpf_clock(e) - q->shared->beat_ns < LATELY_NS))
+	lately = beat_ns && xiw_bpf_clock(e) - beat_ns < LATELY_NS;
+	if (e->nconns <= 1 && (lately || e->opts.path == XIW_USE_DIRECT))
 		most = BUSY_LONG_MS;
 	return most > e->unready.waited_ms ? most - e->unready.waited_ms : 0;
 }
