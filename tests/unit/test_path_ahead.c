@@ -143,6 +143,21 @@ Test(path_ahead, what_the_socket_has_not_sent_beyond_that)
 	teardown();
 }
 
+/* What the socket could send while it is asked would be lost. */
+Test(path_ahead, a_socket_that_has_more_to_send)
+{
+	uint8_t octets[65536] = {};
+
+	setup(SENT);
+	while (send(c->fd, octets, sizeof(octets), MSG_DONTWAIT) > 0)
+		;
+	cr_assert(xiw_sock_unsent(c->fd));
+	for (int i = 0; i < 5; i++)
+		comes(XIW_TCP_DROP_ACK_NEW);
+	cr_expect(c->stretch.state == XIW_STRETCH_RUNS);
+	teardown();
+}
+
 /* Anybody may say that. A real repetition in between is the first of its kind. */
 Test(path_ahead, what_the_socket_has_not_sent)
 {

@@ -196,6 +196,13 @@ int xiw_sock_read(int fd, struct xiw_sock_state *s)
 	return err;
 }
 
+bool xiw_sock_unsent(int fd)
+{
+	int unsent;
+
+	return !ioctl(fd, SIOCOUTQNSD, &unsent) && unsent;
+}
+
 /* The number of segments received. The kernel counts a segment before it processes it. */
 static uint32_t came(int fd)
 {

@@ -26,8 +26,14 @@ struct xiw_sock_state {
 /* May this process use TCP_REPAIR? -EPERM without CAP_NET_ADMIN. */
 int xiw_sock_allowed(void);
 
-/* Negative errno; -EPERM without CAP_NET_ADMIN. */
+/*
+ * Negative errno; -EPERM without CAP_NET_ADMIN. For a moment the kernel takes for sent, and does not send, what an
+ * acknowledgement allows it to, and repeats that by its time-out.
+ */
 int xiw_sock_read(int fd, struct xiw_sock_state *state);
+
+/* Is there something that the socket has not sent yet, to which that may happen? */
+bool xiw_sock_unsent(int fd);
 
 /*
  * Opens the kernel's receive window at once, so that it reaches @window octets beyond rcv_nxt. Otherwise it opens only

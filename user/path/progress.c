@@ -217,15 +217,16 @@ void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint3
  * The socket's acknowledgements were not translated, so the peer repeats octets from before the stretch, and nothing
  * else. Anybody can send such segments, so they alone end nothing, and the socket is asked only when the stream has
  * stood still. What it has sent may also wait on its way to xiw_egress, for a neighbour's address: only a peer that has
- * it knows how far that goes.
+ * it knows how far that goes. A socket that has more to send is not asked: see xiw_sock_unsent(). If it sends around
+ * xiw_egress, xiw_route_check() finds that.
  */
 void xiw_progress_ahead(struct xiw_conn *c, const struct xiw_segment *s, uint32_t ack)
 {
 	struct xiw_sock_state now;
 
 	if (xiw_stretch_live(c) && too_often(c, &c->progress.ahead, forget_ms(s)) &&
-	    !xiw_sock_read(c->fd, &now) && !xiw_seq_after(ack, now.snd_nxt) &&
-	    xiw_seq_after(ack, xiw_flow_get(&c->flow->snd_nxt)))
+	    !xiw_sock_unsent(c->fd) && !xiw_sock_read(c->fd, &now) &&
+	    !xiw_seq_after(ack, now.snd_nxt) && xiw_seq_after(ack, xiw_flow_get(&c->flow->snd_nxt)))
 		give_up(c, XIW_REASON_UNHEARD, s);
 }
 
