@@ -76,9 +76,9 @@ static bool jumbo(const struct xiw_netif *p)
 }
 
 /*
- * The kernel gives a queue back some time after its socket was closed: where it has much to do, half a second. It is
- * worth to wait for that if an engine had the queue lately, or there is no other path, but not if connections would
- * stand still meanwhile. After what was waited for others in vain, it would have given this one back, too.
+ * The kernel gives a queue back some time after its socket was closed: where it has much to do, half a second. It
+ * is waited for if an engine had the queue lately, or there is no other path, but not if connections would stand still
+ * meanwhile. After what was waited for others in vain, it would have given this one back, too.
  */
 static uint32_t busy_ms(struct xiw_engine *e, const struct xiw_rxq *q)
 {
