@@ -6,7 +6,6 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,18 +13,13 @@
 #include "path/direct.c"
 
 #include "handoff/sock.h"
+#include "tests/unit/stretch_rig.h"
 
-#define AT 1000u
-#define LEN 100u
 #define SENT 10u
 
-static struct xiw_engine *e;
-static struct xiw_conn *c;
-static struct xiw_netif netif;
-static struct xiw_flow *flow;
-static uint8_t frame[512];
-static struct xiw_packet p;
-static struct xiw_meta meta;
+static struct stretch t;
+static struct xiw_conn *const c = &t.c;
+static struct xiw_flow *const flow = &t.flow;
 static int peer;
 
 /* A socket that has sent some octets. Returns the number of the next one. */
@@ -47,33 +41,14 @@ static uint32_t connected(int *fd)
 	return now.snd_nxt;
 }
 
-/* In DIRECT, entered, at AT. xiw_egress has not seen the last `unseen` octets. */
+/* xiw_egress has not seen the last `unseen` octets. */
 static void setup(uint32_t unseen)
 {
 	if (xiw_sock_allowed())
 		cr_skip_test("needs CAP_NET_ADMIN");
-	e = calloc(1, sizeof(*e));
-	c = aligned_alloc(64, (sizeof(*c) + 63) & ~63ul);
-	flow = aligned_alloc(64, sizeof(*flow));
-	cr_assert(e && c && flow);
-	memset(c, 0, sizeof(*c));
-	memset(flow, 0, sizeof(*flow));
-	e->now_ms = 100000;
-	e->wheel.next_ms = e->wheel.collect_ms = XIW_NEVER;
-	e->injector.fd4 = e->injector.fd6 = -1;
-	c->engine = e;
-	c->netif = &netif;
-	c->flow = flow;
-	c->reg.ip_version = 4;
-	c->timer.deadline_ms = c->timer.ack_ms = c->timer.hold_ms = XIW_NEVER;
-	c->timer.ulp_ms = c->progress.due_ms = XIW_NEVER;
-	c->stretch.state = XIW_STRETCH_RUNS;
-	c->stretch.epoch = 7;
-	c->stretch.committed = c->recv.nxt = c->tcp.rcv_nxt = AT;
+	stretch_begin(&t);
 	/* The socket has not been given the first octets of this connection. */
 	flow->kernel_nxt = xiw_kernel_nxt_pack(AT - 5 * LEN, c->stretch.epoch);
-	flow->owner = xiw_owner_pack(AT, c->stretch.epoch, XIW_PATH_DIRECT);
-	flow->kernel_edge = flow->direct_edge = AT + 10 * LEN;
 	flow->snd_nxt = connected(&c->fd) - unseen;
 }
 
@@ -81,28 +56,17 @@ static void teardown(void)
 {
 	close(c->fd);
 	close(peer);
-	free(flow);
-	free(c);
-	free(e);
 }
 
 /* The segment in front of the stretch comes once more. Of what xiw_egress has not seen, it acknowledges `n` octets. */
 static void comes_with(enum xiw_tcp_drop why, uint32_t n)
 {
-	const struct xiw_segment s = { &p, &meta };
+	const struct xiw_segment s = stretch_segment(&t, AT - LEN, LEN);
 	const struct xiw_tcp_seg seg = { .seq = AT - LEN, .ack = flow->snd_nxt + n };
 
-	meta = (struct xiw_meta){ .l3_off = XIW_ETH_LEN,
-				  .l4_off = XIW_ETH_LEN + XIW_IP4_MIN,
-				  .payload_off = XIW_ETH_LEN + XIW_IP4_MIN + XIW_TCP_MIN,
-				  .payload_len = LEN };
-	frame[XIW_ETH_LEN] = 0x45;
-	p = (struct xiw_packet){ .len = meta.payload_off + LEN, .frags = 1 };
-	p.frag[0].base = frame;
-	p.frag[0].len = p.len;
 	c->tcp.last_drop = (uint8_t)why;
 	refused(c, &s, &seg);
-	e->now_ms += 250;
+	t.e.now_ms += 250;
 }
 
 static void comes(enum xiw_tcp_drop why)

@@ -1,76 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Repeated refusals end the direct path, however rarely the peer sends and whatever place the segments have. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
 
 #include "path/arm.h"
 #include "path/direct.c"
 #include "path/kernel.h"
+#include "tests/unit/stretch_rig.h"
 
-#define AT 1000u
-#define LEN 100u
-
-static struct xiw_engine *e;
-static struct xiw_conn *c;
-static struct xiw_netif netif;
-static struct xiw_flow *flow;
-static uint8_t frame[512];
-static struct xiw_packet p;
-static struct xiw_meta meta;
-static const struct xiw_segment s = { &p, &meta };
+static struct stretch t;
+static struct xiw_engine *const e = &t.e;
+static struct xiw_conn *const c = &t.c;
+static struct xiw_flow *const flow = &t.flow;
+static struct xiw_segment s;
 static struct xiw_tcp_seg seg;
 
-/* In DIRECT, entered, at AT. */
 static void setup(void)
 {
-	e = calloc(1, sizeof(*e));
-	c = aligned_alloc(64, (sizeof(*c) + 63) & ~63ul);
-	flow = aligned_alloc(64, sizeof(*flow));
-	cr_assert(e && c && flow);
-	memset(c, 0, sizeof(*c));
-	memset(flow, 0, sizeof(*flow));
-	e->now_ms = 100000;
-	e->wheel.next_ms = e->wheel.collect_ms = XIW_NEVER;
-	e->injector.fd4 = e->injector.fd6 = -1;
-	c->engine = e;
-	c->netif = &netif;
-	c->flow = flow;
-	c->fd = -1;
-	c->reg.ip_version = 4;
-	c->timer.deadline_ms = c->timer.ack_ms = c->timer.hold_ms = XIW_NEVER;
-	c->timer.ulp_ms = c->progress.due_ms = XIW_NEVER;
-	c->stretch.state = XIW_STRETCH_RUNS;
-	c->stretch.epoch = 7;
-	c->stretch.committed = c->recv.nxt = c->tcp.rcv_nxt = AT;
-	flow->kernel_nxt = xiw_kernel_nxt_pack(AT, c->stretch.epoch);
-	flow->owner = xiw_owner_pack(AT, c->stretch.epoch, XIW_PATH_DIRECT);
-	flow->kernel_edge = flow->direct_edge = AT + 10 * LEN;
+	stretch_begin(&t);
 }
 
-static void teardown(void)
-{
-	free(flow);
-	free(c);
-	free(e);
-}
-
-TestSuite(path_progress, .init = setup, .fini = teardown);
+TestSuite(path_progress, .init = setup);
 
 static void comes(uint32_t seq, uint32_t len)
 {
-	uint8_t *ip = frame + XIW_ETH_LEN, *tcp = ip + XIW_IP4_MIN;
-
-	memset(frame, 0, sizeof(frame));
-	ip[0] = 0x45;
-	tcp[XIW_TCP_OFF_DOFF] = XIW_TCP_MIN / 4 << 4;
-	xiw_put_be32(tcp + XIW_TCP_OFF_SEQ, seq);
-	meta = (struct xiw_meta){ .l3_off = XIW_ETH_LEN,
-				  .l4_off = XIW_ETH_LEN + XIW_IP4_MIN,
-				  .payload_off = XIW_ETH_LEN + XIW_IP4_MIN + XIW_TCP_MIN,
-				  .payload_len = (uint16_t)len };
-	p.frag[0].base = frame;
-	p.frag[0].len = p.len = meta.payload_off + len;
-	p.frags = 1;
+	s = stretch_segment(&t, seq, len);
 	seg = (struct xiw_tcp_seg){ .seq = seq };
 }
 
@@ -197,7 +150,6 @@ Test(path_progress, what_is_ahead_of_the_stream_shows_nothing)
 Test(path_progress, however_rarely_it_comes)
 {
 	for (uint64_t gap = 250; gap <= 120000; gap *= 2) {
-		teardown();
 		setup();
 		is_damaged(AT, LEN);
 		e->now_ms += gap;
@@ -277,7 +229,7 @@ Test(path_progress, the_start_of_a_stretch_that_waits_while_the_socket_is_read)
 /* If an interface never carried a stretch, there is no reason to expect more of the next one. */
 Test(path_progress, a_cause_that_was_there_from_the_start)
 {
-	netif.has_carried = false;
+	t.netif.has_carried = false;
 	ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
 	cr_assert_eq(flow->barred, XIW_REASON_CHECKSUM);
 }
@@ -287,7 +239,7 @@ Test(path_progress, accidents_and_what_lasts)
 {
 	static const uint64_t pauses[] = { 1000, 70000, 1000, 1000 };
 
-	netif.has_carried = true;
+	t.netif.has_carried = true;
 	for (int i = 0; i < 5; i++) {
 		ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
 		cr_assert_eq(flow->barred, i < 4 ? XIW_REASON_NONE : XIW_REASON_CHECKSUM, "end %d",
@@ -384,7 +336,7 @@ Test(path_progress, injections_that_are_missing_for_a_time)
 Test(path_progress, what_xdp_has_against_the_direct_path_is_told)
 {
 	is_the_kernels();
-	snprintf(netif.ifname, sizeof(netif.ifname), "eth7");
+	snprintf(t.netif.ifname, sizeof(t.netif.ifname), "eth7");
 	flow->barred = XIW_REASON_HEADROOM;
 	cr_assert(!arms());
 	cr_assert_str_eq(c->no_direct, "the driver of eth7 leaves no room in front of packets");
@@ -403,7 +355,7 @@ static void a_stretch_is_given_up(bool frame_came_late)
 
 Test(path_progress, large_frames_that_are_lost_while_small_ones_come)
 {
-	netif.frames_come = true;
+	t.netif.frames_come = true;
 	is_the_kernels();
 	cr_assert(arms());
 	for (int i = 0; i < 3; i++) {
@@ -420,15 +372,16 @@ Test(path_progress, frames_that_are_lost_while_rings_overflow)
 {
 	int i;
 
-	netif.frames_come = true;
+	t.netif.frames_come = true;
 	is_the_kernels();
 	cr_assert(arms());
 	for (i = 0; i < 12; i++) {
-		netif.overflow_ms = e->now_ms;
+		t.netif.overflow_ms = e->now_ms;
 		a_stretch_is_given_up(false);
 		cr_assert(arms(), "%d times are overload", i + 1);
 	}
-	for (; i < 40 && (netif.overflow_ms = e->now_ms, a_stretch_is_given_up(false), arms()); i++)
+	for (; i < 40 && (t.netif.overflow_ms = e->now_ms, a_stretch_is_given_up(false), arms());
+	     i++)
 		;
 	cr_assert_lt(i, 40, "for ever");
 	cr_assert_eq(flow->barred, XIW_REASON_UNSEEN);
@@ -436,7 +389,7 @@ Test(path_progress, frames_that_are_lost_while_rings_overflow)
 
 Test(path_progress, an_engine_that_is_late_now_and_then)
 {
-	netif.frames_come = true;
+	t.netif.frames_come = true;
 	is_the_kernels();
 	cr_assert(arms());
 	for (int i = 0; i < 20; i++) {
@@ -447,7 +400,7 @@ Test(path_progress, an_engine_that_is_late_now_and_then)
 
 Test(path_progress, frames_that_are_lost_now_and_then)
 {
-	netif.frames_come = true;
+	t.netif.frames_come = true;
 	is_the_kernels();
 	cr_assert(arms());
 	for (int i = 0; i < 20; i++, e->now_ms += 30000) {

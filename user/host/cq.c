@@ -32,8 +32,8 @@ struct xiw_host_cq {
 	struct entry *ring;
 	uint32_t size; /* a power of two, or 0 */
 	uint32_t head, tail;
-	uint32_t
-		urgent; /* of the completions that are there: what wakes a queue that is armed for the solicited */
+	/* How many of the completions that are there wake a queue that is armed for the solicited. */
+	uint32_t urgent;
 	uint64_t reserved;
 	struct xiw_host_eq *eq;
 	struct xiw_host_bell bell;
