@@ -408,7 +408,7 @@ struct xiw_host_conn_opts {
 	 */
 	bool extended;
 	bool forgets; /* FORGOTTEN is to come */
-	uint8_t traffic_class; /* of what we send (RFC 2474); the two bits of ECN do not count */
+	uint8_t traffic_class; /* of what we send (RFC 2474), without the bits of ECN; 0: the default */
 	const void *private_data;
 	size_t private_len;	 /* at most XIW_HOST_PRIVATE_MAX */
 	unsigned int timeout_ms; /* connect: TCP and MPA startup each; 0: 10000 */
