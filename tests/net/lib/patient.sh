@@ -17,7 +17,7 @@ load_patient() {
 	local side=$1 patient=$TMP/xiwarp-patient
 	shift
 	if [[ ! -x $patient ]]; then
-		sed "s/$_limits/$_patient_limits/" "$BUILD/xiwarp" >"$patient" || return
+		LC_ALL=C sed "s/$_limits/$_patient_limits/" "$BUILD/xiwarp" >"$patient" || return
 		if cmp -s "$BUILD/xiwarp" "$patient"; then
 			echo "load_patient: the command does not have the limits of bpf/watchdog.h"
 			return 1
