@@ -43,7 +43,7 @@ static void look_plain(const char *file, struct xiw_out *out)
 }
 
 /* There is nothing of that name, or a symbolic link to nothing. */
-static int look_missing(const char *file, struct xiw_out *out)
+static int look_missing(const char *option, const char *file, struct xiw_out *out)
 {
 	char shown[256];
 	struct stat st;
@@ -52,21 +52,22 @@ static int look_missing(const char *file, struct xiw_out *out)
 		return failed(file, errno);
 	if (!lstat(file, &st))
 		return xiw_fail(XIW_EXIT_FAILURE,
-				"--out: %s is a symbolic link to what does not exist: remove it, "
+				"%s: %s is a symbolic link to what does not exist: remove it, "
 				"or make its file first",
-				xiw_printable(file, shown, sizeof(shown)));
+				option, xiw_printable(file, shown, sizeof(shown)));
 	look_plain(file, out);
 	return 0;
 }
 
-static int look_there(const char *file, const struct stat *st, struct xiw_out *out)
+static int look_there(const char *option, const char *file, const struct stat *st,
+		      struct xiw_out *out)
 {
 	char real[PATH_MAX], shown[256];
 	struct stat std;
 
 	if (S_ISDIR(st->st_mode))
-		return xiw_fail(XIW_EXIT_FAILURE, "--out: %s is a directory: name a file in it",
-				xiw_printable(file, shown, sizeof(shown)));
+		return xiw_fail(XIW_EXIT_FAILURE, "%s: %s is a directory: name a file in it",
+				option, xiw_printable(file, shown, sizeof(shown)));
 	out->is_stdout = !fstat(STDOUT_FILENO, &std) && std.st_dev == st->st_dev &&
 			 std.st_ino == st->st_ino;
 	out->direct = out->is_stdout || !S_ISREG(st->st_mode);
@@ -98,18 +99,19 @@ static bool planted(const char *file)
 	       st.st_uid != geteuid() && st.st_uid != parent.st_uid && st.st_uid;
 }
 
-int xiw_out_look(const char *file, struct xiw_out *out)
+int xiw_out_look(const char *option, const char *file, struct xiw_out *out)
 {
 	struct stat st;
 
 	*out = (struct xiw_out){};
 	if (strlen(file) >= sizeof(out->path))
-		return xiw_fail(XIW_EXIT_FAILURE, "--out: the name is too long");
+		return xiw_fail(XIW_EXIT_FAILURE, "%s: the name is too long", option);
 	if (planted(file)) {
 		look_plain(file, out);
 		return 0;
 	}
-	return stat(file, &st) ? look_missing(file, out) : look_there(file, &st, out);
+	return stat(file, &st) ? look_missing(option, file, out)
+			       : look_there(option, file, &st, out);
 }
 
 /* A signal ends what may wait for ever, such as a pipe that nobody reads. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The file of `sink --out`. */
+/* A file that a command writes at its end: `sink --out`, `perf --plot`. */
 #ifndef XIW_TOOL_OUT_H
 #define XIW_TOOL_OUT_H
 
@@ -17,10 +17,10 @@ struct xiw_out {
 };
 
 /*
- * Looks once what is there, while the process has all its privileges. On failure prints a line and returns an exit
- * code: a directory can be neither.
+ * Looks once what is there, while the process has all its privileges. On failure prints a line that begins with
+ * `option`, and returns an exit code: a directory can be neither.
  */
-int xiw_out_look(const char *file, struct xiw_out *out);
+int xiw_out_look(const char *option, const char *file, struct xiw_out *out);
 /*
  * A regular file appears complete or not at all; all others are written to as they are. On failure prints a line and
  * returns an exit code.

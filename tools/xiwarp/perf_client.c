@@ -2,8 +2,6 @@
 /* The client of `xiwarp perf`: connecting, the runs one after the other, and the end. */
 #include "perf_client.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +10,7 @@
 #include "address.h"
 #include "endpoint.h"
 #include "exit.h"
+#include "out.h"
 #include "signals.h"
 #include "text.h"
 
@@ -190,19 +189,28 @@ static void free_results(struct xiw_perf_result *results, unsigned int n)
 	free(results);
 }
 
-/* Writes the picture; the file was opened before privileges were given up, and is replaced only now. */
-static int plot(const struct xiw_perf_client *c, FILE *f, const struct xiw_perf_result *results,
+/* Writes the picture of `n` runs, if there are any, to where --plot says. */
+static int plot(const struct xiw_perf_client *c, const struct xiw_perf_result *results,
 		unsigned int n)
 {
-	char shown[256];
+	char *svg = NULL;
+	size_t len = 0;
+	FILE *f = c->picture && n ? open_memstream(&svg, &len) : NULL;
+	bool drawn;
+	int code;
 
-	if (!f || !n || (!ftruncate(fileno(f), 0) && xiw_perf_plot(f, &c->test, results, n)))
+	if (!c->picture || !n)
 		return 0;
-	return xiw_fail(XIW_EXIT_FAILURE, "%s could not be written",
-			xiw_printable(c->test.args->perf.plot, shown, sizeof(shown)));
+	drawn = f && xiw_perf_plot(f, &c->test, results, n);
+	if (f && fclose(f))
+		drawn = false;
+	code = drawn ? xiw_out_write(c->picture, (const uint8_t *)svg, len)
+		     : xiw_fail(XIW_EXIT_FAILURE, "--plot: no memory");
+	free(svg);
+	return code;
 }
 
-static int run_sizes(struct xiw_perf_client *c, FILE *picture)
+static int run_sizes(struct xiw_perf_client *c)
 {
 	const struct xiw_args *args = c->test.args;
 	struct xiw_perf_result *results = calloc(args->perf.nsizes, sizeof(*results));
@@ -217,14 +225,15 @@ static int run_sizes(struct xiw_perf_client *c, FILE *picture)
 			break;
 		xiw_perf_report(&c->test, &results[n++]);
 	}
-	code = plot(c, picture, results, n);
+	code = plot(c, results, n);
 	free_results(results, made);
 	return atomic_load(&c->failed) ? atomic_load(&c->failed) : code;
 }
 
-static int connect_and_run(struct xiw_perf_client *c, FILE *picture)
+static int connect_and_run(struct xiw_perf_client *c)
 {
 	const struct xiw_args *args = c->test.args;
+	const char *where = c->picture ? c->picture->where : NULL;
 	struct addrinfo *list;
 	bool direct;
 	int code = xiw_resolve(args->words[0], false, &list);
@@ -233,15 +242,15 @@ static int connect_and_run(struct xiw_perf_client *c, FILE *picture)
 		return code;
 	code = xiw_endpoint_open_group(args, &c->group);
 	if (!code)
-		code = xiw_endpoint_ready_group(args, c->group, NULL, NULL, &direct);
+		code = xiw_endpoint_ready_group(args, c->group, NULL, where, &direct);
 	if (!code)
-		code = xiw_endpoint_drop(args, direct, NULL);
+		code = xiw_endpoint_drop(args, direct, where);
 	if (!code)
 		code = start_threads(c);
 	if (!code)
 		code = connect_all(c, list);
 	if (!code)
-		code = run_sizes(c, picture);
+		code = run_sizes(c);
 	freeaddrinfo(list);
 	end_threads(c);
 	xiw_group_destroy(c->group);
@@ -266,24 +275,18 @@ static void set_params(struct xiw_perf_client *c, const struct xiw_args *args)
 int xiw_perf_client(const struct xiw_args *args)
 {
 	struct xiw_perf_client c = { .lock = PTHREAD_MUTEX_INITIALIZER };
-	FILE *picture = NULL;
-	char shown[256];
-	int code, fd;
+	struct xiw_out picture;
+	int code;
 
 	set_params(&c, args);
 	if (args->perf.plot) {
-		fd = open(args->perf.plot, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-		picture = fd < 0 ? NULL : fdopen(fd, "w");
-		if (!picture)
-			return xiw_fail(errno == EACCES ? XIW_EXIT_PRIVILEGE : XIW_EXIT_FAILURE,
-					"cannot write %s: %s",
-					xiw_printable(args->perf.plot, shown, sizeof(shown)),
-					strerror(errno));
+		code = xiw_out_look("--plot", args->perf.plot, &picture);
+		if (code)
+			return code;
+		c.picture = &picture;
 	}
 	c.sockets = calloc(c.test.params.connections, sizeof(*c.sockets));
-	code = c.sockets ? connect_and_run(&c, picture) : xiw_fail(XIW_EXIT_FAILURE, "no memory");
+	code = c.sockets ? connect_and_run(&c) : xiw_fail(XIW_EXIT_FAILURE, "no memory");
 	free(c.sockets);
-	if (picture)
-		fclose(picture);
 	return code;
 }

@@ -8,6 +8,7 @@
 
 #include <stdatomic.h>
 
+#include "out.h"
 #include "perf.h"
 
 enum xiw_perf_phase {
@@ -37,6 +38,7 @@ struct xiw_perf_thread {
 
 struct xiw_perf_client {
 	struct xiw_perf_test test;
+	const struct xiw_out *picture; /* of --plot; NULL: none */
 	struct xiw_group *group;
 	unsigned int nthreads;
 	struct xiw_perf_thread *threads;

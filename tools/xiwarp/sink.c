@@ -202,7 +202,7 @@ static int run_sink(const struct xiw_args *args)
 					.listen = args->receiver.listen,
 					.output_dir = args->sink.out ? out.where : NULL,
 					.once = args->receiver.once } };
-	int code = args->sink.out ? xiw_out_look(args->sink.out, &out) : 0;
+	int code = args->sink.out ? xiw_out_look("--out", args->sink.out, &out) : 0;
 
 	if (code)
 		return code;

@@ -145,6 +145,15 @@ keeps_picture() {
 		[[ $(<"$TMP/mine.svg") == mine ]]
 }
 expect plot-kept keeps_picture
+# A link that another user has put into a public directory is replaced, and its target kept.
+keeps_target() {
+	echo secret >"$TMP/secret"
+	mkdir -m 1777 "$TMP/public"
+	setpriv --reuid 65534 --regid 65534 --clear-groups ln -s "$TMP/secret" "$TMP/public/x.svg"
+	perf -S 64 --plot "$TMP/public/x.svg" >/dev/null || return
+	[[ ! -L $TMP/public/x.svg && -s $TMP/public/x.svg && $(<"$TMP/secret") == secret ]]
+}
+expect plot-not-through-link keeps_target
 
 # ---- ends
 # Ten million octets of a client's are acknowledged: it is measuring.
@@ -211,7 +220,7 @@ done
 refused bad-depth 2 "from 1 to 1024" "$xiwarp" perf 127.0.0.1 -d 1025
 refused bad-connections 2 "from 1 to 4096" "$xiwarp" perf 127.0.0.1 -n 0
 refused bad-time 2 "--time" "$xiwarp" perf 127.0.0.1 -t 0
-refused plot-nowhere 1 "$TMP/none/x.svg" "$xiwarp" perf 127.0.0.1 --plot "$TMP/none/x.svg"
+refused plot-nowhere 1 "cannot write to directory $TMP/none" "$xiwarp" perf 127.0.0.1 --plot "$TMP/none/x.svg"
 refused nobody-there 7 "refused" "$xiwarp" perf 127.0.0.1
 # What this host lacks is not said of the server, and is named with its remedy.
 serve --path kernel
