@@ -44,6 +44,15 @@ static bool find_library(const char *name, char *path, size_t len)
 	return n > 0 && (size_t)n < len && !access(path, R_OK);
 }
 
+/*
+ * Can LD_PRELOAD name this file? The loader splits the variable at blanks and colons, takes what is behind them for
+ * further libraries, relative to the working directory, and replaces $LIB and its like.
+ */
+static bool can_preload(const char *library)
+{
+	return !strpbrk(library, " :$");
+}
+
 /* In front of what is preloaded already. */
 static int preload(const char *library)
 {
@@ -158,6 +167,11 @@ static int run_run(const struct xiw_args *args)
 		return xiw_fail(XIW_EXIT_FAILURE, LIBRARY
 				" or " TRACE " is neither beside this command, nor in "
 				"../lib, nor in " XIW_LIBDIR ": run 'make all', or 'make install'");
+	if (!can_preload(library) || !can_preload(trace))
+		return xiw_fail(XIW_EXIT_FAILURE,
+				"the loader cannot preload %s: its path has a blank, a colon or "
+				"a dollar sign; install or move xiwarp to a path without",
+				xiw_printable(library, shown, sizeof(shown)));
 	if (preload(library) || (args->run.trace && preload(trace)) || set_environment(args))
 		return xiw_fail(XIW_EXIT_FAILURE, "the environment cannot be set: %s",
 				strerror(errno));

@@ -53,6 +53,16 @@ printf 'no program\n' >"$TMP/file"
 refused not-executable 126 "$TMP/file: Permission denied" "${run[@]}" "$TMP/file"
 refused directory 126 "$TMP: Permission denied" "${run[@]}" "$TMP"
 
+# ---- the loader would split, or change, the libraries' path: the program is not started without them
+# shellcheck disable=SC2016
+for sign in 'a blank' 'a:colon' 'a$LIB'; do
+	mkdir "$TMP/$sign"
+	install -m 755 "$TMP"/{xiwarp,libxiw-verbs.so,libxiw-trace.so} "$TMP/$sign"
+	refused "path-with-${sign//[^a-zA-Z]/-}" 1 "the loader cannot preload $TMP/$sign/libxiw-verbs.so" \
+		"$TMP/$sign/xiwarp" run true
+	rm -r "${TMP:?}/$sign"
+done
+
 # ---- options
 gives options-end 0 "--path x --json" "${run[@]}" --queues 1 echo --path x --json
 gives options-end-hyphens 0 "-- --help" "${run[@]}" -- echo -- --help
