@@ -3,7 +3,8 @@
 #
 # Files from the peer to the VM, for scenarios with a NIC. They are compared by digest, over IPv4 and IPv6.
 #
-#   receive_files COUNT OPTION...   in guest(): serve with these options; sets json, the file with the reports
+#   receive_files COUNT OPTION...   in guest(): serve with these options; sets json, the file with the reports, and
+#                                   areas, the KiB of each part of its memory
 #   direct_above PERCENT            checks that more octets came on the direct path; prints SHARE
 #   send_files COUNT MIB            in peer()
 json=$RESULTS/serve.json
@@ -19,6 +20,7 @@ receive_files() {
 		meet "put-$i" 240 || break
 	done
 	sleep 1
+	areas=$(awk '/^Size:/ { print $2 }' "/proc/$server/smaps")
 	"$BUILD/xiwarp" status
 	kill -INT $server
 	wait $server

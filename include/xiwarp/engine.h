@@ -63,7 +63,8 @@ struct xiw_engine_opts {
 	 * ended instead (XIW_EV_CLOSED with -ENOMEM); if there is none, the connection itself.
 	 *
 	 * Not included: what xiw_engine_create() and each interface take once (about 10 MiB, and
-	 * `frames` * 2 KiB per queue), regions, and the kernel's socket buffers.
+	 * `frames` * 2 KiB per queue, or 4 KiB with zero-copy or an MTU above 1500), regions, and
+	 * the kernel's socket buffers.
 	 */
 	uint64_t memory;
 	/*

@@ -41,6 +41,7 @@ struct xiw_netif {
 	bool outgrown;		/* the MTU has become larger than the sockets were made for */
 	bool frames_come;	/* AF_XDP has delivered at least one frame */
 	bool has_carried;	/* a stretch has committed something */
+	bool copy;		/* its driver has no zero-copy, or none that works */
 	bool virtual_wire;	/* veth: TCP checksums may be unfinished */
 	uint64_t overflows;	/* frames that its rings had no room for */
 	uint64_t overflow_ms;	/* when that was last seen to grow */

@@ -97,8 +97,12 @@ static uint32_t busy_ms(struct xiw_engine *e, const struct xiw_rxq *q)
 /* Makes the socket of a queue that was claimed. */
 static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq *q, bool patient)
 {
-	struct xiw_xsk_opts opts = { p->ifname, q->index, e->opts.frames, jumbo(p),
-				     patient ? busy_ms(e, q) : 0 };
+	struct xiw_xsk_opts opts = { .ifname = p->ifname,
+				     .queue = q->index,
+				     .frames = e->opts.frames,
+				     .jumbo = jumbo(p),
+				     .copy = p->copy,
+				     .busy_ms = patient ? busy_ms(e, q) : 0 };
 	int err = xiw_xsk_create(&q->xsk, &opts);
 
 	xiw_clock_update(e); /* it may have waited */
@@ -106,6 +110,7 @@ static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq
 		e->unready.waited_ms += opts.busy_ms;
 	if (err)
 		return err;
+	p->copy = !q->xsk.zero_copy; /* nor has the driver it on other queues */
 	q->shared->beat_ns = q->shared->emptied_ns = xiw_bpf_clock(e);
 	q->shared->grouped = e->group && e->opts.queues;
 	err = xiw_queue_begin(&p->table, q->index, q->xsk.fd);

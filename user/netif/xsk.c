@@ -20,7 +20,7 @@
 #define XDP_PKT_CONTD (1 << 0)
 #endif
 
-/* 2 KiB holds a 1514-octet frame behind the kernel's 256 octets of headroom and XDP's struct xiw_meta. */
+/* 2 KiB holds a 1514-byte frame behind the kernel's headroom and XDP's struct xiw_meta. */
 #define FRAME_SMALL 2048
 #define FRAME_PAGE 4096
 
@@ -55,16 +55,14 @@ static int make_umem(struct xiw_xsk *x, uint32_t ring)
 	return xsk_umem__create(&x->umem, x->area, len, &x->fill, &x->comp, &config);
 }
 
-static int make_socket(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
+static int make_socket(struct xiw_xsk *x, const struct xiw_xsk_opts *opts, uint16_t mode)
 {
 	struct xsk_socket_config config = {
 		.rx_size = xiw_xsk_rx_entries(opts->frames),
 		.tx_size = XIW_XSK_TX_FRAMES,
 		.libxdp_flags = XSK_LIBXDP_FLAGS__INHIBIT_PROG_LOAD,
-		.bind_flags = XDP_USE_NEED_WAKEUP | (opts->jumbo ? XDP_USE_SG : 0),
+		.bind_flags = XDP_USE_NEED_WAKEUP | mode | (opts->jumbo ? XDP_USE_SG : 0),
 	};
-	struct xdp_options xo = {};
-	socklen_t len = sizeof(xo);
 	uint32_t waited = 0;
 	int err;
 
@@ -78,12 +76,9 @@ static int make_socket(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 	if (err)
 		return err;
 	x->fd = xsk_socket__fd(x->xsk);
+	x->zero_copy = mode == XDP_ZEROCOPY;
 	/* libxdp does not close it in programs that the process executes. */
-	if (fcntl(x->fd, F_SETFD, FD_CLOEXEC))
-		return -errno;
-	if (!getsockopt(x->fd, SOL_XDP, XDP_OPTIONS, &xo, &len))
-		x->zero_copy = xo.flags & XDP_OPTIONS_ZEROCOPY;
-	return 0;
+	return fcntl(x->fd, F_SETFD, FD_CLOEXEC) ? -errno : 0;
 }
 
 static void not_for_children(void *ring, const struct xdp_ring_offset *off, size_t len)
@@ -108,7 +103,8 @@ static void keep_from_children(struct xiw_xsk *x)
 	not_for_children(x->comp.ring, &off.cr, x->comp.size * sizeof(uint64_t));
 }
 
-int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
+static int bind_as(struct xiw_xsk *x, const struct xiw_xsk_opts *opts, uint16_t mode,
+		   uint32_t frame_size)
 {
 	/* At most half of the frames are lent, since the other half may be kept. */
 	uint32_t ring = opts->frames / 2;
@@ -117,18 +113,37 @@ int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 	memset(x, 0, sizeof(*x));
 	x->fd = -1;
 	x->frames = opts->frames;
-	x->frame_size = opts->jumbo ? FRAME_PAGE : FRAME_SMALL;
-	x->lend = LEND_FIRST < ring ? LEND_FIRST : ring;
+	x->frame_size = frame_size;
+	/* In copy mode few frames are best, as they stay in the cache. A NIC gets as many as there are. */
+	x->lend = mode == XDP_ZEROCOPY || ring < LEND_FIRST ? ring : LEND_FIRST;
 	err = make_umem(x, ring);
 	if (!err)
-		err = make_socket(x, opts);
-	/* In copy mode few frames are best, as they stay in the cache. A NIC gets as many as there are. */
-	if (!err && x->zero_copy)
-		x->lend = ring;
-	if (err) {
+		err = make_socket(x, opts, mode);
+	if (err)
 		xiw_xsk_destroy(x);
+	return err;
+}
+
+/* Would copy mode fail of the same? The queue is taken, the privilege is missing, or the interface is down or gone. */
+static bool fails_anyhow(int err)
+{
+	return err == -EBUSY || err == -EPERM || err == -ENETDOWN || err == -ENODEV;
+}
+
+/*
+ * In zero-copy mode a driver tells its hardware how long a frame is, in the hardware's own unit. Where that is a KiB, a
+ * frame of 2 KiB without its headroom counts as one, and the hardware cuts every longer packet in two. A page leaves
+ * room for a packet of 1500 bytes whatever the unit is. In copy mode the kernel knows the length, and small frames keep
+ * more packets in the cache.
+ */
+int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
+{
+	int err = opts->copy ? -EOPNOTSUPP : bind_as(x, opts, XDP_ZEROCOPY, FRAME_PAGE);
+
+	if (err && !fails_anyhow(err))
+		err = bind_as(x, opts, XDP_COPY, opts->jumbo ? FRAME_PAGE : FRAME_SMALL);
+	if (err)
 		return err;
-	}
 	keep_from_children(x);
 	xiw_xsk_refill(x, 0);
 	return 0;

@@ -80,10 +80,14 @@ struct xiw_xsk_opts {
 	uint32_t queue;
 	uint32_t frames; /* power of two */
 	bool jumbo;	 /* packets may take more than one frame */
+	bool copy;	 /* in copy mode, also where the driver has zero-copy */
 	uint32_t busy_ms; /* how long to wait if the queue is in use */
 };
 
-/* Returns the kernel's negative errno, or -ENOMEM. */
+/*
+ * Makes the socket, in zero-copy mode with frames of a page if the driver has that, else in copy mode. Returns the
+ * kernel's negative errno, or -ENOMEM.
+ */
 int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts);
 void xiw_xsk_destroy(struct xiw_xsk *x);
 

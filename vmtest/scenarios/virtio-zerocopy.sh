@@ -10,6 +10,7 @@ guest() {
 	receive_files 2 --path direct
 	direct_above 50
 	expect zero-copy [ "$(grep -c '"zero_copy":true' "$json")" = 2 ]
+	expect frames-of-a-page grep -qx $(((8192 + 256) * 4)) <<<"$areas"
 	expect unload "$BUILD/xiwarp" unload eth0
 }
 
