@@ -78,7 +78,7 @@ struct xiw_args {
 	struct {
 		bool server, latency, both, once;
 		uint8_t op; /* enum xiw_perf_op */
-		uint32_t depth, connections, time, interval, spin;
+		uint32_t depth, connections, time, interval, spin, idle;
 		uint32_t sizes[XIW_PERF_SIZES], nsizes; /* none: the default of what is measured */
 		uint64_t memory;
 		const char *plot;

@@ -18,7 +18,12 @@
 const struct xiw_args xiw_default_args = {
 	.receiver = { .peer_timeout = 30 },
 	.serve = { .idle = 60, .memory = 1ull << 30 },
-	.perf = { .depth = 64, .connections = 1, .time = 10, .interval = 1, .memory = 1u << 30 },
+	.perf = { .depth = 64,
+		  .connections = 1,
+		  .time = 10,
+		  .interval = 1,
+		  .idle = 60,
+		  .memory = 2ull << 30 },
 	.sink = { .queues = XIW_QUEUES_DEFAULT, .recv_size = 65536, .size = 64u << 20 },
 };
 

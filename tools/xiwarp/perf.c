@@ -78,9 +78,13 @@ static const struct xiw_opt perf_opts[] = {
 	{ "once", .help = "server: end when the first clients have gone", .end = XIW_OPT_SERVER,
 	  XIW_FLAG(perf.once) },
 	{ "memory", .arg = "BYTES",
-	  .help = "server: the most memory for the messages of all clients; who wants more is "
-		  "refused; default 1G",
+	  .help = "server: the most memory for the messages of all clients; who wants more, or "
+		  "from one address more than half of what others leave, is refused; default 2G",
 	  .end = XIW_OPT_SERVER, XIW_SIZE(perf.memory, 1u << 20, 1ull << 46) },
+	{ "idle", .arg = "SECONDS",
+	  .help = "server: end a connection that brings less than 4 KiB, and no step of a run, "
+		  "for this long; default 60",
+	  .end = XIW_OPT_SERVER, XIW_NUMBER(perf.idle, 1, 86400) },
 	{ "op", 'o', "write|send|read",
 	  "what the client does: RDMA Writes, Sends or RDMA Reads; default write",
 	  .end = XIW_OPT_CLIENT, XIW_WORD(perf.op, op_words) },

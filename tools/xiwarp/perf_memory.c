@@ -136,9 +136,6 @@ static int open_memory(struct xiw_perf_stream *s, struct xiw_engine *engine)
 		err = map(&s->buffers);
 	if (err)
 		return err;
-	/* Pages that nobody has written to are one page, which the cache always has. */
-	if (s->out.octets)
-		memset(s->out.octets, 0xa5, s->out.len);
 	if (reads)
 		err = open_region(s, engine, &s->out, XIW_ACCESS_READ, &s->region);
 	else if (s->params.op == XIW_PERF_WRITE)
@@ -146,6 +143,17 @@ static int open_memory(struct xiw_perf_stream *s, struct xiw_engine *engine)
 	if (!err && reads)
 		err = open_region(s, engine, &s->in, XIW_ACCESS_SINK, &s->sink);
 	return err;
+}
+
+bool xiw_perf_fill(struct xiw_perf_stream *s, size_t most)
+{
+	const size_t left = s->out.len - s->filled;
+	const size_t len = left < most ? left : most;
+
+	if (len)
+		memset(s->out.octets + s->filled, 0xa5, len);
+	s->filled += len;
+	return s->filled < s->out.len;
 }
 
 int xiw_perf_stream_open(struct xiw_perf_stream *s, struct xiw_engine *engine)

@@ -64,6 +64,7 @@ static void on_arrived(struct xiw_perf_thread *t, struct xiw_conn *conn)
 		t->links = l;
 		xiw_conn_set_user_data(conn, (uintptr_t)l);
 		err = xiw_perf_stream_open(&l->stream, t->engine);
+		xiw_perf_fill(&l->stream, SIZE_MAX);
 	}
 	if (err) {
 		xiw_fail(0, "cannot prepare a connection: %s", l ? strerror(-err) : "no memory");

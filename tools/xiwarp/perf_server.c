@@ -9,34 +9,54 @@
 #include "perf.h"
 #include "receiver.h"
 #include "report.h"
+#include "quota.h"
 #include "signals.h"
 #include "text.h"
+#include "worker.h"
+
+/* How often idle clients are looked for, and what a client's connection has to bring within --idle. */
+#define LOOK_NS 250000000ull
+#define LEAST 4096u
+/* So much memory is written to at a time: some milliseconds. */
+#define STEP (4u << 20)
+
+struct perf_server {
+	struct xiw_receiver receiver;
+	struct xiw_quota *memory; /* for all clients; the threads share it */
+	struct xiw_worker worker;
+	uint64_t looked_ns;
+};
 
 struct perf_peer {
 	struct xiw_peer peer;
 	struct xiw_perf_stream stream;
-	uint64_t memory; /* its share of the limit */
+	struct xiw_holding holding; /* its memory */
+	struct xiw_job fill;
+	atomic_bool filled;
+	bool accepted;
+	struct xiw_activity activity;
+	enum xiw_perf_state seen;
 };
-
-static atomic_uint_least64_t memory_used;
 
 static struct perf_peer *perf_of(struct xiw_peer *peer)
 {
 	return (struct perf_peer *)peer;
 }
 
+static struct perf_server *server_of(const struct perf_peer *p)
+{
+	return (struct perf_server *)p->peer.receiver;
+}
+
 /* ---- startup ------------------------------------------------------------------------------------- */
 
-static bool take_memory(struct perf_peer *p, uint64_t limit)
+static bool take_memory(struct perf_peer *p)
 {
-	const uint64_t need = xiw_perf_memory(&p->stream.params, true);
+	struct xiw_conn_info info;
 
-	if (atomic_fetch_add(&memory_used, need) + need > limit) {
-		atomic_fetch_sub(&memory_used, need);
-		return false;
-	}
-	p->memory = need;
-	return true;
+	xiw_conn_info(p->peer.conn, &info, sizeof(info));
+	return xiw_quota_take(server_of(p)->memory, &p->holding, &info.remote,
+			      xiw_perf_memory(&p->stream.params, true), false);
 }
 
 static unsigned int thread_of(const struct xiw_receiver *r)
@@ -59,10 +79,20 @@ static int refuse(struct perf_peer *p, const char *why)
 	return xiw_conn_reject(p->peer.conn, why, strlen(why));
 }
 
-static int accept_client(struct perf_peer *p)
+/* In the worker's thread, as a GiB takes longer than other clients should wait. */
+static bool fill_step(struct xiw_job *job)
+{
+	struct perf_peer *p = job->owner;
+	const bool more = xiw_perf_fill(&p->stream, STEP);
+
+	if (!more)
+		atomic_store(&p->filled, true);
+	return more;
+}
+
+static int prepare_client(struct perf_peer *p)
 {
 	struct xiw_perf_stream *s = &p->stream;
-	uint8_t grant[XIW_PERF_GRANT_LEN];
 	int err = xiw_conn_set_queues(s->conn, xiw_perf_recv_depth(&s->params),
 				      xiw_perf_send_depth(&s->params), 0);
 
@@ -70,17 +100,26 @@ static int accept_client(struct perf_peer *p)
 		err = xiw_perf_stream_open(s, p->peer.receiver->engine);
 	if (err)
 		return err;
+	p->fill = (struct xiw_job){ .step = fill_step, .owner = p };
+	xiw_worker_add(&server_of(p)->worker, &p->fill);
+	return 0;
+}
+
+static void accept_client(struct perf_peer *p)
+{
+	const struct xiw_perf_stream *s = &p->stream;
+	uint8_t grant[XIW_PERF_GRANT_LEN];
+
+	p->accepted = true;
 	xiw_perf_put_grant(s->region ? xiw_region_stag(s->region) : 0, grant);
 	/* If the connection has ended already, XIW_EV_CLOSED is on its way. */
 	xiw_conn_accept(s->conn, grant, sizeof(grant));
-	return 0;
 }
 
 static int on_request(struct xiw_peer *peer)
 {
 	struct perf_peer *p = perf_of(peer);
 	struct xiw_perf_stream *s = &p->stream;
-	const struct xiw_args *args = peer->receiver->args;
 	const char *why;
 	size_t len;
 	const void *data = xiw_conn_private_data(peer->conn, &len);
@@ -88,16 +127,17 @@ static int on_request(struct xiw_peer *peer)
 	s->conn = peer->conn;
 	s->server = true;
 	s->thread = thread_of(peer->receiver);
-	s->spins = args->perf.spin;
+	s->spins = peer->receiver->args->perf.spin;
 	s->threads = xiw_group_engines(peer->receiver->all->group);
 	why = xiw_perf_get_request(data, len, &s->params);
-	if (!why && !take_memory(p, args->perf.memory))
-		why = "that is more than the server has left of its memory for clients (its option "
-		      "--memory)";
+	if (!why && !take_memory(p))
+		why = "that is more than this client may have of what the server has left for "
+		      "clients (its option --memory)";
 	if (why)
 		return refuse(p, why);
+	xiw_activity_note(&p->activity, 0, xiw_now_ns());
 	s->peer_stag = s->params.stag;
-	return accept_client(p);
+	return prepare_client(p);
 }
 
 /* ---- reports ------------------------------------------------------------------------------------- */
@@ -165,17 +205,72 @@ static void release(struct xiw_peer *peer)
 {
 	struct perf_peer *p = perf_of(peer);
 
+	if (p->fill.step)
+		xiw_worker_drop(&server_of(p)->worker, &p->fill);
 	xiw_perf_stream_free(&p->stream);
-	atomic_fetch_sub(&memory_used, p->memory);
+	xiw_quota_give(server_of(p)->memory, &p->holding);
+}
+
+/* ---- turns --------------------------------------------------------------------------------------- */
+
+/* Ends a client that holds memory and brings too little for it, also if it trickles; a step of a run counts as well. */
+static void end_idle(struct perf_peer *p, uint64_t now, uint32_t idle)
+{
+	struct xiw_conn_info info;
+	uint64_t octets;
+
+	xiw_conn_info(p->peer.conn, &info, sizeof(info));
+	octets = info.octets_direct + info.octets_kernel;
+	if (p->stream.state != p->seen)
+		xiw_activity_note(&p->activity, octets, now);
+	p->seen = p->stream.state;
+	if (p->stream.state >= XIW_PERF_CLOSING ||
+	    !xiw_activity_idle(&p->activity, octets, now, LEAST, idle))
+		return;
+	p->stream.code = XIW_EXIT_PEER;
+	snprintf(p->stream.why, sizeof(p->stream.why), "sent too little for too long (--idle)");
+	p->stream.state = XIW_PERF_CLOSING;
+	xiw_conn_abort(p->peer.conn);
+}
+
+static void after_turn(struct xiw_receiver *r)
+{
+	struct perf_server *s = (struct perf_server *)r;
+	const uint64_t now = xiw_now_ns();
+	const bool look = now - s->looked_ns >= LOOK_NS;
+
+	for (struct xiw_peer *peer = r->peers; peer; peer = peer->next) {
+		struct perf_peer *p = perf_of(peer);
+
+		if (!p->accepted && atomic_load(&p->filled))
+			accept_client(p);
+		if (look)
+			end_idle(p, now, r->args->perf.idle);
+	}
+	if (look)
+		s->looked_ns = now;
+}
+
+static int begin(struct xiw_receiver *r)
+{
+	return xiw_worker_begin(&((struct perf_server *)r)->worker, r->engine);
+}
+
+static void finish(struct xiw_receiver *r)
+{
+	xiw_worker_stop(&((struct perf_server *)r)->worker);
 }
 
 static const struct xiw_receiver_ops ops = {
-	.receiver_size = sizeof(struct xiw_receiver),
+	.receiver_size = sizeof(struct perf_server),
 	.peer_size = sizeof(struct perf_peer),
 	.request = on_request,
 	.completion = on_completion,
 	.ended = on_ended,
 	.release = release,
+	.after = after_turn,
+	.begin = begin,
+	.finish = finish,
 };
 
 int xiw_perf_server(const struct xiw_args *args)
@@ -185,18 +280,22 @@ int xiw_perf_server(const struct xiw_args *args)
 		.no_crc = args->mpa.crc_off,
 		.hold_ms = XIW_PERF_HOLD_MS,
 	};
-	struct xiw_receiver r = {
-		.args = args, .ops = &ops, .listen = args->receiver.listen, .once = args->perf.once
-	};
+	struct xiw_quota memory = { .lock = PTHREAD_MUTEX_INITIALIZER, .limit = args->perf.memory };
+	struct perf_server s = { .memory = &memory,
+				 .receiver = { .args = args,
+					       .ops = &ops,
+					       .listen = args->receiver.listen,
+					       .once = args->perf.once } };
+	struct xiw_receiver *r = &s.receiver;
 	char name[80];
-	int code = xiw_receiver_open(&r, &opts);
+	int code = xiw_receiver_open(r, &opts);
 
 	if (code)
 		return code;
-	for (unsigned int i = 0; i < xiw_group_engines(r.all->group); i++)
-		xiw_engine_set_spin(xiw_group_engine(r.all->group, i), args->perf.spin);
-	fprintf(stderr, "xiwarp: perf server on %s\n", xiw_receiver_addr(&r, name));
-	code = xiw_receiver_run(&r);
-	xiw_receiver_close(&r);
+	for (unsigned int i = 0; i < xiw_group_engines(r->all->group); i++)
+		xiw_engine_set_spin(xiw_group_engine(r->all->group, i), args->perf.spin);
+	fprintf(stderr, "xiwarp: perf server on %s\n", xiw_receiver_addr(r, name));
+	code = xiw_receiver_run(r);
+	xiw_receiver_close(r);
 	return code;
 }

@@ -36,6 +36,7 @@ struct xiw_perf_stream {
 	struct xiw_perf_request params;
 	/* What is sent or may be read; where Writes and the answers to Reads go; posted buffers. */
 	struct xiw_perf_area out, in, buffers;
+	size_t filled;			  /* of `out` */
 	struct xiw_region *region, *sink; /* the one that the peer names; of our Reads' answers */
 	uint32_t peer_stag;
 
@@ -66,6 +67,12 @@ uint32_t xiw_perf_recv_depth(const struct xiw_perf_request *p);
 uint32_t xiw_perf_send_depth(const struct xiw_perf_request *p);
 /* Makes the RDMAP Stream, memory and regions, and posts the buffers. Negative errno. */
 int xiw_perf_stream_open(struct xiw_perf_stream *s, struct xiw_engine *engine);
+/*
+ * Writes to the next octets, at most so many, of what is sent or may be read. Pages that nobody has written to are one
+ * page, which the cache always has. Returns whether there is more to write to. Any thread may call this, as the only
+ * one.
+ */
+bool xiw_perf_fill(struct xiw_perf_stream *s, size_t most);
 /* Frees everything but the connection, which is freed already or has ended. */
 void xiw_perf_stream_free(struct xiw_perf_stream *s);
 /* Takes one completion of the connection. */

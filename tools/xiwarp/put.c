@@ -273,10 +273,10 @@ static int run_with_engine(struct xiw_put *p)
 
 static int run_with_worker(struct xiw_put *p)
 {
-	int code, err = xiw_worker_start(&p->worker, p->engine);
+	int code = xiw_worker_begin(&p->worker, p->engine);
 
-	if (err)
-		return xiw_fail(XIW_EXIT_FAILURE, "cannot start a thread: %s", strerror(err));
+	if (code)
+		return code;
 	code = run_with_engine(p);
 	xiw_worker_stop(&p->worker);
 	return code;

@@ -15,6 +15,8 @@
 
 /* How often idle connections are looked for. */
 #define LOOK_NS 250000000ull
+/* What a connection has to bring within --idle, if no file begins or ends. */
+#define LEAST (64u << 10)
 
 static struct xiw_serve_peer *serve_peer(struct xiw_peer *peer)
 {
@@ -99,7 +101,7 @@ static int on_request(struct xiw_peer *peer)
 	int err = 0;
 
 	p->store.fd = -1;
-	p->active_ns = xiw_now_ns();
+	xiw_activity_note(&p->activity, 0, xiw_now_ns());
 	for (size_t i = 0; !err && i < XIW_SERVE_SLOTS; i++)
 		err = post_recv(p, i);
 	return err ? err : xiw_conn_accept(peer->conn, NULL, 0);
@@ -182,10 +184,11 @@ static void release(struct xiw_peer *peer)
 	xiw_serve_drop(serve_peer(peer));
 }
 
-/* Ends connections that hold a buffer or a file and bring no octet. */
+/* Ends connections that hold a buffer or a file and bring too little. */
 static void end_idle(struct xiw_serve *s)
 {
-	uint64_t now = xiw_now_ns(), idle = s->receiver.args->serve.idle;
+	const uint32_t idle = s->receiver.args->serve.idle;
+	const uint64_t now = xiw_now_ns();
 	struct xiw_conn_info info;
 
 	if (now - s->looked_ns < LOOK_NS)
@@ -193,18 +196,15 @@ static void end_idle(struct xiw_serve *s)
 	s->looked_ns = now;
 	for (struct xiw_peer *peer = s->receiver.peers; peer; peer = peer->next) {
 		struct xiw_serve_peer *p = serve_peer(peer);
+		uint64_t octets;
 
 		xiw_conn_info(peer->conn, &info, sizeof(info));
-		/*
-		 * Octets, not messages: a peer could send empty messages for ever. While octets wait for the
-		 * disk, the peer may wait for us.
-		 */
-		if (xiw_serve_octets(&info) != p->octets ||
-		    (p->storing && !p->work.status && p->store.written < p->work.settled))
-			p->active_ns = now;
-		p->octets = xiw_serve_octets(&info);
-		if (now - p->active_ns > idle * 1000000000)
-			xiw_serve_end(p, "sent nothing for too long (--idle)");
+		octets = xiw_serve_octets(&info);
+		/* While octets wait for the disk, the peer may wait for us. */
+		if (p->storing && !p->work.status && p->store.written < p->work.settled)
+			xiw_activity_note(&p->activity, octets, now);
+		if (xiw_activity_idle(&p->activity, octets, now, LEAST, idle))
+			xiw_serve_end(p, "sent too little for too long (--idle)");
 	}
 }
 
@@ -217,10 +217,7 @@ static void after_turn(struct xiw_receiver *r)
 
 static int begin(struct xiw_receiver *r)
 {
-	struct xiw_serve *s = (struct xiw_serve *)r;
-	int err = xiw_worker_start(&s->worker, r->engine);
-
-	return err ? xiw_fail(XIW_EXIT_FAILURE, "cannot start a thread: %s", strerror(err)) : 0;
+	return xiw_worker_begin(&((struct xiw_serve *)r)->worker, r->engine);
 }
 
 static void finish(struct xiw_receiver *r)
@@ -269,7 +266,10 @@ static int run_serve(const struct xiw_args *args)
 	struct xiw_conn_opts opts = { .size = sizeof(opts),
 				      .queues = 1,
 				      .recv_depth = XIW_SERVE_SLOTS };
-	struct xiw_serve s = { .receiver = { .args = args,
+	struct xiw_quota memory = { .lock = PTHREAD_MUTEX_INITIALIZER,
+				    .limit = args->serve.memory };
+	struct xiw_serve s = { .memory = &memory,
+			       .receiver = { .args = args,
 					     .ops = &ops,
 					     .listen = args->receiver.listen,
 					     .output_dir = args->words[0],
@@ -302,11 +302,12 @@ static const struct xiw_opt serve_opts[] = {
 	{ "keep-free", .arg = "SIZE", .help = "leave this much of the file system free; default 0",
 	  XIW_SIZE(serve.keep_free, 0, 1ull << 62) },
 	{ "memory", .arg = "SIZE",
-	  .help = "memory for all files that come at a time; default 1G, at least 4M",
+	  .help = "memory for all files that come at a time, of which the files of one peer "
+		  "take no more than half of what others leave; default 1G, at least 4M",
 	  XIW_SIZE(serve.memory, XIW_STORE_RING_LEAST, 1ull << 62) },
 	{ "idle", .arg = "SECONDS",
-	  .help = "end a connection that brings no octet for this long; default 60. A peer has 10 "
-		  "seconds for MPA startup, whatever this is",
+	  .help = "end a connection that brings less than 64 KiB, and no whole file, for this "
+		  "long; default 60. A peer has 10 seconds for MPA startup, whatever this is",
 	  XIW_NUMBER(serve.idle, 1, 86400) },
 	{},
 };
@@ -324,8 +325,9 @@ const struct xiw_cmd xiw_cmd_serve = {
 		"Anyone who can connect can send files: choose where to listen. Space is "
 		"allocated as octets come, so that an offer alone takes none. A file takes up to "
 		"16 MiB of memory while it comes, and up to 4 MiB if more would be over half of "
-		"--memory. When none is left, files of more than 64 KiB are refused, so a few "
-		"peers that send nothing can keep others out until --idle ends them.\n\n"
+		"what its peer (an IPv4 address or an IPv6 /64) may take of --memory. When none "
+		"is left, files of more than 64 KiB are refused. A peer that sends little keeps "
+		"others from no more than its part, and that until --idle ends it.\n\n"
 		"Reports each file: octets, transfer time from the first to the last octet, the "
 		"share of its octets that took the direct path, hand-offs between the paths, and "
 		"the time that it took after the last octet to digest and write the rest. Runs "

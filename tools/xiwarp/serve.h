@@ -9,6 +9,7 @@
 #include <xiwarp/region.h>
 
 #include "receiver.h"
+#include "quota.h"
 #include "store.h"
 #include "worker.h"
 #include "xfer.h"
@@ -39,6 +40,7 @@ struct xiw_serve_slot {
 
 struct xiw_serve {
 	struct xiw_receiver receiver;
+	struct xiw_quota *memory; /* for all files; the threads share it */
 	int dir;
 	uint64_t looked_ns; /* when idle connections were last looked for */
 	struct xiw_worker worker;
@@ -51,7 +53,7 @@ struct xiw_serve_work {
 	_Atomic uint64_t wanted;  /* to be allocated */
 	_Atomic uint64_t settled; /* may be written: the peer can no longer change them */
 	_Atomic unsigned int
-		status; /* an enum xiw_xfer_status; once it is not 0, nothing more is done */
+		status;	      /* an enum xiw_xfer_status; once it is not 0, nothing more is done */
 	_Atomic bool dropped; /* the step that is under way ends soon */
 };
 
@@ -59,8 +61,7 @@ struct xiw_serve_peer {
 	struct xiw_peer peer;
 	enum xiw_serve_state state;
 	struct xiw_serve_slot slots[XIW_SERVE_SLOTS];
-	/* For --idle: octets of the connection, and when that number last changed. */
-	uint64_t octets, active_ns;
+	struct xiw_activity activity; /* for --idle */
 
 	/* The file. */
 	struct xiw_store store;

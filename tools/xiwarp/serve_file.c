@@ -164,13 +164,17 @@ static enum xiw_xfer_status open_file(struct xiw_serve_peer *p, const struct xiw
 				      struct xiw_xfer *grant)
 {
 	const struct xiw_args *args = args_of(p);
+	struct xiw_conn_info info;
+	const struct xiw_store_limits limits = { .memory = serve_of(p)->memory,
+						 .peer = &info.remote,
+						 .keep_free = args->serve.keep_free };
 	enum xiw_xfer_status status;
 
 	p->store.err = 0;
 	if (args->serve.max_size && offer->size > args->serve.max_size)
 		return XIW_XFER_TOO_LARGE;
-	status = xiw_store_begin(&p->store, serve_of(p)->dir, args->force, args->serve.memory,
-				 args->serve.keep_free, offer);
+	xiw_conn_info(p->peer.conn, &info, sizeof(info));
+	status = xiw_store_begin(&p->store, serve_of(p)->dir, args->force, &limits, offer);
 	p->storing = status == XIW_XFER_OK;
 	p->kind = offer->kind;
 	p->window.size = p->window.granted = p->window.received = 0;
@@ -195,6 +199,7 @@ void xiw_serve_offer(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfe
 		p->state = XIW_SERVE_RECEIVING;
 		p->first_ns = 0;
 		xiw_conn_info(p->peer.conn, &p->before, sizeof(p->before));
+		xiw_activity_note(&p->activity, xiw_serve_octets(&p->before), xiw_now_ns());
 	}
 	xiw_serve_reply(p, slot, &grant);
 }
@@ -208,6 +213,7 @@ void xiw_serve_done(struct xiw_serve_peer *p, size_t slot, const struct xiw_xfer
 	if (!p->first_ns)
 		p->first_ns = p->last_ns;
 	xiw_conn_info(p->peer.conn, &p->after, sizeof(p->after));
+	xiw_activity_note(&p->activity, xiw_serve_octets(&p->after), p->last_ns);
 	memcpy(p->expected, done->digest, sizeof(p->expected));
 	free_regions(p);
 	p->state = XIW_SERVE_WRITING;

@@ -179,9 +179,6 @@ static int make_temp(struct xiw_store *s)
 	return make_named(s);
 }
 
-/* Octets of all rings: threads of serve share them. */
-static _Atomic uint64_t rings;
-
 /* The memory of a ring for so many octets, in whole pages as xiw_memory_alloc() takes them. */
 static uint64_t room_for(uint64_t size, uint64_t most)
 {
@@ -190,34 +187,31 @@ static uint64_t room_for(uint64_t size, uint64_t most)
 	return size < most ? (size + page - 1) / page * page : most;
 }
 
-/* Takes the size of a ring from the memory for all of them. False: too little is left. */
-static bool take_room(struct xiw_store *s, uint64_t memory)
+/* Takes a ring from the memory for all of them. False: too little is left for this peer. */
+static bool take_room(struct xiw_store *s, const struct xiw_store_limits *limits)
 {
-	uint64_t taken = rings;
+	const uint64_t full = room_for(s->size, XIW_STORE_RING);
+	const uint64_t least = room_for(s->size, XIW_STORE_RING_LEAST);
 
 	/* No more than the connection itself: a file like this is always taken. */
 	if (s->size <= XIW_STORE_SMALL) {
 		s->room = s->size;
 		return true;
 	}
-	do {
-		s->room = room_for(s->size, XIW_STORE_RING);
-		if (taken + s->room > memory / 2)
-			s->room = room_for(s->size, XIW_STORE_RING_LEAST);
-		if (taken + s->room > memory) {
-			s->room = 0;
-			return false;
-		}
-	} while (!atomic_compare_exchange_weak(&rings, &taken, taken + s->room));
-	return true;
+	s->memory = limits->memory;
+	if (xiw_quota_take(s->memory, &s->holding, limits->peer, full, true))
+		s->room = full;
+	else if (xiw_quota_take(s->memory, &s->holding, limits->peer, least, false))
+		s->room = least;
+	return s->room;
 }
 
-static int make_ring(struct xiw_store *s, uint64_t memory)
+static int make_ring(struct xiw_store *s, const struct xiw_store_limits *limits)
 {
 	void *ring;
 	int err;
 
-	if (!take_room(s, memory))
+	if (!take_room(s, limits))
 		return RINGS_FULL;
 	err = xiw_memory_alloc(s->room, 0, &ring);
 	if (!err)
@@ -228,14 +222,14 @@ static int make_ring(struct xiw_store *s, uint64_t memory)
 static void free_ring(struct xiw_store *s)
 {
 	xiw_memory_free(s->ring, s->room);
-	if (s->size > XIW_STORE_SMALL)
-		rings -= s->room;
+	if (s->memory)
+		xiw_quota_give(s->memory, &s->holding);
 }
 
-static int fill_in(struct xiw_store *s, uint64_t memory, uint64_t keep_free,
+static int fill_in(struct xiw_store *s, const struct xiw_store_limits *limits,
 		   const struct xiw_xfer *offer)
 {
-	int err = s->size ? has_room(s->dir, s->size, keep_free) : 0;
+	int err = s->size ? has_room(s->dir, s->size, limits->keep_free) : 0;
 
 	if (!err)
 		err = make_temp(s);
@@ -246,15 +240,16 @@ static int fill_in(struct xiw_store *s, uint64_t memory, uint64_t keep_free,
 	if (s->size) {
 		if (ftruncate(s->fd, (off_t)s->size))
 			return errno;
-		err = make_ring(s, memory);
+		err = make_ring(s, limits);
 		if (err)
 			return err;
 	}
 	return xiw_digest_begin(&s->digest, offer->kind, offer->key) ? 0 : EIO;
 }
 
-enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force, uint64_t memory,
-				     uint64_t keep_free, const struct xiw_xfer *offer)
+enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
+				     const struct xiw_store_limits *limits,
+				     const struct xiw_xfer *offer)
 {
 	enum xiw_xfer_status status;
 	int err;
@@ -272,7 +267,7 @@ enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force, u
 	/* Refused early, to save the transfer; the commit decides. */
 	if (!force && !faccessat(dir, s->name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return XIW_XFER_EXISTS;
-	err = fill_in(s, memory, keep_free, offer);
+	err = fill_in(s, limits, offer);
 	if (!err)
 		return XIW_XFER_OK;
 	status = status_of(err);

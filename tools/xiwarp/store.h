@@ -13,12 +13,20 @@
 #include <stdint.h>
 
 #include "digest.h"
+#include "quota.h"
 #include "xfer.h"
 
-/* The size of a ring: the least if it would take more than half of the memory for all rings. */
+/* The size of a ring: the least if it would take more than half of what its peer may hold. */
 #define XIW_STORE_RING (16u << 20)
 #define XIW_STORE_RING_LEAST (4u << 20)
 #define XIW_STORE_SMALL (64u << 10) /* a file of this size is not counted there */
+
+/* Within what a file has to stay. */
+struct xiw_store_limits {
+	struct xiw_quota *memory; /* for all rings of the process */
+	const struct sockaddr_storage *peer;
+	uint64_t keep_free; /* of the file system */
+};
 
 struct xiw_store {
 	int dir; /* descriptor, not owned */
@@ -28,6 +36,8 @@ struct xiw_store {
 	int fd;
 	uint8_t *ring; /* NULL: empty file */
 	uint64_t room; /* of the ring; a power of two, or at least the size of the file */
+	struct xiw_holding holding; /* the ring, in the memory for all of them */
+	struct xiw_quota *memory;
 	uint64_t size;
 	/* A worker counts these up while the engine's thread reads them. */
 	_Atomic uint64_t allocated, written;
@@ -42,11 +52,11 @@ struct xiw_store {
 int xiw_store_dir(const char *path, bool create);
 
 /*
- * Makes the temporary file, which has no blocks yet, and the ring. Refuses a file that would leave less than
- * `keep_free` octets of the file system free. All rings of the process have `memory` octets.
+ * Makes the temporary file, which has no blocks yet, and the ring. Refuses a file that has no room within the limits.
  */
-enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force, uint64_t memory,
-				     uint64_t keep_free, const struct xiw_xfer *offer);
+enum xiw_xfer_status xiw_store_begin(struct xiw_store *s, int dir, bool force,
+				     const struct xiw_store_limits *limits,
+				     const struct xiw_xfer *offer);
 /* Where octet `at` of the file comes. It has room there once all is written that is `room` octets before it. */
 static inline uint8_t *xiw_store_place(const struct xiw_store *s, uint64_t at)
 {

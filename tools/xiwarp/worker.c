@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "worker.h"
 
+#include <string.h>
+
+#include "exit.h"
 #include "signals.h"
 
 #define STACK (256ul << 10)
@@ -57,17 +60,11 @@ static void *run(void *arg)
 	return NULL;
 }
 
-int xiw_worker_start(struct xiw_worker *w, struct xiw_engine *engine)
+static int start(struct xiw_worker *w)
 {
 	pthread_attr_t attr;
-	int err;
+	int err = pthread_attr_init(&attr);
 
-	*w = (struct xiw_worker){ .engine = engine,
-				  .lock = PTHREAD_MUTEX_INITIALIZER,
-				  .work = PTHREAD_COND_INITIALIZER,
-				  .stepped = PTHREAD_COND_INITIALIZER };
-	w->last = &w->first;
-	err = pthread_attr_init(&attr);
 	if (err)
 		return err;
 	/* A limit on the address space counts all of a stack, of which this thread needs little. */
@@ -75,6 +72,19 @@ int xiw_worker_start(struct xiw_worker *w, struct xiw_engine *engine)
 	err = pthread_create(&w->thread, &attr, run, w);
 	pthread_attr_destroy(&attr);
 	return err;
+}
+
+int xiw_worker_begin(struct xiw_worker *w, struct xiw_engine *engine)
+{
+	int err;
+
+	*w = (struct xiw_worker){ .engine = engine,
+				  .lock = PTHREAD_MUTEX_INITIALIZER,
+				  .work = PTHREAD_COND_INITIALIZER,
+				  .stepped = PTHREAD_COND_INITIALIZER };
+	w->last = &w->first;
+	err = start(w);
+	return err ? xiw_fail(XIW_EXIT_FAILURE, "cannot start a thread: %s", strerror(err)) : 0;
 }
 
 void xiw_worker_stop(struct xiw_worker *w)

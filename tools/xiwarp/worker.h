@@ -30,8 +30,8 @@ struct xiw_worker {
 	bool stop;
 };
 
-/* Returns an errno. */
-int xiw_worker_start(struct xiw_worker *w, struct xiw_engine *engine);
+/* On failure prints a line and returns an exit code. */
+int xiw_worker_begin(struct xiw_worker *w, struct xiw_engine *engine);
 /* No job may be left. */
 void xiw_worker_stop(struct xiw_worker *w);
 /* There is something to do for this job, which may be under way already. */

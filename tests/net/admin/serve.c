@@ -2,12 +2,14 @@
 /*
  * A peer of `xiwarp serve` that offers a file and sends none of it, or what it must not send.
  *
- *   serve HOST PORT SIZE [rewrite|fill]
+ *   serve HOST PORT SIZE [rewrite|fill|trickle]
  *
  * Prints the GRANT's status and waits until serve ends the connection. With `rewrite` it fills the windows of the first
  * two GRANTs, waits for the third, before which serve has taken the first window back, and writes there again. With
- * `fill` it waits for SIGUSR1, and then fills each window until a GRANT refuses the rest.
+ * `fill` it waits for SIGUSR1, and then fills each window until a GRANT refuses the rest. With `trickle` it writes an
+ * octet of the first window ten times a second.
  */
+#include <poll.h>
 #include <signal.h>
 
 #include "tests/net/lib/plain.h"
@@ -82,6 +84,21 @@ static void fill(struct xiw_xfer grant, const sigset_t *until)
 	}
 }
 
+static void trickle(const struct xiw_xfer *grant)
+{
+	struct pollfd end = { .fd = plain.sock, .events = POLLIN };
+
+	for (uint64_t at = 0; !poll(&end, 1, 100) && at < grant->length; at++) {
+		struct xiw_ddp_hdr h = { .tagged = true,
+					 .last = true,
+					 .dv = 1,
+					 .stag = grant->stag,
+					 .to = grant->base_to + at };
+
+		send_segment(&h, (const uint8_t *)"", 1);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct xiw_xfer offer = { .type = XIW_XFER_OFFER, .mode = 0644, .name = "offered" };
@@ -104,6 +121,8 @@ int main(int argc, char **argv)
 	fflush(stdout);
 	if (argc == 5 && !strcmp(argv[4], "fill"))
 		fill(first, &until);
+	else if (argc == 5 && !strcmp(argv[4], "trickle"))
+		trickle(&first);
 	else if (argc == 5)
 		rewrite(&first);
 	while (recv(plain.sock, message, sizeof(message), 0) > 0)

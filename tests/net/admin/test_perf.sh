@@ -192,9 +192,22 @@ reap "$server" 10
 rc=$?
 ((rc == 0)) && pass once-ends || fail once-ends "exit code $rc: $(cat "$TMP/server.log")"
 
+# A client that stands still holds its memory no longer than --idle.
+serve --idle 1
+spawn client snd client "$xiwarp" perf "$V4_RCV" -t 60 -i 0
+wait_until 20 measures || fail idle "the client does not begin"
+kill -STOP "$client"
+expect idle wait_until 20 grep -q "sent too little for too long" "$TMP"/server.{json,log}
+kill -CONT "$client"
+reap "$client" 20
+rc=$?
+expect idle-told test "$rc" = 7
+expect idle-goes-on measured auto 1 -o send
+stop "$server"
+
 # ---- clients that break the protocol
 for path in kernel direct; do
-	serve --path $path
+	serve --path $path --memory 1G
 	expect "hostile-$path" in_ns snd timeout 100 "${0%/*}/perf_hostile.py" "$V4_RCV" 15044
 	expect "hostile-$path-goes-on" measured $path 1 -o send
 	stop "$server"
@@ -220,7 +233,8 @@ done
 refused bad-depth 2 "from 1 to 1024" "$xiwarp" perf 127.0.0.1 -d 1025
 refused bad-connections 2 "from 1 to 4096" "$xiwarp" perf 127.0.0.1 -n 0
 refused bad-time 2 "--time" "$xiwarp" perf 127.0.0.1 -t 0
-refused plot-nowhere 1 "cannot write to directory $TMP/none" "$xiwarp" perf 127.0.0.1 --plot "$TMP/none/x.svg"
+refused plot-nowhere 1 "cannot write to directory $TMP/none" \
+	"$xiwarp" perf 127.0.0.1 --plot "$TMP/none/x.svg"
 refused nobody-there 7 "refused" "$xiwarp" perf 127.0.0.1
 # What this host lacks is not said of the server, and is named with its remedy.
 serve --path kernel

@@ -178,11 +178,41 @@ end
 
 begin 40M --idle 1
 spawn pid snd offer-idle "$BUILD/tests/net/admin/serve" $V4_RCV 15044 60000000
-if reap "$pid" 20 && wait_until 5 grep -q "sent nothing for too long" "$TMP/serve"; then
+if reap "$pid" 20 && wait_until 5 grep -q "sent too little for too long" "$TMP/serve"; then
 	wait_until 5 eval '(($(used) == 0))' && pass idle || fail idle "$(used) KiB are left"
 else
 	fail idle "$(cat "$TMP/offer-idle" "$TMP/serve")"
 fi
+end
+
+# What a peer trickles renews nothing.
+begin 40M --idle 1
+spawn pid snd trickle "$BUILD/tests/net/admin/serve" $V4_RCV 15044 60000000 trickle
+if reap "$pid" 20 && wait_until 5 grep -q "sent too little for too long" "$TMP/serve"; then
+	pass idle-trickles
+else
+	fail idle-trickles "$(cat "$TMP/trickle" "$TMP/serve")"
+fi
+end
+
+# However many files one address offers, another one finds memory. Each ring is of 4 MiB, the least.
+begin 200M --memory 16M
+for i in 1 2 3 4; do
+	spawn "offer$i" snd "share$i" "$BUILD/tests/net/admin/serve" $V4_RCV 15044 60000000
+	wait_until 10 grep -q status "$TMP/share$i" || fail "share-$i" "$(cat "$TMP/share$i")"
+done
+put "$TMP/medium" "$V6_RCV"
+rc=$?
+if ((rc == 0)) && [[ $(cat "$TMP"/share[12] | grep -c 'status 0') == 2 ]] &&
+	! grep -q 'status 0' "$TMP"/share[34]; then
+	pass memory-shared
+else
+	fail memory-shared "exit code $rc: $(cat "$TMP"/share? "$TMP/put" "$TMP/serve")"
+fi
+# shellcheck disable=SC2154
+for pid in "$offer1" "$offer2" "$offer3" "$offer4"; do
+	stop "$pid"
+done
 end
 
 # A file that is refused in the middle while octets of it are still to be written: they never are.
@@ -192,7 +222,7 @@ wait_until 10 grep -q "status 0" "$TMP/offer-full" ||
 	fail offer-full "$(cat "$TMP/offer-full" "$TMP/serve")"
 head -c 40M /dev/zero >"$disk/another"
 kill -USR1 "$pid"
-if reap "$pid" 20 && wait_until 5 grep -q "sent nothing for too long" "$TMP/serve"; then
+if reap "$pid" 20 && wait_until 5 grep -q "sent too little for too long" "$TMP/serve"; then
 	pass idle-on-a-full-disk
 else
 	fail idle-on-a-full-disk "$(cat "$TMP/offer-full" "$TMP/serve")"

@@ -58,8 +58,8 @@ refused directory 126 "$TMP: Permission denied" "${run[@]}" "$TMP"
 for sign in 'a blank' 'a:colon' 'a$LIB'; do
 	mkdir "$TMP/$sign"
 	install -m 755 "$TMP"/{xiwarp,libxiw-verbs.so,libxiw-trace.so} "$TMP/$sign"
-	refused "path-with-${sign//[^a-zA-Z]/-}" 1 "the loader cannot preload $TMP/$sign/libxiw-verbs.so" \
-		"$TMP/$sign/xiwarp" run true
+	refused "path-with-${sign//[^a-zA-Z]/-}" 1 \
+		"the loader cannot preload $TMP/$sign/libxiw-verbs.so" "$TMP/$sign/xiwarp" run true
 	rm -r "${TMP:?}/$sign"
 done
 
