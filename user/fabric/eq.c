@@ -42,7 +42,7 @@ static struct fi_info *request_info(const struct xiw_fi_pep *pep, struct xiw_hos
 	struct sockaddr_storage local, remote;
 
 	xiw_host_request_addr(host, &local, &remote);
-	if (!info || !r ||
+	if (!info || !r || xiw_fi_info_set_domain(info, &local) ||
 	    xiw_fi_info_set_addr(&info->src_addr, &info->src_addrlen, &local,
 				 xiw_fi_addr_len(&local)) ||
 	    xiw_fi_info_set_addr(&info->dest_addr, &info->dest_addrlen, &remote,

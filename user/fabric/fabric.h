@@ -173,6 +173,11 @@ int xiw_fi_getinfo(uint32_t version, const char *node, const char *service, uint
  */
 struct fi_info *xiw_fi_info_copy(const struct fi_info *info);
 int xiw_fi_info_set_addr(void **to, size_t *to_len, const void *addr, size_t len);
+/*
+ * The info of a listener with a wildcard names some interface as its domain. For a connection that came to `local`, it
+ * is the interface with that address. Returns a negative errno without changing anything.
+ */
+int xiw_fi_info_set_domain(struct fi_info *info, const struct sockaddr_storage *local);
 
 /* ---- one source each ----------------------------------------------------------------------------------------- */
 

@@ -191,7 +191,7 @@ static void set_queues(struct fi_tx_attr *tx, struct fi_rx_attr *rx, const struc
 	const struct fi_rx_attr *r = hints ? hints->rx_attr : NULL;
 
 	*tx = (struct fi_tx_attr){
-		.caps = info->caps & (TX_CAPS | DOMAIN_CAPS),
+		.caps = info->caps & TX_CAPS,
 		.mode = info->mode,
 		.op_flags = t ? t->op_flags : 0,
 		.msg_order = ORDER,
@@ -202,7 +202,7 @@ static void set_queues(struct fi_tx_attr *tx, struct fi_rx_attr *rx, const struc
 		.rma_iov_limit = 1,
 	};
 	*rx = (struct fi_rx_attr){
-		.caps = info->caps & (RX_CAPS | DOMAIN_CAPS),
+		.caps = info->caps & RX_CAPS,
 		.mode = info->mode,
 		.op_flags = r ? r->op_flags : 0,
 		.msg_order = ORDER,
@@ -212,6 +212,11 @@ static void set_queues(struct fi_tx_attr *tx, struct fi_rx_attr *rx, const struc
 	};
 }
 
+static enum fi_progress progress(enum fi_progress asked)
+{
+	return asked == FI_PROGRESS_UNSPEC ? FI_PROGRESS_AUTO : asked;
+}
+
 static void set_domain(struct fi_domain_attr *d, const struct fi_info *hints,
 		       const struct fi_info *info)
 {
@@ -219,8 +224,9 @@ static void set_domain(struct fi_domain_attr *d, const struct fi_info *hints,
 
 	*d = (struct fi_domain_attr){
 		.threading = h && h->threading ? h->threading : FI_THREAD_SAFE,
-		.control_progress = FI_PROGRESS_AUTO,
-		.data_progress = FI_PROGRESS_AUTO,
+		/* Who asks for manual progress drives what goes on by itself anyhow. */
+		.control_progress = progress(h ? h->control_progress : FI_PROGRESS_UNSPEC),
+		.data_progress = progress(h ? h->data_progress : FI_PROGRESS_UNSPEC),
 		.resource_mgmt = FI_RM_ENABLED,
 		.mr_mode = mr_mode(hints),
 		.mr_key_size = 4,
@@ -357,10 +363,22 @@ static int resolve(const char *node, const char *service, uint64_t flags,
 	return ends->dest.ss_family && is_any(&ends->src) ? route(&ends->dest, &ends->src) : 0;
 }
 
+static const char *asked_domain(const struct fi_info *hints)
+{
+	return hints && hints->domain_attr ? hints->domain_attr->name : NULL;
+}
+
+/* Is a listener asked for that takes connections by every interface? */
+static bool is_wildcard(const struct fi_info *hints, const struct ends *ends)
+{
+	return ends->src.ss_family && is_any(&ends->src) && !ends->dest.ss_family &&
+	       !asked_domain(hints);
+}
+
 static bool usable(const struct ifaddrs *i, const struct fi_info *hints, struct ends *ends)
 {
 	const uint32_t format = hints ? hints->addr_format : FI_FORMAT_UNSPEC;
-	const char *name = hints && hints->domain_attr ? hints->domain_attr->name : NULL;
+	const char *name = asked_domain(hints);
 	const struct sockaddr *a = i->ifa_addr;
 
 	if (!a || !(i->ifa_flags & IFF_UP) || (name && strcmp(name, i->ifa_name)))
@@ -376,18 +394,31 @@ static bool usable(const struct ifaddrs *i, const struct fi_info *hints, struct 
 	       (a->sa_family == AF_INET6 && format != FI_SOCKADDR_IN);
 }
 
+static bool is_listed(const struct fi_info *info, const char *ifname)
+{
+	while (info && strcmp(info->domain_attr->name, ifname))
+		info = info->next;
+	return info;
+}
+
+/* With a wildcard, each interface's one entry has that as its source: a listener takes connections by all of them. */
 static int list(const struct ifaddrs *all, const struct fi_info *hints, struct ends *ends,
 		struct fi_info **info)
 {
+	const bool wildcard = is_wildcard(hints, ends);
 	struct fi_info **end = info;
 
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
 		struct sockaddr_storage src = {};
 
-		if (!usable(i, hints, ends))
+		if (!usable(i, hints, ends) || (wildcard && is_listed(*info, i->ifa_name)))
 			continue;
-		memcpy(&src, i->ifa_addr, xiw_fi_addr_len(i->ifa_addr));
-		*port_of(&src) = ends->src.ss_family ? *port_of(&ends->src) : 0;
+		if (wildcard) {
+			src = ends->src;
+		} else {
+			memcpy(&src, i->ifa_addr, xiw_fi_addr_len(i->ifa_addr));
+			*port_of(&src) = ends->src.ss_family ? *port_of(&ends->src) : 0;
+		}
 		*end = entry(hints, i->ifa_name, (const void *)&src, &ends->dest);
 		if (!*end) {
 			fi_freeinfo(*info);
@@ -397,6 +428,26 @@ static int list(const struct ifaddrs *all, const struct fi_info *hints, struct e
 		end = &(*end)->next;
 	}
 	return *info ? 0 : -FI_ENODATA;
+}
+
+int xiw_fi_info_set_domain(struct fi_info *info, const struct sockaddr_storage *local)
+{
+	struct ifaddrs *all;
+	char *name = NULL;
+
+	if (info->src_addr && !is_any(info->src_addr))
+		return 0;
+	if (xiw_if_addresses(&all))
+		return -FI_ENODATA;
+	for (const struct ifaddrs *i = all; i && !name; i = i->ifa_next)
+		if (i->ifa_addr && xiw_if_same_ip(i->ifa_addr, (const void *)local))
+			name = strdup(i->ifa_name);
+	freeifaddrs(all);
+	if (name) {
+		free(info->domain_attr->name);
+		info->domain_attr->name = name;
+	}
+	return 0;
 }
 
 int xiw_fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,

@@ -417,6 +417,47 @@ static void connect_to(const char *host, const char *port)
 	close_end();
 }
 
+/*
+ * A listener with the wildcard address of a family takes connections by every interface: prints the domain of each that
+ * comes, which is the interface that has its address.
+ */
+static void serve_any(const char *any, const char *port, int count)
+{
+	struct fi_eq_cm_entry entry;
+	char data[sizeof(early.data)];
+	uint8_t octet;
+
+	end.format = strchr(any, ':') ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+	/* Without an address it is IPv4's. */
+	open_end(strcmp(any, "-") ? any : NULL, port, FI_SOURCE);
+	MUST(fi_passive_ep(end.fabric, end.info, &pep, NULL));
+	MUST(fi_pep_bind(pep, &end.eq->fid, 0));
+	MUST(fi_listen(pep));
+	for (int i = 0; i < count; i++) {
+		request(&entry, data);
+		printf("domain %s\n", entry.info->domain_attr->name);
+		fflush(stdout);
+		open_endpoint(entry.info, NULL);
+		fi_freeinfo(entry.info);
+		MUST(fi_accept(end.ep, "yes", 3));
+		await(FI_CONNECTED);
+		hear(&octet, 1);
+		close_endpoint();
+	}
+	MUST(fi_close(&pep->fid));
+	close_end();
+}
+
+static void connect_any(const char *host, const char *port)
+{
+	open_end(host, port, 0);
+	connect_as("any");
+	say("x", 1);
+	await(FI_SHUTDOWN);
+	close_endpoint();
+	close_end();
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "serve")) {
@@ -425,8 +466,13 @@ int main(int argc, char **argv)
 		connect_to(argv[2], argv[3]);
 	} else if (argc == 3 && !strcmp(argv[1], "local")) {
 		alone(argv[2]);
+	} else if (argc == 5 && !strcmp(argv[1], "serve-any")) {
+		serve_any(argv[2], argv[3], atoi(argv[4]));
+	} else if (argc == 4 && !strcmp(argv[1], "connect-any")) {
+		connect_any(argv[2], argv[3]);
 	} else {
-		die("usage: fabric serve|connect ADDRESS PORT, or fabric local ADDRESS");
+		die("usage: fabric serve|connect|connect-any ADDRESS PORT, fabric serve-any "
+		    "ADDRESS|- PORT CONNECTIONS, or fabric local ADDRESS");
 	}
 	return 0;
 }

@@ -35,6 +35,7 @@ struct end {
 	/* Of the next endpoints: how they are bound to the queue besides FI_RECV, and rx_attr->size, 0: as it is. */
 	uint64_t recv_flags;
 	size_t recv_size;
+	uint32_t format; /* of addresses; 0: FI_SOCKADDR_IN */
 };
 
 extern struct end end;

@@ -19,6 +19,21 @@ static int info_for(struct fi_info *h, uint32_t version)
 	return err;
 }
 
+/* What is asked for, and satisfied, is what is told; each attribute has the capabilities of its own kind. */
+static void local_echo(struct fi_info *h)
+{
+	struct fi_info *info;
+
+	h->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+	h->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+	MUST(fi_getinfo(fi_version(), NULL, NULL, 0, h, &info));
+	NEED(info->domain_attr->control_progress == FI_PROGRESS_MANUAL);
+	NEED(info->domain_attr->data_progress == FI_PROGRESS_MANUAL);
+	NEED(info->caps & FI_LOCAL_COMM && info->domain_attr->caps & FI_REMOTE_COMM);
+	NEED(!((info->tx_attr->caps | info->rx_attr->caps) & (FI_LOCAL_COMM | FI_REMOTE_COMM)));
+	fi_freeinfo(info);
+}
+
 static void local_info(void)
 {
 	struct fi_fabric_attr fabric = { .prov_name = (char *)"xiwarp" };
@@ -44,6 +59,8 @@ static void local_info(void)
 	h->domain_attr->cq_data_size = 0;
 	h->domain_attr->mr_mode = FI_MR_SCALABLE;
 	NEED(info_for(h, fi_version()) == -FI_ENODATA);
+	h->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+	local_echo(h);
 	fi_freeinfo(h);
 	/* A later libfabric reads more than this one's headers have: 208 octets of a domain's attributes. */
 	NEED(malloc_usable_size(end.info->domain_attr) >= 208 + 64);

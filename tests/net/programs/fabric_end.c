@@ -11,7 +11,7 @@ struct fi_info *hints(void)
 		die("no memory");
 	h->caps = FI_MSG | FI_RMA;
 	h->mode = FI_RX_CQ_DATA;
-	h->addr_format = FI_SOCKADDR_IN;
+	h->addr_format = end.format ? end.format : FI_SOCKADDR_IN;
 	h->ep_attr->type = FI_EP_MSG;
 	h->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	h->fabric_attr->prov_name = strdup("xiwarp");

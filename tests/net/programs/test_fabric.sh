@@ -82,6 +82,28 @@ wire_up plain 1500 1 || exit 1
 wire_clamp 262144
 expect exports exported
 expect local in_ns rcv "$fabric" local "$V4_RCV"
+
+# A listener without an address of its own is reached by each interface, and tells by which.
+second=${IF_RCV}b
+in_ns rcv ip link add "$second" type veth peer name "${IF_SND}b" netns "$(_ns snd)"
+in_ns rcv ip addr add 10.78.0.2/24 dev "$second"
+in_ns snd ip addr add 10.78.0.1/24 dev "${IF_SND}b"
+in_ns rcv ip link set "$second" up
+in_ns snd ip link set "${IF_SND}b" up
+wildcard() {
+	spawn server rcv server "$fabric" serve-any "$1" 15779 3
+	wait_listen rcv 15779 || { cat "$TMP/server"; return 1; }
+	for host in 10.78.0.2 "$V4_RCV" 10.78.0.2; do
+		in_ns snd timeout 30 "$fabric" connect-any "$host" 15779 || break
+	done
+	reap "$server" 20 || { stop "$server"; cat "$TMP/server"; return 1; }
+	cat "$TMP/server"
+	[[ $(<"$TMP/server") == "domain $second"$'\n'"domain $IF_RCV"$'\n'"domain $second" ]]
+}
+expect wildcard-none wildcard -
+expect wildcard-v4 wildcard 0.0.0.0
+expect wildcard-v6 wildcard ::
+in_ns rcv ip link del "$second"
 if nm -D "$provider" | grep -q __asan_init; then
 	debian=
 	skip programs "Debian's programs do not load what is built with sanitizers"
