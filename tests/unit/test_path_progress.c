@@ -80,6 +80,37 @@ Test(path_progress, damaged_segments_of_a_stretch_that_is_not_entered)
 	ends(is_damaged, AT - 3 * LEN, LEN, XIW_REASON_CHECKSUM);
 }
 
+/* The pseudo header's sum in the field is no accident, so one such segment is enough, if it is in its place. */
+static void is_unfinished(uint32_t seq, uint32_t len)
+{
+	uint64_t pseudo;
+	uint16_t sum;
+
+	comes(seq, len);
+	pseudo = xiw_packet_pseudo(&t.packet, &t.meta);
+	sum = xiw_csum_fold(pseudo);
+	memcpy(t.frame + t.meta.l4_off + XIW_TCP_OFF_CSUM, &sum, sizeof(sum));
+	damaged(c, &s, XIW_REASON_CHECKSUM);
+}
+
+Test(path_progress, an_unfinished_checksum)
+{
+	is_unfinished(AT + LEN, LEN);
+	cr_assert(c->stretch.state == XIW_STRETCH_RUNS, "anybody can send that");
+	is_unfinished(AT, LEN);
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
+	cr_assert_eq(flow->barred, XIW_REASON_CHECKSUM);
+	cr_assert_eq(c->counts.injected, 0, "nobody has verified it");
+}
+
+Test(path_progress, an_unfinished_checksum_at_the_start_of_a_stretch)
+{
+	begins_to_drain(AT - LEN);
+	is_unfinished(AT, LEN);
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
+	cr_assert_eq(flow->barred, XIW_REASON_CHECKSUM);
+}
+
 /* Refusals for another cause do not count: anybody can send such segments, as often as they like. */
 Test(path_progress, other_causes_in_between)
 {

@@ -84,7 +84,7 @@ static void query_interface(struct xiw_netif *p)
 	xiw_if_mtu(p->ifname, &p->mtu);
 	read_mac(p);
 	p->channels = xiw_if_queues(p->ifname);
-	p->virtual_wire = xiw_if_driven_by(p->ifname, "veth");
+	p->virtual_wire = xiw_if_virtual(p->ifname);
 }
 
 /*

@@ -42,7 +42,7 @@ struct xiw_netif {
 	bool frames_come;	/* AF_XDP has delivered at least one frame */
 	bool has_carried;	/* a stretch has committed something */
 	bool copy;		/* its driver has no zero-copy, or none that works */
-	bool virtual_wire;	/* veth: TCP checksums may be unfinished */
+	bool virtual_wire;	/* TCP checksums may be unfinished: xiw_if_virtual() */
 	uint64_t overflows;	/* frames that its rings had no room for */
 	uint64_t overflow_ms;	/* when that was last seen to grow */
 	struct xiw_table table;

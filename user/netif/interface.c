@@ -18,6 +18,7 @@
 #include "netif/netlink.h"
 
 #define DRIVER_MAX 33
+#define VLANS_MAX 8 /* VLANs in each other, as the kernel allows */
 
 static int if_ioctl(const char *ifname, unsigned long request, struct ifreq *ifr)
 {
@@ -114,6 +115,31 @@ bool xiw_if_driven_by(const char *ifname, const char *driver)
 	char name[DRIVER_MAX];
 
 	return read_driver(ifname, name) && !strcmp(name, driver);
+}
+
+static void take_link(const struct nlmsghdr *n, void *ctx)
+{
+	*(uint32_t *)ctx = xiw_netlink_u32(xiw_netlink_link_attr(n, IFLA_LINK));
+}
+
+bool xiw_if_virtual(const char *ifname)
+{
+	static const char *const drivers[] = { "veth", "bridge", "macvlan", "ipvlan", "tun" };
+	char driver[DRIVER_MAX], name[IF_NAMESIZE];
+
+	snprintf(name, sizeof(name), "%s", ifname);
+	for (int depth = 0; depth < VLANS_MAX && read_driver(name, driver); depth++) {
+		uint32_t lower = 0;
+
+		for (unsigned int i = 0; i < sizeof(drivers) / sizeof(drivers[0]); i++)
+			if (!strcmp(driver, drivers[i]))
+				return true;
+		if (strcmp(driver, "802.1Q VLAN Support") != 0 ||
+		    xiw_if_ask((int)if_nametoindex(name), take_link, &lower) ||
+		    !if_indextoname(lower, name))
+			return false;
+	}
+	return false;
 }
 
 void xiw_if_driver(const char *ifname, char *text, size_t len)

@@ -32,6 +32,11 @@ uint32_t xiw_if_queues(const char *ifname);
 void xiw_if_mac(const char *ifname, uint8_t mac[6]);
 /* Does it have this driver? */
 bool xiw_if_driven_by(const char *ifname, const char *driver);
+/*
+ * Can its frames come from this host's own memory, where nobody computes TCP checksums? So it is with veth, bridge,
+ * macvlan, ipvlan and tap, whose peers are containers and VMs, and with VLANs on these.
+ */
+bool xiw_if_virtual(const char *ifname);
 /* Its driver, in words for a message. */
 void xiw_if_driver(const char *ifname, char *text, size_t len);
 /* @request is a struct of linux/ethtool.h that begins with its command. */

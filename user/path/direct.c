@@ -294,16 +294,29 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 	return kept;
 }
 
+/* Does the stream, or the stretch, go on with the segment? Nobody else can know that place. */
+static bool goes_on_here(const struct xiw_conn *c, const struct xiw_segment *s)
+{
+	bool waits = c->stretch.state == XIW_STRETCH_WAITS;
+
+	return xiw_segment_seq(s->packet, s->meta) ==
+	       (waits ? c->stretch.committed : xiw_stream_at(c));
+}
+
 /*
  * Drops a segment with bad headers or a bad checksum. If it comes again and again, the stream falls back: the
- * socket may accept its headers, and its checksum if hardware has verified that.
+ * socket may accept its headers, and its checksum if hardware has verified that. A checksum that the sender has left
+ * unfinished is no accident, and so the stream falls back at once. Only the kernel knows whether such a segment has
+ * come by a wire, where it must be refused, so the segment is not injected: the peer sends it again, to the kernel.
  */
 static void damaged(struct xiw_conn *c, const struct xiw_segment *s, enum xiw_reason reason)
 {
 	uint32_t seq = xiw_segment_seq(s->packet, s->meta);
 
 	xiw_segment_dropped(c);
-	if (comes_again(c, seq))
+	if (reason == XIW_REASON_CHECKSUM && goes_on_here(c, s) && xiw_packet_unfinished(s))
+		xiw_progress_lasting(c, reason);
+	else if (comes_again(c, seq))
 		xiw_progress_refused(c, reason, NULL);
 }
 

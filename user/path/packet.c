@@ -51,7 +51,8 @@ uint32_t xiw_segment_seq(const struct xiw_packet *p, const struct xiw_meta *meta
 
 /*
  * Says whether the sender left the checksum to hardware, which a virtual wire does not have. The field then
- * holds the sum of the pseudo header, and the segment has never left this host's memory.
+ * holds the sum of the pseudo header, and the segment has never left this host's memory. One segment of 65,535
+ * that were damaged on a wire looks like that, too, as one of 65,536 looks right; a CRC finds either.
  */
 static bool checksum_unfinished(uint64_t pseudo, const uint8_t *tcp)
 {
@@ -81,6 +82,12 @@ bool xiw_packet_unsummed(const struct xiw_conn *c, const struct xiw_packet *p,
 	return c->engine->opts.flags & XIW_ENGINE_TRUST_CHECKSUM ||
 	       (c->netif->virtual_wire &&
 		checksum_unfinished(pseudo, p->frag[0].base + meta->l4_off));
+}
+
+bool xiw_packet_unfinished(const struct xiw_segment *s)
+{
+	return checksum_unfinished(xiw_packet_pseudo(s->packet, s->meta),
+				   s->packet->frag[0].base + s->meta->l4_off);
 }
 
 static bool checksum_good(const struct xiw_conn *c, const struct xiw_packet *p,

@@ -53,6 +53,9 @@ uint64_t xiw_packet_pseudo(const struct xiw_packet *p, const struct xiw_meta *me
 bool xiw_packet_unsummed(const struct xiw_conn *c, const struct xiw_packet *p,
 			 const struct xiw_meta *meta, uint64_t pseudo);
 
+/* Does the checksum's field hold the sum of the pseudo header, as where the sender has left the rest to hardware? */
+bool xiw_packet_unfinished(const struct xiw_segment *s);
+
 /* Keeps a segment's frames. Returns NULL if too many are kept already. */
 struct xiw_kept *xiw_keep(struct xiw_conn *c, const struct xiw_segment *s);
 

@@ -47,7 +47,7 @@ static const char *cause(enum xiw_reason reason)
 	case XIW_REASON_REFUSED:
 		return "the peer's segments are refused again and again";
 	case XIW_REASON_CHECKSUM:
-		return "TCP checksums on %s are wrong: is the peer's checksum offload unfinished?";
+		return "TCP checksums on %s are wrong, or unfinished: 'ethtool -K IF tx off' there";
 	case XIW_REASON_EGRESS:
 		return "its packets do not leave by %s: xiw_egress does not see them";
 	case XIW_REASON_UNHEARD:
@@ -137,6 +137,14 @@ static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw
 		c->progress.cut_off = true;
 		xiw_watch_soon(c->engine);
 	}
+}
+
+void xiw_progress_lasting(struct xiw_conn *c, enum xiw_reason reason)
+{
+	if (!xiw_stretch_live(c))
+		return;
+	xiw_conn_bar(c, reason);
+	xiw_fall_back(c, reason, NULL);
 }
 
 /*

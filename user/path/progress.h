@@ -38,6 +38,9 @@ void xiw_progress_end(struct xiw_conn *c);
 bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
 			  const struct xiw_segment *in_hand);
 
+/* One segment has shown that `reason` lasts: bars the connection, which falls back. */
+void xiw_progress_lasting(struct xiw_conn *c, enum xiw_reason reason);
+
 /*
  * Notes that the peer has sent [seq, end) again although it was acknowledged. If that lasts, the connection
  * falls back.
