@@ -7,9 +7,10 @@
  *   thread N TOTAL app    a thread that executed TOTAL instructions; `app` if it made the marks
  *   N ADDRESS COUNT       of these so many in the block at this address
  *
- * Debian has no header of the interface: what is used of it is declared here. qemu 7.2 does not let a plugin read
- * registers, but tells it addresses: which thread runs is seen from the place from which the kernel's __switch_to_asm()
- * loads the stack pointer, which is in the thread's task_struct.
+ * Debian has no header of the interface: what is used of it is declared here, in version 1 (qemu 7.2) and in versions 2
+ * to 4 (9.0 to 10). qemu 7.2 does not let a plugin read registers, but tells it addresses: which thread runs is seen
+ * from the place from which the kernel's __switch_to_asm() loads the stack pointer, which is in the thread's
+ * task_struct.
  *
  * A block is counted when it begins. If an exception ends it early, the count is a little too high.
  */
@@ -25,7 +26,13 @@
 
 struct qemu_plugin_tb;
 struct qemu_plugin_insn;
-struct qemu_info;
+
+struct qemu_info {
+	const char *target;
+	struct {
+		int min, now; /* versions of the interface */
+	} version;
+};
 
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id,
 					   void (*cb)(uint64_t id, struct qemu_plugin_tb *tb));
@@ -42,14 +49,26 @@ void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
 uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *tb, size_t i);
-const void *qemu_plugin_insn_data(const struct qemu_plugin_insn *insn);
+size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *dest, size_t len);
+/* The same before version 3. */
+const void *insn_data_1(const struct qemu_plugin_insn *insn) __asm__("qemu_plugin_insn_data");
 size_t qemu_plugin_insn_size(const struct qemu_plugin_insn *insn);
 
 extern PLUGIN_API int qemu_plugin_version;
 PLUGIN_API int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc,
 				   char **argv);
 
+/* A function that qemu has since version 2. */
+extern void *qemu_plugin_get_registers(void) __attribute__((weak));
+
 int qemu_plugin_version = 1;
+
+/* qemu looks at the version after it has loaded the plugin. Newer ones refuse version 1, older ones all others. */
+static void __attribute__((constructor)) choose_version(void)
+{
+	if (qemu_plugin_get_registers)
+		qemu_plugin_version = 2;
+}
 
 #define THREADS 4096
 #define BLOCKS (1u << 20)
@@ -71,7 +90,7 @@ static struct {
 	struct block *blocks; /* a hash table */
 	struct thread threads[THREADS], *now;
 	bool counting;
-	int files;
+	int files, version;
 	uint32_t nblocks;
 } p;
 
@@ -193,7 +212,11 @@ static void on_end(unsigned int cpu, void *data)
 
 static bool begins(struct qemu_plugin_insn *insn, const void *octets, size_t n)
 {
-	return qemu_plugin_insn_size(insn) >= n && !memcmp(qemu_plugin_insn_data(insn), octets, n);
+	uint8_t copy[16]; /* no instruction is longer */
+
+	if (p.version < 3)
+		return qemu_plugin_insn_size(insn) >= n && !memcmp(insn_data_1(insn), octets, n);
+	return qemu_plugin_insn_data(insn, copy, sizeof(copy)) >= n && !memcmp(copy, octets, n);
 }
 
 static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
@@ -219,11 +242,11 @@ static void on_translation(uint64_t id, struct qemu_plugin_tb *tb)
 
 int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv)
 {
-	(void)info;
 	if (argc != 1 || strncmp(argv[0], "out=", 4)) {
 		fprintf(stderr, "count.so: needs out=PREFIX\n");
 		return -1;
 	}
+	p.version = info->version.now;
 	p.prefix = strdup(argv[0] + 4);
 	p.blocks = memory(BLOCKS, sizeof(*p.blocks));
 	p.now = thread_of(1); /* until the first switch */

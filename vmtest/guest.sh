@@ -10,7 +10,7 @@ modprobe veth
 
 # The NIC that vmtest/vm describes.
 if ((QUEUES)); then
-	modprobe virtio_net
+	modprobe "$NIC"
 	for ((_i = 0; _i < 100; _i++)); do
 		[[ -e /sys/class/net/eth0 ]] && break
 		sleep 0.1
