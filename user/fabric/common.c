@@ -59,7 +59,9 @@ int xiw_fi_give_addr(const struct sockaddr_storage *addr, socklen_t addr_len, vo
 	const size_t room = *len;
 
 	*len = addr_len;
-	memcpy(to, addr, room < addr_len ? room : addr_len);
+	/* Who asks for the length alone gives no room. */
+	if (room)
+		memcpy(to, addr, room < addr_len ? room : addr_len);
 	return room < addr_len ? -FI_ETOOSMALL : 0;
 }
 

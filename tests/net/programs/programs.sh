@@ -17,11 +17,11 @@
 . "$ROOT/tests/net/programs/direct.sh"
 
 xiwarp=$BUILD/xiwarp as=()
-rcv=("$xiwarp" run --report --if "$IF_RCV" --)
-snd=("$xiwarp" run --report --if "$IF_SND" --)
+rcv=("${foreign[@]}" "$xiwarp" run --report --if "$IF_RCV" --)
+snd=("${foreign[@]}" "$xiwarp" run --report --if "$IF_SND" --)
 
-if nm -D "$BUILD/libxiw-verbs.so" | grep -q __asan_init; then
-	skip programs "Debian's programs do not load what is built with sanitizers"
+if [[ $foreign_why ]]; then
+	skip programs "$foreign_why"
 	finish
 fi
 

@@ -20,10 +20,10 @@ both() {
 	wait_until 10 _silent rcv "$1" || return
 	# The commands are words of ours, without blanks in them.
 	# shellcheck disable=SC2086
-	spawn server rcv server env XIWARP_PATH="$path" $2
+	spawn server rcv server "${foreign[@]}" env XIWARP_PATH="$path" $2
 	wait_listen rcv "$1" || { cat "$TMP/server"; stop "$server"; return 1; }
 	# shellcheck disable=SC2086
-	spawn client snd client env XIWARP_PATH=auto $3
+	spawn client snd client "${foreign[@]}" env XIWARP_PATH=auto $3
 	reap "$client" 60
 	rc_client=$?
 	((rc_client == 124)) && stop "$client"
@@ -41,14 +41,15 @@ exported() {
 }
 
 offered() {
-	in_ns rcv fi_info -p xiwarp >"$TMP/info" && cat "$TMP/info" &&
+	in_ns rcv "${foreign[@]}" fi_info -p xiwarp >"$TMP/info" && cat "$TMP/info" &&
 		grep -q "domain: $IF_RCV" "$TMP/info" && grep -q FI_PROTO_IWARP "$TMP/info" &&
 		grep -q "xiwarp;ofi_rxm" "$TMP/info" && ! grep -q "domain: lo" "$TMP/info"
 }
 
 # Who does not ask for it gets what he had.
 not_first() {
-	in_ns rcv fi_info | head -n 1 >"$TMP/info" && cat "$TMP/info" && grep -qv xiwarp "$TMP/info"
+	in_ns rcv "${foreign[@]}" fi_info | head -n 1 >"$TMP/info" && cat "$TMP/info" &&
+		grep -qv xiwarp "$TMP/info"
 }
 
 application() {
@@ -72,7 +73,7 @@ mpi() {
 	local ranks
 	spawn ranks rcv mpi timeout 90 mpirun --allow-run-as-root --oversubscribe --mca pml cm \
 		--mca mtl ofi --mca mtl_ofi_provider_include xiwarp --mca btl '^vader' \
-		-np "$1" "$TMP/mpi_all"
+		-np "$1" "${foreign[@]}" "$TMP/mpi_all"
 	reap "$ranks" 100 || { stop "$ranks"; cat "$TMP/mpi"; return 1; }
 	cat "$TMP/mpi"
 	grep -qx "all right" "$TMP/mpi"
@@ -81,7 +82,7 @@ mpi() {
 wire_up plain 1500 1 || exit 1
 wire_clamp 262144
 expect exports exported
-expect local in_ns rcv "$fabric" local "$V4_RCV"
+expect local in_ns rcv "${foreign[@]}" "$fabric" local "$V4_RCV"
 
 # A listener without an address of its own is reached by each interface, and tells by which.
 second=${IF_RCV}b
@@ -91,10 +92,10 @@ in_ns snd ip addr add 10.78.0.1/24 dev "${IF_SND}b"
 in_ns rcv ip link set "$second" up
 in_ns snd ip link set "${IF_SND}b" up
 wildcard() {
-	spawn server rcv server "$fabric" serve-any "$1" 15779 3
+	spawn server rcv server "${foreign[@]}" "$fabric" serve-any "$1" 15779 3
 	wait_listen rcv 15779 || { cat "$TMP/server"; return 1; }
 	for host in 10.78.0.2 "$V4_RCV" 10.78.0.2; do
-		in_ns snd timeout 30 "$fabric" connect-any "$host" 15779 || break
+		in_ns snd timeout 30 "${foreign[@]}" "$fabric" connect-any "$host" 15779 || break
 	done
 	reap "$server" 20 || { stop "$server"; cat "$TMP/server"; return 1; }
 	cat "$TMP/server"
@@ -104,9 +105,9 @@ expect wildcard-none wildcard -
 expect wildcard-v4 wildcard 0.0.0.0
 expect wildcard-v6 wildcard ::
 in_ns rcv ip link del "$second"
-if nm -D "$provider" | grep -q __asan_init; then
+if [[ $foreign_why ]]; then
 	debian=
-	skip programs "Debian's programs do not load what is built with sanitizers"
+	skip programs "$foreign_why"
 else
 	debian=1
 	expect offered offered

@@ -83,7 +83,7 @@ if write_random; then
 	expect read-direct direct_enough "$TMP/client" 95
 fi
 # Nobody but the plug-in sees the libraries that it has brought.
-in_ns snd "$xiwarp" run --trace --if "$IF_SND" -- \
+in_ns snd "${foreign[@]}" "$xiwarp" run --trace --if "$IF_SND" -- \
 	qemu-img info --image-opts $disk >"$TMP/traced" 2>&1
 expect traced [ $? = 0 ]
 expect traced-events grep -q 'rdma_get_cm_event(.*RDMA_CM_EVENT_ESTABLISHED' "$TMP/traced"

@@ -24,7 +24,7 @@ start() {
 	rm -f "$TMP/$2".{in,out,says}
 	mkfifo "$TMP/$2.in" "$TMP/$2.out"
 	# shellcheck disable=SC2086
-	spawn "$1" "$3" "$2" "$xiwarp" run --report --if "$4" -- $machine \
+	spawn "$1" "$3" "$2" "${foreign[@]}" "$xiwarp" run --report --if "$4" -- $machine \
 		-chardev "pipe,id=m,path=$TMP/$2" -mon m "${@:5}"
 	spawn reader host "$2.says" cat "$TMP/$2.out"
 }

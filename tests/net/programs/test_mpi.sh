@@ -11,8 +11,8 @@ RANKS=4 QUEUES=4
 printf -v id '%x' $$
 hosts=() # pids, each of a process that keeps its namespaces there
 
-if nm -D "$BUILD/libxiw-fi.so" | grep -q __asan_init; then
-	skip mpi "Debian's programs do not load what is built with sanitizers"
+if [[ $foreign_why ]]; then
+	skip mpi "$foreign_why"
 	finish
 fi
 
@@ -83,7 +83,8 @@ mpi() {
 	done
 	spawn ranks host mpi nsenter --net="/proc/${hosts[1]}/ns/net" \
 		--uts="/proc/${hosts[1]}/ns/uts" -- env FI_PROVIDER_PATH="$BUILD" timeout 90 \
-		mpirun "${options[@]}" --host "$list" -np "$1" "${@:3}" "$TMP/mpi_all"
+		mpirun "${options[@]}" --host "$list" -np "$1" "${@:3}" "${foreign[@]}" \
+		"$TMP/mpi_all"
 	reap "$ranks" 100 || { stop "$ranks"; cat "$TMP/mpi"; return 1; }
 	cat "$TMP/mpi"
 	grep -qx "all right" "$TMP/mpi" && ! grep -q "another engine has it" "$TMP/mpi" &&

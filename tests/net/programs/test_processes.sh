@@ -14,7 +14,7 @@ busy='^xiwarp: all octets take the kernel.s path: .* busy: another engine has it
 serve() {
 	local name=$1 port=$2
 	shift 2
-	spawn "$name" rcv "$name" "$xiwarp" run --report --if "$IF_RCV" "$@" -- \
+	spawn "$name" rcv "$name" "${foreign[@]}" "$xiwarp" run --report --if "$IF_RCV" "$@" -- \
 		ib_write_bw -R -F -n 200 -s 65536 -p "$port"
 	wait_listen rcv "$port" || fail "$name" "$(cat "$TMP/$name")"
 }
@@ -22,7 +22,7 @@ serve() {
 # write CASE NAME PORT: a client for it; both end well.
 write() {
 	local client rc log=client
-	spawn client snd client "$xiwarp" run --if "$IF_SND" -- \
+	spawn client snd client "${foreign[@]}" "$xiwarp" run --if "$IF_SND" -- \
 		ib_write_bw -R -F -n 200 -s 65536 -p "$3" "$V4_RCV"
 	reap "$client" 60
 	rc=$?

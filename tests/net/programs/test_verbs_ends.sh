@@ -9,6 +9,7 @@
 ends=$BUILD/tests/net/programs/verbs_ends
 # The preloaded library is before the sanitizer's.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
+asan=$ASAN_OPTIONS
 
 # on SIDE LOG VAR ROLE CASE PATH
 on() {
@@ -24,6 +25,11 @@ judge() {
 	case $1 in
 	passive-killed) want_passive=137 ;;
 	active-killed) want_active=137 ;;
+	esac
+	# These leave objects behind: a parent in its child, and an event that nobody can take.
+	case $1 in
+	fork | channel-destroyed) ASAN_OPTIONS=$asan:detect_leaks=0 ;;
+	*) ASAN_OPTIONS=$asan ;;
 	esac
 	wait_until 10 _silent || return
 	on rcv passive passive passive "$1" "$path"
@@ -56,6 +62,10 @@ host=$V4_RCV
 for path in kernel direct; do
 	for name in $("$ends" list); do
 		[[ -z ${CASE:-} || $name == "$CASE" ]] || continue
+		if [[ ${foreign[*]} && " thousand cancelled " == *" $name "* ]]; then
+			skip "$path-$name" "AddressSanitizer takes memory, and no cancelled threads"
+			continue
+		fi
 		expect "$path-$name" judge "$name"
 		[[ $name != traffic-class ]] || host=$V6_RCV expect "$path-$name-v6" judge "$name"
 	done
