@@ -198,3 +198,34 @@ Test(handoff_sock, window_of_the_peer)
 	/* There is at least one such moment, between the reading and the writing. */
 	cr_assert(asked >= 1 && asked < n, "%d of %d", asked, n);
 }
+
+/* An acknowledgement of more than the peer has acknowledged would lose octets; whenever it acknowledges, it is less. */
+Test(handoff_sock, acknowledged_by_the_peer)
+{
+	struct xiw_sock_state s, now;
+	uint32_t snd_una;
+	uint16_t wnd;
+	int n;
+
+	if (xiw_sock_allowed())
+		cr_skip_test("needs CAP_NET_ADMIN");
+	for (n = 0; n < CALLS; n++) {
+		connect_and_fill();
+		when = n;
+		cr_assert(!xiw_sock_read(ours, &s));
+		reads_all();
+		cr_assert(!xiw_sock_peer(ours, &s, &snd_una, &wnd));
+		cr_assert(!xiw_sock_read(ours, &now));
+		cr_assert((int32_t)(now.snd_una - snd_una) >= 0, "call %d: %u, not %u", n, snd_una,
+			  now.snd_una);
+		cr_assert_eq(wnd, info().tcpi_snd_wnd >> info().tcpi_snd_wscale);
+		if (calls <= n) {
+			cr_assert_eq(snd_una, now.snd_una);
+			cr_assert((int32_t)(snd_una - s.snd_una) > 0);
+			all_arrives();
+			break;
+		}
+		all_arrives();
+	}
+	cr_assert(n > 5 && n < CALLS, "%d calls", n);
+}

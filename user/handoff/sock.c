@@ -111,17 +111,19 @@ static int read_repaired(int fd, struct xiw_sock_state *s)
 	return err ? err : choose_queue(fd, TCP_SEND_QUEUE);
 }
 
-/* The send queue has been chosen, and nobody writes to it meanwhile. */
-static int read_send(int fd, struct xiw_sock_state *s)
+/* The send queue has been chosen, and nobody writes to it meanwhile. `unacked` octets were in it, or are. */
+static int read_send(int fd, struct xiw_sock_state *s, int unacked)
 {
 	uint32_t write_seq;
 	int unsent, err = queue_seq(fd, &write_seq);
 
 	if (!err && ioctl(fd, SIOCOUTQNSD, &unsent))
 		err = -errno;
-	if (!err)
-		s->snd_nxt = write_seq - (uint32_t)unsent;
-	return err;
+	if (err)
+		return err;
+	s->snd_nxt = write_seq - (uint32_t)unsent;
+	s->snd_una = write_seq - (uint32_t)unacked;
+	return 0;
 }
 
 static uint32_t clock_ticks(const struct xiw_sock_state *s, uint64_t ns)
@@ -170,13 +172,15 @@ int xiw_sock_read(int fd, struct xiw_sock_state *s)
 {
 	struct tcp_info info = {};
 	socklen_t len = sizeof(info);
-	int err, reuse;
+	int err, reuse, unacked;
 
 	*s = (struct xiw_sock_state){};
-	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+	/* In this order snd_una is no later than bytes_acked. */
+	if (ioctl(fd, SIOCOUTQ, &unacked) || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
 		return -errno;
 	s->ended = info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_FIN_WAIT1 &&
 		   info.tcpi_state != TCP_FIN_WAIT2;
+	s->bytes_acked = info.tcpi_bytes_acked;
 	s->snd_wscale = info.tcpi_snd_wscale;
 	s->rcv_wscale = info.tcpi_rcv_wscale;
 	s->rcv_mss = (uint16_t)info.tcpi_advmss;
@@ -190,10 +194,24 @@ int xiw_sock_read(int fd, struct xiw_sock_state *s)
 		return err;
 	err = repair_end(fd, TCP_REPAIR_OFF_NO_WP, reuse, read_repaired(fd, s));
 	if (!err)
-		err = read_send(fd, s);
+		err = read_send(fd, s, unacked);
 	if (!err && s->timestamps)
 		err = read_clock(fd, s);
 	return err;
+}
+
+int xiw_sock_peer(int fd, const struct xiw_sock_state *s, uint32_t *snd_una, uint16_t *wnd)
+{
+	struct tcp_info info = {};
+	socklen_t len = sizeof(info);
+	uint32_t field;
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return -errno;
+	field = info.tcpi_snd_wnd >> info.tcpi_snd_wscale;
+	*snd_una = s->snd_una + (uint32_t)(info.tcpi_bytes_acked - s->bytes_acked);
+	*wnd = field < UINT16_MAX ? (uint16_t)field : UINT16_MAX;
+	return 0;
 }
 
 bool xiw_sock_unsent(int fd)

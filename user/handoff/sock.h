@@ -14,6 +14,8 @@ struct xiw_sock_state {
 	uint32_t copied_seq; /* of the next octet that a read returns */
 	uint32_t rcv_edge;   /* right edge of the window last advertised */
 	uint32_t snd_nxt;
+	uint32_t snd_una;     /* SND.UNA, or an earlier value of it */
+	uint64_t bytes_acked; /* TCP_INFO's count at or after that, for xiw_sock_peer() */
 	uint16_t rcv_mss;
 	uint8_t snd_wscale, rcv_wscale;
 	bool timestamps, sack, ecn;
@@ -34,6 +36,12 @@ int xiw_sock_read(int fd, struct xiw_sock_state *state);
 
 /* Is there something that the socket has not sent yet, to which that may happen? */
 bool xiw_sock_unsent(int fd);
+
+/*
+ * Asks, without repair, what the peer last said of our data: its acknowledgement (SND.UNA, or an earlier value of it)
+ * and its window field. `state` is of the same socket and may be old. Negative errno of getsockopt(2).
+ */
+int xiw_sock_peer(int fd, const struct xiw_sock_state *state, uint32_t *snd_una, uint16_t *wnd);
 
 /*
  * Opens the kernel's receive window at once, so that it reaches @window octets beyond rcv_nxt. Otherwise it opens only

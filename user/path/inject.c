@@ -171,23 +171,27 @@ void xiw_feedback_flush(struct xiw_conn *c)
 }
 
 /*
- * The probe has no ACK flag, so TCP drops it before it has any effect (RFC 9293 section 3.10.7.4). With an ACK
- * flag the socket might answer it. Such answers are limited (RFC 5961 section 7), so segments of the peer that need
- * one would then get none.
+ * The probe says what the socket knows: its seq is the octet that the socket acknowledged last, its acknowledgement is
+ * SND.UNA, and its window is the peer's. Stateful firewalls accept such a segment, and TCP neither answers it nor
+ * learns anything from it. An answer would count against the limit of RFC 5961 section 7, so that a segment of the peer
+ * that needs an answer might get none. For the same reason the probe has no timestamp: the socket's TS.Recent may be
+ * newer than any TSval known here, and Linux answers an older one, but takes a segment without timestamps.
  */
 void xiw_inject_probe(struct xiw_conn *c)
 {
 	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX];
 	const struct xiw_flow_key *key = &c->flow->key;
+	struct xiw_tcp_seg seg = { .flags = XIW_TCP_ACK };
 	struct xiw_inject what = {
 		.ip = ip,
 		.l4_off = peer_header(c, ip),
-		.seq = c->recv.nxt - xiw_owner_value(xiw_flow_owner(c->flow)) + 1,
+		.seq = xiw_flow_get(&c->flow->acked) - xiw_owner_value(xiw_flow_owner(c->flow)),
 		.ifindex = c->netif->ifindex,
 	};
 
-	xiw_tcp_build(ip + what.l4_off, ntohs(key->remote_port), ntohs(key->local_port),
-		      &(struct xiw_tcp_seg){});
+	if (xiw_sock_peer(c->fd, &c->reg.sock, &seg.ack, &seg.wnd))
+		return;
+	xiw_tcp_build(ip + what.l4_off, ntohs(key->remote_port), ntohs(key->local_port), &seg);
 	xiw_inject(&c->engine->injector, &what);
 	c->counts.injected++;
 }

@@ -53,7 +53,8 @@ static const char *cause(enum xiw_reason reason)
 	case XIW_REASON_UNHEARD:
 		return "the peer does not hear acknowledgements that %s sends by AF_XDP";
 	case XIW_REASON_INJECT:
-		return "segments injected over lo do not arrive: is lo down, or filtered?";
+		return "segments injected over lo do not arrive: lo down or filtered "
+		       "(nft: 'ct state invalid drop')?";
 	case XIW_REASON_HEADROOM:
 		return "the driver of %s leaves no room in front of packets";
 	case XIW_REASON_ELSEWHERE:
