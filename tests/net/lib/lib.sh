@@ -12,7 +12,6 @@
 #   refused NAME CODE WORDS CMD...      on rcv: CODE, and one line on standard error, with WORDS
 #   administrator LINE                  what /etc/xiwarp.conf says to programs that are started from now on
 #   "${traced[@]}" OPTION... CMD...       strace, quiet; what AddressSanitizer cannot do beside it is off
-#   "${foreign[@]}" CMD...              a program that was built elsewhere, and loads our libraries; see below
 #   field KEY [FILE]                    its value in the last line of JSON in FILE ($report, $TMP/json)
 #   cases PEER END PATH                 a peer of plain sockets against the library's end; CASE chooses
 #   random_file FILE MIB; set_sysctl SIDE KEY VALUE; tcp_timestamps SIDE 0|1; tcp_sack SIDE 0|1
@@ -42,15 +41,7 @@ PATH=$PATH:/usr/sbin:/sbin
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../../.." && pwd)
 BUILD=${XIW_BUILD:-$ROOT/build}
 traced=(env ASAN_OPTIONS=detect_leaks=0 strace -qq)
-# With libraries that AddressSanitizer watches, its runtime is to be the first in such a program, whose leaks are not
-# ours. A runtime that is no library of its own, as clang's by default, cannot be: $foreign_why says so.
-foreign=() foreign_why=
-if nm -D "$BUILD/libxiw-verbs.so" 2>/dev/null | grep -q __asan_init; then
-	_asan=$(ldd "$BUILD/libxiw-verbs.so" | awk '/libasan/ { print $3 }')
-	foreign=(env "LD_PRELOAD=$_asan"
-		"ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0:detect_leaks=0")
-	[[ $_asan ]] || foreign_why="the sanitizers' runtime is no library to preload"
-fi
+
 SND_CORE=0
 RCV_CORE=$(($(nproc) - 1))
 

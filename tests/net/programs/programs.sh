@@ -15,6 +15,7 @@
 # arrays `rcv` and `snd` to something else.
 
 . "$ROOT/tests/net/programs/direct.sh"
+. "$ROOT/tests/net/programs/foreign.sh"
 
 xiwarp=$BUILD/xiwarp as=()
 rcv=("${foreign[@]}" "$xiwarp" run --report --if "$IF_RCV" --)

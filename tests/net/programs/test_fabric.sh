@@ -5,6 +5,7 @@
 # The provider for libfabric: as an application of our own uses it, and with libfabric's fi_pingpong, over a wire of two
 # namespaces by both paths; with libfabric's verbs provider at one end; and Open MPI, whose ranks are in one namespace.
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/foreign.sh"
 
 provider=$BUILD/libxiw-fi.so fabric=$BUILD/tests/net/programs/fabric
 export FI_PROVIDER_PATH=$BUILD

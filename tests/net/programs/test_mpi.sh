@@ -6,6 +6,7 @@
 # goes by shared memory. A bridge joins the interfaces, which have four queues each. What a rank receives comes by the
 # direct path. The ranks check each octet (mpi_all.c).
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/foreign.sh"
 
 RANKS=4 QUEUES=4
 printf -v id '%x' $$

@@ -5,6 +5,7 @@
 # How connections, work and objects end, as a program of libibverbs and librdmacm sees it: verbs_ends.c on both ends of
 # a wire of two namespaces, by both paths.
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/foreign.sh"
 
 ends=$BUILD/tests/net/programs/verbs_ends
 # The preloaded library is before the sanitizer's.
