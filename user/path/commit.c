@@ -31,14 +31,17 @@ void xiw_counts_publish(const struct xiw_conn *c)
 	f->segs_dropped = c->counts.segs_dropped;
 }
 
-/* Tells xiw_egress the timestamp to echo and whether to set ECE. */
-static void publish(struct xiw_conn *c)
+void xiw_ece_publish(const struct xiw_conn *c)
 {
-	struct xiw_flow *f = c->flow;
-
-	__atomic_store_n(&f->ts_recent, c->tcp.ts_recent, __ATOMIC_RELAXED);
 	if (c->tcp.flags & XIW_TCP_RX_ECN_SEEN)
-		xiw_flow_note_ece(f, c->tcp.flags & XIW_TCP_RX_ECE);
+		xiw_flow_note_ece(c->flow, c->tcp.flags & XIW_TCP_RX_ECE);
+}
+
+/* Tells xiw_egress the timestamp to echo and whether to set ECE. */
+static void publish(const struct xiw_conn *c)
+{
+	__atomic_store_n(&c->flow->ts_recent, c->tcp.ts_recent, __ATOMIC_RELAXED);
+	xiw_ece_publish(c);
 }
 
 /*

@@ -10,6 +10,7 @@
 #include "core/agenda.h"
 #include "core/queue.h"
 #include "path/acks.h"
+#include "path/commit.h"
 #include "path/inject.h"
 #include "path/packet.h"
 #include "path/patience.h"
@@ -92,9 +93,13 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_
 	/* The socket does not acknowledge what it has not seen. */
 	if (c->handoff.telling_at)
 		xiw_acknowledge_late(c);
+	/* The segment in hand may have brought CE or CWR after the last commit. */
 	if (c->stretch.state != XIW_STRETCH_WAITS) {
 		c->recv.nxt = rcv_nxt;
 		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
+		xiw_ece_publish(c);
+	} else if (in_hand) {
+		xiw_inject_note_ecn(c, in_hand->packet, in_hand->meta);
 	}
 	c->stretch.state = XIW_STRETCH_ENDS;
 	c->handoff.reason = reason;
@@ -140,6 +145,7 @@ void xiw_ownership_lost(struct xiw_conn *c)
 		c->recv.skip = c->tcp.rcv_nxt - c->stretch.committed;
 		xiw_flow_raise(&c->flow->kernel_high, c->tcp.rcv_nxt);
 		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
+		xiw_ece_publish(c);
 	}
 	xiw_acks_out(c->engine);
 	inject_kept(c, xiw_owner_path(owner) == XIW_PATH_KERNEL, xiw_owner_value(owner));

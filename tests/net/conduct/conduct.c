@@ -185,7 +185,8 @@ static bool run_alone(struct test *t)
 static unsigned int collect(struct test *t, const char *only)
 {
 	static const struct script *const all[] = { conduct_recv,  conduct_sack, conduct_secure,
-						    conduct_close, conduct_odd,	 conduct_window };
+						    conduct_close, conduct_odd,	 conduct_window,
+						    conduct_edge };
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]); i++)

@@ -219,7 +219,7 @@ void pause_ms(int ms);
 /* ---- scripts ------------------------------------------------------------------------------------- */
 
 extern const struct script conduct_recv[], conduct_sack[], conduct_secure[], conduct_close[],
-	conduct_odd[], conduct_window[];
+	conduct_odd[], conduct_window[], conduct_edge[];
 
 /* An endpoint on the other interface between the namespaces, for .by: to be closed and freed. */
 struct raw *other_interface(struct peer *p);
