@@ -49,6 +49,8 @@ static __always_inline __u32 xiw_ring_check(struct xiw_seg *s)
 		return xiw_other_queue(flow, q, XIW_REASON_NO_XSK);
 	if (XIW_READ_ONCE(queue->engine) != flow->served_by)
 		return xiw_other_queue(flow, q, XIW_REASON_STEERED);
+	if (s->frame > XIW_READ_ONCE(queue->takes))
+		return XIW_REASON_LONG;
 	s->now = xiw_now(queue);
 	return xiw_watchdog_feed(queue, s->now, xiw_watchdog_ns) ? XIW_REASON_NONE
 								 : XIW_REASON_WATCHDOG;
@@ -110,12 +112,24 @@ static __always_inline __u32 xiw_run(const struct xiw_seg *s, const struct xiw_f
 	return flow->run_end == s->seq ? flow->run_len + 1 : 1;
 }
 
-/* The driver will never leave room. The library reads this and arms no more. False: ownership moved. */
-static __always_inline bool xiw_no_headroom(struct xiw_seg *s)
+/*
+ * A cause that lasts: the driver leaves no room, or packets are joined below the interface. The library reads this and
+ * arms no more. False: ownership moved.
+ */
+static __always_inline bool xiw_bar(struct xiw_seg *s, __u32 why)
 {
-	XIW_WRITE_ONCE(s->flow->barred, XIW_REASON_HEADROOM);
-	s->owner = xiw_disarm(s->flow, s->owner, XIW_REASON_HEADROOM);
+	XIW_WRITE_ONCE(s->flow->barred, why);
+	s->owner = xiw_disarm(s->flow, s->owner, why);
 	return s->owner;
+}
+
+/* AF_XDP drops what is longer than its frames, and nobody would see that. */
+static __always_inline bool xiw_too_long(const struct xiw_seg *s)
+{
+	const struct xiw_queue *queue = s->queue;
+
+	return queue && XIW_READ_ONCE(queue->engine) == s->flow->served_by &&
+	       s->frame > XIW_READ_ONCE(queue->takes);
 }
 
 /*
@@ -132,6 +146,8 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 
 	if (s->seq != XIW_READ_ONCE(flow->kernel_high) || s->fin || s->urg)
 		return xiw_kernel_data(s, end);
+	if (xiw_too_long(s))
+		return xiw_bar(s, XIW_REASON_LONG) ? xiw_kernel_data(s, end) : XIW_STAT_DROP_EPOCH;
 	run = xiw_run(s, flow);
 	if (run && run >= flow->run_needed && xiw_passes_here(flow)) {
 		why = xiw_ring_check(s);
@@ -144,7 +160,7 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 			flow->run_len = 0;
 			return xiw_redirected(s);
 		}
-		if (!why && !xiw_no_headroom(s))
+		if (!why && !xiw_bar(s, XIW_REASON_HEADROOM))
 			return XIW_STAT_DROP_EPOCH;
 		run = 0; /* counted anew, so that few segments ask for their queue in vain */
 	}
@@ -181,7 +197,10 @@ static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
 			return xiw_redirected(s);
 		why = XIW_REASON_HEADROOM;
 	}
-	if (why == XIW_REASON_HEADROOM)
+	/* Anybody can send a long packet, and one outside the window says nothing of the peer's. */
+	if (why == XIW_REASON_LONG && !xiw_of_stretch(s))
+		return XIW_STAT_DROP_FRAGMENT;
+	if (why == XIW_REASON_HEADROOM || why == XIW_REASON_LONG)
 		XIW_WRITE_ONCE(s->flow->barred, why);
 	/* The skew of DIRECT, rcv_nxt - K, is the one that KERNEL starts with. */
 	s->skew = xiw_owner_skew(s->owner, s->kernel_nxt);

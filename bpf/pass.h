@@ -160,6 +160,13 @@ static __always_inline __u32 xiw_control(const struct xiw_seg *s)
 	return XIW_STAT_PASS_CONTROL;
 }
 
+/* In DIRECT: can a segment of any length that begins there have bytes that the stream waits for? */
+static __always_inline bool xiw_of_stretch(const struct xiw_seg *s)
+{
+	return xiw_within_window(s->flow, s->seq) &&
+	       xiw_seq_leq(xiw_owner_value(s->owner), s->seq + 0xffff);
+}
+
 /*
  * Pass the first IP fragment of a segment, which holds all of the TCP header.
  *
@@ -174,8 +181,7 @@ static __always_inline __u32 xiw_control(const struct xiw_seg *s)
 static __always_inline __u32 xiw_fragment(struct xiw_seg *s)
 {
 	if (xiw_owner_path(s->owner) == XIW_PATH_DIRECT) {
-		if (!xiw_within_window(s->flow, s->seq) ||
-		    !xiw_seq_leq(xiw_owner_value(s->owner), s->seq + 0xffff))
+		if (!xiw_of_stretch(s))
 			return XIW_STAT_DROP_FRAGMENT;
 		s->owner = xiw_to_kernel(s->flow, s->owner, s->skew, XIW_REASON_FRAGMENT);
 		if (!s->owner)

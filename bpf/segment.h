@@ -31,6 +31,7 @@ struct xiw_seg {
 	__u32 index; /* of the flow */
 	__u32 seq;
 	__u32 len; /* of the payload */
+	__u32 frame; /* bytes of the packet, as far as it is looked at: all of them, or those in the linear part */
 	__u32 l3_off;
 	__u32 l4_off;
 	__u32 hdr_len; /* of the TCP header */
@@ -114,6 +115,13 @@ static __always_inline struct tcphdr *xiw_tcp_header(struct xdp_md *ctx, __u32 l
 	return th;
 }
 
+/* Is the packet as long as its headers say? Most packets are in the linear part, and need no call of the kernel. */
+static __always_inline bool xiw_whole(struct xiw_seg *s, __u32 linear, __u32 ip_end)
+{
+	s->frame = ip_end <= linear ? linear : bpf_xdp_get_buff_len(s->ctx);
+	return ip_end <= s->frame;
+}
+
 /* Read the segment's fields. Returns false if the headers disagree with each other or with the packet's length. */
 static __always_inline bool xiw_read_segment(struct xiw_seg *s, const struct xiw_pkt *pkt)
 {
@@ -136,7 +144,7 @@ static __always_inline bool xiw_read_segment(struct xiw_seg *s, const struct xiw
 	s->fin = th->fin;
 	s->urg = th->urg;
 	s->cwr = th->cwr;
-	return pkt->ip_end <= linear || pkt->ip_end <= bpf_xdp_get_buff_len(ctx);
+	return xiw_whole(s, linear, pkt->ip_end);
 }
 
 #endif /* XIW_BPF_SEGMENT_H */

@@ -119,7 +119,7 @@ static __always_inline bool xiw_straight_tcp(struct xiw_seg *s, const struct tcp
 	s->hdr_len = hdr_len;
 	s->len = ip_end - s->l4_off - hdr_len;
 	s->seq = bpf_ntohl(th->seq);
-	return ip_end <= linear || ip_end <= bpf_xdp_get_buff_len(s->ctx);
+	return xiw_whole(s, linear, ip_end);
 }
 
 /* Does the packet continue a stretch that its queue remembers? Then *s is as xiw_direct_data() needs it. */

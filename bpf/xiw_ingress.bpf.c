@@ -19,6 +19,7 @@
 #include "segment.h"
 #include "handoff.h"
 #include "pass.h"
+#include "cut.h"
 #include "direct.h"
 #include "straight.h"
 
@@ -80,8 +81,10 @@ static __always_inline __u32 xiw_packet(struct xiw_seg *seg)
 	struct xdp_md *ctx = seg->ctx;
 	struct xiw_pkt pkt = {};
 	__be16 ports[2];
-	__u32 stat, index;
+	__u32 index;
 
+	if (xiw_cut(ctx, seg->queue))
+		return XIW_STAT_DROP_CUT;
 	if (!xiw_parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, &pkt, false) ||
 	    !xiw_read_ports(ctx, pkt.l4_off, ports))
 		return XIW_STAT_OTHER;
@@ -91,11 +94,7 @@ static __always_inline __u32 xiw_packet(struct xiw_seg *seg)
 	if (!seg->flow)
 		return XIW_STAT_OTHER;
 	seg->index = index;
-	stat = xiw_segment(seg, &pkt);
-	if (stat == XIW_STAT_DROP_EPOCH || stat == XIW_STAT_DROP_FRAGMENT ||
-	    stat == XIW_STAT_DROP_MALFORMED || stat == XIW_STAT_DROP_FOREIGN)
-		seg->flow->dropped++;
-	return stat;
+	return xiw_segment(seg, &pkt);
 }
 
 SEC("xdp.frags")
@@ -111,10 +110,14 @@ int xiw_ingress(struct xdp_md *ctx)
 	switch (stat) {
 	case XIW_STAT_DIRECT:
 		return XDP_REDIRECT;
+	case XIW_STAT_DROP_CUT:
+		return xiw_tell_cut(ctx);
 	case XIW_STAT_DROP_EPOCH:
 	case XIW_STAT_DROP_FRAGMENT:
 	case XIW_STAT_DROP_MALFORMED:
 	case XIW_STAT_DROP_FOREIGN:
+		if (seg.flow)
+			seg.flow->dropped++;
 		return XDP_DROP;
 	default:
 		return XDP_PASS;

@@ -18,7 +18,7 @@
 
 #include <linux/types.h>
 
-#define XIW_ABI_VERSION 5
+#define XIW_ABI_VERSION 6
 #define XIW_MAX_FLOWS 65536 /* the most flows that a table can have */
 #define XIW_DEFAULT_FLOWS                                                                          \
 	4096 /* those that it has if nobody asks for another number when it is loaded */
@@ -170,6 +170,8 @@ enum xiw_reason {
 	XIW_REASON_ELSEWHERE, /* segments come by another interface */
 	XIW_REASON_STEERED,   /* a segment came on a queue of another engine */
 	XIW_REASON_NO_BUFFER, /* a Send found no posted buffer in time, and the stream is held (hold_ms) */
+	XIW_REASON_LONG,    /* a packet is longer than AF_XDP takes: packets were joined below the interface */
+	XIW_REASON_REBOUND, /* the engine binds its queues anew, as their frames do not fit the packets any more */
 	XIW_REASON__COUNT,
 };
 #define XIW_REASON_MAX 32 /* a power of two */
@@ -297,7 +299,8 @@ struct xiw_queue {
 	 */
 	__u32 engine;
 	__u32 grouped; /* the engine belongs to a group, which wants to know of SYNs: see XIW_ARRIVALS */
-	__u64 reserved0[3];
+	__u32 takes;   /* bytes of the longest packet that the engine's socket takes, without the metadata */
+	__u32 reserved0[5];
 
 	/* Line 1: written by xiw_ingress. */
 	__u64 last_ns; /* when the last frame was put on the ring */
@@ -309,6 +312,17 @@ struct xiw_queue {
 	__u64 direct[XIW_QUEUE_FLOWS];
 	__u64 tick;    /* the tick of the kernel's clock in which xiw_ingress read it last */
 	__u64 tick_ns; /* and the time then */
+
+	/*
+	 * Line 2: does hardware cut packets in two (bpf/cut.h)? The engine sets all but `cuts` when it binds its
+	 * socket; then xiw_ingress writes, seldom.
+	 */
+	__u32 room;    /* bytes of a packet that fit into one frame in zero-copy mode; 0: copy mode */
+	__u32 longest; /* bytes of the longest packet that the queue has brought, as far as it was looked at */
+	__u32 cut; /* bytes at which a packet was cut; 0: none. The engine leaves the queue */
+	__u32 rest; /* bytes of that packet that are to come, as packets of their own */
+	__u64 cuts; /* packets that were found cut, since the programs were loaded */
+	__u64 reserved2[5];
 };
 
 /* The queue is claimed, but the engine's AF_XDP socket is not in xiw_xsks yet, or not any more. */
@@ -345,9 +359,10 @@ enum xiw_stat {
 	XIW_STAT_PASS_CONTROL, /* a flow's SYN, RST or segment without data, passed */
 	XIW_STAT_DIRECT,       /* sent to AF_XDP */
 	XIW_STAT_DROP_EPOCH,   /* ownership moved while the program ran */
-	XIW_STAT_DROP_FRAGMENT,
+	XIW_STAT_DROP_FRAGMENT,	 /* outside the window, and longer than AF_XDP takes or an IP fragment */
 	XIW_STAT_DROP_MALFORMED, /* the headers disagree with the packet's length */
 	XIW_STAT_DROP_FOREIGN,	 /* the frame is addressed to another host */
+	XIW_STAT_DROP_CUT,	 /* a piece of a packet that hardware has cut in two */
 	XIW_STAT_WATCHDOG, /* passed after DIRECT -> KERNEL by the watchdog or for lack of progress */
 	XIW_STAT_EGRESS,   /* a flow's segment that leaves */
 	XIW_STAT_EGRESS_REWRITTEN,
@@ -370,8 +385,9 @@ XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, placed_direct) == 3 * 64, "AB
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, reasons) == 4 * 64, "ABI: line 4");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, key) == 6 * 64, "ABI: line 6");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, try_ns) == 7 * 64, "ABI: line 7");
-XIW_ABI_ASSERT(sizeof(struct xiw_queue) == 128, "ABI");
+XIW_ABI_ASSERT(sizeof(struct xiw_queue) == 192, "ABI");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_queue, last_ns) == 64, "ABI: line 1");
+XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_queue, room) == 2 * 64, "ABI: line 2");
 XIW_ABI_ASSERT(sizeof(struct xiw_meta) == 16, "ABI");
 XIW_ABI_ASSERT(XIW_MAX_FLOWS - 1 <= 0xffff, "ABI: xiw_meta.flow");
 

@@ -92,6 +92,7 @@ struct xiw_status {
 	uint32_t max_flows;		 /* that the table has room for */
 	uint32_t reserved;
 	uint32_t engines[XIW_MAX_QUEUES]; /* which engine serves each queue; 0: none */
+	uint64_t cuts; /* packets that hardware has cut in two: the sum over queues of struct xiw_queue */
 };
 
 /*

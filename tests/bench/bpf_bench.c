@@ -177,6 +177,7 @@ static void load(struct ingress *in, const char *path, int xsk)
 	};
 	queues = memory_of(in->obj, "xiw_queues", sizeof(*queues) * XIW_MAX_QUEUES);
 	queues[0].engine = ENGINE;
+	queues[0].takes = 16384;
 	queues[0].emptied_ns = INT64_MAX; /* no frame waits, ever */
 	if (bpf_map_update_elem(map_of(in->obj, "xiw_flow_index"), &key, &index, BPF_ANY))
 		die("the flow cannot be inserted: %s", strerror(errno));

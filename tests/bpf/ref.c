@@ -104,6 +104,12 @@ static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit
 	s->f->kernel_octets += s->len;
 }
 
+/* How long the packet is: bytes behind its end by its own header count only if they are in the first buffer. */
+static uint32_t frame(const struct ref_case *c)
+{
+	return c->ip_end <= c->linear ? c->linear : c->len;
+}
+
 /* Why a frame cannot go to the queue's ring, or XIW_REASON_NONE. */
 static uint32_t ring(struct ref_case *c)
 {
@@ -115,6 +121,8 @@ static uint32_t ring(struct ref_case *c)
 		f->other_queue = c->queue_index;
 		return c->xsk && q ? XIW_REASON_STEERED : XIW_REASON_NO_XSK;
 	}
+	if (frame(c) > q->takes)
+		return XIW_REASON_LONG;
 	if (q->last_ns > q->emptied_ns) {
 		if (c->now > q->wait_ns + c->limit && c->now > q->beat_ns + c->limit)
 			return XIW_REASON_WATCHDOG;
@@ -206,7 +214,14 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 		return;
 	}
 	if (!why)
-		why = s->f->barred = XIW_REASON_HEADROOM;
+		why = XIW_REASON_HEADROOM;
+	if (why == XIW_REASON_LONG &&
+	    (beyond_windows(s) || after(s->f->owner >> 32, s->seq + 65535))) {
+		drop(s->c, XIW_STAT_DROP_FRAGMENT, REF_LONG_BEYOND);
+		return;
+	}
+	if (why == XIW_REASON_HEADROOM || why == XIW_REASON_LONG)
+		s->f->barred = why;
 	leave_direct(s, why);
 	if (why == XIW_REASON_WATCHDOG)
 		kernel_data(s, XIW_STAT_WATCHDOG, REF_WATCHDOG);
@@ -214,6 +229,8 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 		kernel_data(s, XIW_STAT_WATCHDOG, REF_UNSEEN);
 	else if (why == XIW_REASON_HEADROOM)
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_HEADROOM);
+	else if (why == XIW_REASON_LONG)
+		kernel_data(s, XIW_STAT_PASS_DATA, REF_LONG);
 	else if (why == XIW_REASON_STEERED)
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_STEERED);
 	else
@@ -244,6 +261,13 @@ static enum ref_exit go_direct(struct ref_segment *s, const struct ref_parse *p)
 	return REF_WENT_DIRECT;
 }
 
+static void bar(struct xiw_flow *f, uint32_t why)
+{
+	f->reasons[why]++;
+	f->barred = why;
+	set_owner(f, skew_of(f), XIW_PATH_KERNEL);
+}
+
 /* A segment at S, the end of all that the socket was given: does the direct path begin here? */
 static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 {
@@ -251,6 +275,11 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 	uint32_t run;
 	enum ref_exit exit = REF_ARMED_NO_RING;
 
+	if (s->c->queue && s->c->queue->engine == f->served_by &&
+	    frame(s->c) > s->c->queue->takes) {
+		bar(f, XIW_REASON_LONG);
+		return REF_ARMED_LONG;
+	}
 	s->c->verdict = ref_classify(s->th + s->hdr, s->len, s->seq, f->flags & XIW_FLOW_MARKERS,
 				     f->marker_origin);
 	run = f->run_end == s->seq ? f->run_len + 1 : 1;
@@ -268,9 +297,7 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 			exit = REF_ARMED_STEERED;
 		if (!why) {
 			/* The driver will never leave room: no stretch, and no further attempt. */
-			f->reasons[XIW_REASON_HEADROOM]++;
-			f->barred = XIW_REASON_HEADROOM;
-			set_owner(f, skew_of(f), XIW_PATH_KERNEL);
+			bar(f, XIW_REASON_HEADROOM);
 			exit = REF_ARMED_NO_HEADROOM;
 		}
 		f->run_end = s->end;

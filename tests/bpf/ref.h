@@ -40,13 +40,16 @@ enum ref_exit {
 	REF_ARMED_NO_RING,
 	REF_ARMED_STEERED, /* the queue is another engine's */
 	REF_ARMED_ASTRAY,  /* not all packets of the flow pass here */
+	REF_ARMED_LONG, /* longer than AF_XDP takes */
 	REF_ARMED_CLAIMED,
 	REF_WENT_DIRECT,
 	REF_DIRECT,
 	REF_WATCHDOG,
 	REF_UNSEEN, /* a segment that the stream waits for came again, and the engine saw no frame */
 	REF_NO_XSK,
-	REF_STEERED, /* a segment of a stretch came on another engine's queue */
+	REF_LONG,
+	REF_LONG_BEYOND, /* outside all windows */
+	REF_STEERED,	 /* a segment of a stretch came on another engine's queue */
 	/* The driver leaves no room in front of a packet. */
 	REF_NO_HEADROOM,
 	REF_ARMED_NO_HEADROOM,

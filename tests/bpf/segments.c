@@ -93,6 +93,7 @@ void gen_queue(struct xiw_queue *q, uint64_t now)
 	q->beat_ns = chance(70) ? recent : chance(50) ? old : now + rnd(4000000);
 	q->wait_ns = chance(60) ? recent : old;
 	q->emptied_ns = chance(60) ? now : old;
+	q->takes = chance(70) ? MAX_PKT : rnd(chance(70) ? 1000 : MAX_PKT);
 	q->last_ns = chance(50) ? recent : chance(50) ? old + 1 : q->emptied_ns;
 	gen_memory(q);
 }

@@ -119,6 +119,7 @@ static void set_up(void)
 	flow->kernel_edge = flow->direct_edge = S + 65536;
 	flow->run_needed = 1;
 	h.queues[0].emptied_ns = ~0ull >> 1;
+	h.queues[0].takes = 2048;
 	build(at_s, S);
 	build(beyond, S + PAYLOAD);
 	clock_gettime(CLOCK_MONOTONIC, &begun);

@@ -181,6 +181,7 @@ static void make_queue(struct fuzz_in *in, uint32_t engine)
 	xdp_queue.wait_ns = xdp_now - fuzz_u8(in) * 5000000ull;
 	xdp_queue.beat_ns = xdp_now - fuzz_u8(in) * 5000000ull;
 	xdp_queue.engine = engine;
+	xdp_queue.takes = XDP_PACKET_MAX;
 }
 
 /*

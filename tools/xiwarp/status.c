@@ -232,6 +232,10 @@ static void print_interface(const struct xiw_status *s)
 		       n++ ? ", " : "  packets: ", s->tx_full);
 	if (n)
 		putchar('\n');
+	if (s->cuts)
+		printf("  its hardware has cut %" PRIu64 " packets in two, with zero-copy: engines "
+		       "bind in copy mode since\n",
+		       s->cuts);
 }
 
 static void add_interface(const struct xiw_status *s, struct report *r)
@@ -255,6 +259,7 @@ static void add_interface(const struct xiw_status *s, struct report *r)
 	json_object_object_add(o, "packets", stats);
 	xiw_json_u64(o, "too_long", s->too_long);
 	xiw_json_u64(o, "tx_full", s->tx_full);
+	xiw_json_u64(o, "cut", s->cuts);
 	r->flows = json_object_new_array();
 	json_object_object_add(o, "flows", r->flows);
 	json_object_array_add(r->interfaces, o);

@@ -32,6 +32,8 @@ const char *xiw_reason_name(unsigned int reason)
 		[XIW_REASON_ELSEWHERE] = "another interface",
 		[XIW_REASON_STEERED] = "queue of another engine",
 		[XIW_REASON_NO_BUFFER] = "no buffer posted",
+		[XIW_REASON_LONG] = "packet longer than AF_XDP takes",
+		[XIW_REASON_REBOUND] = "queues bound anew",
 	};
 
 	return reason < N(names) ? names[reason] : NULL;

@@ -112,6 +112,9 @@ static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq
 		return err;
 	p->copy = !q->xsk.zero_copy; /* nor has the driver it on other queues */
 	q->shared->beat_ns = q->shared->emptied_ns = xiw_bpf_clock(e);
+	q->shared->takes = xiw_xsk_takes(&q->xsk);
+	q->shared->room = xiw_xsk_room(&q->xsk);
+	q->shared->longest = q->shared->cut = q->shared->rest = 0;
 	q->shared->grouped = e->group && e->opts.queues;
 	err = xiw_queue_begin(&p->table, q->index, q->xsk.fd);
 	if (err)

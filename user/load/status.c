@@ -33,6 +33,7 @@ static const char *const stat_names[XIW_STAT__COUNT] = {
 	[XIW_STAT_DROP_FRAGMENT] = "drop_fragment",
 	[XIW_STAT_DROP_MALFORMED] = "drop_malformed",
 	[XIW_STAT_DROP_FOREIGN] = "drop_foreign",
+	[XIW_STAT_DROP_CUT] = "drop_cut",
 	[XIW_STAT_WATCHDOG] = "watchdog",
 	[XIW_STAT_EGRESS] = "egress",
 	[XIW_STAT_EGRESS_REWRITTEN] = "egress_rewritten",
@@ -98,6 +99,7 @@ static int read_queues(const struct xiw_pins *pins, struct xiw_status *s)
 			break;
 		s->too_long += q.too_long;
 		s->tx_full += q.tx_full;
+		s->cuts += q.cuts;
 		q.engine &= ~XIW_QUEUE_HELD;
 		if (q.engine && xiw_engine_lives_at(dir_fd, q.engine))
 			s->engines[i] = q.engine;

@@ -114,6 +114,7 @@ static int bind_as(struct xiw_xsk *x, const struct xiw_xsk_opts *opts, uint16_t 
 	x->fd = -1;
 	x->frames = opts->frames;
 	x->frame_size = frame_size;
+	x->frags_max = opts->jumbo ? XIW_XSK_FRAGS_MAX : 1;
 	/* In copy mode few frames are best, as they stay in the cache. A NIC gets as many as there are. */
 	x->lend = mode == XDP_ZEROCOPY || ring < LEND_FIRST ? ring : LEND_FIRST;
 	err = make_umem(x, ring);
@@ -147,6 +148,18 @@ int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 	keep_from_children(x);
 	xiw_xsk_refill(x, 0);
 	return 0;
+}
+
+uint32_t xiw_xsk_takes(const struct xiw_xsk *x)
+{
+	const uint32_t frame = x->frame_size - XIW_XSK_HEADROOM;
+
+	return x->frags_max * frame - (uint32_t)sizeof(struct xiw_meta);
+}
+
+uint32_t xiw_xsk_room(const struct xiw_xsk *x)
+{
+	return x->zero_copy ? x->frame_size - XIW_XSK_HEADROOM : 0;
 }
 
 void xiw_xsk_destroy(struct xiw_xsk *x)

@@ -18,7 +18,8 @@
 /*
  * A page for each frame, without the kernel's headroom in each, XDP's struct xiw_meta, and Ethernet with two VLAN tags.
  */
-#define XIW_XSK_MTU_MAX (XIW_XSK_FRAGS_MAX * (4096u - 256) - 16 - 22)
+#define XIW_XSK_HEADROOM 256u /* the kernel's, in each frame */
+#define XIW_XSK_MTU_MAX (XIW_XSK_FRAGS_MAX * (4096u - XIW_XSK_HEADROOM) - 16 - 22)
 
 /*
  * Entries of the RX ring. In zero-copy mode the frames lent are all the memory that the queue has, for everybody's
@@ -51,7 +52,7 @@ struct xiw_xsk {
 	uint8_t *area;
 	uint64_t *free; /* stack of the frames lent neither to the kernel nor to a caller */
 	uint32_t nfree;
-	uint32_t frames, frame_size;
+	uint32_t frames, frame_size, frags_max; /* frames of one packet, at most */
 	/*
 	 * How many frames to lend to the kernel, which uses them in turn. The fewer they are, the more likely the
 	 * kernel copies into a frame that is in the cache. Doubled when they nearly run out.
@@ -90,6 +91,11 @@ struct xiw_xsk_opts {
  */
 int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts);
 void xiw_xsk_destroy(struct xiw_xsk *x);
+
+/* Bytes of the longest packet that the socket takes, without XDP's struct xiw_meta. */
+uint32_t xiw_xsk_takes(const struct xiw_xsk *x);
+/* Bytes of a packet that the hardware has room for in one frame; 0 if frames are copied. */
+uint32_t xiw_xsk_room(const struct xiw_xsk *x);
 
 /* Takes up to @max packets from the ring. */
 unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsigned int max);

@@ -13,6 +13,7 @@
 #include "core/agenda.h"
 #include "core/queue.h"
 #include "core/timer.h"
+#include "netif/below.h"
 #include "path/fallback.h"
 #include "path/inject.h"
 #include "path/packet.h"
@@ -66,7 +67,11 @@ static const char *cause(enum xiw_reason reason)
 
 static void tell(struct xiw_conn *c, enum xiw_reason reason)
 {
-	snprintf(c->no_direct, sizeof(c->no_direct), cause(reason), c->netif->ifname);
+	if (reason == XIW_REASON_LONG)
+		xiw_below_joins(c->netif->ifindex, c->netif->ifname, c->no_direct,
+				sizeof(c->no_direct));
+	else
+		snprintf(c->no_direct, sizeof(c->no_direct), cause(reason), c->netif->ifname);
 }
 
 bool xiw_conn_barred(const struct xiw_conn *c)

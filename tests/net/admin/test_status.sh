@@ -16,6 +16,7 @@ STATES="owner kernel_nxt flags marker_origin rcv_wscale window ts_recent direct_
 	egress_floor
 	out_class out_hops acked pid ifindex engine served_by other_queue barred try_ns
 	try_nxt try_seen seen grouped beat_ns emptied_ns last_ns wait_ns tick tick_ns
+	takes room longest cut rest
 	direct[0] direct[1] direct[2] direct[3]"
 
 # Every field is a state or shown. A state that no longer exists, or that is shown, must leave the list.
