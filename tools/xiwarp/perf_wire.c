@@ -5,7 +5,7 @@
 
 #include "base/be.h"
 
-static const uint8_t magic[8] = "xiwperf\1";
+static const uint8_t magic[8] = { 'x', 'i', 'w', 'p', 'e', 'r', 'f', 1 };
 
 enum { FLAG_LATENCY = 1, FLAG_BOTH = 2 };
 

@@ -88,7 +88,8 @@ static bool look_on(struct xiw_engine *e, uint64_t until_ms)
 	return came;
 }
 
-static int wait(struct xiw_engine *e, struct __kernel_timespec *ts, uint64_t until_ms, bool asleep)
+static int wait_in_ring(struct xiw_engine *e, struct __kernel_timespec *ts, uint64_t until_ms,
+			bool asleep)
 {
 	int err;
 
@@ -121,7 +122,7 @@ static int enter_and_wait(struct xiw_engine *e, uint64_t until_ms, bool asleep)
 		ts.tv_sec = (long long)(ms / 1000);
 		ts.tv_nsec = (long long)(ms % 1000 * 1000000);
 	}
-	err = wait(e, until_ms == XIW_NEVER ? NULL : &ts, until_ms, asleep);
+	err = wait_in_ring(e, until_ms == XIW_NEVER ? NULL : &ts, until_ms, asleep);
 	return err == -ETIME || err == -EAGAIN || err == -EBUSY ? 0 : err < 0 ? err : 0;
 }
 

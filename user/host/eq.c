@@ -90,7 +90,8 @@ void xiw_host_eq_put_out(struct xiw_host_eq *eq)
 	const struct iovec to = { .iov_base = &one, .iov_len = sizeof(one) };
 	const int cancel = xiw_cancel_off();
 
-	preadv2(eq->fd, &to, 1, -1, RWF_NOWAIT);
+	/* A counter that another reader has emptied is out as well. */
+	(void)!preadv2(eq->fd, &to, 1, -1, RWF_NOWAIT);
 	eq->lit = false;
 	xiw_cancel_restore(cancel);
 }
