@@ -50,6 +50,7 @@ Test(path_fpdu, scatters)
 		uint32_t len = PIECES + ref_random(&rng) % (LONGEST - PIECES + 1), skip, at, size;
 		struct xiw_mpa_tx tx = { ref_random(&rng) % 128 * 4, run & 1, true };
 		const struct xiw_mpa_rx rx = { .marker_phase = tx.phase, .markers = run & 1 };
+		const struct xiw_ddp_hdr h = { .len = HEADER, .last = run & 2 };
 		struct xiw_ddp_place p = { .pieces = pieces, .npieces = PIECES };
 		struct xiw_fpdu f;
 		struct xiw_vec v[2];
@@ -69,10 +70,10 @@ Test(path_fpdu, scatters)
 		v[1] = (struct xiw_vec){ wire + at, size - at };
 		cr_assert_eq(xiw_mpa_parse(&rx, v, 2, 0, &f), XIW_MPA_OK);
 		wire[size / 2] ^= 1;
-		cr_assert(!place(&c, &f, v, 2, HEADER, &p, XIW_FPDU_BOUNDED));
+		cr_assert(!place(&c, &f, v, 2, &h, &p, XIW_FPDU_BOUNDED));
 		check_memory(skip, 0);
 		wire[size / 2] ^= 1;
-		cr_assert(place(&c, &f, v, 2, HEADER, &p, XIW_FPDU_BOUNDED), "run %d", run);
+		cr_assert(place(&c, &f, v, 2, &h, &p, XIW_FPDU_BOUNDED), "run %d", run);
 		check_memory(skip, len);
 	}
 }

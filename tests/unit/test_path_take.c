@@ -50,14 +50,12 @@ static bool take_segment(uint8_t *at, uint32_t seq, const uint8_t *payload, uint
 	return kept;
 }
 
-/* An FPDU of `len` octets for the offset from SEQ, where no Marker is due: a Write at the region's begin. */
+/* An FPDU of `len` octets for the offset from SEQ, where no Marker is due: of a Write, at the region's begin. */
 static void write_fpdu(uint8_t *out, uint32_t at, uint32_t len, uint32_t markers)
 {
-	const struct xiw_ddp_hdr h = { .tagged = true,
-				       .last = true,
-				       .dv = XIW_DDP_VERSION,
-				       .stag = STAG,
-				       .rsvdulp = { 0x40 } };
+	const struct xiw_ddp_hdr h = {
+		.tagged = true, .dv = XIW_DDP_VERSION, .stag = STAG, .rsvdulp = { 0x40 }
+	};
 	struct xiw_mpa_tx tx = { .markers = true, .crc = true, .phase = PHASE + at };
 	uint8_t raw[XIW_DDP_HDR_MAX];
 	const uint32_t hdr_len = xiw_ddp_hdr_encode(&h, raw);

@@ -3,6 +3,9 @@
 
 #include "crc32c/crc32c.h"
 
+#define XIW_MPA_LAST_MAX                                                                           \
+	8u /* the bytes of a payload that are stored last: those in one aligned word */
+
 /*
  * Checks every Marker of the FPDU, not only the first. Section 8 leaves it open whether further ones are checked, but
  * out-of-order placement relies on them. A Marker at the start has FPDUPTR 0; the others give the distance back to
@@ -111,12 +114,66 @@ bool xiw_mpa_peek(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned in
 	}
 }
 
+typedef uint64_t __attribute__((may_alias)) word64;
+typedef uint32_t __attribute__((may_alias)) word32;
+typedef uint16_t __attribute__((may_alias)) word16;
+
+/*
+ * Stores bytes in ascending order, in words that are aligned and so become visible as a whole, each behind all stores
+ * before it.
+ */
+static void store_ascending(uint8_t *dst, const uint8_t *src, uint32_t len)
+{
+	word64 w64;
+	word32 w32;
+	word16 w16;
+
+	for (uint32_t size; len; dst += size, src += size, len -= size) {
+		const uint32_t aligned = (uint32_t)(uintptr_t)dst | XIW_MPA_LAST_MAX;
+		const uint32_t most = aligned & -aligned;
+
+		for (size = XIW_MPA_LAST_MAX; size > most || size > len;)
+			size /= 2;
+		switch (size) {
+		case 8:
+			memcpy(&w64, src, sizeof(w64));
+			__atomic_store_n((word64 *)dst, w64, __ATOMIC_RELEASE);
+			break;
+		case 4:
+			memcpy(&w32, src, sizeof(w32));
+			__atomic_store_n((word32 *)dst, w32, __ATOMIC_RELEASE);
+			break;
+		case 2:
+			memcpy(&w16, src, sizeof(w16));
+			__atomic_store_n((word16 *)dst, w16, __ATOMIC_RELEASE);
+			break;
+		default:
+			__atomic_store_n(dst, *src, __ATOMIC_RELEASE);
+		}
+	}
+}
+
+/* memcpy() stores in any order, so it copies all but the bytes in the aligned word that the payload ends in. */
+bool xiw_mpa_place_part(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
+			uint8_t *dst, uint32_t ulpdu_off, uint32_t len)
+{
+	const uint32_t in_word = ((uint32_t)((uintptr_t)dst + len) - 1) % XIW_MPA_LAST_MAX + 1;
+	const uint32_t last = in_word < len ? in_word : len, rest = len - last;
+	uint8_t octets[XIW_MPA_LAST_MAX];
+
+	if (!xiw_mpa_peek(f, v, n, octets, ulpdu_off + rest, last) ||
+	    !xiw_mpa_peek(f, v, n, dst, ulpdu_off, rest))
+		return false;
+	store_ascending(dst + rest, octets, last);
+	return true;
+}
+
 bool xiw_mpa_place(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
 		   uint32_t ulpdu_off, void *dst)
 {
 	if (ulpdu_off > f->ulpdu_len)
 		return false;
-	return xiw_mpa_peek(f, v, n, dst, ulpdu_off, f->ulpdu_len - ulpdu_off);
+	return xiw_mpa_place_part(f, v, n, dst, ulpdu_off, f->ulpdu_len - ulpdu_off);
 }
 
 /* The CRC of the next @len octets. If there are fewer, the CRC field behind them is missing too. */

@@ -72,9 +72,15 @@ static inline const uint8_t *xiw_mpa_ulpdu_flat(const struct xiw_fpdu *f, uint32
 	return f->flat + XIW_MPA_LEN_SIZE;
 }
 
-/* Copies the ULPDU from @ulpdu_off to its end, without checking the CRC. */
+/*
+ * Copies the ULPDU from @ulpdu_off to its end, without checking the CRC. Whoever sees the last byte sees all bytes that
+ * were placed before it: programs wait for a message by polling its last byte.
+ */
 bool xiw_mpa_place(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
 		   uint32_t ulpdu_off, void *dst);
+/* The same for @len bytes of it. */
+bool xiw_mpa_place_part(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
+			uint8_t *dst, uint32_t ulpdu_off, uint32_t len);
 
 /* Is the CRC right? */
 bool xiw_mpa_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n);
@@ -82,7 +88,8 @@ bool xiw_mpa_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned 
 /*
  * Copies and checks in one pass over the octets. If the CRC is wrong, false is returned although @dst has been written,
  * at the place that an unverified header named, so the caller must know that it may write there. RFC 5041 section 5.3
- * lets a segment be placed again when it arrives again.
+ * lets a segment be placed again when it arrives again. The bytes become visible in any order, so this is not for the
+ * last FPDU of a message.
  */
 bool xiw_mpa_place_verify(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned int n,
 			  uint32_t ulpdu_off, void *dst);

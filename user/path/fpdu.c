@@ -56,7 +56,7 @@ static bool scatter(const struct xiw_fpdu *f, const struct xiw_vec *v, unsigned 
 	for (uint32_t left = f->ulpdu_len - off, len; left; left -= len, off += len, skip = 0) {
 		room = piece->len - skip;
 		len = left < room ? left : (uint32_t)room;
-		if (!xiw_mpa_peek(f, v, n, piece++->base + skip, off, len))
+		if (!xiw_mpa_place_part(f, v, n, piece++->base + skip, off, len))
 			return false;
 	}
 	return true;
@@ -72,15 +72,19 @@ static bool copy_payload(const struct xiw_fpdu *f, const struct xiw_vec *v, unsi
 }
 
 /*
- * Places the payload and checks the CRC, in the order that xiw_ddp_rx_place() explains. Returns false for a
- * wrong CRC.
+ * Places the payload and checks the CRC, in the order that xiw_ddp_rx_place() explains. Programs poll the last byte of
+ * a message, which nobody must see before the others, nor before its CRC was verified; so the last FPDU is verified
+ * first. Returns false for a wrong CRC.
  */
 static bool place(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
-		  unsigned int n, uint32_t off, const struct xiw_ddp_place *p, unsigned int how)
+		  unsigned int n, const struct xiw_ddp_hdr *h, const struct xiw_ddp_place *p,
+		  unsigned int how)
 {
+	const uint32_t off = h->len;
+
 	if (how & XIW_FPDU_PLACED)
 		return true;
-	if (c->crc && p->dst && p->predicted && how & XIW_FPDU_BOUNDED)
+	if (c->crc && p->dst && p->predicted && how & XIW_FPDU_BOUNDED && !h->last)
 		return xiw_mpa_place_verify(f, v, n, off, p->dst);
 	if (c->crc && !xiw_mpa_verify(f, v, n))
 		return false;
@@ -107,7 +111,7 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 	if (c->startup.gate)
 		return 0; /* the first FPDU may consume an MSN without a buffer */
 	raw = header(f, v, n, got, copy);
-	if (!raw || xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len) ||
+	if (!raw || xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len) || h.last ||
 	    xiw_ddp_rx_place(c->ddp, &h, f->ulpdu_len - h.len, &p) || p.untaken ||
 	    ask_ulp(c, &h, f->ulpdu_len - h.len, &p, false))
 		return 0;
@@ -216,7 +220,7 @@ int xiw_fpdu_accept(struct xiw_conn *c, const struct xiw_fpdu *f, const struct x
 	if (err == XIW_DDP_UNTAGGED_NO_BUFFER && xiw_hold_allowed(c, &h))
 		return c->crc && !xiw_mpa_verify(f, v, n) ? -EBADMSG : -ENOBUFS;
 	/* A senseless header may be a damaged one: the CRC is checked before the peer is blamed. */
-	if (!place(c, f, v, n, h.len, &p, how))
+	if (!place(c, f, v, n, &h, &p, how))
 		return -EBADMSG;
 	if (refused) {
 		c->ulp->refuse(c, refused, &(struct xiw_header){ raw, h.len, f->ulpdu_len });

@@ -18,7 +18,8 @@ enum xiw_fpdu_how {
 void xiw_conn_quote(struct xiw_conn *c, const struct xiw_header *h);
 
 /*
- * Places an FPDU early, without delivering it (RFC 5044 section 6, RFC 5041 section 5.3). Nothing else changes.
+ * Places an FPDU early, without delivering it (RFC 5044 section 6, RFC 5041 section 5.3). Nothing else changes. The
+ * last one of a message is left for its turn, so that nobody sees the message's end before the rest of it.
  * Returns 1 if it was placed, 0 if not, -EBADMSG for a wrong CRC.
  */
 int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,

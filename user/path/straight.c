@@ -15,8 +15,8 @@
  * - ULPDU_Length and the DDP header are the same, but for the TO, which in_turn() checks.
  *
  * All is compared before anything is changed, but the payload is placed in the same pass in which TCP's checksum and
- * the CRC are verified. If either is wrong, nothing has changed but octets of a message that is not complete, where
- * only this segment goes: it comes again, or the stream ends.
+ * the CRC are verified. If either is wrong, nothing has changed but octets of a message that is not complete, and not
+ * the message's last ones, where only this segment goes: it comes again, or the stream ends.
  */
 #include "path/straight.h"
 

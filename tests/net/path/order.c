@@ -3,7 +3,8 @@
  * order - messages out of order on the wire, and a receiver that watches its buffer.
  *
  *   order [-m] [-x] LEN          Responder, by the library: LEN octets come, each message behind the other
- *   order [OPTION...] send ADDR  Initiator, by a plain socket: FPDUs of a SLOT each, SLOTS to a segment
+ *   order [OPTION...] send ADDR  Initiator, by a plain socket: FPDUs of a SLOT each, SLOTS to a segment, which is a
+ *                                message, but for untagged ones, each of which is one
  *
  * The Responder prints how many octets are in place while there are holes in front of them, each time that this grows:
  * "early N", and a "map" with a digit for each SLOT. At the connection's end it prints one line of JSON, and the
@@ -14,11 +15,12 @@
  *   -i ISN     initial sequence number
  *   -x         some of the messages are untagged
  *   -W N       segment N is one FPDU by its length, and its Marker points to another one inside it
- *   -H N       the wire holds back segment N; -D N: it damages the last FPDU of segment N
+ *   -H N       the wire holds back segment N
  *   -o FILE    write what the Responder's buffer must hold at the end
  *
  * The Initiator prints the "map" that is to be seen while the segment is held back (RFC 5044 section 6), and
- * "marked N, behind N": early FPDUs in place that have a Marker, and that only a ULPDU_Length leads to.
+ * "marked N, behind N": early FPDUs in place that have a Marker, and that only a ULPDU_Length leads to; and how many
+ * "messages" there are. The last FPDU of a message is never early.
  */
 #include <getopt.h>
 #include <linux/sockios.h>
@@ -41,7 +43,7 @@
 
 static struct {
 	uint32_t isn;
-	unsigned int segments, held, damaged, wrong;
+	unsigned int segments, held, wrong;
 	bool set_isn, mixed, markers;
 	const char *image;
 } opt = { .segments = 12 };
@@ -218,10 +220,15 @@ static int receive(void)
 
 /* ---- the plain end ------------------------------------------------------------------------------- */
 
-/* One message, of a slot or several, in an FPDU of its own. */
+static bool ends_message(unsigned int slot)
+{
+	return slot % SLOTS == SLOTS - 1 || untagged(slot) || untagged(slot + 1);
+}
+
+/* A slot or several of a message, in an FPDU. */
 static uint32_t put(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int slot, unsigned int slots)
 {
-	struct xiw_ddp_hdr h = { .dv = 1, .last = true, .tagged = !untagged(slot) };
+	struct xiw_ddp_hdr h = { .dv = 1, .last = ends_message(slot), .tagged = !untagged(slot) };
 	uint8_t raw[XIW_DDP_HDR_MAX], payload[SLOTS * SLOT];
 	static uint32_t msn;
 
@@ -259,7 +266,7 @@ static uint32_t put_wrong(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int slot
 	return n;
 }
 
-static unsigned int n_marked, n_behind;
+static unsigned int n_marked, n_behind, n_messages;
 
 /* Segment `nth`, counted from 1; and in `map`, which of its slots are filled while one is held back. */
 static uint32_t segment(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int nth, char *map)
@@ -277,7 +284,8 @@ static uint32_t segment(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int nth, c
 		size = put(tx, out + n, slot + i, 1);
 		proven = proven || lead < size;
 		map[i] = '0';
-		if (nth != opt.held && proven && !(nth == opt.damaged && i == SLOTS - 1)) {
+		n_messages += ends_message(slot + i);
+		if (nth != opt.held && proven && !(ahead && ends_message(slot + i))) {
 			map[i] = '1';
 			n_marked += ahead && lead < size;
 			n_behind += ahead && lead >= size;
@@ -358,7 +366,7 @@ static int send_all(const char *host)
 	plain_connect(host, PORT, opt.set_isn ? &opt.isn : NULL);
 	tx = plain_startup();
 	send_segments(&tx, map);
-	printf("map %s\nmarked %u, behind %u\n", map, n_marked, n_behind);
+	printf("map %s\nmarked %u, behind %u\nmessages %u\n", map, n_marked, n_behind, n_messages);
 	fflush(stdout);
 	shutdown(plain.sock, SHUT_WR);
 	while ((n = recv(plain.sock, back, sizeof(back), 0)) > 0)
@@ -372,7 +380,7 @@ int main(int argc, char **argv)
 {
 	int o;
 
-	while ((o = getopt(argc, argv, "mxn:i:W:H:D:o:")) != -1) {
+	while ((o = getopt(argc, argv, "mxn:i:W:H:o:")) != -1) {
 		switch (o) {
 		case 'm':
 			opt.markers = true;
@@ -392,9 +400,6 @@ int main(int argc, char **argv)
 			break;
 		case 'H':
 			opt.held = (unsigned int)strtoul(optarg, NULL, 0);
-			break;
-		case 'D':
-			opt.damaged = (unsigned int)strtoul(optarg, NULL, 0);
 			break;
 		case 'o':
 			opt.image = optarg;
