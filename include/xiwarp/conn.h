@@ -145,10 +145,11 @@ struct xiw_conn_opts {
 	unsigned int terminate_timeout_ms;
 	/*
 	 * Listener: the most TCP connections that have not sent a whole MPA Request yet, or that the
-	 * application has not answered; 0: as for the engine. And the most of these from one address
-	 * (IPv6: from one /64); 0: half as many. When a limit is reached, a new connection takes the
-	 * place of the oldest one that has not sent its Request, and that one is reset (XIW_EV_CLOSED
-	 * with -EUSERS; XIW_EV_NOT_ACCEPTED, once). If there is none, the new one is reset.
+	 * application has not answered; 0: as for the engine, or `backlog` if that is more. And the
+	 * most of these from one address (IPv6: from one /64); 0: half as many, or `backlog` if that
+	 * is more. When a limit is reached, a new connection takes the place of the oldest one that
+	 * has not sent its Request, and that one is reset (XIW_EV_CLOSED with -EUSERS;
+	 * XIW_EV_NOT_ACCEPTED, once). If there is none, the new one is reset.
 	 */
 	unsigned int max_unstarted, max_unstarted_peer;
 

@@ -72,6 +72,8 @@ void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
 		l->armed = false;
 		l->engine->accepts--;
 	}
+	if (res >= 0)
+		res = xiw_sock_raised(res);
 	if (res >= 0 && !(l->engine->group && l->engine->group_ops->accepted(l, res)))
 		xiw_accepted(l, res);
 	if (l->armed)

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/socket.h"
 #include "conn/register.h"
 #include "conn/sockopts.h"
 #include "core/agenda.h"
@@ -82,7 +83,7 @@ int xiw_connect_start(struct xiw_conn *c)
 {
 	int err;
 
-	c->fd = socket(c->addr.remote.ss_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	c->fd = xiw_sock_raised(xiw_socket_tcp(c->addr.remote.ss_family));
 	if (c->fd < 0)
 		return -errno;
 	align_mss(c); /* unless the application sets another one */

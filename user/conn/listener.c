@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/socket.h"
 #include "conn/accept.h"
 #include "conn/opts.h"
 #include "conn/sockopts.h"
@@ -34,7 +35,7 @@ int xiw_listener_bound(const struct xiw_engine *e, const struct xiw_conn_opts *o
 		       struct xiw_sock_was *was)
 {
 	const int one = 1;
-	int fd = socket(addr->sa_family, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP), err;
+	int fd = xiw_socket_tcp(addr->sa_family), err;
 
 	if (fd < 0)
 		return -errno;
@@ -70,6 +71,14 @@ int xiw_listener_socket(const struct xiw_engine *e, const struct xiw_conn_opts *
 	return err;
 }
 
+/* Whoever asks for a backlog expects this many connections at once, also from one peer. */
+static unsigned int at_least_backlog(const struct xiw_conn_opts *opts, unsigned int limit)
+{
+	return opts->backlog > 0 && (unsigned int)opts->backlog > limit
+		       ? (unsigned int)opts->backlog
+		       : limit;
+}
+
 struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_conn_opts *opts)
 {
 	struct xiw_listener *l = aligned_alloc(64, (sizeof(*l) + 63) & ~63ul);
@@ -82,9 +91,10 @@ struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_con
 	l->retry_ms = XIW_NEVER;
 	l->opts = *opts;
 	if (!l->opts.max_unstarted)
-		l->opts.max_unstarted = e->opts.max_unstarted;
+		l->opts.max_unstarted = at_least_backlog(&l->opts, e->opts.max_unstarted);
 	if (!l->opts.max_unstarted_peer)
-		l->opts.max_unstarted_peer = xiw_unstarted_part(l->opts.max_unstarted, 2);
+		l->opts.max_unstarted_peer =
+			at_least_backlog(&l->opts, xiw_unstarted_part(l->opts.max_unstarted, 2));
 	return l;
 }
 

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,6 +16,16 @@
 #endif
 
 #define KEEPIDLE_MAX_S 32767u /* the kernel's MAX_TCP_KEEPIDLE */
+
+int xiw_sock_raised(int fd)
+{
+	int raised = fd < 0 || fd >= FD_SETSIZE ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FD_SETSIZE);
+
+	if (raised < 0)
+		return fd;
+	close(fd);
+	return raised;
+}
 
 static int get(int fd, int level, int option)
 {

@@ -4,6 +4,12 @@
 
 #include "core/engine.h"
 
+/*
+ * Moves the socket of a connection to a descriptor from FD_SETSIZE on, if the process may have such: the lower ones are
+ * left to the program, which may use select(). Returns the descriptor, which is `fd` if it cannot be moved.
+ */
+int xiw_sock_raised(int fd);
+
 /* Clears or sets O_NONBLOCK. */
 void xiw_sock_blocks(int fd, bool blocks);
 

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <linux/sockios.h>
 #include <linux/tcp.h>
-#include <netinet/in.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/seq.h"
+#include "base/socket.h"
 #include "handoff/sock.h"
 
 /* <linux/tcp.h> has definitions that <netinet/tcp.h> lacks, but not these. */
@@ -28,10 +28,10 @@ static int repair(int fd, int mode)
 
 int xiw_sock_allowed(void)
 {
-	int err, fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+	int err, fd = xiw_socket_tcp(AF_INET);
 
 	if (fd < 0)
-		fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, IPPROTO_TCP);
+		fd = xiw_socket_tcp(AF_INET6);
 	if (fd < 0)
 		return -errno;
 	err = repair(fd, TCP_REPAIR_ON);

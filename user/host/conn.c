@@ -12,6 +12,7 @@
 #include "base/now.h"
 #include "host/engines.h"
 #include "host/eq.h"
+#include "host/files.h"
 #include "host/link.h"
 #include "host/listen.h"
 
@@ -264,6 +265,8 @@ static void take(struct xiw_engine *e, const struct xiw_completion *c)
 		requested(e, c->conn, c->user_data);
 	} else if (c->event == XIW_EV_CLOSED) {
 		xiw_conn_free(c->conn);
+	} else if (c->event == XIW_EV_NOT_ACCEPTED) {
+		xiw_host_files_refused(c->status);
 	}
 }
 

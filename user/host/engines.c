@@ -12,8 +12,10 @@
 
 #include "base/cancel.h"
 #include "base/now.h"
+#include "conn/unstarted.h"
 #include "engine/share.h"
 #include "host/cq.h"
+#include "host/files.h"
 #include "host/host.h"
 #include "host/life.h"
 #include "host/settings.h"
@@ -297,6 +299,16 @@ static void prepare(struct xiw_group *g, enum xiw_use_path path)
 		fprintf(stderr, "xiwarp: all octets take the kernel's path: %s\n", why);
 }
 
+/*
+ * The connections of a moment may all come to one engine, so each has the whole limit. What protects the descriptors of
+ * the process is the limit itself: when it is reached, old connections without a Request make way.
+ */
+static void admit_all(struct xiw_group *g)
+{
+	for (unsigned int i = 0; i < xiw_group_engines(g); i++)
+		xiw_group_engine(g, i)->opts.max_unstarted = xiw_unstarted_default();
+}
+
 static int start(struct xiw_group **group)
 {
 	struct xiw_engine_opts eo = { .size = sizeof(eo) };
@@ -304,10 +316,13 @@ static int start(struct xiw_group **group)
 	struct xiw_group *g;
 	int err = xiw_host_settings(&eo, &go);
 
-	if (!err)
+	if (!err) {
+		xiw_host_files_raise();
 		err = xiw_group_create(&go, &g);
+	}
 	if (err)
 		return err;
+	admit_all(g);
 	prepare(g, eo.path);
 	err = start_threads(g);
 	if (err)

@@ -31,6 +31,8 @@
  * so, and -EINVAL is returned. If other processes have all queues of an interface, one line on stderr says so, and
  * likewise if `direct` was asked for and is not to be had.
  *
+ * Descriptors: see host/files.h.
+ *
  * All integers are in host byte order, and lengths are octets.
  */
 #ifndef XIW_HOST_HOST_H
@@ -438,7 +440,7 @@ int xiw_host_bind(const struct sockaddr *addr, socklen_t len, enum xiw_host_v6on
 		  struct xiw_host_eq *eq, void *context, struct xiw_host_listener **listener);
 int xiw_host_listener_addr(const struct xiw_host_listener *listener, struct sockaddr_storage *addr,
 			   socklen_t *len);
-/* backlog 0: 1024. Negative errno of listen(2). */
+/* As many connections at once as `backlog` says are let in; 0 or less: 1024. Negative errno of listen(2). */
 int xiw_host_listen(struct xiw_host_listener *listener, int backlog);
 
 /* Once it has returned no REQUEST comes any more; those in the EQ stay (xiw_host_eq_purge()). */

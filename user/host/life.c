@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "host/life.h"
 
+#include "host/files.h"
+
 unsigned int xiw_host_process = 1; /* an object of zeros belongs to none */
 pthread_mutex_t xiw_host_lock = PTHREAD_MUTEX_INITIALIZER;
 pthread_rwlock_t xiw_host_regions = PTHREAD_RWLOCK_INITIALIZER;
@@ -29,6 +31,7 @@ static void in_child(void)
 	pthread_rwlock_init(&xiw_host_regions, NULL);
 	pthread_cond_init(&xiw_host_link_ended, NULL);
 	xiw_host_process++;
+	xiw_host_files_restore();
 	pthread_mutex_unlock(&xiw_host_lock);
 }
 

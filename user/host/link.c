@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "host/eq.h"
+#include "host/files.h"
 
 /*
  * How long DISCONNECTED waits for the program to poll what came before. libfabric's verbs provider, for one, looks at
@@ -188,6 +189,7 @@ static void set_last(struct xiw_host_request *l, int status, struct xiw_host_eve
 			event->status = l->refused;
 		else if (!status)
 			event->status = -ECONNRESET;
+		xiw_host_files_refused(event->status);
 	}
 }
 

@@ -11,6 +11,7 @@
 #include "host/settings.h"
 
 #define HOLD_MS 30000u /* how long a Send waits for a buffer */
+#define BACKLOG 1024
 #define CLOSE_MS 10000u
 #define SEND_FIRST_MS 500u /* how long a peer may take to read the MPA Reply */
 
@@ -127,6 +128,9 @@ int xiw_host_listener_addr(const struct xiw_host_listener *l, struct sockaddr_st
 
 int xiw_host_listen(struct xiw_host_listener *l, int backlog)
 {
+	/* librdmacm has it so; a backlog that is named is a limit that is kept (max_unstarted). */
+	if (backlog <= 0)
+		backlog = BACKLOG;
 	return xiw_host_dead(&l->life) ? -ECANCELED : xiw_group_listener_start(l->group, backlog);
 }
 

@@ -1,0 +1,53 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# timeout: 300
+#
+# Many connections to a program that has 1024 descriptors, as programs have by default: as many at once as its backlog
+# names, and more in all than it could have descriptors. What cannot be is told in one line.
+. "${0%/*}/../lib/lib.sh"
+
+crowd=$BUILD/tests/net/programs/verbs_crowd
+export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
+fifo=$TMP/steps/fifo # not where the logs are
+mkdir "$TMP/steps" && mkfifo "$fifo" || exit 1
+
+_silent() {
+	_port_free rcv 7311
+}
+
+# crowd LIMITS CONNECTIONS BACKLOG AT_ONCE: the server has the limits, "soft" or "soft:hard" as prlimit writes them.
+# The client has as many descriptors as it needs.
+crowd() {
+	local server client rc
+	wait_until 10 _silent || return
+	spawn server rcv server prlimit "--nofile=$1" "$BUILD/xiwarp" run --path kernel \
+		--if "$IF_RCV" -- "$crowd" server "$V4_RCV" 7311 "$2" "$3" "$fifo"
+	wait_listen rcv 7311 || { stop "$server"; cat "$TMP/server"; return 1; }
+	spawn client snd client prlimit --nofile=8192:8192 "$BUILD/xiwarp" run --path kernel \
+		--if "$IF_SND" -- "$crowd" client "$V4_RCV" 7311 "$2" "$4" "$fifo"
+	reap "$client" 100
+	rc=$?
+	((rc == 124)) && stop "$client"
+	reap "$server" 60 || rc=$?
+	cat "$TMP/server" "$TMP/client"
+	return "$rc"
+}
+
+# The line is there once.
+said() {
+	[[ $(grep -c "$1" "$TMP/server") == 1 ]]
+}
+
+wire_up plain 1500 1 || exit 1
+expect at-once crowd 1024: 300 300 300
+expect at-once-hard-limit crowd 1024:1024 300 300 300
+XIWARP_ENGINES=2 expect at-once-two-engines crowd 1024:1024 300 300 300
+expect no-backlog crowd 1024: 300 0 300
+expect one-after-another crowd 1024: 1500 8 8
+# There cannot be as many as these.
+crowd 200:200 300 8 8 >/dev/null
+expect few-descriptors-said \
+	said "no descriptor is left for a connection: the limit is 200 (ulimit -Hn"
+crowd 200:200 300 300 300 >/dev/null
+expect many-waiting-said said "connections are refused: too many wait for the program's answer"
+finish
