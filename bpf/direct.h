@@ -88,13 +88,16 @@ static __always_inline __u32 xiw_redirected(const struct xiw_seg *s)
 
 /*
  * Can a connection go direct on this interface? Only if xiw_egress has seen its packets since it was registered, as
- * it must translate our acknowledgements, and if none of the peer's segments came by another interface, as the socket
- * would miss them. Otherwise the connection stays with the kernel.
+ * it must translate our acknowledgements and notes where the engine's go, and if none of the peer's segments came by
+ * another interface, as the socket would miss them. Otherwise the connection stays with the kernel.
  */
 static __always_inline bool xiw_passes_here(const struct xiw_flow *flow)
 {
+	const __u8 *dst = flow->out_mac;
+
 	return XIW_READ_ONCE(flow->egress_segs) >= flow->egress_floor &&
-	       !XIW_READ_ONCE(flow->elsewhere_segs);
+	       !XIW_READ_ONCE(flow->elsewhere_segs) &&
+	       (*(const __u32 *)(const void *)dst | *(const __u16 *)(const void *)(dst + 4));
 }
 
 /*

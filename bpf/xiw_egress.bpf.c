@@ -212,6 +212,37 @@ static __always_inline void xiw_note_sent(struct xiw_flow *flow, const struct tc
 		XIW_WRITE_ONCE(flow->resent, flow->resent + 1);
 }
 
+/*
+ * Record where the kernel sends the connection's frames, for the packets that the engine builds. A frame with two tags,
+ * or one that is not of IEEE 802.1Q, is not recorded; the engine then acknowledges nothing.
+ */
+static __always_inline void xiw_note_link(const struct __sk_buff *skb, struct xiw_flow *flow,
+					  __u32 l3_off)
+{
+	const __u8 *eth = (void *)(long)skb->data;
+	__u32 *known = (__u32 *)(void *)flow->out_mac, mac[3];
+	__u16 tag = skb->vlan_present ? skb->vlan_tci : 0;
+	int i;
+
+	if ((void *)(eth + sizeof(struct ethhdr) + sizeof(struct xiw_vlan_hdr)) >
+		    (void *)(long)skb->data_end ||
+	    l3_off > sizeof(struct ethhdr) + sizeof(struct xiw_vlan_hdr))
+		return;
+	if (l3_off > sizeof(struct ethhdr)) {
+		if (skb->vlan_present || *(const __be16 *)(eth + 12) != bpf_htons(ETH_P_8021Q))
+			return;
+		tag = bpf_ntohs(*(const __be16 *)(eth + sizeof(struct ethhdr)));
+	} else if (skb->vlan_present && skb->vlan_proto != bpf_htons(ETH_P_8021Q)) {
+		return;
+	}
+	__builtin_memcpy(mac, eth, sizeof(mac));
+	for (i = 0; i < 3; i++)
+		if (known[i] != mac[i])
+			XIW_WRITE_ONCE(known[i], mac[i]);
+	if (flow->out_tag != tag)
+		XIW_WRITE_ONCE(flow->out_tag, tag);
+}
+
 /* Record traffic class, flow label and hop limit of the connection, for the packets that the engine builds. */
 static __always_inline void xiw_note_class(const struct __sk_buff *skb, struct xiw_flow *flow,
 					   __u32 l3_off)
@@ -262,6 +293,7 @@ static __always_inline int xiw_out_segment(struct __sk_buff *skb, struct xiw_flo
 	/* Take the length from the skb: the length field of an IP header may be too small for a GSO packet. */
 	xiw_note_sent(flow, th, skb->len - l4_off - out.old.len);
 	changed = xiw_translate(&out, flow, owner, kernel_nxt) && xiw_changed(&out);
+	xiw_note_link(skb, flow, l3_off);
 	xiw_note_class(skb, flow, l3_off);
 	XIW_WRITE_ONCE(flow->egress_segs, flow->egress_segs + 1); /* the engine reads it */
 	xiw_count(XIW_STAT_EGRESS);

@@ -231,7 +231,9 @@ struct xiw_flow {
 		__u64 egress_floor; /* library: no stretch begins before egress_segs reaches this */
 		__u64 elsewhere_segs; /* xiw_socket: the peer's segments that came by another interface */
 		__u32 out_class; /* traffic class without ECN and flow label of the socket's packets, as in IPv6 */
-		__u32 out_hops; /* their hop limit or time to live; 0: no packet seen yet */
+		__u8 out_hops; /* their hop limit or time to live; 0: no packet seen yet */
+		__u8 reserved2;
+		__u16 out_tag; /* their VLAN tag: priority, DEI and VLAN; 0: none */
 		__u32 lo_segs;	/* xiw_socket: segments that came by lo: the engine's injections */
 		/*
 		 * Right edge (kernel seq) of the window that the kernel socket advertised last. A socket without
@@ -256,14 +258,18 @@ struct xiw_flow {
 	__u32 reasons
 		[XIW_REASON_MAX]; /* XDP and the engine both add, atomically; these events are rare */
 
-	/* Line 6: the identity. The library writes it once, before it publishes the flow. */
+	/* Line 6: the identity. The library writes it once, before it publishes the flow; xiw_egress writes out_mac. */
 	__extension__ struct {
 		struct xiw_flow_key key;
 		__u32 pid; /* of the process that has the slot, in its own PID namespace; only to be shown */
 		__u32 claim_seq; /* how often the slot has been claimed */
 		__u32 ifindex;
 		__u32 engine; /* number of the engine that has the slot; claimed by compare-and-swap from 0 */
-		__u32 reserved6[3];
+		/*
+		 * Destination and source of the frames that carry the socket's packets: where the kernel sends them.
+		 * Aligned for words of 32 bits, which are written one by one. 0: no frame seen yet
+		 */
+		__u8 out_mac[12];
 	};
 
 	/*

@@ -240,7 +240,8 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 /* A packet of ours passed xiw_egress since the floor was set, and none of the peer's came by another interface. */
 static bool passes(const struct xiw_flow *f)
 {
-	return f->egress_segs >= f->egress_floor && f->elsewhere_segs == 0;
+	return f->egress_segs >= f->egress_floor && f->elsewhere_segs == 0 &&
+	       memcmp(f->out_mac, (uint8_t[6]){ 0 }, 6) != 0;
 }
 
 static enum ref_exit go_direct(struct ref_segment *s, const struct ref_parse *p)

@@ -57,13 +57,14 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 		f->mac[rnd(6)] = 3;
 	if (chance(10)) /* nothing has been passed yet */
 		f->kernel_segs = f->control_segs = 0;
+	memset(f->out_mac, chance(95) ? 7 : 0, sizeof(f->out_mac));
 	f->seen = rnd(1000);
 	f->try_seen = f->seen - chance(30);
 	f->try_nxt = chance(80) ? value : near(base);
 	f->try_ns = now - (chance(60) ? rnd(STUCK / 2) : STUCK + 50000000 + rnd(1000000000));
 	f->barred = 0;
 	f->served_by = chance(95) ? ENGINE : rnd(3);
-	f->reserved6[0] = base; /* for gen_seq() only */
+	f->reserved7[0] = base; /* for gen_seq() only */
 }
 
 uint64_t gen_memory_of(int which)
@@ -297,7 +298,7 @@ static uint32_t gen_options(uint8_t *o)
 
 static uint32_t gen_seq(const struct xiw_flow *f, uint32_t len)
 {
-	uint32_t base = f->reserved6[0];
+	uint32_t base = f->reserved7[0];
 
 	return chance(65) ? base : chance(30) ? base - len : near(base);
 }

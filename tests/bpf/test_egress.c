@@ -6,6 +6,10 @@
 #define IPV4_HDR 20
 #define IPV6_HDR 40
 
+/* Destination and source; the tag has a priority, too. */
+static const uint8_t LINK[12] = { 2, 0, 0, 0, 0, 0x41, 6, 0, 0, 0, 0, 0x42 };
+#define TAG 0x6007
+
 enum { FIN = 1, SYN = 2, RST = 4, ACK = 16, ECE = 64 };
 
 /* The kernel socket's rcv_nxt is far from the wire's, so that a missing translation shows. */
@@ -215,6 +219,14 @@ static void make_key(struct xiw_flow_key *key, bool ip6)
 	key->local_port = __builtin_bswap16(2222);
 }
 
+static void build_link(uint8_t *eth, uint32_t len, bool ip6)
+{
+	memcpy(eth, LINK, sizeof(LINK));
+	put16(eth + 12, 0x8100);
+	put16(eth + 14, TAG);
+	put16(eth + len - 2, ip6 ? 0x86dd : 0x0800);
+}
+
 /* As the kernel sends it, from the local end. */
 static void build(struct packet *p, const struct row *r, const struct xiw_flow_key *key, bool ip6,
 		  bool vlan)
@@ -223,8 +235,7 @@ static void build(struct packet *p, const struct row *r, const struct xiw_flow_k
 	uint8_t *ip = p->octets + l3, *th;
 
 	memset(p, 0, sizeof(*p));
-	put16(p->octets + 12, 0x8100);
-	put16(p->octets + l3 - 2, ip6 ? 0x86dd : 0x0800);
+	build_link(p->octets, l3, ip6);
 	p->l4 = l3 + (ip6 ? IPV6_HDR : IPV4_HDR);
 	th = p->octets + p->l4;
 	memcpy(th, &key->local_port, 2);
@@ -335,6 +346,8 @@ static void one_row(const struct row *r, bool ip6, bool vlan)
 		want.flags |= XIW_FLOW_ANOTHER;
 	want.out_class = ip6 ? 0x0d412345 : 0x0d400000;
 	want.out_hops = 63;
+	want.out_tag = vlan ? TAG : 0;
+	memcpy(want.out_mac, LINK, sizeof(LINK));
 	want.egress_segs++;
 	want.egress_rewritten += r->rewritten;
 	want.snd_nxt = r->want_snd;
@@ -371,6 +384,49 @@ Test(egress, table)
 	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++)
 		for (how = 0; how < 4; how++)
 			one_row(&rows[i], how & 1, how & 2);
+}
+
+/* Where the kernel sends the connection's frames may change at any time; what cannot be recorded changes nothing. */
+Test(egress, link)
+{
+	static const struct row row = { "link", UNSKEWED, FLOW, .tcp_flags = ACK, .ack = K,
+					.win = 100 };
+	static const struct {
+		uint8_t mac;  /* an octet of the destination that differs */
+		uint16_t tag; /* 0: none */
+		uint16_t type;
+		bool noted;
+	} steps[] = {
+		{ 1, 0, 0, true },	    { 1, 0, 0, true },	   { 2, 0, 0, true },
+		{ 2, 5, 0x8100, true },	    { 2, 6, 0x8100, true }, { 3, 0, 0, true },
+		{ 4, 7, 0x88a8, false },    { 5, 0, 0, true },
+	};
+	struct xiw_flow_key key;
+	struct packet p;
+	uint8_t out[sizeof(p.octets)], mac[12] = {};
+	uint32_t index = 3, len, i;
+	uint16_t tag = 0;
+
+	harness_load(&h);
+	make_key(&key, false);
+	cr_assert(!bpf_map_update_elem(h.index_map, &key, &index, BPF_ANY));
+	h.flows[index] = (struct xiw_flow){ .owner = xiw_owner_pack(0, EPOCH, XIW_PATH_KERNEL) };
+	for (i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
+		build(&p, &row, &key, false, steps[i].type);
+		p.octets[3] = steps[i].mac;
+		if (steps[i].type) {
+			put16(p.octets + 12, steps[i].type);
+			put16(p.octets + 14, steps[i].tag);
+		}
+		if (steps[i].noted) {
+			memcpy(mac, p.octets, sizeof(mac));
+			tag = steps[i].tag;
+		}
+		cr_expect_eq(run(&p, out, &len), TC_ACT_UNSPEC, "step %u", i);
+		cr_expect(!memcmp(h.flows[index].out_mac, mac, sizeof(mac)), "step %u", i);
+		cr_expect_eq(h.flows[index].out_tag, tag, "step %u", i);
+		cr_expect_eq(h.flows[index].egress_segs, i + 1, "step %u", i);
+	}
 }
 
 /* K belongs to another stretch: the segment must not leave with a wrong translation, and changes nothing. */

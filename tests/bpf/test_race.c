@@ -118,6 +118,7 @@ static void set_up(void)
 	flow = &h.flows[index];
 	flow->kernel_edge = flow->direct_edge = S + 65536;
 	flow->run_needed = 1;
+	memset(flow->out_mac, 2, sizeof(flow->out_mac));
 	h.queues[0].emptied_ns = ~0ull >> 1;
 	h.queues[0].takes = 2048;
 	build(at_s, S);

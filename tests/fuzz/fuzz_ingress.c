@@ -269,6 +269,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	f->try_ns = xdp_now - fuzz_u8(&in) * 5000000ull;
 	xdp_xsk = !(how & 4);
 	f->served_by = ENGINE;
+	memset(f->out_mac, 2, sizeof(f->out_mac));
 	memset(ours, 0, sizeof(ours));
 	p.len = make_packet(&in, ours, f, &flow.key, how & 2);
 	if (p.len > 12000)

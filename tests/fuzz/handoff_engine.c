@@ -457,6 +457,7 @@ static void open_flow(void)
 	the_flow->kernel_edge = the_flow->direct_edge = isn + edge;
 	the_flow->socket_edge = isn + edge;
 	the_flow->snd_nxt = SND;
+	memset(the_flow->out_mac, 2, sizeof(the_flow->out_mac));
 	the_flow->kernel_nxt = ~0ull;
 	xiw_flow_publish(the_flow, 0);
 }

@@ -260,6 +260,7 @@ struct parcel *sock_ack(void)
 	sock_open(sock.rcv_nxt - sock.read < KERNEL_WINDOW
 			  ? KERNEL_WINDOW - (sock.rcv_nxt - sock.read)
 			  : 0);
+	memset(p->octets, 2, XIW_ETH_OFF_TYPE);
 	xiw_put_be16(p->octets + XIW_ETH_OFF_TYPE, XIW_ETH_TYPE_IP4);
 	ip[0] = 0x45;
 	ip[XIW_IP4_OFF_PROTO] = XIW_IP_PROTO_TCP;

@@ -141,6 +141,7 @@ void rig_open(void)
 	w.flow.kernel_high = w.flow.acked = SEQ;
 	w.flow.kernel_edge = w.flow.direct_edge = SEQ + 4 * OCTETS;
 	w.flow.snd_nxt = SND;
+	memset(w.flow.out_mac, 2, sizeof(w.flow.out_mac));
 	w.e.batch = 1;
 	sent = segments = 0;
 	memset(w.memory, 0xee, sizeof(w.memory));

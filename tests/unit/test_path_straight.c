@@ -384,7 +384,6 @@ Test(path_straight, state)
 Test(path_straight, state_before)
 {
 	NO_LINE_AFTER(w.c.stretch.state = XIW_STRETCH_ENDS);
-	NO_LINE_AFTER(w.c.stretch.relink = true);
 	NO_LINE_AFTER(w.c.rx_dead = true);
 	NO_LINE_AFTER(w.c.keeps.hand = w.kept);
 	NO_LINE_AFTER(w.c.tcp.ack_flags = XIW_TCP_ACK_NOW);

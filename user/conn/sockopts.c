@@ -171,14 +171,14 @@ static void tell_flow(struct xiw_flow *f, bool class, int value)
 {
 	const uint32_t label = xiw_flow_get(&f->out_class) & ((1u << CLASS_SHIFT) - 1);
 
-	if (value < 0 || !xiw_flow_get(&f->out_hops))
+	if (value < 0 || !__atomic_load_n(&f->out_hops, __ATOMIC_RELAXED))
 		return;
 	if (class)
 		__atomic_store_n(&f->out_class,
 				 ((uint32_t)value & ~ECN_BITS) << CLASS_SHIFT | label,
 				 __ATOMIC_RELAXED);
 	else
-		__atomic_store_n(&f->out_hops, (uint32_t)value, __ATOMIC_RELAXED);
+		__atomic_store_n(&f->out_hops, (uint8_t)value, __ATOMIC_RELAXED);
 }
 
 int xiw_conn_setsockopt(struct xiw_conn *c, int level, int option, int value)

@@ -149,7 +149,6 @@ struct xiw_stretch {
 	uint32_t committed; /* rcv_nxt in the owner word */
 	uint32_t batch;	    /* engine->batch when the last frame came */
 	uint8_t state;	    /* enum xiw_stretch_state */
-	bool relink;	    /* the next acceptable segment tells where ACKs go */
 };
 
 /* Counters for reports; each file counts what it does. */
@@ -199,7 +198,6 @@ struct xiw_registration {
 	bool zero_copy;
 	uint8_t ip_version;
 	uint8_t remote_ip[16], local_ip[16];
-	uint8_t l2_len, l2[22]; /* link header of ACKs; path/direct.c sets it */
 	struct xiw_conn *next_slotless, **slotless_at; /* in engine->agenda.slotless */
 };
 

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/opts.h"
 #include "core/clock.h"
 #include "core/cq.h"
 #include "core/timer.h"
@@ -15,17 +16,40 @@
 /* Returns the hop limit that the socket's own packets have, or 64 if xiw_egress has not seen one. */
 static uint8_t hops(const struct xiw_conn *c)
 {
-	uint32_t seen = xiw_flow_get(&c->flow->out_hops);
+	uint8_t seen = __atomic_load_n(&c->flow->out_hops, __ATOMIC_RELAXED);
 
-	return seen ? (uint8_t)seen : 64;
+	return seen ? seen : 64;
 }
 
 /*
- * Builds the headers in front of an ACK from those of a received frame, with source and destination exchanged.
- * Traffic class, hop limit and flow label are those of the socket's own packets; xiw_egress has seen some of
- * them, because no stretch begins before. Returns the length.
+ * Builds the link header of the socket's own packets, as xiw_egress has last seen it. No frame that comes in changes
+ * it. Returns its length. 0: no frame has left yet, or another address is just being written.
  */
-static uint32_t ack_headers(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
+static uint32_t link_header(const struct xiw_conn *c, uint8_t *out)
+{
+	const struct xiw_flow *f = c->flow;
+	const uint16_t tag = __atomic_load_n(&f->out_tag, __ATOMIC_RELAXED);
+	uint8_t *type = out + sizeof(f->out_mac);
+
+	memcpy(out, f->out_mac, sizeof(f->out_mac));
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	if (memcmp(out, f->out_mac, sizeof(f->out_mac)) != 0 ||
+	    xiw_all_zero(out, XIW_ETH_ADDR_LEN))
+		return 0;
+	if (tag) {
+		xiw_put_be16(type, XIW_ETH_TYPE_VLAN);
+		xiw_put_be16(type + 2, tag);
+		type += XIW_VLAN_LEN;
+	}
+	xiw_put_be16(type, c->reg.ip_version == 4 ? XIW_ETH_TYPE_IP4 : XIW_ETH_TYPE_IP6);
+	return (uint32_t)(type + 2 - out);
+}
+
+/*
+ * Builds the IP header of an ACK as the socket's own packets have it. xiw_egress has seen some of them, because no
+ * stretch begins before. Returns its length.
+ */
+static uint32_t ip_header(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_len)
 {
 	const struct xiw_ip_header ip = {
 		.version = c->reg.ip_version,
@@ -35,23 +59,17 @@ static uint32_t ack_headers(const struct xiw_conn *c, uint8_t *out, uint32_t tcp
 		.dst = c->reg.remote_ip,
 	};
 
-	memcpy(out, c->reg.l2, c->reg.l2_len);
-	memcpy(out + XIW_ETH_OFF_DST, c->reg.l2 + XIW_ETH_OFF_SRC, XIW_ETH_ADDR_LEN);
-	memcpy(out + XIW_ETH_OFF_SRC, c->reg.l2 + XIW_ETH_OFF_DST, XIW_ETH_ADDR_LEN);
-	return c->reg.l2_len + xiw_ip_build(out + c->reg.l2_len, &ip, tcp_len);
+	return xiw_ip_build(out, &ip, tcp_len);
 }
 
 static void send_ack(struct xiw_conn *c)
 {
-	uint8_t *frame = c->reg.l2_len ? xiw_xsk_tx_room(&c->stretch.rxq->xsk) : NULL, *tcp;
-	uint8_t header[XIW_TCP_MAX];
+	uint8_t *frame = xiw_xsk_tx_room(&c->stretch.rxq->xsk), *ip, *tcp, header[XIW_TCP_MAX];
+	uint32_t link_len = frame ? link_header(c, frame) : 0;
 	int len;
 
-	/*
-	 * The ACK stays due, and the next turn tries again. Its destination is unknown until a segment has been
-	 * acceptable.
-	 */
-	if (!frame)
+	/* The ACK stays due, and the next turn tries again. */
+	if (!link_len)
 		return;
 	/*
 	 * The kernel's segments may have promised more meanwhile: each one says as much as it can, and rounds
@@ -62,9 +80,10 @@ static void send_ack(struct xiw_conn *c)
 				   sizeof(header));
 	if (len < 0)
 		return;
-	tcp = frame + ack_headers(c, frame, (uint32_t)len);
+	ip = frame + link_len;
+	tcp = ip + ip_header(c, ip, (uint32_t)len);
 	memcpy(tcp, header, (size_t)len);
-	xiw_tcp_csum_fill(frame + c->reg.l2_len, tcp, (size_t)len, NULL, 0);
+	xiw_tcp_csum_fill(ip, tcp, (size_t)len, NULL, 0);
 	/*
 	 * The edge is published before the ACK promises it, so that the kernel's next segment does not promise
 	 * less.

@@ -159,7 +159,6 @@ static bool current(struct xiw_conn *c, struct xiw_rxq *q, const struct xiw_meta
 		return false;
 	c->stretch.batch = c->engine->batch;
 	c->stretch.rxq = q;
-	c->stretch.relink = true;
 	if (c->stretch.state == XIW_STRETCH_RUNS)
 		sending_half(c);
 	xiw_dirty(c);
@@ -191,19 +190,6 @@ static void take_kept(struct xiw_conn *c)
 		}
 		xiw_kept_free(c->engine, k);
 	}
-}
-
-/*
- * Remembers where ACKs go to: back to the sender of the first acceptable frame of a batch. Only segments that
- * the TCP receiver finds acceptable count, because anybody who knows the addresses can send others.
- */
-static void note_link(struct xiw_conn *c, const struct xiw_segment *s)
-{
-	if (!c->stretch.relink)
-		return;
-	c->stretch.relink = false;
-	c->reg.l2_len = (uint8_t)s->meta->l3_off;
-	memcpy(c->reg.l2, s->packet->frag[0].base, c->reg.l2_len);
 }
 
 /* Says whether the stream waits for octets of the segment. */
@@ -254,13 +240,11 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 
 	switch (xiw_tcp_rx_segment(&c->tcp, seg, c->engine->now_ms, &t)) {
 	case XIW_TCP_TAKE:
-		note_link(c, s);
 		kept = xiw_take(c, s, &t, NULL);
 		if (c->tcp.keep_head)
 			take_kept(c);
 		break;
 	case XIW_TCP_KEEP:
-		note_link(c, s);
 		k = xiw_keep(c, s);
 		if (k && !xiw_early_place(c, k)) {
 			/* The segment gets no SACK block either, so that the peer sends it again. */

@@ -13,7 +13,8 @@ const struct xiw_meta *xiw_packet_meta(const struct xiw_packet *p, uint32_t nflo
 	const struct xiw_meta *meta = (const void *)(p->frag[0].base - sizeof(*meta));
 
 	if (meta->version != XIW_ABI_VERSION || meta->flow >= nflows ||
-	    meta->l3_off < XIW_ETH_LEN || meta->l3_off > sizeof(((struct xiw_conn *)0)->reg.l2) ||
+	    meta->l3_off < XIW_ETH_LEN ||
+	    meta->l3_off > XIW_ETH_LEN + XIW_VLANS_MAX * XIW_VLAN_LEN ||
 	    meta->l4_off < meta->l3_off + XIW_IP4_MIN ||
 	    meta->payload_off < meta->l4_off + XIW_TCP_MIN || meta->payload_off > p->frag[0].len ||
 	    (uint32_t)meta->payload_off + meta->payload_len > p->len)

@@ -81,7 +81,7 @@ static bool goes_on(struct xiw_conn *c, const struct xiw_segment *s, const struc
 	next.seq = c->tcp.rcv_nxt;
 	memcpy(fpdu, s->packet->frag[0].base + s->meta->payload_off, sizeof(fpdu));
 	xiw_put_be64(fpdu + XIW_MPA_LEN_SIZE + XIW_DDP_OFF_TO, c->ddp->next.to);
-	return c->stretch.state == XIW_STRETCH_RUNS && !c->stretch.relink && !c->rx_dead &&
+	return c->stretch.state == XIW_STRETCH_RUNS && !c->rx_dead &&
 	       !xiw_patient(c) && !xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, false) &&
 	       xiw_tcp_rx_expects(&c->tcp, &next) && xiw_tcp_rx_ts_stays(&c->tcp) &&
 	       xiw_fpdu_expected(c, fpdu, seg->len);

@@ -21,8 +21,11 @@ enum {
 	XIW_ETH_ADDR_LEN = 6,
 
 	XIW_ETH_TYPE_IP4 = 0x0800,
+	XIW_ETH_TYPE_IP6 = 0x86dd,
+	XIW_ETH_TYPE_VLAN = 0x8100,
 	XIW_VLAN_LEN = 4,
 	XIW_VLAN_ID = 0x0fff,
+	XIW_VLANS_MAX = 2, /* tags of a packet that xiw_ingress follows */
 };
 
 /* IPv4 (RFC 791) */

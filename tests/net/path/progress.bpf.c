@@ -5,6 +5,7 @@
  */
 #include <linux/bpf.h>
 #include <linux/if_ether.h>
+#include <linux/if_packet.h>
 #include <linux/in.h>
 #include <linux/ip.h>
 #include <linux/pkt_cls.h>
@@ -34,6 +35,35 @@ int ahead(struct __sk_buff *skb)
 {
 	(void)skb;
 	return TC_ACT_OK;
+}
+
+/*
+ * On the peer's ingress: a gateway of which two share an address on the link (VRRP, RFC 9568). It takes what goes to
+ * that address, and nothing that goes to the one it sends from. Another gateway may take the address over.
+ */
+static __always_inline int gateway(struct __sk_buff *skb, __u8 group)
+{
+	__u8 dst[6];
+
+	/* It asks for its neighbours from the one that it sends from. */
+	if (skb->protocol != bpf_htons(ETH_P_IP) || bpf_skb_load_bytes(skb, 0, dst, sizeof(dst)))
+		return TC_ACT_UNSPEC;
+	if (dst[0] || dst[1] || dst[2] != 0x5e || dst[3] || dst[4] != 1 || dst[5] != group)
+		return TC_ACT_SHOT;
+	bpf_skb_change_type(skb, PACKET_HOST);
+	return TC_ACT_UNSPEC;
+}
+
+SEC("tc")
+int gateway_1(struct __sk_buff *skb)
+{
+	return gateway(skb, 1);
+}
+
+SEC("tc")
+int gateway_2(struct __sk_buff *skb)
+{
+	return gateway(skb, 2);
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

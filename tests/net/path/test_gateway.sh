@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# timeout: 120
+#
+# A gateway sends from another address on the link than the one at which it takes frames, as two that share an address
+# do. Acknowledgements of the engine go where the kernel sends the socket's own frames. When that changes, and the
+# socket sends nothing, the stream falls back once, and the socket's next frame shows the way.
+
+. "${0%/*}/../lib/lib.sh"
+
+progs=$_bpffs/xiw-wire-$$ # lib.sh removes it
+
+# gateway N: from now on frames must go to the N-th address, and rcv knows it.
+gateway() {
+	in_ns snd tc filter replace dev "$IF_SND" ingress prio 1 handle 1 bpf da \
+		pinned "$progs/gateway_$1" &&
+		in_ns rcv ip neigh replace "$V4_SND" lladdr "00:00:5e:00:01:0$1" dev "$IF_RCV" \
+			nud permanent
+}
+
+timeouts() {
+	in_ns snd cat /proc/net/netstat | awk '/^TcpExt:/ { if (n++) print $at; else
+		for (i = 1; i <= NF; i++) if ($i == "TCPTimeouts") at = i }'
+}
+
+direct_by_now() {
+	local octets
+	octets=$(in_ns rcv "$BUILD/xiwarp" status --json | field octets_direct /dev/stdin)
+	((${octets:-0} > $1))
+}
+
+# transfer NAME MIB MOST_TIMEOUTS [CMD...]: CMD is run when a part of it has come direct.
+transfer() {
+	local name=$1 octets=$(($2 << 20)) most=$3 rc_sink rc_send before after direct
+	shift 3
+	before=$(timeouts)
+	spawn SINK rcv json "$BUILD/xiwarp" sink --stag 0x1234 --size "$octets" --once --json \
+		--listen "$V4_RCV:15046" --out "$TMP/got"
+	wait_listen rcv 15046 || { fail "$name" "nobody listens: $(cat "$TMP/json")"; return; }
+	spawn SEND snd sent "$BUILD/tests/net/lib/sendto" -t "$octets" -o "$TMP/sent-octets" \
+		"$V4_RCV" 15046
+	if (($#)); then
+		wait_until 20 direct_by_now 1000000 || fail "$name" "nothing direct"
+		"$@" || fail "$name" "$*"
+	fi
+	reap "$SEND" 60
+	rc_send=$?
+	((rc_send)) && stop "$SEND"
+	reap "$SINK" 10
+	rc_sink=$?
+	((rc_sink)) && stop "$SINK"
+	after=$(timeouts)
+	direct=$(field octets_direct)
+	if ((rc_send || rc_sink)); then
+		fail "$name" "exit codes $rc_send, $rc_sink: $(cat "$TMP/sent" "$TMP/json")"
+	elif ! cmp -s "$TMP/got" "$TMP/sent-octets"; then
+		fail "$name" "octets differ"
+	elif ((after - before > most)); then
+		fail "$name" "$((after - before)) retransmission time-outs: $(cat "$TMP/json")"
+	elif ((direct < octets * 9 / 10)); then
+		fail "$name" "$direct of $octets octets direct: $(cat "$TMP/json")"
+	elif [[ -n $(field no_direct) ]]; then
+		fail "$name" "$(cat "$TMP/json")"
+	else
+		pass "$name"
+	fi
+}
+
+# Each end has its own least retransmission time-out. Where none is needed it is longer than this machine stalls.
+rto_min() {
+	in_ns snd ip route change 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min "$1ms"
+}
+
+wire_up plain 1500 || exit 1
+wire_clamp 131072
+bpftool prog loadall "$BUILD/tests/net/path/progress.bpf.o" "$progs" || exit 1
+in_ns snd tc qdisc add dev "$IF_SND" clsact
+for mode in native generic; do
+	load_patient rcv --mode $mode || fail $mode "exit code $?"
+	gateway 1 || exit 1
+	rto_min 3000
+	transfer "$mode" 8 0
+	rto_min 200
+	transfer "$mode, the address changes" 512 4 gateway 2
+	in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" >/dev/null
+done
+finish
