@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "endpoint.h"
 #include "ends.h"
@@ -15,8 +14,6 @@
 #include "signals.h"
 #include "text.h"
 
-#define LISTEN_TRIES 50 /* for one second */
-#define LISTEN_PAUSE_NS 20000000
 #define TURN_MS 500 /* a turn waits no longer, so that timers of the commands run */
 
 const struct xiw_word xiw_path_words[] = {
@@ -41,25 +38,6 @@ static int listen_failed(const char *where, int err)
 }
 
 /*
- * Tries again while the port is in use: the kernel ends the io_uring of a killed process some time after the process is
- * gone, and until then the accept request in it holds the port.
- */
-static int bind_patiently(struct xiw_group *group, const struct addrinfo *ai,
-			  const struct xiw_conn_opts *opts, struct xiw_group_listener **listener)
-{
-	const struct timespec pause = { .tv_nsec = LISTEN_PAUSE_NS };
-	int err;
-
-	for (int i = 0; i < LISTEN_TRIES; i++) {
-		err = xiw_group_listener_bind(group, ai->ai_addr, ai->ai_addrlen, opts, listener);
-		if (err != -EADDRINUSE || !xiw_go_on())
-			break;
-		nanosleep(&pause, NULL);
-	}
-	return err;
-}
-
-/*
  * Listens when every engine has its queues: a connection that came before would find nobody on the queue of its SYN,
  * and would belong to some other engine for good, which never gets its frames.
  */
@@ -73,7 +51,8 @@ static int open_all(struct xiw_receiver *r, const struct xiw_conn_opts *opts,
 	if (code)
 		return code;
 	r->engine = xiw_group_engine(all->group, 0);
-	err = bind_patiently(all->group, list, opts, &all->listener);
+	err = xiw_group_listener_bind(all->group, list->ai_addr, list->ai_addrlen, opts,
+				      &all->listener);
 	if (err && xiw_stop_signal)
 		return xiw_exit_stopped(0);
 	if (err)

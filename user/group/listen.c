@@ -8,12 +8,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cancel.h"
+#include "base/now.h"
 #include "conn/accept.h"
 #include "conn/arrive.h"
 #include "conn/listener.h"
@@ -23,6 +26,9 @@
 #include "core/inbox.h"
 #include "core/orphan.h"
 #include "group/reuseport.h"
+
+#define BIND_MS 1000
+#define BIND_AGAIN_MS 10
 
 /* One engine that accepts from one socket. The notes belong to its inbox; `end` frees all of it. */
 struct xiw_group_accept {
@@ -297,6 +303,45 @@ static int open_all(struct xiw_group *g, struct xiw_group_listener *gl)
 	return err;
 }
 
+/* Has this group a listener on the port? It would not go away while its own process waits. */
+static bool is_ours(const struct xiw_group *g, const struct sockaddr *addr)
+{
+	const struct sockaddr_in *wanted = (const void *)addr;
+	struct sockaddr_in bound; /* the port of IPv6 is in the same place */
+	socklen_t len;
+
+	for (const struct xiw_group_listener *gl = g->listeners; gl; gl = gl->next) {
+		len = sizeof(bound);
+		if (!getsockname(gl->fds[0], (struct sockaddr *)&bound, &len) &&
+		    bound.sin_port == wanted->sin_port)
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Tries again for a moment while the port is in use: the kernel ends the io_uring of a killed process some time after
+ * the process is gone, and until then the accept request in it holds the port. So a program can be started again at
+ * once.
+ */
+static int bind_patiently(struct xiw_group *g, struct xiw_group_listener *gl,
+			  const struct sockaddr *addr, socklen_t len)
+{
+	const struct timespec pause = { .tv_nsec = BIND_AGAIN_MS * 1000000l };
+	const uint64_t until = xiw_now_ms() + BIND_MS;
+	bool ours;
+	int err;
+
+	do {
+		pthread_mutex_lock(&g->lock);
+		err = bind_one(g, gl, addr, len);
+		ours = err == -EADDRINUSE && is_ours(g, addr);
+		pthread_mutex_unlock(&g->lock);
+	} while (err == -EADDRINUSE && !ours && xiw_now_ms() < until &&
+		 (nanosleep(&pause, NULL), true));
+	return err;
+}
+
 int xiw_group_listener_bind(struct xiw_group *g, const struct sockaddr *addr, socklen_t len,
 			    const struct xiw_conn_opts *opts, struct xiw_group_listener **listener)
 {
@@ -306,11 +351,8 @@ int xiw_group_listener_bind(struct xiw_group *g, const struct sockaddr *addr, so
 
 	if (!err) {
 		gl->opts.max_unstarted = xiw_unstarted_part(gl->opts.max_unstarted, g->n);
-		gl->opts.max_unstarted_peer =
-			xiw_unstarted_part(gl->opts.max_unstarted_peer, g->n);
-		pthread_mutex_lock(&g->lock);
-		err = bind_one(g, gl, addr, len);
-		pthread_mutex_unlock(&g->lock);
+		gl->opts.max_unstarted_peer = xiw_unstarted_part(gl->opts.max_unstarted_peer, g->n);
+		err = bind_patiently(g, gl, addr, len);
 	}
 	xiw_cancel_restore(cancel);
 	if (err)

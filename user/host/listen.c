@@ -120,10 +120,16 @@ int xiw_host_bind(const struct sockaddr *addr, socklen_t len, enum xiw_host_v6on
 	return 0;
 }
 
+/* It is of another process, or this one exits. */
+static bool is_gone(const struct xiw_host_listener *l)
+{
+	return xiw_host_dead(&l->life) || !l->group;
+}
+
 int xiw_host_listener_addr(const struct xiw_host_listener *l, struct sockaddr_storage *addr,
 			   socklen_t *len)
 {
-	return xiw_host_dead(&l->life) ? -ECANCELED : xiw_group_listener_addr(l->group, addr, len);
+	return is_gone(l) ? -ECANCELED : xiw_group_listener_addr(l->group, addr, len);
 }
 
 int xiw_host_listen(struct xiw_host_listener *l, int backlog)
@@ -131,7 +137,23 @@ int xiw_host_listen(struct xiw_host_listener *l, int backlog)
 	/* librdmacm has it so; a backlog that is named is a limit that is kept (max_unstarted). */
 	if (backlog <= 0)
 		backlog = BACKLOG;
-	return xiw_host_dead(&l->life) ? -ECANCELED : xiw_group_listener_start(l->group, backlog);
+	return is_gone(l) ? -ECANCELED : xiw_group_listener_start(l->group, backlog);
+}
+
+/*
+ * A process that exits accepts nobody any more, and gives its ports back. The kernel ends its io_uring, which accepts,
+ * later than the process.
+ */
+__attribute__((destructor)) static void stop_listening(void)
+{
+	pthread_mutex_lock(&xiw_host_lock);
+	for (struct xiw_host_listener *l = all; l; l = l->next) {
+		if (xiw_host_dead(&l->life))
+			continue;
+		xiw_group_listener_free(l->group);
+		l->group = NULL;
+	}
+	pthread_mutex_unlock(&xiw_host_lock);
 }
 
 int xiw_host_listener_free(struct xiw_host_listener *l)
