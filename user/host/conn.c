@@ -74,6 +74,7 @@ static void requested(struct xiw_engine *e, struct xiw_conn *c, uint64_t user_da
 	l->end.run = xiw_host_link_end_now;
 	l->engine = e;
 	l->conn = c;
+	l->listener = user_data;
 	xiw_conn_set_user_data(c, (uintptr_t)l);
 	note_addresses(l, &info);
 	l->peer_offers = event.extended = xiw_host_link_heard(c, &event);
@@ -187,6 +188,23 @@ static bool refused_too_early(const struct xiw_host_request *l)
 	       xiw_now_ms() < l->dial_until;
 }
 
+/*
+ * Requests that nobody has taken are as many as their connections, which a listener limits: one that waits for a
+ * program goes with its connection. Returns false if the program has it, or is about to.
+ */
+static bool take_back(const struct xiw_host_request *l)
+{
+	struct xiw_host_eq *eq;
+	void *context;
+	bool unseen;
+
+	pthread_mutex_lock(&xiw_host_lock);
+	unseen = xiw_host_listener_find(l->listener, &eq, &context) &&
+		 xiw_host_eq_take_back(eq, l);
+	pthread_mutex_unlock(&xiw_host_lock);
+	return unseen;
+}
+
 static void closed(struct xiw_host_request *l, const struct xiw_completion *c)
 {
 	if (refused_too_early(l)) {
@@ -201,9 +219,11 @@ static void closed(struct xiw_host_request *l, const struct xiw_completion *c)
 		xiw_host_link_end(l, c->status);
 		return;
 	}
-	/* A Request that the program has not answered: the answer will find no connection. */
+	/* A Request that the program has not answered. If it has seen it, the answer will find no connection. */
 	xiw_conn_free(l->conn);
 	l->conn = NULL;
+	if (take_back(l))
+		xiw_host_link_free(l);
 }
 
 /* Nobody waits for this connection. REFUSED is its last event if there is none. */

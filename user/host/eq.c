@@ -340,6 +340,30 @@ void xiw_host_eq_purge(struct xiw_host_eq *eq, const void *context)
 	}
 }
 
+static bool is_request(const struct xiw_host_item *item, const struct xiw_host_request *request)
+{
+	const struct xiw_host_event *event = &((const struct queued *)item)->event;
+
+	return !item->bell && event->kind == XIW_HOST_REQUEST && event->request == request;
+}
+
+bool xiw_host_eq_take_back(struct xiw_host_eq *eq, const struct xiw_host_request *request)
+{
+	struct xiw_host_item **at = &eq->first, *found;
+
+	if (xiw_host_dead(&eq->life))
+		return false;
+	pthread_mutex_lock(&eq->lock);
+	while (*at && !is_request(*at, request))
+		at = &(*at)->next;
+	found = *at;
+	if (found)
+		take_out(eq, at);
+	pthread_mutex_unlock(&eq->lock);
+	free(found);
+	return found;
+}
+
 /* Whoever calls this keeps new events of the context from coming meanwhile. */
 void xiw_host_eq_hand_over(struct xiw_host_eq *from, struct xiw_host_eq *to, const void *context)
 {

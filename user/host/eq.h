@@ -26,6 +26,9 @@ void xiw_host_eq_leave(struct xiw_host_eq *eq);
 int xiw_host_eq_put(struct xiw_host_eq *eq, const struct xiw_host_event *event,
 		    void (*drop)(struct xiw_host_event *event));
 
+/* Removes the event of a request, and drops nothing. Returns false if it is not there: somebody has taken it. */
+bool xiw_host_eq_take_back(struct xiw_host_eq *eq, const struct xiw_host_request *request);
+
 /* Memory for one event of any length, with which xiw_host_eq_put_spare() cannot fail. free() if it is not needed. */
 struct xiw_host_item *xiw_host_eq_spare(void);
 void xiw_host_eq_put_spare(struct xiw_host_eq *eq, const struct xiw_host_event *event,

@@ -32,6 +32,7 @@ struct xiw_host_request {
 	struct xiw_engine *engine; /* NULL until it has one */
 	struct xiw_host_eq *eq;	   /* NULL: there are no more events */
 	void *context;
+	uint64_t listener; /* a Request's: its number */
 	struct {
 		struct xiw_host_item *item; /* memory for it, as it must come */
 		bool waits;   /* DISCONNECTED does, for the program to poll what was done before */
