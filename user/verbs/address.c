@@ -105,6 +105,7 @@ XIW_INTERPOSE int rdma_resolve_addr(struct rdma_cm_id *cm, struct sockaddr *src,
 				    struct sockaddr *dst, int timeout_ms)
 {
 	struct rdma_addr *addr = &cm->route.addr;
+	struct sockaddr_storage to = {};
 	struct xiw_id *id = xiw_id(cm);
 	int rc;
 
@@ -112,10 +113,11 @@ XIW_INTERPOSE int rdma_resolve_addr(struct rdma_cm_id *cm, struct sockaddr *src,
 	PASS_ON_AND_WAIT(cm, rdma_resolve_addr, src, dst, timeout_ms);
 	if (!length(dst))
 		return xiw_cm_result(-EINVAL);
-	memset(&addr->dst_storage, 0, sizeof(addr->dst_storage));
-	memcpy(&addr->dst_addr, dst, length(dst));
+	/* Either may be the identifier's own, in whole or in part. */
+	memcpy(&to, dst, length(dst));
 	if (src && length(src) && !id->listener)
-		memcpy(&addr->src_addr, src, length(src));
+		memmove(&addr->src_addr, src, length(src));
+	addr->dst_storage = to;
 	rc = find_source(addr);
 	if (!rc && !id->listener && is_theirs(id, &addr->src_addr)) {
 		if (xiw_theirs_make(id))

@@ -121,11 +121,14 @@ XIW_INTERPOSE int rdma_reject_ece(struct rdma_cm_id *cm, const void *private_dat
 	return rdma_reject(cm, private_data, len);
 }
 
-/* For queue pairs that the program moves to their states itself, which RNICs do not have. */
+/* For queue pairs that the program moves to their states itself. Ours is ready when its connection is. */
 XIW_INTERPOSE int rdma_establish(struct rdma_cm_id *cm)
 {
+	struct xiw_qp *qp;
+
 	PASS_ON(cm, rdma_establish);
-	return xiw_cm_result(-EINVAL);
+	qp = xiw_qp_find(xiw_id(cm)->qp_num);
+	return xiw_cm_result(qp && xiw_host_qp_state(qp->host) == XIW_HOST_OPEN ? 0 : -EINVAL);
 }
 
 XIW_INTERPOSE int rdma_notify(struct rdma_cm_id *cm, enum ibv_event_type event)
@@ -149,10 +152,22 @@ XIW_INTERPOSE int rdma_disconnect(struct rdma_cm_id *cm)
 	return id->ended ? 0 : xiw_cm_complete(id);
 }
 
+/* As the kernel's iw_cm has it: the connection makes the queue pair ready to send. */
 XIW_INTERPOSE int rdma_init_qp_attr(struct rdma_cm_id *cm, struct ibv_qp_attr *attr, int *mask)
 {
 	PASS_ON(cm, rdma_init_qp_attr, attr, mask);
-	attr->qp_access_flags = 0;
-	*mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
-	return 0;
+	switch (attr->qp_state) {
+	case IBV_QPS_INIT:
+	case IBV_QPS_RTR:
+		attr->qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+		if (xiw_verbs_extended())
+			attr->qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+		*mask = IBV_QP_STATE | IBV_QP_ACCESS_FLAGS;
+		return 0;
+	case IBV_QPS_RTS:
+		*mask = 0;
+		return 0;
+	default:
+		return xiw_cm_result(-EINVAL);
+	}
 }

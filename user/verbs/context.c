@@ -11,6 +11,7 @@
 #include <xiwarp/cq.h>
 
 #include "host/host.h"
+#include "verbs/objects.h"
 #include "verbs/ops.h"
 #include "verbs/verbs.h"
 
@@ -49,6 +50,9 @@ static bool runs(const struct xiw_device *d)
 	return !ask(d, SIOCGIFFLAGS, &ifr) && ifr.ifr_flags & IFF_UP && ifr.ifr_flags & IFF_RUNNING;
 }
 
+/* A number that is no IEEE OUI in use: programs know software devices by theirs, as they do siw and rxe. */
+#define VENDOR_ID 0x786977 /* "xiw" */
+
 /* ---- queries ---------------------------------------------------------------------------------------- */
 
 XIW_INTERPOSE int ibv_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
@@ -60,6 +64,8 @@ XIW_INTERPOSE int ibv_query_device(struct ibv_context *context, struct ibv_devic
 		.node_guid = ibv_get_device_guid(context->device),
 		.sys_image_guid = ibv_get_device_guid(context->device),
 		.max_mr_size = UINT64_MAX,
+		.vendor_id = VENDOR_ID,
+		.vendor_part_id = 1,
 		.page_size_cap = 0xfffff000, /* any: nothing depends on pages */
 		.max_qp = 65536,
 		.max_qp_wr = XIW_HOST_DEPTH_MAX,
@@ -80,6 +86,21 @@ XIW_INTERPOSE int ibv_query_device(struct ibv_context *context, struct ibv_devic
 		.max_pkeys = 1,
 		.phys_port_cnt = 1,
 	};
+	return 0;
+}
+
+/* Programs loop over the ports that these name, and have no other count. */
+static int query_device_ex(struct ibv_context *context,
+			   const struct ibv_query_device_ex_input *input,
+			   struct ibv_device_attr_ex *attr, size_t attr_size)
+{
+	struct ibv_device_attr_ex all = { .phys_port_cnt_ex = 1 };
+
+	if (input && input->comp_mask)
+		return EINVAL;
+	ibv_query_device(context, &all.orig_attr);
+	memset(attr, 0, attr_size);
+	memcpy(attr, &all, attr_size < sizeof(all) ? attr_size : sizeof(all));
 	return 0;
 }
 
@@ -160,6 +181,26 @@ XIW_INTERPOSE int _ibv_query_gid_ex(struct ibv_context *context, uint32_t port_n
 	return 0;
 }
 
+/* Programs of rdma-core ask so for what sysfs says of a GID; every RNIC's is of the first kind. No header has it. */
+int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num, unsigned int index,
+		       unsigned int *type);
+XIW_INTERPOSE int ibv_query_gid_type(struct ibv_context *context, uint8_t port_num,
+				     unsigned int index, unsigned int *type)
+{
+	int (*real)(struct ibv_context *, uint8_t, unsigned int, unsigned int *);
+
+	if (!xiw_is_context(context)) {
+		real = xiw_real("ibv_query_gid_type");
+		return real(context, port_num, index, type);
+	}
+	if (port_num != 1 || index) {
+		errno = EINVAL;
+		return -1;
+	}
+	*type = 0; /* IBV_GID_TYPE_SYSFS_IB_ROCE_V1 */
+	return 0;
+}
+
 XIW_INTERPOSE ssize_t _ibv_query_gid_table(struct ibv_context *context,
 					   struct ibv_gid_entry *entries, size_t max_entries,
 					   uint32_t flags, size_t entry_size)
@@ -235,6 +276,8 @@ XIW_INTERPOSE struct ibv_context *ibv_open_device(struct ibv_device *device)
 	c->device = xiw_device(device);
 	c->verbs.sz = sizeof(c->verbs);
 	c->verbs.query_port = query_port;
+	c->verbs.create_qp_ex = xiw_verbs_create_qp_ex;
+	c->verbs.query_device_ex = query_device_ex;
 	c->verbs.priv = (void *)c->slack_behind; /* libibverbs' own: nobody else looks there */
 	c->verbs.context = (struct ibv_context){
 		.device = device,

@@ -22,15 +22,16 @@ static int create_cq(struct rdma_cm_id *cm, uint32_t size, struct ibv_comp_chann
 	return *cq ? 0 : -1;
 }
 
+/* The members are public: rsockets have one queue for both, and one channel. */
 static void destroy_cqs(struct rdma_cm_id *cm)
 {
 	if (cm->recv_cq)
 		ibv_destroy_cq(cm->recv_cq);
-	if (cm->send_cq)
+	if (cm->send_cq && cm->send_cq != cm->recv_cq)
 		ibv_destroy_cq(cm->send_cq);
 	if (cm->recv_cq_channel)
 		ibv_destroy_comp_channel(cm->recv_cq_channel);
-	if (cm->send_cq_channel)
+	if (cm->send_cq_channel && cm->send_cq_channel != cm->recv_cq_channel)
 		ibv_destroy_comp_channel(cm->send_cq_channel);
 	cm->recv_cq = cm->send_cq = NULL;
 	cm->recv_cq_channel = cm->send_cq_channel = NULL;
@@ -86,9 +87,12 @@ XIW_INTERPOSE int rdma_create_qp_ex(struct rdma_cm_id *cm, struct ibv_qp_init_at
 	};
 
 	PASS_ON(cm, rdma_create_qp_ex, attr);
-	if (attr->comp_mask & ~(uint32_t)IBV_QP_INIT_ATTR_PD)
+	if (!xiw_qp_knows(attr))
 		return xiw_cm_result(-EOPNOTSUPP);
-	return rdma_create_qp(cm, attr->comp_mask ? attr->pd : NULL, &plain);
+	if (rdma_create_qp(cm, attr->comp_mask & IBV_QP_INIT_ATTR_PD ? attr->pd : NULL, &plain))
+		return -1;
+	attr->cap = plain.cap;
+	return 0;
 }
 
 XIW_INTERPOSE void rdma_destroy_qp(struct rdma_cm_id *cm)

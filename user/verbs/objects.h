@@ -70,6 +70,16 @@ static inline struct xiw_qp *xiw_qp(struct ibv_qp *qp)
 	return (struct xiw_qp *)qp;
 }
 
+/*
+ * Says whether nothing is asked of a queue pair that ours do not have. None of the calls of ibv_wr_start() and its like
+ * may be asked for: send_ops_flags is 0.
+ */
+bool xiw_qp_knows(const struct ibv_qp_init_attr_ex *attr);
+
+/* Of the context: ibv_create_qp_ex(). */
+struct ibv_qp *xiw_verbs_create_qp_ex(struct ibv_context *context,
+				      struct ibv_qp_init_attr_ex *attr);
+
 /* The queue pair with this number; NULL: there is none. */
 struct xiw_qp *xiw_qp_find(uint32_t number);
 

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Work requests: lists of the program's, handed to the host layer in batches. */
 #include <endian.h>
+#include <errno.h>
+#include <stdio.h>
 
 #include "verbs/objects.h"
 #include "verbs/ops.h"
+#include "verbs/verbs.h"
 
 #define BATCH 16
 
@@ -97,6 +100,20 @@ static void translate(const struct ibv_send_wr *wr, struct xiw_host_wr *to)
 	}
 }
 
+/* Some programs do not look at what ibv_post_send() returns. */
+static int told(int rc)
+{
+	static bool said;
+
+	if (rc == -EOPNOTSUPP && !__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		fprintf(stderr,
+			"xiwarp: Immediate Data and atomic operations need xiwarp run --extended "
+			"at "
+			"both ends%s\n",
+			xiw_verbs_extended() ? ", and the peer is without" : "");
+	return -rc;
+}
+
 int xiw_verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct xiw_host_wr batch[BATCH];
@@ -113,7 +130,7 @@ int xiw_verbs_post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_se
 			wr = wr->next;
 		if (rc) {
 			*bad = wr;
-			return -rc;
+			return told(rc);
 		}
 	}
 	return 0;

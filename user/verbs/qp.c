@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* Queue pairs. Their connections are librdmacm's business (connect.c). */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "verbs/objects.h"
@@ -169,6 +170,24 @@ XIW_INTERPOSE struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init
 	return &qp->ibv;
 }
 
+bool xiw_qp_knows(const struct ibv_qp_init_attr_ex *attr)
+{
+	const uint32_t known = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+
+	return !(attr->comp_mask & ~known) &&
+	       (!(attr->comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) || !attr->send_ops_flags);
+}
+
+/* The plain attributes are the first members of the extended ones. */
+struct ibv_qp *xiw_verbs_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+	if (!xiw_qp_knows(attr))
+		return xiw_refuse(-EOPNOTSUPP);
+	if (!(attr->comp_mask & IBV_QP_INIT_ATTR_PD) || attr->pd->context != context)
+		return xiw_refuse(-EINVAL);
+	return ibv_create_qp(attr->pd, (struct ibv_qp_init_attr *)attr);
+}
+
 /* Waits until the events that the program has got are acknowledged. */
 XIW_INTERPOSE int ibv_destroy_qp(struct ibv_qp *ibv)
 {
@@ -214,7 +233,8 @@ static int end(struct xiw_qp *qp)
 
 /*
  * A queue pair becomes ready by its connection alone, and serves for one: it stays in the error state. What a program
- * changes on the way has no effect. SQD ends the connection, too, as RNICs' drivers have it.
+ * changes on the way has no effect, as with the drivers of RNICs: those that move the queue pairs of their connections
+ * themselves (rdma_init_qp_attr()) go by way of RTR to RTS. SQD ends the connection, too, as RNICs' drivers have it.
  */
 static int change(struct xiw_qp *qp, enum ibv_qp_state to)
 {
@@ -225,14 +245,32 @@ static int change(struct xiw_qp *qp, enum ibv_qp_state to)
 	if (to == IBV_QPS_RESET && from != IBV_QPS_INIT)
 		return EOPNOTSUPP;
 	if (from == IBV_QPS_INIT)
-		return to == IBV_QPS_RESET || to == IBV_QPS_INIT ? 0 : EINVAL;
-	return from == IBV_QPS_RTS && (to == IBV_QPS_RTR || to == IBV_QPS_RTS) ? 0 : EINVAL;
+		return to <= IBV_QPS_RTS ? 0 : EINVAL;
+	/* rping -c -q does so when its connection is there. */
+	return from == IBV_QPS_RTS && to <= IBV_QPS_RTS ? 0 : EINVAL;
+}
+
+/* Names the peer's queue pair by its number, as InfiniBand has it. No attributes of rdma_init_qp_attr() do that here. */
+static bool connects_by_hand(const struct ibv_qp_attr *attr, int mask)
+{
+	static bool said;
+
+	if (!(mask & IBV_QP_STATE) || attr->qp_state != IBV_QPS_RTR ||
+	    !(mask & (IBV_QP_AV | IBV_QP_DEST_QPN)))
+		return false;
+	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		fputs("xiwarp: the program connects queue pairs by their numbers, which iWARP does "
+		      "not have: let it connect with rdma_cm (perftest: -R)\n",
+		      stderr);
+	return true;
 }
 
 XIW_INTERPOSE int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 {
 	if (!xiw_is_context(ibv->context))
 		return XIW_REAL(ibv_modify_qp)(ibv, attr, attr_mask);
+	if (connects_by_hand(attr, attr_mask))
+		return EINVAL;
 	if (attr_mask & IBV_QP_STATE) {
 		int rc = change(xiw_qp(ibv), attr->qp_state);
 

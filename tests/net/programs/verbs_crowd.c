@@ -3,7 +3,7 @@
  * verbs_crowd server ADDRESS PORT CONNECTIONS BACKLOG FIFO
  * verbs_crowd client ADDRESS PORT CONNECTIONS AT_ONCE FIFO
  *
- * Many connections of librdmacm. The client has AT_ONCE under way at a time, and opens the FIFO once that many have begun;
+ * Many connections of librdmacm. The client has AT_ONCE under way, and opens the FIFO once that many have begun;
  * the server looks for requests only then. Both print how many were established. The first that fails ends both. The
  * server's own descriptors are those that select() can have.
  */
