@@ -332,6 +332,28 @@ static inline bool xiw_rdma_invalidated(const struct xiw_completion *c)
  */
 XIW_API int xiw_rdma_close(struct xiw_rdma *rdma);
 
+enum xiw_rdma_stop_flags {
+	/* Operations that TCP does not take at once are flushed, too, and their memory is not read any more. */
+	XIW_RDMA_STOP_SENDS = 1 << 0,
+};
+
+/*
+ * Takes nothing more from the peer. Once this has returned, nothing that the peer has sent or sends is placed or
+ * delivered, and none of its Reads is answered; TCP acknowledges it, and it is dropped. Posted buffers, and Reads and
+ * atomic operations without an answer, are flushed: their completions are in the queue. So the application may use all
+ * memory that it has registered or posted for the peer for something else.
+ *
+ * Operations that were posted to be sent still leave, as far as none of them waits for an answer; TCP has been given
+ * what it takes at once. Then the connection is closed as by xiw_conn_close(), within the same limits. If an answer to
+ * a Read of the peer, or with XIW_RDMA_STOP_SENDS a message, is only half sent, a Terminate says so to the peer, and
+ * what is posted behind it is flushed. Once nothing is to be read from the application's memory any more, the limit is
+ * terminate_timeout_ms, whatever moves.
+ *
+ * May be called again with the flag. Before XIW_EV_CONNECTED this is xiw_conn_abort(). By the engine's thread, between
+ * two calls of xiw_engine_run() or in a call (xiw_engine_call()). Returns 0; -EINVAL: flags.
+ */
+XIW_API int xiw_rdma_stop(struct xiw_rdma *rdma, unsigned int flags);
+
 /* Abortive end (section 6.2.1): a Terminate with Local Catastrophic Error, then the end as for any error. */
 XIW_API void xiw_rdma_terminate(struct xiw_rdma *rdma);
 

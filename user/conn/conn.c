@@ -16,6 +16,7 @@
 #include "conn/send.h"
 #include "conn/sockopts.h"
 #include "conn/stage.h"
+#include "conn/stop.h"
 #include "conn/unstarted.h"
 #include "core/agenda.h"
 #include "core/budget.h"
@@ -237,44 +238,10 @@ const void *xiw_conn_private_data(const struct xiw_conn *c, size_t *len)
 
 /* ---- the end ------------------------------------------------------------------------------------- */
 
-/*
- * The socket still takes what comes, and it is thrown away. Our own half goes on until the application closes.
- */
-void xiw_conn_failed(struct xiw_conn *c)
-{
-	c->end.failing = false;
-	if (c->state == XIW_DEAD)
-		return; /* a reset came in the same turn, and the closing event reports the stream error */
-	if (c->hold.on) {
-		xiw_hold_forget(c);
-		xiw_recv_post(c);
-	}
-	xiw_fall_back(c, XIW_REASON_ERROR, NULL);
-	/* The flow must not stay armed: XDP would redirect frames that nobody takes any more. */
-	if (c->flow && c->stretch.state == XIW_STRETCH_OFF)
-		xiw_flow_to_kernel(c->flow);
-	xiw_conn_event(c, XIW_EV_ERROR, -EPROTO);
-}
-
 /* Gives back everything that is queued: posted buffers, messages and held octets. */
 static void flush(struct xiw_conn *c)
 {
-	struct xiw_completion done = {
-		.conn = c,
-		.event = XIW_EV_FLUSHED,
-		.status = -ECANCELED,
-		.op = XIW_OPERATION_RECV,
-		.cause = XIW_CAUSE_FLUSHED,
-	};
-	struct xiw_ddp_buf buf;
-
-	while (c->ddp && xiw_ddp_rx_flush(c->ddp, &done.qn, &buf)) {
-		done.user_data = buf.user_data;
-		if (!c->ulp)
-			xiw_complete(c->engine, &done);
-		else if (!xiw_conn_silent(c))
-			c->ulp->returned(c, done.qn, buf.user_data);
-	}
+	xiw_conn_return_buffers(c);
 	xiw_send_flush(c);
 	while (c->recv.held_n) {
 		xiw_buf_return(c->engine, c->recv.held[c->recv.held_head].bid);
@@ -315,7 +282,7 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 		return;
 	if (c->startup.local_error)
 		error = c->startup.local_error;
-	else if (c->rx_dead)
+	else if (c->rx_dead && !c->end.stopped)
 		error = EPROTO; /* the first cause counts, whatever followed from it */
 	else if (c->end.at_once)
 		error = c->end.asked_error;
@@ -410,14 +377,14 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 		 * The last message needs time to arrive: closing a socket with unread octets would reset the
 		 * connection.
 		 */
-		if (c->rx_dead && c->timer.limit != XIW_LIMIT_LAST)
+		if (c->rx_dead && !c->end.stopped && c->timer.limit != XIW_LIMIT_LAST)
 			xiw_conn_limit_last(c);
 	}
 	if (!c->end.eof || xiw_octets_wait(c) || c->end.failing)
 		return;
 	if (c->rx_dead) {
 		if (c->end.shut)
-			xiw_conn_end(c, EPROTO);
+			xiw_conn_end(c, c->end.stopped ? 0 : EPROTO);
 	} else if (xiw_mpa_stream_pending(&c->mpa)) {
 		/* The stream has ended within an FPDU. */
 		c->end.mpa_error = XIW_MPA_ERR_CLOSED;

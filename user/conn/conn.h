@@ -37,11 +37,6 @@ int xiw_post_recv_pieces(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_p
 			 uint32_t npieces, uint64_t user_data);
 
 /*
- * Carries out a stream error: the stream falls back, and the application gets XIW_EV_ERROR. The turn calls it.
- */
-void xiw_conn_failed(struct xiw_conn *c);
-
-/*
  * Ends the connection now. `error` is 0 for an orderly end. It must not be called from within a delivery, whose
  * callers still use the connection, nor while octets that have arrived wait to be delivered. In these cases
  * xiw_conn_ask_end() lets the turn end it.

@@ -37,7 +37,6 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "base/grow.h"
 #include "conn/fill.h"
 #include "conn/stage.h"
 #include "core/agenda.h"
@@ -134,7 +133,7 @@ static void await(struct xiw_conn *c)
 /* It has ended. */
 static void awaited(struct xiw_conn *c)
 {
-	c->send.busy = false;
+	c->send.busy = c->send.paused = false;
 	c->engine->agenda.sending--;
 }
 
@@ -153,6 +152,7 @@ static void submit(struct xiw_conn *c)
 static void next_turn(struct xiw_conn *c)
 {
 	io_uring_prep_nop(xiw_sqe(c->engine, c, XIW_OP_SEND_PAUSE));
+	c->send.paused = true;
 	await(c);
 }
 
@@ -287,6 +287,47 @@ void xiw_send_pump(struct xiw_conn *c)
 	xiw_stage_put(c);
 }
 
+/* Gives the stage to TCP as far as that takes it at once. Returns whether TCP has taken all of it. */
+static bool give_stage_now(struct xiw_conn *c)
+{
+	int err;
+
+	cork(c, c->send.runs && !c->send.fits);
+	err = give_now(c);
+	if (err) {
+		xiw_conn_broken(c, -err);
+		return false;
+	}
+	if (c->send.stage_off == c->send.stage_len)
+		return true;
+	c->send.stage->full = true;
+	if (!c->send.busy)
+		submit(c); /* a pause that is under way goes on with it */
+	return false;
+}
+
+void xiw_send_now(struct xiw_conn *c)
+{
+	if ((c->send.busy && !c->send.paused) || !c->send.allowed || c->state != XIW_OPEN ||
+	    c->end.shut || c->end.failing || c->end.asked)
+		return;
+	while (c->send.count) {
+		if (!xiw_stage_take(c)) {
+			xiw_stage_await(c);
+			return;
+		}
+		if (!c->send.stage_len)
+			xiw_stage_fill(c, false);
+		if (!c->send.stage_len)
+			break;
+		if (!give_stage_now(c))
+			return;
+		finish(c);
+	}
+	push(c);
+	xiw_stage_put(c);
+}
+
 static void sent(struct xiw_conn *c, int res)
 {
 	bool ended;
@@ -336,7 +377,10 @@ void xiw_send_paused(struct xiw_conn *c)
 		xiw_stage_free(c);
 		return;
 	}
-	xiw_send_pump(c);
+	if (c->send.stage_off < c->send.stage_len)
+		sent(c, 0); /* xiw_send_now() has left it */
+	else
+		xiw_send_pump(c);
 	gone_on(c);
 }
 
@@ -355,77 +399,29 @@ void xiw_send_cancel(struct xiw_conn *c)
 		report(c, xiw_queued_at(c, i), XIW_EV_FLUSHED);
 }
 
-bool xiw_send_reserve(struct xiw_conn *c, uint32_t n)
+void xiw_send_settle(struct xiw_conn *c)
 {
-	uint32_t more = xiw_ring_room(c->send.room, c->send.count + n);
-	size_t growth = (size_t)(more - c->send.room) * sizeof(*c->send.queue);
-	struct xiw_queued *queue;
+	const uint32_t n = c->send.staged;
 
-	if (!growth)
-		return true;
-	if (!xiw_conn_charge(c, growth))
-		return false;
-	queue = xiw_ring_grow(c->send.queue, sizeof(*queue), c->send.room, more, c->send.head,
-			      c->send.count);
-	if (!queue) {
-		xiw_conn_uncharge(c, growth);
-		return false;
+	c->send.staged = 0;
+	report_sent(c, n, XIW_EV_SENT);
+}
+
+bool xiw_send_withdraw(struct xiw_conn *c, bool (*which)(uint64_t user_data))
+{
+	for (uint32_t i = c->send.staged; i < c->send.count;) {
+		const struct xiw_queued q = *xiw_queued_at(c, i);
+
+		if (!which(q.user_data)) {
+			i++;
+			continue;
+		}
+		if (q.cut.off)
+			return true;
+		for (uint32_t j = i + 1; j < c->send.count; j++)
+			*xiw_queued_at(c, j - 1) = *xiw_queued_at(c, j);
+		c->send.count--;
+		report(c, &q, XIW_EV_FLUSHED);
 	}
-	c->send.queue = queue;
-	c->send.room = more;
-	return true;
-}
-
-int xiw_conn_send(struct xiw_conn *c, const struct xiw_message *m)
-{
-	return c->ulp ? -EINVAL : xiw_send(c, m);
-}
-
-int xiw_send(struct xiw_conn *c, const struct xiw_message *m)
-{
-	struct xiw_queued *q;
-	int err;
-
-	if (c->end.closing || c->state == XIW_DEAD || c->end.failing || c->end.asked)
-		return -EPIPE;
-	if (c->state != XIW_OPEN)
-		return -ENOTCONN;
-	if (m->len && !m->buf)
-		return -EINVAL;
-	if (c->send.count == c->send.depth)
-		return -EAGAIN;
-	if (!xiw_send_reserve(c, 1))
-		return -ENOMEM;
-	q = xiw_queued_at(c, c->send.count);
-	err = m->tagged ? xiw_ddp_tx_tagged(&q->cut, m->stag, m->to, m->len, m->rsvdulp[0])
-			: xiw_ddp_tx_untagged(&c->send.ddp, &q->cut, m->qn, m->len, m->rsvdulp);
-	if (err)
-		return err;
-	q->buf = m->buf;
-	q->user_data = m->user_data;
-	q->len = (uint32_t)m->len;
-	q->generation = 0;
-	q->npieces = 0;
-	c->send.count++;
-	/* The turn sends it, so that messages that are queued together are packed together. */
-	xiw_dirty(c);
-	return 0;
-}
-
-int xiw_send_pieces(struct xiw_conn *c, const struct xiw_message *m, uint32_t npieces)
-{
-	int err = xiw_send(c, m);
-
-	if (!err)
-		xiw_queued_at(c, c->send.count - 1)->npieces = npieces;
-	return err;
-}
-
-int xiw_send_from_region(struct xiw_conn *c, const struct xiw_message *m)
-{
-	int err = xiw_send(c, m);
-
-	if (!err)
-		xiw_queued_at(c, c->send.count - 1)->generation = c->engine->regions.generation;
-	return err;
+	return false;
 }

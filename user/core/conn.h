@@ -290,7 +290,7 @@ struct xiw_send {
 	bool fits;	      /* the stage has all that is queued, and the window has room for it */
 	bool corked;
 	bool short_end; /* the last segment of the stage is not full */
-	bool busy;	/* a send is with io_uring */
+	bool busy, paused; /* a send is with io_uring; it only waits for the next turn */
 	bool allowed;	/* RFC 5044 section 7.1.2 rule 4 */
 	uint16_t emss;
 	uint16_t sack_room; /* octets of a segment that SACK blocks may take; 0: not negotiated */
@@ -309,6 +309,7 @@ struct xiw_end {
 	bool closing, shut, eof, eof_told;
 	bool limited;	  /* a close is under way, or waits for answers: its time is limited */
 	bool failing;	  /* in error; the application is told at the end of the batch */
+	bool stopped;	  /* rx_dead because the application wants no more of the peer */
 	bool known;	  /* a function has returned the connection to the application */
 	bool freed;	  /* the application has freed it */
 	bool closed_told; /* XIW_EV_CLOSED is in the completion queue */
@@ -328,7 +329,7 @@ struct xiw_end {
 struct xiw_timer {
 	uint64_t deadline_ms; /* of `limit`, or XIW_NEVER; only xiw_conn_deadline() sets it */
 	enum xiw_limit limit;
-	uint8_t stalls;	   /* how often in a row XIW_LIMIT_CLOSE found that no octet had moved */
+	uint8_t stalls, looks; /* of XIW_LIMIT_CLOSE: those in a row at which no octet had moved; all of them */
 	uint64_t moved;	   /* octets that had moved then, in both directions */
 	uint64_t alive_ms; /* when the socket is told that the peer is alive, or XIW_NEVER */
 	uint64_t ack_ms;   /* when the delayed ACK is due, or XIW_NEVER */
@@ -423,7 +424,7 @@ struct xiw_conn {
 	struct xiw_stretch stretch;
 	bool dirty; /* in agenda.dirty or agenda.finishing */
 	bool crc;
-	bool rx_dead; /* the incoming stream is in error: nothing is passed up any more */
+	bool rx_dead; /* the incoming stream is in error or stopped: nothing is passed up any more */
 
 	/* Line 1 on: the receiver's state, its own hot line first. */
 	struct xiw_tcp_rx tcp;

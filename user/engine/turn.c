@@ -18,6 +18,7 @@
 #include "conn/send.h"
 #include "conn/stage.h"
 #include "conn/startup.h"
+#include "conn/stop.h"
 #include "core/agenda.h"
 #include "core/clock.h"
 #include "core/cq.h"

@@ -185,6 +185,23 @@ void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s)
 	}
 }
 
+void xiw_rdmap_stop(struct xiw_rdmap_stream *s)
+{
+	bool asked = s->reads_out;
+
+	/* What waits by a fence for an answer that will not come is not done, either. */
+	for (uint64_t i = s->next; i != s->tail; i++) {
+		struct xiw_rdmap_op *o = xiw_rdmap_op_at(s, i);
+
+		if (xiw_rdmap_is_asking(o->op.kind))
+			asked = true;
+		else if (asked && o->op.flags & XIW_RDMA_FENCE && !o->sent)
+			o->sent = o->failed = true;
+	}
+	xiw_rdmap_peer_gone(s);
+	s->answer_tail = s->answer_next;
+}
+
 void xiw_rdmap_abandon(struct xiw_rdmap_stream *s)
 {
 	for (uint64_t i = s->head; i != s->tail; i++) {

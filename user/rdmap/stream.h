@@ -304,6 +304,12 @@ enum xiw_cause xiw_rdmap_cause(const struct xiw_rdma_terminate_info *t);
 /* The peer will send nothing more: Reads without an answer fail. */
 void xiw_rdmap_peer_gone(struct xiw_rdmap_stream *s);
 
+/*
+ * Nothing that the peer sends counts any more: Reads without an answer fail, and so does what a fence has wait for
+ * them. Of the peer's Reads those are answered that are with DDP, and no others.
+ */
+void xiw_rdmap_stop(struct xiw_rdmap_stream *s);
+
 /* The stream ends: every incomplete operation fails, as soon as DDP has reported it, and nothing is passed on. */
 void xiw_rdmap_abandon(struct xiw_rdmap_stream *s);
 

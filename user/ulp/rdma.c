@@ -20,13 +20,18 @@
 #define ID_TERMINATE UINT64_MAX
 #define ID_PROMPT (UINT64_MAX - 1)
 
+bool xiw_rdma_is_answer(uint64_t id)
+{
+	return id < ID_PROMPT && id & XIW_RDMAP_ID_RESPONSE;
+}
+
 /* ---- the end ------------------------------------------------------------------------------------ */
 
 /*
  * A Terminate goes out as soon as possible, so messages without a segment yet are dropped (RFC 5040 section 7.1).
  * Nothing is sent behind it (section 5.4). The connection is closed gracefully, so that it arrives (section 6.2.1).
  */
-static void end_stream(struct xiw_rdma *r)
+void xiw_rdma_end_stream(struct xiw_rdma *r)
 {
 	struct xiw_conn *c = r->conn;
 	struct xiw_message m = {
@@ -54,7 +59,7 @@ static void end_stream(struct xiw_rdma *r)
 			r->s.info.sent.present = false;
 	}
 	/* A Terminate that may not be sent is nothing to wait for. */
-	if (!c->send.allowed) {
+	if (!c->send.allowed && !c->end.stopped) {
 		xiw_conn_ask_end(c, EPROTO, true);
 		return;
 	}
@@ -73,7 +78,7 @@ static void on_error(struct xiw_rdma *r, int status)
 	/* In any other state the peer's Terminate was the cause, and the application has been told of that. */
 	if (r->s.state == XIW_RDMAP_FAILED)
 		xiw_conn_tell(c, XIW_EV_ERROR, status);
-	end_stream(r);
+	xiw_rdma_end_stream(r);
 }
 
 static void on_closed(struct xiw_rdma *r, int status)
@@ -173,7 +178,7 @@ static void look_at_answers(struct xiw_rdma *r)
 	for (uint32_t i = c->send.staged; i--;) {
 		uint64_t id = c->send.queue[(c->send.head + i) & (c->send.room - 1)].user_data;
 
-		if (id >= ID_PROMPT || !(id & XIW_RDMAP_ID_RESPONSE))
+		if (!xiw_rdma_is_answer(id))
 			continue;
 		xiw_rdmap_given(&r->s, id);
 		return;

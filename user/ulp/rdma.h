@@ -49,6 +49,10 @@ void xiw_rdma_report(struct xiw_rdma *r);
  * done.
  */
 void xiw_rdma_pump(struct xiw_rdma *r);
+/* Drops what has no segment yet, sends a Terminate if the stream has failed, and closes the connection. */
+void xiw_rdma_end_stream(struct xiw_rdma *r);
+/* Is a message with this number the answer to a Read or an atomic operation of the peer? */
+bool xiw_rdma_is_answer(uint64_t id);
 /* Posts the buffer for the peer's next Read Request or Atomic Request. */
 void xiw_rdma_post_request(struct xiw_rdma *r);
 
