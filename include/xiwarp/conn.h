@@ -124,7 +124,10 @@ struct xiw_conn_opts {
 	 * milliseconds. 0: the default that is given; XIW_NO_LIMIT: for ever. Then XIW_EV_CLOSED
 	 * comes with -ETIMEDOUT, after the messages that had arrived.
 	 */
-	/* Graceful close: no octet moves in either direction. It ends within 5/4 of this. 0: 30000 */
+	/*
+	 * Graceful close: no octet moves in either direction. It ends within 5/4 of this; and within
+	 * 15/4 of it whatever moves, but for the time that the application takes. 0: 30000
+	 */
 	unsigned int close_timeout_ms;
 	/*
 	 * Idle connection: after this time without a sign of life the engine probes the peer (RFC
@@ -360,9 +363,9 @@ XIW_API int xiw_conn_post_recv(struct xiw_conn *conn, uint32_t qn, void *buf, ui
 
 /*
  * Closes gracefully: sends what is queued, then a FIN. XIW_EV_CLOSED comes when the peer has closed
- * too, or with -ETIMEDOUT when nothing has moved for close_timeout_ms. Until then the peer's messages
- * are delivered. After XIW_EV_ERROR the wait for the peer's FIN takes terminate_timeout_ms at most.
- * Before XIW_EV_CONNECTED this is xiw_conn_abort(). Returns 0.
+ * too, or with -ETIMEDOUT when nothing has moved for close_timeout_ms, or when it has taken three times
+ * as long. Until then the peer's messages are delivered. After XIW_EV_ERROR the wait for the peer's
+ * FIN takes terminate_timeout_ms at most. Before XIW_EV_CONNECTED this is xiw_conn_abort(). Returns 0.
  */
 XIW_API int xiw_conn_close(struct xiw_conn *conn);
 /* Resets the TCP connection. XIW_EV_CLOSED follows, and nothing more is delivered. */

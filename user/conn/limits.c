@@ -28,6 +28,7 @@
 
 #define LOOK_MS 1000
 #define QUARTERS 4    /* checks for movement within close_timeout_ms */
+#define CLOSES 3      /* a close takes no longer than so many close_timeout_ms, whatever moves */
 #define STATE_CLOSE 7 /* TCP_CLOSE of the kernel's enum */
 
 /* ---- the kernel's timers ----------------------------------------------------------------------- */
@@ -86,7 +87,7 @@ static void limit_close(struct xiw_conn *c)
 		xiw_conn_poll_socket(c);
 		return;
 	}
-	c->timer.stalls = 0;
+	c->timer.stalls = c->timer.looks = 0;
 	look(c, &c->timer.moved);
 	xiw_conn_deadline(c, XIW_LIMIT_CLOSE, quarter(c));
 }
@@ -130,21 +131,25 @@ void xiw_conn_poll_socket(struct xiw_conn *c)
 /* Says whether what has arrived waits for the application, so that the peer is not to blame. */
 static bool application_waits(const struct xiw_conn *c)
 {
-	return xiw_octets_wait(c) || xiw_cq_room(c->engine) <= XIW_CQ_RESERVE;
+	return !c->rx_dead && (xiw_octets_wait(c) || xiw_cq_room(c->engine) <= XIW_CQ_RESERVE);
 }
 
-/* Checks a close that is under way: asks for the end if nothing has moved for close_timeout_ms. */
+/*
+ * Checks a close that is under way: asks for the end if nothing has moved for close_timeout_ms, or if it has taken
+ * CLOSES times as long, since a peer may send an octet now and then for ever.
+ */
 static void closing(struct xiw_conn *c)
 {
+	const bool waits = application_waits(c);
 	uint64_t octets = c->timer.moved;
 
 	if (!look(c, &octets) && c->end.eof) {
 		lost(c);
 		return;
 	}
-	if (octets != c->timer.moved || application_waits(c))
-		c->timer.stalls = 0;
-	else if (++c->timer.stalls == QUARTERS) {
+	c->timer.stalls = octets != c->timer.moved || waits ? 0 : c->timer.stalls + 1;
+	c->timer.looks += !waits;
+	if (c->timer.stalls == QUARTERS || c->timer.looks == CLOSES * QUARTERS) {
 		xiw_conn_ask_end(c, ETIMEDOUT, true);
 		return;
 	}
