@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "core/agenda.h"
 #include "core/ring.h"
@@ -59,22 +60,38 @@ int xiw_startup_keep(struct xiw_conn *c)
 	return 0;
 }
 
-/* Only one send is under way at a time, because two sends on one socket may overtake each other. */
-void xiw_startup_send(struct xiw_conn *c)
+/* What is next, and its length. Only one send is under way at a time: two on one socket may overtake each other. */
+static uint32_t next(const struct xiw_conn *c, const uint8_t **from)
 {
-	uint32_t len = (c->startup.streaming ? c->startup.streaming_len : c->startup.out_len) -
-		       c->startup.out_off;
-
-	const uint8_t *from = c->startup.streaming;
+	const struct xiw_startup *s = &c->startup;
+	uint32_t len = (s->streaming ? s->streaming_len : s->out_len) - s->out_off;
 
 	if (c->send.busy || !len || c->state == XIW_DEAD)
+		return 0;
+	*from = (s->streaming ? s->streaming : s->frames->out) + s->out_off;
+	return len;
+}
+
+void xiw_startup_send(struct xiw_conn *c)
+{
+	const uint8_t *from = NULL;
+	const uint32_t len = next(c, &from);
+
+	if (!len)
 		return;
-	if (!from)
-		from = c->startup.frames->out;
-	io_uring_prep_send(xiw_sqe(c->engine, c, XIW_OP_STARTUP_SEND), c->fd,
-			   from + c->startup.out_off, len, MSG_EOR | MSG_NOSIGNAL | MSG_WAITALL);
+	io_uring_prep_send(xiw_sqe(c->engine, c, XIW_OP_STARTUP_SEND), c->fd, from, len,
+			   MSG_EOR | MSG_NOSIGNAL | MSG_WAITALL);
 	c->send.busy = true;
 	c->ops++;
+}
+
+uint32_t xiw_startup_give(struct xiw_conn *c)
+{
+	const uint8_t *from = NULL;
+	const uint32_t len = next(c, &from);
+	const ssize_t n = len ? send(c->fd, from, len, MSG_EOR | MSG_NOSIGNAL | MSG_DONTWAIT) : 0;
+
+	return n > 0 ? (uint32_t)n : 0;
 }
 
 void xiw_startup_fpdu(struct xiw_conn *c, const struct xiw_ddp_hdr *h, const uint8_t *payload,

@@ -19,6 +19,12 @@ int xiw_startup_keep(struct xiw_conn *c);
 /* Sends what is next of startup's octets, unless a send is under way or nothing is left. */
 void xiw_startup_send(struct xiw_conn *c);
 
+/*
+ * Gives it to the socket at once, so that it leaves whatever becomes of the process. Returns how many octets the socket
+ * has taken, for xiw_startup_sent(); 0 if a send is under way or it takes none now.
+ */
+uint32_t xiw_startup_give(struct xiw_conn *c);
+
 /* Sends one FPDU behind our startup frame, before all that the application sends. */
 void xiw_startup_fpdu(struct xiw_conn *c, const struct xiw_ddp_hdr *h, const uint8_t *payload,
 		      uint32_t len);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Checks the options of a connection, and completes them. A listener has one set for all connections that it
- * will accept.
+ * will accept; what is changed for one of them is here, too.
  */
 #include "conn/opts.h"
 
@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/opts.h"
+#include "core/conn.h"
 
 /* The size of struct xiw_conn_opts in the first release. */
 #define CONN_OPTS_FIRST 80
@@ -76,4 +77,18 @@ int xiw_conn_opts_take(struct xiw_conn_opts *own, const struct xiw_conn_opts *th
 	if (!own->terminate_timeout_ms)
 		own->terminate_timeout_ms = 4000;
 	return check(own, initiator);
+}
+
+int xiw_conn_set_depths(struct xiw_conn *c, uint16_t ird, uint16_t ord)
+{
+	if (ird > XIW_DEPTH_ULP || ord > XIW_DEPTH_ULP)
+		return -EINVAL;
+	if (c->initiator || c->state != XIW_DECIDING)
+		return -ENOTCONN;
+	if (c->ulp && c->ulp->set_depths(c, ird))
+		return -ENOMEM;
+	c->startup.depths_set = true;
+	c->startup.terms.ird = ird;
+	c->startup.terms.ord = ord;
+	return 0;
 }

@@ -68,10 +68,17 @@ void xiw_startup_sent(struct xiw_conn *c, int res)
 
 static void send_frame(struct xiw_conn *c, const struct xiw_mpa_frame *frame)
 {
+	uint32_t n;
+
 	/* It fits: the length was checked with the options, or by check_answer(). */
 	c->startup.out_len =
 		(uint32_t)xiw_mpa_frame_encode(frame, c->startup.frames->out, XIW_MPA_FRAME_MAX);
-	xiw_startup_send(c);
+	/* Once the application has rejected, it may end before the next turn. */
+	n = frame->reject ? xiw_startup_give(c) : 0;
+	if (n)
+		xiw_startup_sent(c, (int)n);
+	else
+		xiw_startup_send(c);
 }
 
 static void send_request(struct xiw_conn *c)
@@ -481,19 +488,5 @@ int xiw_conn_reject(struct xiw_conn *c, const void *private_data, size_t len)
 	disarm(c);
 	send_reply(c, true, private_data, len);
 	xiw_conn_deadline(c, XIW_LIMIT_STARTUP, c->opts.startup_timeout_ms);
-	return 0;
-}
-
-int xiw_conn_set_depths(struct xiw_conn *c, uint16_t ird, uint16_t ord)
-{
-	if (ird > XIW_DEPTH_ULP || ord > XIW_DEPTH_ULP)
-		return -EINVAL;
-	if (c->initiator || c->state != XIW_DECIDING)
-		return -ENOTCONN;
-	if (c->ulp && c->ulp->set_depths(c, ird))
-		return -ENOMEM;
-	c->startup.depths_set = true;
-	c->startup.terms.ird = ird;
-	c->startup.terms.ord = ord;
 	return 0;
 }
