@@ -71,7 +71,6 @@ static void requested(struct xiw_engine *e, struct xiw_conn *c, uint64_t user_da
 		return;
 	}
 	l->answer.run = decide;
-	l->end.run = xiw_host_link_end_now;
 	l->engine = e;
 	l->conn = c;
 	l->listener = user_data;
@@ -126,6 +125,7 @@ static void decide(struct xiw_engine *e, struct xiw_call *call, int status)
 		if (!err) {
 			xiw_host_qp_pass(qp);
 			err = xiw_conn_accept(l->conn, l->private_data, l->private_len);
+			l->used = !err;
 		}
 	}
 	if (err)
@@ -172,7 +172,7 @@ static void connected(struct xiw_host_request *l)
 	event.extended = l->qp->extended;
 	event.ird = l->agreed_ird = rdma.ird;
 	event.ord = l->agreed_ord = rdma.ord;
-	l->established = l->qp->open = true;
+	l->established = l->used = l->qp->open = true;
 	__atomic_store_n(&l->qp->state, XIW_HOST_OPEN, __ATOMIC_RELEASE);
 	if (xiw_host_link_tell(l, &event))
 		xiw_rdma_terminate(l->qp->rdma);
@@ -184,7 +184,7 @@ static void dial_again(struct xiw_engine *e, struct xiw_host_later *later);
 /* Has the peer's TCP refused, which may be over in a moment? */
 static bool refused_too_early(const struct xiw_host_request *l)
 {
-	return l->initiator && !l->qp->rdma && l->refused == -ECONNREFUSED &&
+	return l->initiator && !l->end_asked && !l->qp->rdma && l->refused == -ECONNREFUSED &&
 	       xiw_now_ms() < l->dial_until;
 }
 
@@ -273,10 +273,17 @@ static void of_link(struct xiw_engine *e, struct xiw_host_request *l,
 	}
 }
 
+/* Of a QP that has left the connection, everything is complete. And one that has none yet keeps its buffers. */
+static void completed(struct xiw_host_request *l, const struct xiw_completion *c)
+{
+	if (l->qp && (l->established || l->qp->srq || c->op != XIW_OPERATION_RECV))
+		xiw_host_qp_complete(l->qp, c);
+}
+
 static void take(struct xiw_engine *e, const struct xiw_completion *c)
 {
 	if (c->op != XIW_OPERATION_NONE) {
-		xiw_host_qp_complete(link_of(xiw_conn_user_data(c->conn))->qp, c);
+		completed(link_of(xiw_conn_user_data(c->conn)), c);
 	} else if (c->event == XIW_EV_SRQ_LOW) {
 		xiw_host_srq_low(c->user_data);
 	} else if (!xiw_host_is_new(c->user_data)) {
@@ -372,6 +379,10 @@ static void dial_again(struct xiw_engine *e, struct xiw_host_later *later)
 	struct xiw_group *group;
 	int err = xiw_host_engines(&group);
 
+	if (xiw_host_link_given_up(l)) {
+		xiw_host_link_drop(l);
+		return;
+	}
 	/* As before: it has no engine until it arrives at one. Without the lock, it and its QP might end now. */
 	pthread_mutex_lock(&xiw_host_lock);
 	if (l->end_asked)
@@ -403,7 +414,6 @@ int xiw_host_connect(struct xiw_host_qp *qp, const struct sockaddr *remote, sock
 	if (!l)
 		return -ENOMEM;
 	l->initiator = true;
-	l->end.run = xiw_host_link_end_now;
 	l->ird = least(opts->ird, XIW_HOST_READS_MAX);
 	l->ord = least(opts->ord, XIW_HOST_READS_MAX);
 	memcpy(&l->to, remote, remote_len);
@@ -455,6 +465,13 @@ int xiw_host_accept(struct xiw_host_request *l, struct xiw_host_qp *qp,
 	return err;
 }
 
+static void refuse(void *ctx)
+{
+	struct xiw_host_request *l = ctx;
+
+	decide(l->engine, &l->answer, 0);
+}
+
 int xiw_host_reject(struct xiw_host_request *l, const void *private_data, size_t private_len)
 {
 	int err = xiw_host_dead(&l->life) ? -ECANCELED : 0;
@@ -466,7 +483,11 @@ int xiw_host_reject(struct xiw_host_request *l, const void *private_data, size_t
 	pthread_mutex_lock(&xiw_host_lock);
 	xiw_host_link_leave(l);
 	pthread_mutex_unlock(&xiw_host_lock);
-	xiw_engine_call(l->engine, &l->answer);
+	/* With its data in TCP's hands, the Reply leaves whatever becomes of the process. */
+	if (xiw_host_inside())
+		xiw_engine_call(l->engine, &l->answer);
+	else
+		xiw_host_ask(l->engine, refuse, l);
 	xiw_host_link_drop(l);
 	return 0;
 }

@@ -1,109 +1,107 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* How connections end, and queue pairs with them. */
+/*
+ * How connections end, and queue pairs with them. Whoever ends one stops it: in a turn of its engine, and before the
+ * function returns. From then on the peer reaches nothing of the program any more. TCP has what was posted, or the
+ * library has a copy, or it is flushed; with DRAIN it may also be sent later, from the program's memory, which the
+ * completion gives back. The rest of the end is the engine's: FIN, the peer's FIN, or a reset when the time is up.
+ *
+ * What TCP has leaves whatever becomes of the process. It has a refusal, and what was posted before a connection was
+ * stopped. exit() stops all connections. A post alone only calls the engine's thread, which mostly runs within some
+ * microseconds: to wait for it would cost each post that. So a process that posts and leaves at once by _exit(), exec
+ * or a signal may lose the operation, unless its completion was there.
+ */
 #include <errno.h>
+#include <stdlib.h>
 #include <time.h>
 
-#include "base/cancel.h"
 #include "host/engines.h"
 #include "host/eq.h"
 #include "host/link.h"
 
-#define LINGER_S 1 /* how long xiw_host_qp_free() waits for an orderly end */
+enum how {
+	DRAIN, /* operations that are posted are still sent */
+	NOW,   /* they complete at once */
+	LEAVE, /* the same, and the QP goes */
+};
+
+struct stop {
+	struct xiw_host_request *link;
+	struct xiw_engine *engine;
+	enum how how;
+	bool again; /* `engine` is another one, which has the connection */
+};
+
+/* ---- in the engine's thread ------------------------------------------------------------------------------------ */
+
+static void stop_stream(struct stop *s)
+{
+	struct xiw_host_request *l = s->link;
+	struct xiw_host_qp *qp = l->qp;
+
+	if (!qp)
+		return;
+	xiw_host_qp_pass(qp);
+	xiw_rdma_stop(qp->rdma, s->how == DRAIN ? 0 : XIW_RDMA_STOP_SENDS);
+	xiw_host_qp_stop(qp);
+	xiw_host_link_count(l);
+	/* Nothing of the connection is left in the queue that would name the QP. It may have ended with that. */
+	xiw_host_take_all(s->engine);
+	if (xiw_host_link_given_up(l))
+		return;
+	if (s->how == DRAIN) {
+		xiw_host_qp_pass(qp);
+		return;
+	}
+	xiw_host_qp_end(qp);
+	pthread_mutex_lock(&xiw_host_lock);
+	l->qp = NULL;
+	pthread_mutex_unlock(&xiw_host_lock);
+}
+
+/* One that is not established is given up. */
+static void give_up(struct stop *s)
+{
+	struct xiw_host_request *l = s->link;
+
+	if (!l->conn) {
+		xiw_host_link_finish(l, -ECANCELED); /* it was to be dialed again (dial_again()) */
+		return;
+	}
+	xiw_conn_abort(l->conn);
+	xiw_host_take_all(s->engine);
+	/* Its last event may be where the queue has no room. */
+	if (!xiw_host_link_given_up(l))
+		xiw_host_link_end(l, -ECONNABORTED);
+}
 
 /*
  * In the thread of the engine that has the connection, or of any while it is on its way. Then the QP ends here, and the
  * connection when it arrives.
  */
-void xiw_host_link_end_now(struct xiw_engine *e, struct xiw_call *call, int status)
+static void stop(void *ctx)
 {
-	struct xiw_host_request *l =
-		(void *)((char *)call - offsetof(struct xiw_host_request, end));
-	const bool ended = xiw_host_link_given_up(l);
-	struct xiw_engine *had = ended ? e : xiw_host_link_settle(l, e, NULL);
-
-	(void)status;
-	if (had && had != e) {
-		xiw_engine_call(had, call);
-		return;
-	}
-	if (!had) {
-		xiw_host_link_finish(l, 0);
-	} else if (!ended && l->established) {
-		xiw_rdma_close(l->qp->rdma);
-	} else if (!ended && l->conn) {
-		xiw_conn_abort(l->conn);
-	}
-	xiw_host_link_drop(l);
-}
-
-int xiw_host_disconnect(struct xiw_host_qp *qp)
-{
-	struct xiw_group *group;
-	struct xiw_engine *e;
-	struct xiw_host_request *l;
-	int err = xiw_host_dead(&qp->life) ? -ECANCELED : xiw_host_engines(&group);
-
-	if (err)
-		return err;
-	pthread_mutex_lock(&xiw_host_lock);
-	l = qp->link;
-	if (!l) {
-		err = -ENOTCONN;
-	} else if (!l->end_asked && !l->ended) {
-		l->end_asked = true;
-		xiw_host_link_leave(l);
-		l->owners++;
-		e = l->engine ? l->engine : xiw_group_engine(group, 0);
-		xiw_engine_call(e, &l->end);
-	}
-	pthread_mutex_unlock(&xiw_host_lock);
-	return err;
-}
-
-/*
- * The connection has had its time. Buffers that the library has come back with its end, and are taken before the link
- * lets go of it.
- */
-static void reset(void *ctx)
-{
-	struct xiw_host_request *l = ctx;
-
-	if (!l->ended && l->conn) {
-		xiw_conn_abort(l->conn);
-		xiw_host_take_all(l->engine);
-	}
-	if (!l->ended)
-		xiw_host_link_end(l, -ECONNABORTED);
-}
-
-static void nothing(void *ctx)
-{
-	(void)ctx;
-}
-
-/* Waits until the connection has ended. */
-static void wait_for_end(struct xiw_host_request *l)
-{
-	const int cancel = xiw_cancel_off();
-	struct timespec until;
-	struct xiw_engine *e;
+	struct stop *s = ctx;
+	struct xiw_host_request *l = s->link;
+	struct xiw_engine *had;
 	bool ended;
-	int err = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += LINGER_S;
+	xiw_host_take_all(s->engine); /* it may be established just now */
+	ended = xiw_host_link_given_up(l);
+	had = ended ? s->engine : xiw_host_link_settle(l, s->engine, NULL);
+	s->again = had && had != s->engine;
+	if (s->again)
+		s->engine = had;
+	else if (!had)
+		xiw_host_link_finish(l, 0);
+	else if (!ended && l->established)
+		stop_stream(s);
+	else if (!ended)
+		give_up(s);
+	if (s->again || s->how != LEAVE)
+		return;
 	pthread_mutex_lock(&xiw_host_lock);
-	while (!l->ended && (!l->engine || !err))
-		err = l->engine ? pthread_cond_clockwait(&xiw_host_link_ended, &xiw_host_lock,
-							 CLOCK_MONOTONIC, &until)
-				: pthread_cond_wait(&xiw_host_link_ended, &xiw_host_lock);
-	ended = l->ended;
-	e = l->engine;
-	xiw_host_link_tell_last(l);
+	xiw_host_link_part(l);
 	pthread_mutex_unlock(&xiw_host_lock);
-	if (!ended)
-		xiw_host_ask(e, reset, l);
-	xiw_cancel_restore(cancel);
 }
 
 static void end_idle(void *ctx)
@@ -111,7 +109,63 @@ static void end_idle(void *ctx)
 	xiw_host_qp_end(ctx);
 }
 
-/* It is an engine's from now on, which flushes what is posted. */
+static void nothing(void *ctx)
+{
+	(void)ctx;
+}
+
+/* ---- the program's threads --------------------------------------------------------------------------------------- */
+
+/* With xiw_host_lock: the connection of a QP, to be asked of its engine. Its owner for now is the caller, too. */
+static void prepare(struct stop *s, struct xiw_host_request *l, enum how how,
+		    struct xiw_group *group)
+{
+	*s = (struct stop){ .link = l, .how = how };
+	s->engine = l->engine ? l->engine : xiw_group_engine(group, 0);
+	l->owners++;
+	if (l->end_asked || l->ended)
+		return;
+	l->end_asked = true;
+	xiw_host_link_leave(l);
+}
+
+static void carry_out(struct stop *s)
+{
+	do
+		xiw_host_ask(s->engine, stop, s);
+	while (s->again);
+	xiw_host_link_drop(s->link);
+}
+
+/* -ENOTCONN: the QP has no connection. */
+static int stop_qp(struct xiw_host_qp *qp, enum how how)
+{
+	struct xiw_group *group;
+	struct stop s;
+	int err = xiw_host_dead(&qp->life) ? -ECANCELED : xiw_host_engines(&group);
+	bool done = false;
+
+	if (err)
+		return err;
+	pthread_mutex_lock(&xiw_host_lock);
+	if (!qp->link)
+		err = -ENOTCONN;
+	else if (how == DRAIN && (qp->link->end_asked || qp->link->ended))
+		done = true;
+	else
+		prepare(&s, qp->link, how, group);
+	pthread_mutex_unlock(&xiw_host_lock);
+	if (!err && !done)
+		carry_out(&s);
+	return err;
+}
+
+int xiw_host_disconnect(struct xiw_host_qp *qp)
+{
+	return stop_qp(qp, DRAIN);
+}
+
+/* It is an engine's from now on, which flushes what is posted. -EISCONN: it has a connection by now. */
 static int finish_idle(struct xiw_host_qp *qp)
 {
 	struct xiw_group *group;
@@ -120,31 +174,56 @@ static int finish_idle(struct xiw_host_qp *qp)
 	if (err)
 		return err;
 	pthread_mutex_lock(&xiw_host_lock);
-	if (qp->link)
+	if (qp->link) {
 		err = -EISCONN;
-	else
+	} else {
 		__atomic_store_n(&qp->state, XIW_HOST_ENDED, __ATOMIC_RELEASE);
+		__atomic_store_n(&qp->engine, xiw_group_engine(group, 0), __ATOMIC_SEQ_CST);
+	}
 	pthread_mutex_unlock(&xiw_host_lock);
-	if (err)
-		return err;
-	__atomic_store_n(&qp->engine, xiw_group_engine(group, 0), __ATOMIC_SEQ_CST);
-	xiw_host_ask(qp->engine, end_idle, qp);
-	return 0;
+	if (!err)
+		xiw_host_ask(qp->engine, end_idle, qp);
+	return err;
 }
 
+/* While this asks, a connection may be refused, which makes the QP idle, or another thread may connect it. */
 int xiw_host_qp_finish(struct xiw_host_qp *qp)
 {
-	int err = xiw_host_disconnect(qp);
+	int err;
 
-	if (err == -ENOTCONN)
-		err = finish_idle(qp);
-	if (err)
-		return err;
-	if (qp->link)
-		wait_for_end(qp->link);
-	/* No call of this QP is under way behind this one. */
-	xiw_host_ask(qp->engine, nothing, NULL);
-	return 0;
+	do {
+		err = stop_qp(qp, NOW);
+		if (err == -ENOTCONN || (!err && xiw_host_qp_state(qp) != XIW_HOST_ENDED))
+			err = finish_idle(qp);
+	} while (err == -EISCONN);
+	return err;
+}
+
+/* No engine has a call of the QP any more. */
+static void await_calls(struct xiw_host_qp *qp)
+{
+	struct xiw_group *group;
+
+	if (xiw_host_engines(&group))
+		return;
+	for (unsigned int i = 0; i < xiw_group_engines(group); i++)
+		if (qp->rewound || qp->engine == xiw_group_engine(group, i))
+			xiw_host_ask(xiw_group_engine(group, i), nothing, NULL);
+}
+
+static void leave(struct xiw_host_qp *qp)
+{
+	struct xiw_host_request *l = qp->link;
+	int err = stop_qp(qp, LEAVE);
+
+	if (err == -ECANCELED)
+		return;
+	/* The calls that the connection's engine had were in front of this one. */
+	if (err || qp->rewound)
+		await_calls(qp);
+	/* If it was refused meanwhile, it is the QP's no more. */
+	if (l && qp->link == l)
+		xiw_host_link_drop(l);
 }
 
 int xiw_host_qp_free(struct xiw_host_qp *qp)
@@ -154,13 +233,77 @@ int xiw_host_qp_free(struct xiw_host_qp *qp)
 	if (!xiw_host_dead(&qp->life))
 		xiw_host_qp_hush(qp);
 	/* One that no engine has seen has nothing to end. */
-	if ((qp->link || qp->engine) && !xiw_host_qp_finish(qp) && qp->link) {
-		xiw_host_qp_mute(qp);
-		xiw_host_link_drop(qp->link);
-	}
+	if (qp->link || qp->engine || qp->rewound)
+		leave(qp);
 	xiw_host_qp_release(qp);
 	return 0;
 }
+
+/* ---- the end of the process -------------------------------------------------------------------------------------- */
+
+struct last_stop {
+	struct xiw_call call;
+	struct stop stop;
+};
+
+static void stop_last(struct xiw_engine *e, struct xiw_call *call, int status)
+{
+	struct last_stop *s = (void *)((char *)call - offsetof(struct last_stop, call));
+
+	(void)e;
+	(void)status;
+	stop(&s->stop);
+	if (s->stop.again && !xiw_engine_call(s->stop.engine, call))
+		return;
+	xiw_host_link_drop(s->stop.link);
+	free(s);
+}
+
+/* With xiw_host_lock. */
+static void ask_to_stop(struct xiw_host_request *l, struct xiw_group *group)
+{
+	struct last_stop *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return;
+	s->call.run = stop_last;
+	prepare(&s->stop, l, DRAIN, group);
+	xiw_engine_call(s->stop.engine, &s->call);
+}
+
+/* Nobody waits here: a handler of a signal may end the process while its thread is in a turn. */
+static void stop_all(void)
+{
+	struct xiw_group *group = NULL;
+
+	pthread_mutex_lock(&xiw_host_lock);
+	for (struct xiw_host_request *l = xiw_host_links; l; l = l->all.next)
+		if (!xiw_host_dead(&l->life) && l->qp && !l->end_asked && !l->ended &&
+		    (group || (group = xiw_host_group())))
+			ask_to_stop(l, group);
+	pthread_mutex_unlock(&xiw_host_lock);
+}
+
+/*
+ * A process that ends has its connections stopped, and waits until both sides have closed, so that what it has posted
+ * arrives. The end of the process would reset those whose peers are still sending.
+ */
+__attribute__((destructor)) void xiw_host_settle(void)
+{
+	struct timespec until;
+
+	stop_all();
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += 1;
+	pthread_mutex_lock(&xiw_host_lock);
+	while (xiw_host_links_leave() &&
+	       !pthread_cond_clockwait(&xiw_host_link_ended, &xiw_host_lock, CLOCK_MONOTONIC,
+				       &until))
+		;
+	pthread_mutex_unlock(&xiw_host_lock);
+}
+
+/* ---- what else there is of a connection ------------------------------------------------------------------------- */
 
 int xiw_host_qp_move(struct xiw_host_qp *qp, struct xiw_host_eq *eq)
 {
@@ -207,12 +350,13 @@ void xiw_host_qp_info(const struct xiw_host_qp *qp, struct xiw_host_qp_info *inf
 	};
 	pthread_mutex_lock(&xiw_host_lock);
 	if (qp->link) {
+		info->context = qp->link->context;
 		info->local = qp->link->local;
 		info->remote = qp->link->remote;
 		info->ird = qp->link->agreed_ird;
 		info->ord = qp->link->agreed_ord;
-		info->octets_direct = qp->link->octets_direct;
-		info->octets_kernel = qp->link->octets_kernel;
+		info->octets_direct = qp->link->octets.direct;
+		info->octets_kernel = qp->link->octets.kernel;
 	}
 	info->extended = xiw_host_qp_state(qp) == XIW_HOST_OPEN && qp->extended;
 	pthread_mutex_unlock(&xiw_host_lock);

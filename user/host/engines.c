@@ -32,10 +32,16 @@ static struct {
 static pthread_cond_t started = PTHREAD_COND_INITIALIZER;
 
 static _Thread_local unsigned int here;
+static _Thread_local bool inside;
 
 unsigned int xiw_host_here(void)
 {
 	return here;
+}
+
+bool xiw_host_inside(void)
+{
+	return inside;
 }
 
 struct place {
@@ -98,6 +104,7 @@ static void *serve(void *arg)
 	struct xiw_engine *e = p->engine;
 
 	here = (unsigned int)(p - places);
+	inside = true;
 	for (int n = xiw_share_begin(e);; n = xiw_engine_run(e, do_due(p))) {
 		if (n < 0 && n != -EINTR) {
 			fprintf(stderr, "xiwarp: the engine cannot go on: %s\n", strerror(-n));
@@ -117,12 +124,14 @@ static void take_turn(struct place *p)
 	const unsigned int was = here;
 
 	here = (unsigned int)(p - places);
+	inside = true;
 	xiw_share_turn(p->engine);
 	xiw_host_take_all(p->engine);
 	/* The engine's thread does not know of this time yet. */
 	if (p->waiting != first)
 		xiw_engine_wake(p->engine);
 	here = was;
+	inside = false;
 }
 
 static void look(struct place *p)
@@ -365,6 +374,11 @@ int xiw_host_engines(struct xiw_group **group)
 	return err;
 }
 
+struct xiw_group *xiw_host_group(void)
+{
+	return xiw_host_dead(&all.life) ? NULL : all.group;
+}
+
 struct ask {
 	struct xiw_call call;
 	void (*run)(void *ctx);
@@ -382,15 +396,33 @@ static void answer(struct xiw_engine *e, struct xiw_call *call, int status)
 	sem_post(&a->done);
 }
 
+static struct place *place_of(const struct xiw_engine *e)
+{
+	const unsigned int n = __atomic_load_n(&nplaces, __ATOMIC_ACQUIRE);
+
+	for (unsigned int i = 0; i < n && !xiw_host_dead(&all.life); i++)
+		if (places[i].engine == e)
+			return &places[i];
+	return NULL;
+}
+
+/* A thread that finds the engine free runs the call by itself, in a turn, which costs no change of threads. */
 void xiw_host_ask(struct xiw_engine *e, void (*run)(void *ctx), void *ctx)
 {
 	struct ask a = { .call.run = answer, .run = run, .ctx = ctx };
 	const int cancel = xiw_cancel_off();
+	struct place *p = place_of(e);
 
 	sem_init(&a.done, 0, 0);
-	if (!xiw_engine_call(e, &a.call))
-		while (sem_wait(&a.done))
-			;
+	if (p && xiw_share_enter(e)) {
+		xiw_engine_call(e, &a.call);
+		take_turn(p);
+		xiw_share_leave(e);
+	} else if (xiw_engine_call(e, &a.call)) {
+		sem_post(&a.done);
+	}
+	while (sem_wait(&a.done))
+		;
 	sem_destroy(&a.done);
 	xiw_cancel_restore(cancel);
 }

@@ -14,6 +14,9 @@ unsigned int xiw_host_take_all(struct xiw_engine *engine);
 /* The group, whose engines run; it is made if it is not there. */
 int xiw_host_engines(struct xiw_group **group);
 
+/* The group if it is there; else NULL. With xiw_host_lock. */
+struct xiw_group *xiw_host_group(void);
+
 /* Takes a turn of an engine, in a thread that waits for its completions, unless the engine's thread is in one. */
 void xiw_host_look(void);
 
@@ -43,9 +46,12 @@ void xiw_host_sleeps(void);
 /* The number of the engine of this process that the thread serves, or takes a turn of. */
 unsigned int xiw_host_here(void);
 
+/* Is this a thread of an engine, or in a turn of one? Then it must not wait for an engine. */
+bool xiw_host_inside(void);
+
 /*
- * Has run(ctx) called in the engine's thread, and waits until it has been. Calls that were handed over before come
- * first. Not for threads of engines.
+ * Has run(ctx) called in the engine's thread or in a turn of this one, and waits until it has been. Calls that were
+ * handed over before come first. Not where xiw_host_inside() is true.
  */
 void xiw_host_ask(struct xiw_engine *engine, void (*run)(void *ctx), void *ctx);
 

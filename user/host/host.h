@@ -13,6 +13,7 @@
  * until xiw_host_mr_free() has. A function that frees something waits for the engines, so that they do not touch that
  * memory any more when it returns. Objects are freed in the order QP, SRQ, CQ, EQ: one that another one still names
  * answers -EBUSY, and nothing is done.
+ * Ends. After a function that ends a connection nothing is placed or answered. exit() ends all of them. See end.c.
  *
  * `context` pointers are the caller's own. They come back in events and completions, and are never followed.
  *
@@ -66,8 +67,9 @@ enum xiw_host_event_kind {
 	XIW_HOST_REQUEST,
 	/*
 	 * Of a QP that connects or accepts, in this order: ESTABLISHED and then DISCONNECTED; or REFUSED (the peer's
-	 * application said no; its Private Data may say why); or FAILED (status). When one of the last three comes,
-	 * all work has completed: its completions are in the CQs. If the peer has ended the connection, DISCONNECTED
+	 * application said no; its Private Data may say why); or FAILED (status). When one of the last three comes, all
+	 * work has completed: its completions are in the CQs. But if no MPA Reply has come or gone, and nobody has
+	 * asked for the end, buffers stay, and the QP is idle again. If the peer has ended the connection, DISCONNECTED
 	 * waits for up to 20 ms until the completions of what has succeeded were polled, unless the program has asked
 	 * for the end, too.
 	 */
@@ -314,8 +316,7 @@ int xiw_host_srq_free(struct xiw_host_srq *srq);
 int xiw_host_srq_post(struct xiw_host_srq *srq, const struct xiw_host_recv *recv,
 		      unsigned int count, unsigned int *posted);
 
-/* Asks for SRQ_LOW, once, when fewer than `limit` buffers are there: soon if that is so already. 0: no event. -EINVAL:
- * more than the depth; -ENOENT: it has no EQ. */
+/* Asks for SRQ_LOW, once, when fewer than `limit` (0: no event) buffers are there. -EINVAL: limit; -ENOENT: no EQ. */
 int xiw_host_srq_set_limit(struct xiw_host_srq *srq, unsigned int limit);
 unsigned int xiw_host_srq_limit(const struct xiw_host_srq *srq);
 
@@ -351,15 +352,16 @@ enum xiw_host_state {
 int xiw_host_qp_create(const struct xiw_host_qp_opts *opts, struct xiw_host_qp **qp);
 
 /*
- * Ends the connection as xiw_host_disconnect() does, waits for its end, but not longer than a second, resets it if it
- * has not come, and frees the QP. Completions of it that were not polled are gone, and so are events of the QP itself;
- * those of its connection stay, and no new ones come (xiw_host_eq_purge()).
+ * Ends the connection as xiw_host_qp_finish() does, and frees the QP. Completions of it that were not polled are gone,
+ * and so are events of the QP itself. Those of its connection stay, the last of which is DISCONNECTED or FAILED, and no
+ * new ones come (xiw_host_eq_purge()).
  */
 int xiw_host_qp_free(struct xiw_host_qp *qp);
 
 /*
- * Ends the connection as xiw_host_qp_free() does, and what is posted completes, also if there was no connection, and
- * cannot be any more then. All completions can be polled when it returns; what is posted later completes at once.
+ * Ends the connection, and what is posted completes, also if there was no connection, and cannot be any more then. All
+ * completions can be polled when it returns; what is posted later completes at once. An operation is successful if TCP
+ * has taken it, or the library has a copy, which still leaves; all others are flushed. DISCONNECTED follows.
  */
 int xiw_host_qp_finish(struct xiw_host_qp *qp);
 
@@ -367,11 +369,11 @@ enum xiw_host_state xiw_host_qp_state(const struct xiw_host_qp *qp);
 
 struct xiw_host_qp_info {
 	struct sockaddr_storage local, remote; /* family 0: not known yet */
+	void *context;			       /* of the connection; NULL: none */
 	uint16_t ird, ord;		       /* as agreed */
 	bool extended;
-	uint32_t sends_posted, recvs_posted; /* of which the completion was not polled */
-	uint64_t octets_direct,
-		octets_kernel; /* of the peer's messages, by path; 0 until the end */
+	uint32_t sends_posted, recvs_posted;   /* of which the completion was not polled */
+	uint64_t octets_direct, octets_kernel; /* of the peer's, by path; 0 until the end */
 };
 
 void xiw_host_qp_info(const struct xiw_host_qp *qp, struct xiw_host_qp_info *info);
@@ -457,14 +459,14 @@ void xiw_host_request_addr(const struct xiw_host_request *request, struct sockad
 int xiw_host_accept(struct xiw_host_request *request, struct xiw_host_qp *qp,
 		    const struct xiw_host_conn_opts *opts);
 
-/* private_len: at most XIW_HOST_PRIVATE_MAX. -EINVAL: it can be answered once more. */
+/* TCP has the Reply then. private_len: at most XIW_HOST_PRIVATE_MAX. -EINVAL: it can be answered again. */
 int xiw_host_reject(struct xiw_host_request *request, const void *private_data, size_t private_len);
 
 /*
- * Ends the connection: what is posted to be sent still leaves, then TCP closes. DISCONNECTED follows, after everything
- * else has been flushed. It returns at once. A connection that is not established is given up, and FAILED follows with
- * -ECANCELED. Nothing happens if it has ended. If the peer disconnects, this happens of itself. -ENOTCONN: the QP is
- * idle.
+ * Ends the connection. It returns at once; buffers, and Reads and atomic operations without an answer, are flushed by
+ * then. What is posted to be sent still leaves; TCP has what it takes at once, and the rest completes later. Then TCP
+ * closes, and DISCONNECTED follows, within 40 s. A connection that is not established is given up, and FAILED follows
+ * with -ECANCELED. Nothing happens if it has ended, or if the peer ends it. -ENOTCONN: the QP is idle.
  */
 int xiw_host_disconnect(struct xiw_host_qp *qp);
 
@@ -475,7 +477,7 @@ int xiw_host_listener_move(struct xiw_host_listener *listener, struct xiw_host_e
 /* From now on the connection has no events; those in the EQ stay (xiw_host_eq_purge()). */
 void xiw_host_qp_mute(struct xiw_host_qp *qp);
 
-/* Waits until all connections have ended of which that was asked, but not longer than a second. */
+/* Ends all connections as xiw_host_disconnect() does, and waits until they have ended, but not longer than a second. */
 void xiw_host_settle(void);
 
 /* ---- report ----------------------------------------------------------------------------------------------- */
@@ -484,8 +486,7 @@ void xiw_host_settle(void);
 struct xiw_host_totals {
 	uint64_t connections;
 	uint64_t octets_direct, octets_kernel; /* of the peers' messages, by path */
-	char no_direct
-		[96]; /* why the last one that could not go direct could not; empty: there was none */
+	char no_direct[96]; /* why the last one that could not go direct could not; empty: none */
 };
 
 void xiw_host_totals(struct xiw_host_totals *totals);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "host/eq.h"
 #include "host/files.h"
@@ -24,6 +23,8 @@ static const uint8_t offer_mark[8] = { 'x', 'i', 'w', 'a', 'r', 'p', 0x73, 0x06 
 _Static_assert(XIW_HOST_PRIVATE_MAX + sizeof(offer_mark) + 4 == XIW_PRIVATE_DATA_MAX,
 	       "Private Data, the offer, and the depths of RFC 6581");
 
+struct xiw_host_request *xiw_host_links;
+
 struct xiw_host_request *xiw_host_link_new(void)
 {
 	struct xiw_host_request *l = calloc(1, sizeof(*l));
@@ -37,13 +38,36 @@ struct xiw_host_request *xiw_host_link_new(void)
 	}
 	xiw_host_born(&l->life);
 	l->owners = 2;
+	pthread_mutex_lock(&xiw_host_lock);
+	l->all.at = &xiw_host_links;
+	l->all.next = xiw_host_links;
+	if (l->all.next)
+		l->all.next->all.at = &l->all.next;
+	xiw_host_links = l;
+	pthread_mutex_unlock(&xiw_host_lock);
 	return l;
+}
+
+/* With xiw_host_lock. */
+static void take_out(struct xiw_host_request *l)
+{
+	*l->all.at = l->all.next;
+	if (l->all.next)
+		l->all.next->all.at = l->all.at;
+}
+
+static void release(struct xiw_host_request *l)
+{
+	free(l->last.item);
+	free(l);
 }
 
 void xiw_host_link_free(struct xiw_host_request *l)
 {
-	free(l->last.item);
-	free(l);
+	pthread_mutex_lock(&xiw_host_lock);
+	take_out(l);
+	pthread_mutex_unlock(&xiw_host_lock);
+	release(l);
 }
 
 /* With xiw_host_lock: how many connections of this process leave. */
@@ -60,19 +84,9 @@ void xiw_host_link_leave(struct xiw_host_request *l)
 	l->leaving = true;
 }
 
-/* A process that refuses a connection and ends has refused it nevertheless. */
-__attribute__((destructor)) void xiw_host_settle(void)
+bool xiw_host_links_leave(void)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += 1;
-	pthread_mutex_lock(&xiw_host_lock);
-	while (leaving && !xiw_host_dead(&leaving_in) &&
-	       !pthread_cond_clockwait(&xiw_host_link_ended, &xiw_host_lock, CLOCK_MONOTONIC,
-				       &until))
-		;
-	pthread_mutex_unlock(&xiw_host_lock);
+	return leaving && !xiw_host_dead(&leaving_in);
 }
 
 void xiw_host_link_drop(struct xiw_host_request *l)
@@ -81,9 +95,11 @@ void xiw_host_link_drop(struct xiw_host_request *l)
 
 	pthread_mutex_lock(&xiw_host_lock);
 	last = !--l->owners;
+	if (last)
+		take_out(l);
 	pthread_mutex_unlock(&xiw_host_lock);
 	if (last)
-		xiw_host_link_free(l);
+		release(l);
 }
 
 int xiw_host_link_say(struct xiw_host_request *l, const void *data, size_t len, bool offer)
@@ -151,15 +167,31 @@ void xiw_host_totals(struct xiw_host_totals *to)
 	pthread_mutex_unlock(&xiw_host_lock);
 }
 
-static void add(const struct xiw_host_request *l, const struct xiw_conn_info *info)
+/* With xiw_host_lock. What a connection receives after it was stopped does not count. */
+static void add(struct xiw_host_request *l, const struct xiw_conn_info *info)
 {
+	if (l->octets.counted)
+		return;
+	l->octets.direct = info->octets_direct;
+	l->octets.kernel = info->octets_kernel;
 	if (!l->established)
 		return;
+	l->octets.counted = true;
 	totals.connections++;
 	totals.octets_direct += info->octets_direct;
 	totals.octets_kernel += info->octets_kernel;
 	if (info->no_direct[0])
 		memcpy(totals.no_direct, info->no_direct, sizeof(totals.no_direct));
+}
+
+void xiw_host_link_count(struct xiw_host_request *l)
+{
+	struct xiw_conn_info info = {};
+
+	xiw_conn_info(l->conn, &info, sizeof(info));
+	pthread_mutex_lock(&xiw_host_lock);
+	add(l, &info);
+	pthread_mutex_unlock(&xiw_host_lock);
 }
 
 /* What the last event says. */
@@ -170,8 +202,6 @@ static void set_last(struct xiw_host_request *l, int status, struct xiw_host_eve
 	if (l->conn)
 		xiw_conn_info(l->conn, &info, sizeof(info));
 	pthread_mutex_lock(&xiw_host_lock);
-	l->octets_direct = info.octets_direct;
-	l->octets_kernel = info.octets_kernel;
 	add(l, &info);
 	pthread_mutex_unlock(&xiw_host_lock);
 	event->status = status;
@@ -225,6 +255,18 @@ void xiw_host_link_tell_last(struct xiw_host_request *l)
 	if (l->last.waits)
 		put_last(l, &event);
 	l->last.waits = false;
+}
+
+void xiw_host_link_part(struct xiw_host_request *l)
+{
+	struct xiw_host_event event = { .kind = XIW_HOST_DISCONNECTED };
+
+	xiw_host_link_tell_last(l);
+	if (l->established && !l->ended)
+		put_last(l, &event);
+	xiw_host_eq_leave(l->eq);
+	l->eq = NULL;
+	l->qp = NULL;
 }
 
 /*
@@ -285,18 +327,36 @@ static void look(struct xiw_engine *e, struct xiw_host_later *later)
 	await_last(l);
 }
 
+/*
+ * A connection that the peer has refused, or that does not reach it, is no use of the QP. It is idle when the program
+ * hears of that, which then knows no connection. With xiw_host_lock.
+ */
+static void give_qp_back(struct xiw_host_request *l)
+{
+	xiw_host_qp_rewind(l->qp);
+	l->qp->link = NULL;
+	l->qp = NULL;
+	l->owners--;
+}
+
 static void finish(struct xiw_host_request *l, int status)
 {
 	struct xiw_host_event event = {};
+	bool back;
 
 	set_last(l, status, &event);
-	if (l->qp) {
+	pthread_mutex_lock(&xiw_host_lock);
+	back = l->qp && !l->used && !l->end_asked;
+	pthread_mutex_unlock(&xiw_host_lock);
+	if (l->qp)
 		xiw_host_link_take_qp(l);
+	if (l->qp && !back)
 		xiw_host_qp_end(l->qp);
-	}
 	xiw_conn_free(l->conn);
 	l->conn = NULL;
 	pthread_mutex_lock(&xiw_host_lock);
+	if (back)
+		give_qp_back(l);
 	l->last.waits = owes(l);
 	l->last.status = event.status;
 	if (!l->last.waits)

@@ -40,12 +40,19 @@ struct xiw_host_request {
 		bool forgets; /* FORGOTTEN follows it */
 	} last;		      /* event */
 	bool end_asked, ended;
+	bool used;    /* the QP is this connection's for good: the peer may have had something of it */
 	bool leaving; /* the program has done with it, and need not wait */
+	struct {
+		struct xiw_host_request *next, **at;
+	} all;
 	struct sockaddr_storage local, remote;
 	uint16_t agreed_ird, agreed_ord;
-	uint64_t octets_direct, octets_kernel;
+	struct {
+		bool counted; /* in the totals */
+		uint64_t direct, kernel;
+	} octets;
 
-	struct xiw_call answer, end;
+	struct xiw_call answer;
 	bool accepts; /* the answer */
 
 	/* The engine's own. */
@@ -55,6 +62,9 @@ struct xiw_host_request {
 	bool decided, established;
 	int refused; /* status of XIW_EV_REFUSED */
 };
+
+/* With xiw_host_lock: all that there are. Those of a parent are dead. */
+extern struct xiw_host_request *xiw_host_links;
 
 /* xiw_host_link_free() is for one that nobody else knows. */
 struct xiw_host_request *xiw_host_link_new(void);
@@ -104,7 +114,16 @@ void xiw_host_link_end(struct xiw_host_request *link, int status);
 /* The last event does not wait any more, if it does. With xiw_host_lock. */
 void xiw_host_link_tell_last(struct xiw_host_request *link);
 
-/* The run of link->end: the program has asked for the end. */
-void xiw_host_link_end_now(struct xiw_engine *engine, struct xiw_call *call, int status);
+/*
+ * The QP goes, and leaves the connection to the engines: the program hears now that it has ended, if it has not, and
+ * nothing later. With xiw_host_lock.
+ */
+void xiw_host_link_part(struct xiw_host_request *link);
+
+/* Notes what it has received, for the totals. In its engine's thread. */
+void xiw_host_link_count(struct xiw_host_request *link);
+
+/* Are there connections that the program has done with, and that have not ended? With xiw_host_lock. */
+bool xiw_host_links_leave(void);
 
 #endif

@@ -6,20 +6,6 @@
 #include "host/engines.h"
 #include "host/qp.h"
 
-/*
- * The engine's thread is to look at the rings. Either it sees the new head when it gets the QP, or this thread sees the
- * engine: both write before they read.
- */
-static void call(struct xiw_host_qp *qp)
-{
-	struct xiw_engine *e;
-
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	e = __atomic_load_n(&qp->engine, __ATOMIC_SEQ_CST);
-	if (e && !__atomic_exchange_n(&qp->called, true, __ATOMIC_SEQ_CST))
-		xiw_engine_call(e, &qp->call);
-}
-
 /* ---- operations ------------------------------------------------------------------------------------------ */
 
 static const struct {
@@ -147,18 +133,19 @@ int xiw_host_post_send(struct xiw_host_qp *qp, const struct xiw_host_wr *wr, uns
 	unsigned int i = 0;
 	int err = 0;
 
-	if (xiw_host_dead(&qp->life))
+	if (xiw_host_dead(&qp->life)) {
 		err = -ECANCELED;
-	else if (xiw_host_qp_state(qp) == XIW_HOST_IDLE)
-		err = -ENOTCONN;
-	if (!err) {
+	} else {
 		pthread_mutex_lock(&qp->sends.lock);
-		while (i < count && !(err = place(qp, &wr[i])))
+		/* A connection that is refused makes the QP idle again with this lock (xiw_host_qp_rewind()). */
+		if (xiw_host_qp_state(qp) == XIW_HOST_IDLE)
+			err = -ENOTCONN;
+		while (!err && i < count && !(err = place(qp, &wr[i])))
 			i++;
 		pthread_mutex_unlock(&qp->sends.lock);
 	}
 	if (i) {
-		call(qp);
+		xiw_host_qp_call(qp);
 		/* Behind other operations it would not leave at once, either. */
 		if (__atomic_load_n(&qp->sends.used, __ATOMIC_RELAXED) == i)
 			xiw_host_posted(__atomic_load_n(&qp->engine, __ATOMIC_RELAXED));
@@ -210,7 +197,7 @@ int xiw_host_post_recv(struct xiw_host_qp *qp, const struct xiw_host_recv *recv,
 		pthread_mutex_unlock(&qp->recvs.lock);
 	}
 	if (i)
-		call(qp);
+		xiw_host_qp_call(qp);
 	if (posted)
 		*posted = i;
 	return err;

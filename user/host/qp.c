@@ -78,15 +78,32 @@ static int reserve(struct xiw_host_qp *qp)
 	return err;
 }
 
+/*
+ * The engine's thread is to look at the rings. Either it sees the new head when it gets the QP, or this thread sees the
+ * engine: both write before they read.
+ */
+void xiw_host_qp_call(struct xiw_host_qp *qp)
+{
+	struct xiw_engine *e;
+
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	e = __atomic_load_n(&qp->engine, __ATOMIC_SEQ_CST);
+	if (e && !__atomic_exchange_n(&qp->called, true, __ATOMIC_SEQ_CST))
+		xiw_engine_call(e, &qp->call);
+}
+
 static void pass(struct xiw_engine *e, struct xiw_call *call, int status)
 {
 	struct xiw_host_qp *qp = (void *)((char *)call - offsetof(struct xiw_host_qp, call));
 
-	(void)e;
 	(void)status;
 	/* Whoever posts from now on makes a new call; what was posted before is seen here. */
 	__atomic_store_n(&qp->called, false, __ATOMIC_SEQ_CST);
-	xiw_host_qp_pass(qp);
+	/* Since the call was made, another engine may have tried to connect the QP. */
+	if (__atomic_load_n(&qp->engine, __ATOMIC_SEQ_CST) == e)
+		xiw_host_qp_pass(qp);
+	else
+		xiw_host_qp_call(qp);
 }
 
 int xiw_host_qp_create(const struct xiw_host_qp_opts *opts, struct xiw_host_qp **qp)
@@ -304,7 +321,7 @@ static void pass_recvs(struct xiw_host_qp *qp)
 		xiw_rdma_terminate(qp->rdma);
 }
 
-static void flush(struct xiw_host_qp *qp)
+static void flush_sends(struct xiw_host_qp *qp)
 {
 	struct xiw_host_sends *s = &qp->sends;
 
@@ -314,25 +331,46 @@ static void flush(struct xiw_host_qp *qp)
 		sent(qp, cause ? cause : XIW_CAUSE_FLUSHED);
 	}
 	s->passed = s->tail;
-	flush_recvs(qp, __atomic_load_n(&qp->recvs.head, __ATOMIC_SEQ_CST));
 }
 
 void xiw_host_qp_pass(struct xiw_host_qp *qp)
 {
-	if (qp->ended) {
-		flush(qp);
+	if (!qp->stopped) {
+		pass_recvs(qp);
+		pass_sends(qp);
 		return;
 	}
-	pass_recvs(qp);
-	pass_sends(qp);
+	flush_recvs(qp, __atomic_load_n(&qp->recvs.head, __ATOMIC_SEQ_CST));
+	if (qp->ended || qp->sends.tail == qp->sends.passed)
+		flush_sends(qp);
 }
 
+void xiw_host_qp_stop(struct xiw_host_qp *qp)
+{
+	qp->open = false;
+	qp->stopped = true;
+	__atomic_store_n(&qp->state, XIW_HOST_ENDED, __ATOMIC_RELEASE);
+}
+
+/* Before there is a connection, no buffer that the library gives back has completed (conn.c). */
 void xiw_host_qp_end(struct xiw_host_qp *qp)
 {
+	xiw_host_qp_stop(qp);
 	qp->rdma = NULL;
-	qp->open = false;
 	qp->ended = true;
-	__atomic_store_n(&qp->state, XIW_HOST_ENDED, __ATOMIC_RELEASE);
-	flush(qp);
+	qp->recvs.passed = qp->recvs.tail;
+	xiw_host_qp_pass(qp);
 	xiw_host_qp_tell_last(qp);
+}
+
+void xiw_host_qp_rewind(struct xiw_host_qp *qp)
+{
+	pthread_mutex_lock(&qp->sends.lock);
+	qp->rdma = NULL;
+	flush_sends(qp);
+	qp->recvs.passed = qp->recvs.tail;
+	qp->rewound = true;
+	__atomic_store_n(&qp->engine, NULL, __ATOMIC_SEQ_CST);
+	__atomic_store_n(&qp->state, XIW_HOST_IDLE, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&qp->sends.lock);
 }

@@ -64,17 +64,22 @@ struct xiw_host_qp {
 	struct xiw_host_recvs recvs;
 	enum xiw_host_state state;
 	bool extended; /* valid once it is OPEN */
-	/* Set with xiw_host_lock, once; NULL: no engine has it, and what is posted waits. */
+	/* Set with xiw_host_lock; NULL: no engine has it, and what is posted waits. */
 	struct xiw_engine *engine;
 	struct xiw_call call;		  /* passes work on */
 	bool called;			  /* the call is under way */
+	bool rewound; /* with xiw_host_lock: engines that do not have it may still have the call */
 	struct xiw_host_request *link;	  /* with xiw_host_lock: its connection (host/link.h) */
 	struct xiw_host_eq *eq;		  /* with xiw_host_lock; NULL: nobody is told */
 	struct xiw_host_bell fault, last; /* without a kind: it was not rung */
 	/* The engine's own. */
 	struct xiw_rdma *rdma;
 	bool open, ended;
+	bool stopped; /* nothing more is passed on, and what is posted completes */
 };
+
+/* The engine that has the QP is to look at its rings, if there is one. */
+void xiw_host_qp_call(struct xiw_host_qp *qp);
 
 /* In the thread of its engine: passes on what is posted, or flushes it if the connection has ended. */
 void xiw_host_qp_pass(struct xiw_host_qp *qp);
@@ -82,8 +87,20 @@ void xiw_host_qp_pass(struct xiw_host_qp *qp);
 /* A completion of an operation or buffer of the QP. */
 void xiw_host_qp_complete(struct xiw_host_qp *qp, const struct xiw_completion *c);
 
+/*
+ * The connection takes nothing more: buffers complete, those that are posted later, too, and operations that are posted
+ * later when those before them have.
+ */
+void xiw_host_qp_stop(struct xiw_host_qp *qp);
+
 /* The connection has ended, and the library has no work of it any more: everything completes. */
 void xiw_host_qp_end(struct xiw_host_qp *qp);
+
+/*
+ * There was no connection after all: operations complete, and the QP is idle as before, with the buffers that are
+ * posted. With xiw_host_lock.
+ */
+void xiw_host_qp_rewind(struct xiw_host_qp *qp);
 
 /* The events of the QP itself: its stream is in error, or the peer says so; it has ended; there are none any more. */
 void xiw_host_qp_failed(struct xiw_host_qp *qp, bool by_peer);

@@ -144,8 +144,8 @@ XIW_INTERPOSE int rdma_disconnect(struct rdma_cm_id *cm)
 	int rc;
 
 	PASS_ON_AND_WAIT(cm, rdma_disconnect);
-	/* A queue pair that is gone has taken its connection along. */
-	qp = xiw_qp_find(id->qp_num);
+	/* A queue pair that is gone, or another identifier's by now, has no connection of this one. */
+	qp = xiw_qp_of(id->qp_num, id);
 	rc = !id->qp_num ? -EINVAL : qp ? xiw_host_disconnect(qp->host) : 0;
 	if (rc)
 		return xiw_cm_result(rc);

@@ -74,6 +74,16 @@ static void set_addresses(struct xiw_id *id)
 		id->cm.route.addr.dst_storage = info.remote;
 }
 
+/*
+ * A queue pair that could not be connected may be connected again by another identifier. One that is the identifier's
+ * own librdmacm puts into the error state.
+ */
+static void end_qp(struct xiw_id *id, enum xiw_host_event_kind kind)
+{
+	if (id->cm.qp && (kind == XIW_HOST_REFUSED || kind == XIW_HOST_FAILED))
+		xiw_host_qp_finish(xiw_qp(id->cm.qp)->host);
+}
+
 /* Returns the identifier that the event counts for. NULL: it is of no use to the program. */
 static struct xiw_id *translate(struct xiw_told *to, const struct xiw_host_event *from)
 {
@@ -93,6 +103,7 @@ static struct xiw_id *translate(struct xiw_told *to, const struct xiw_host_event
 		set_addresses(id);
 	} else if (from->kind != XIW_HOST_OTHER) {
 		id->ended = true;
+		end_qp(id, from->kind);
 	}
 	to->cm.param.conn.responder_resources = depth(from->ird);
 	to->cm.param.conn.initiator_depth = depth(from->ord);

@@ -158,7 +158,7 @@ static void free_channel(struct xiw_id *id)
 /* The connection of a queue pair that outlives its identifier ends, and nobody hears of it. */
 static void leave_qp(struct xiw_id *id)
 {
-	struct xiw_qp *qp = xiw_qp_find(id->qp_num);
+	struct xiw_qp *qp = xiw_qp_of(id->qp_num, id);
 
 	if (!qp)
 		return;
@@ -215,7 +215,7 @@ XIW_INTERPOSE int rdma_migrate_id(struct rdma_cm_id *cm, struct rdma_event_chann
 		cm->event = NULL;
 	}
 	eq = ((struct xiw_cm_channel *)channel)->eq;
-	qp = xiw_qp_find(id->qp_num);
+	qp = xiw_qp_of(id->qp_num, id);
 	if (id->real)
 		rc = xiw_theirs_move(id, (struct xiw_cm_channel *)channel);
 	else if (id->listener)

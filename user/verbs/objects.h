@@ -86,7 +86,7 @@ struct xiw_qp *xiw_qp_find(uint32_t number);
 /* What is known of its connection. Returns false if there is none with this number. */
 bool xiw_qp_info(uint32_t number, struct xiw_host_qp_info *info);
 
-/* Ends the connections of all that are left, which other threads may still use. */
-void xiw_qps_end(void);
+/* The queue pair with this number if its connection has this context: it may have been another one's before. */
+struct xiw_qp *xiw_qp_of(uint32_t number, const void *context);
 
 #endif

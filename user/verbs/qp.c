@@ -46,12 +46,17 @@ bool xiw_qp_info(uint32_t number, struct xiw_host_qp_info *info)
 	return qp;
 }
 
-void xiw_qps_end(void)
+struct xiw_qp *xiw_qp_of(uint32_t number, const void *context)
 {
+	struct xiw_host_qp_info info = {};
+	struct xiw_qp *qp;
+
 	pthread_mutex_lock(&qps.lock);
-	for (struct xiw_qp *qp = qps.first; qp; qp = qp->next)
-		xiw_host_disconnect(qp->host);
+	qp = with_number(number);
+	if (qp)
+		xiw_host_qp_info(qp->host, &info);
 	pthread_mutex_unlock(&qps.lock);
+	return info.context == context ? qp : NULL;
 }
 
 static uint32_t next_number(void)
@@ -223,25 +228,20 @@ static enum ibv_qp_state state(const struct xiw_qp *qp)
 	}
 }
 
-/* The error state ends the connection, and what is posted completes, also where there was none. */
-static int end(struct xiw_qp *qp)
-{
-	int rc = xiw_host_disconnect(qp->host);
-
-	return rc == -ENOTCONN ? -xiw_host_qp_finish(qp->host) : -rc;
-}
-
 /*
  * A queue pair becomes ready by its connection alone, and serves for one: it stays in the error state. What a program
  * changes on the way has no effect, as with the drivers of RNICs: those that move the queue pairs of their connections
- * themselves (rdma_init_qp_attr()) go by way of RTR to RTS. SQD ends the connection, too, as RNICs' drivers have it.
+ * themselves (rdma_init_qp_attr()) go by way of RTR to RTS. The error state stops the connection, and all that is posted
+ * completes, also where there was none. SQD ends the connection, too, but what is posted to be sent still leaves.
  */
 static int change(struct xiw_qp *qp, enum ibv_qp_state to)
 {
 	const enum ibv_qp_state from = state(qp);
 
-	if (to == IBV_QPS_ERR || (to == IBV_QPS_SQD && from == IBV_QPS_RTS))
-		return end(qp);
+	if (to == IBV_QPS_ERR)
+		return -xiw_host_qp_finish(qp->host);
+	if (to == IBV_QPS_SQD && from == IBV_QPS_RTS)
+		return -xiw_host_disconnect(qp->host);
 	if (to == IBV_QPS_RESET && from != IBV_QPS_INIT)
 		return EOPNOTSUPP;
 	if (from == IBV_QPS_INIT)

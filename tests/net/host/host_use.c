@@ -216,20 +216,30 @@ static void expect_end(struct conn *c, enum xiw_host_event_kind kind, int status
 	if (kind == XIW_HOST_REFUSED &&
 	    (ev.private_len != 10 || memcmp(ev.private_data, "no, thanks", 10)))
 		die("not the Private Data");
-	/* What was posted has completed before. */
+	/* Its buffer stays with an idle QP. Else what was posted has completed before. */
+	if (status != -ECANCELED) {
+		if (xiw_host_qp_state(c->qp) != XIW_HOST_IDLE || xiw_host_cq_poll(p.cq, &wc, 1))
+			die("the QP is not as it was");
+		return;
+	}
 	if (xiw_host_cq_poll(p.cq, &wc, 1) != 1 || wc.cause != XIW_CAUSE_FLUSHED || wc.wr_id != 7)
 		die("no flushed buffer");
 	MUST(xiw_host_qp_free(c->qp));
 }
 
-static void attempt(struct conn *c, const struct sockaddr_storage *to)
+static void make_qp(struct conn *c)
 {
-	const struct xiw_host_conn_opts opts = conn_opts(c);
 	const struct xiw_host_sge sge = { p.mem, 8, p.lkey };
 	const struct xiw_host_recv recv = { .wr_id = 7, .sge = &sge, .sge_count = 1 };
 
 	*c = (struct conn){ .qp = party_qp(&p, NULL, c) };
 	MUST(xiw_host_post_recv(c->qp, &recv, 1, NULL));
+}
+
+static void attempt(struct conn *c, const struct sockaddr_storage *to)
+{
+	const struct xiw_host_conn_opts opts = conn_opts(c);
+
 	if (xiw_host_disconnect(c->qp) != -ENOTCONN)
 		die("an idle QP was disconnected");
 	MUST(xiw_host_connect(c->qp, (const void *)to, addr_len, NULL, 0, &opts));
@@ -243,17 +253,21 @@ static void refuse(void)
 	struct conn c;
 
 	((struct sockaddr_in *)&nobody)->sin_port = htons(PORT + 1);
+	make_qp(&c);
 	attempt(&c, &addr);
 	expect_end(&c, XIW_HOST_REFUSED, -ECONNREFUSED);
 	attempt(&c, &nobody);
 	expect_end(&c, XIW_HOST_FAILED, -ECONNREFUSED);
+	MUST(xiw_host_qp_free(c.qp));
 	for (int i = 0; i < 20; i++) {
+		make_qp(&c);
 		attempt(&c, &nobody);
 		MUST(xiw_host_qp_free(c.qp));
 		xiw_host_eq_purge(p.eq, &c);
 	}
 	/* This address answers nothing. */
 	((struct sockaddr_in *)&nobody)->sin_addr.s_addr ^= htonl(0xc0);
+	make_qp(&c);
 	attempt(&c, &nobody);
 	MUST(xiw_host_disconnect(c.qp));
 	expect_end(&c, XIW_HOST_FAILED, -ECANCELED);

@@ -233,6 +233,88 @@ static void waits_for_two_ends(void)
 	waits_for_end();
 }
 
+/* ---- another attempt ----------------------------------------------------------------------------- */
+
+static enum ibv_qp_state state_of(struct ibv_qp *qp)
+{
+	struct ibv_qp_init_attr init;
+	struct ibv_qp_attr attr;
+
+	IS(!ibv_query_qp(qp, &attr, IBV_QP_STATE, &init));
+	return attr.qp_state;
+}
+
+/* An identifier of its own for each attempt, and one queue pair for all. */
+static void attempt(struct side *s, struct ibv_qp *qp, int port, enum rdma_cm_event_type outcome)
+{
+	struct rdma_conn_param param = { .qp_num = qp->qp_num };
+
+	s->id->qp = NULL;
+	IS(!rdma_destroy_id(s->id));
+	resolve(s, peer_host, (uint16_t)port);
+	IS(!rdma_connect(s->id, &param));
+	take_event(s->channel, outcome);
+}
+
+/* Nobody listens, then the program there says no: the queue pair stays as it is, with its buffer, until it is taken. */
+static void connects_again(void)
+{
+	struct side s = {};
+	struct ibv_qp *qp;
+
+	resolve(&s, peer_host, (uint16_t)atoi(peer_port));
+	add_queues(&s);
+	qp = s.id->qp;
+	post_buffers(&s, 1);
+	for (int i = 0; i < 2; i++) {
+		attempt(&s, qp, atoi(peer_port) + 2, RDMA_CM_EVENT_REJECTED);
+		IS(state_of(qp) == IBV_QPS_INIT && queue_is_empty(s.cq));
+	}
+	attempt(&s, qp, atoi(peer_port), RDMA_CM_EVENT_REJECTED);
+	IS(state_of(qp) == IBV_QPS_INIT && queue_is_empty(s.cq));
+	attempt(&s, qp, atoi(peer_port), RDMA_CM_EVENT_ESTABLISHED);
+	completed(s.cq, 100, IBV_WC_SUCCESS);
+	await_end(&s);
+	IS(state_of(qp) == IBV_QPS_ERR && !ibv_destroy_qp(qp));
+	free_side(&s);
+}
+
+/* librdmacm puts the identifier's own one into the error state. */
+static void errs_when_refused(void)
+{
+	struct rdma_conn_param param = {};
+	struct side s = {};
+
+	resolve(&s, peer_host, (uint16_t)(atoi(peer_port) + 2));
+	add_queues(&s);
+	post_buffers(&s, 1);
+	IS(!rdma_connect(s.id, &param));
+	take_event(s.channel, RDMA_CM_EVENT_REJECTED);
+	IS(state_of(s.id->qp) == IBV_QPS_ERR);
+	completed(s.cq, 100, IBV_WC_WR_FLUSH_ERR);
+	free_side(&s);
+}
+
+static void active_connects_again(void)
+{
+	connects_again();
+	errs_when_refused();
+}
+
+static void refuses_once(void)
+{
+	struct side s = {};
+
+	get_request(&s);
+	IS(!rdma_reject(s.id, NULL, 0));
+	free_side(&s);
+	accept_side(&s, 1);
+	IS(!post(&s, IBV_WR_SEND, 1, 16, 0));
+	IS(!rdma_disconnect(s.id));
+	await_end(&s);
+	free_side(&s);
+}
+
 /* ---- disconnection ------------------------------------------------------------------------------- */
 
 static void both_disconnect(struct side *s)
@@ -358,6 +440,7 @@ static void connects_and_leaves(void)
 	IS(!rdma_destroy_id(s.id) && !ibv_destroy_qp(qp));
 	s.id = NULL;
 	free_side(&s);
+	meet();
 }
 
 static void many_active(void)
@@ -368,11 +451,18 @@ static void many_active(void)
 	meet();
 }
 
+/* The end of a connection may come behind the request for the next one, as nobody waits for it. */
+static void accepts_and_meets(void)
+{
+	accepts_once();
+	meet();
+}
+
 static void many_passive(void)
 {
 	many(accepts_once);
 	meet();
-	many(accepts_once);
+	many(accepts_and_meets);
 	meet();
 }
 
@@ -383,6 +473,7 @@ const struct verbs_case cases_of_ends[] = {
 	{ "last-message", gets_last_messages, sends_last_messages },
 	{ "id-destroyed-first", destroys_id, waits_for_end },
 	{ "qp-by-number", destroys_id_by_number, waits_for_two_ends },
+	{ "connect-again", active_connects_again, refuses_once },
 	{ "both-disconnect", active_disconnects, passive_disconnects },
 	{ "disconnect-twice", disconnects_twice, waits_for_end },
 	{ "thousand", many_active, many_passive },
