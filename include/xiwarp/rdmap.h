@@ -150,7 +150,7 @@ enum xiw_rdma_flags {
 	XIW_RDMA_UNSIGNALED = 1 << 4,
 };
 
-#define XIW_RDMA_PIECES_MAX 16	/* of an operation, and of a posted receive */
+#define XIW_RDMA_PIECES_MAX 32	/* of an operation, and of a posted receive */
 #define XIW_RDMA_INLINE_MAX 256 /* octets */
 
 /*

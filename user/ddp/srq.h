@@ -10,7 +10,7 @@
 
 #include "ddp/recv.h"
 
-#define XIW_DDP_SRQ_PIECES_MAX 16u /* of a buffer */
+#define XIW_DDP_SRQ_PIECES_MAX 32u /* of a buffer */
 
 struct xiw_ddp_srq {
 	struct xiw_ddp_buf *ring;

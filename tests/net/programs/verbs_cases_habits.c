@@ -142,6 +142,7 @@ static void says_what_it_is(void)
 	IS(!ibv_query_device(s.id->verbs, &plain) && plain.vendor_id && plain.vendor_part_id);
 	IS(!ibv_query_device_ex(s.id->verbs, NULL, &ex) && ex.phys_port_cnt_ex == 1);
 	IS(!memcmp(&ex.orig_attr, &plain, sizeof(plain)));
+	IS(plain.max_sge >= 32 && plain.max_sge_rd >= 32 && plain.max_srq_sge >= 32);
 	IS(!ibv_query_gid_type(s.id->verbs, 1, 0, &type) && type == 0);
 	IS(ibv_query_gid_type(s.id->verbs, 1, 1, &type) == -1 && errno == EINVAL);
 	free_side(&s);
