@@ -101,8 +101,8 @@ XIW_API int xiw_group_listen(struct xiw_group *group, const struct sockaddr *add
 /*
  * The steps of xiw_group_listen(): binds the address, so that xiw_group_listener_addr() tells the port, and starts to
  * listen. Nobody can connect before. xiw_group_listener_free() after either of them, also if it
- * has failed to start. If the port is in use, binding it is tried again for a second: the kernel frees that of a process
- * some time after the process has ended.
+ * has failed to start. If the port is in use, binding it is tried again for a second: the kernel frees that of a
+ * process some time after the process has ended.
  *
  * xiw_group_listener_start(): backlog 0: that of the options. Negative errno of listen(2) and others as
  * xiw_group_listen(); -EALREADY: it was started; -ESHUTDOWN: the group was destroyed. After any other error it is bound

@@ -23,7 +23,7 @@
 static struct {
 	pthread_mutex_t lock;
 	struct xiw_device **all;
-	unsigned int n;
+	unsigned int n, looks;
 } devices = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Marks a device as ours: libibverbs calls neither of these for a device that it has not made. */
@@ -109,8 +109,8 @@ static void set_mac(const struct ifaddrs *all)
 	}
 }
 
-/* Fills list with those of now, as far as it has room, and returns how many there are. */
-static unsigned int look(struct xiw_device **list, unsigned int room)
+/* Finds those of now, each of which is marked with the number of this look, and returns how many there are. */
+static unsigned int look(unsigned int number)
 {
 	struct ifaddrs *all;
 	unsigned int n = 0;
@@ -119,40 +119,49 @@ static unsigned int look(struct xiw_device **list, unsigned int room)
 		return 0;
 	for (const struct ifaddrs *a = all; a; a = a->ifa_next) {
 		struct xiw_device *d = wanted(a) && is_ip(a) ? find(a->ifa_name) : NULL;
-		bool twice = false;
 
 		if (wanted(a) && is_ip(a) && !d)
 			d = add(a->ifa_name);
-		for (unsigned int i = 0; i < n && i < room; i++)
-			twice |= list[i] == d;
-		if (d && !twice && n < room)
-			list[n++] = d;
+		if (!d || d->seen == number)
+			continue;
+		d->seen = number;
+		d->place = n++;
 	}
 	set_mac(all);
 	freeifaddrs(all);
 	return n;
 }
 
-unsigned int xiw_devices(struct xiw_device **list, unsigned int room)
+struct xiw_device **xiw_devices(unsigned int *n)
 {
 	const int cancel = xiw_cancel_off();
-	unsigned int n;
+	struct xiw_device **list = NULL;
+	unsigned int number;
 
 	pthread_mutex_lock(&devices.lock);
-	n = look(list, room);
+	number = ++devices.looks;
+	*n = look(number);
+	if (*n)
+		list = calloc(*n, sizeof(struct xiw_device *));
+	if (!list)
+		*n = 0;
+	for (unsigned int i = 0; list && i < devices.n; i++)
+		if (devices.all[i]->seen == number)
+			list[devices.all[i]->place] = devices.all[i];
 	pthread_mutex_unlock(&devices.lock);
 	xiw_cancel_restore(cancel);
-	return n;
+	return list;
 }
 
 struct xiw_device *xiw_device_of(const struct sockaddr *addr)
 {
-	struct xiw_device *list[XIW_DEVICES_MAX], *found = NULL;
-	unsigned int n = xiw_devices(list, XIW_DEVICES_MAX);
+	struct xiw_device **list, *found = NULL;
 	struct ifaddrs *all;
+	unsigned int n;
 
 	if (xiw_if_addresses(&all))
 		return NULL;
+	list = xiw_devices(&n);
 	for (const struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
 		if (!wanted(a) || !xiw_if_same_ip(a->ifa_addr, addr))
 			continue;
@@ -160,6 +169,7 @@ struct xiw_device *xiw_device_of(const struct sockaddr *addr)
 			if (!strcmp(list[i]->ifname, a->ifa_name))
 				found = list[i];
 	}
+	free(list);
 	freeifaddrs(all);
 	return found;
 }
@@ -195,24 +205,27 @@ struct list {
 XIW_INTERPOSE struct ibv_device **ibv_get_device_list(int *num_devices)
 {
 	struct ibv_device **(*real)(int *) = xiw_real("ibv_get_device_list");
-	struct xiw_device *ours[XIW_DEVICES_MAX];
-	unsigned int n = xiw_devices(ours, XIW_DEVICES_MAX);
 	struct ibv_device **theirs;
+	struct xiw_device **ours;
 	struct list *list;
 	int theirs_n = 0;
+	unsigned int n;
 
+	ours = xiw_devices(&n);
 	theirs = real ? real(&theirs_n) : NULL; /* none is there: the kernel may not know RDMA */
 	list = calloc(1,
 		      sizeof(*list) + (n + (unsigned int)theirs_n + 1) * sizeof(list->devices[0]));
 	if (!list) {
 		if (theirs)
 			XIW_REAL(ibv_free_device_list)(theirs);
+		free(ours);
 		errno = ENOMEM;
 		return NULL;
 	}
 	list->real = theirs;
 	for (unsigned int i = 0; i < n; i++)
 		list->devices[i] = &ours[i]->ibv;
+	free(ours);
 	for (int i = 0; theirs && i < theirs_n; i++)
 		list->devices[n + (unsigned int)i] = theirs[i];
 	if (num_devices)

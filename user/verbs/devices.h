@@ -8,10 +8,11 @@
 
 struct xiw_device;
 
-#define XIW_DEVICES_MAX 64
-
-/* Those of now, at most room; returns how many. They stay for the life of the process. */
-unsigned int xiw_devices(struct xiw_device **list, unsigned int room);
+/*
+ * Those of now, in a list that the caller frees; NULL, with *n 0, if there is none, or no memory. They stay for the
+ * life of the process.
+ */
+struct xiw_device **xiw_devices(unsigned int *n);
 
 /* The device with this IP address; NULL: it is none of theirs. */
 struct xiw_device *xiw_device_of(const struct sockaddr *addr);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* librdmacm's identifiers: their life and their devices. */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "host/life.h"
@@ -9,6 +11,8 @@
 #include "verbs/objects.h"
 #include "verbs/theirs.h"
 #include "verbs/verbs.h"
+
+#define RNICS_MAX 64 /* of which rdma_get_devices() tells */
 
 /* ---- devices ------------------------------------------------------------------------------------------- */
 
@@ -21,13 +25,14 @@ struct opened {
 static struct {
 	pthread_mutex_t lock;
 	struct xiw_host_life life;
-	struct opened all[XIW_DEVICES_MAX];
+	struct opened *all;
 	unsigned int n;
 } opened = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static struct ibv_context *context_of(struct xiw_device *device)
 {
-	struct ibv_context *context = NULL;
+	struct ibv_context *context;
+	struct opened *all;
 
 	/* What a child of fork() finds there is its parent's. */
 	if (xiw_host_dead(&opened.life)) {
@@ -37,8 +42,11 @@ static struct ibv_context *context_of(struct xiw_device *device)
 	for (unsigned int i = 0; i < opened.n; i++)
 		if (opened.all[i].context->device == &device->ibv)
 			return opened.all[i].context;
-	if (opened.n < XIW_DEVICES_MAX)
-		context = ibv_open_device(&device->ibv);
+	all = realloc(opened.all, (opened.n + 1) * sizeof(*all));
+	if (!all)
+		return NULL;
+	opened.all = all;
+	context = ibv_open_device(&device->ibv);
 	if (context)
 		opened.all[opened.n++] = (struct opened){ .context = context };
 	return context;
@@ -76,17 +84,20 @@ struct ibv_pd *xiw_cm_default_pd(const struct ibv_context *context)
 
 XIW_INTERPOSE struct ibv_context **rdma_get_devices(int *num_devices)
 {
-	struct xiw_device *devices[XIW_DEVICES_MAX];
-	unsigned int n = xiw_devices(devices, XIW_DEVICES_MAX);
-	struct ibv_context **list = calloc(n + XIW_DEVICES_MAX + 1, sizeof(*list));
+	unsigned int n;
+	struct xiw_device **devices = xiw_devices(&n);
+	struct ibv_context **list = calloc(n + RNICS_MAX + 1, sizeof(*list));
 
-	if (!list)
+	if (!list) {
+		free(devices);
 		return xiw_refuse(-ENOMEM);
+	}
 	pthread_mutex_lock(&opened.lock);
 	for (unsigned int i = 0; i < n; i++)
 		list[i] = context_of(devices[i]);
 	pthread_mutex_unlock(&opened.lock);
-	n += xiw_theirs_devices(list + n, XIW_DEVICES_MAX);
+	free(devices);
+	n += xiw_theirs_devices(list + n, RNICS_MAX);
 	if (num_devices)
 		*num_devices = (int)n;
 	return list;
@@ -126,8 +137,29 @@ XIW_INTERPOSE int rdma_create_id(struct rdma_event_channel *channel, struct rdma
 	return 0;
 }
 
+/* A listener on the wildcard address hears of connections to every interface. */
+static void say_no_device(const struct sockaddr *addr)
+{
+	const struct sockaddr_in6 *v6 = (const void *)addr;
+	const struct sockaddr_in *v4 = (const void *)addr;
+	char name[INET6_ADDRSTRLEN] = "";
+	static bool said;
+
+	if (__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		return;
+	if (addr->sa_family == AF_INET6)
+		inet_ntop(AF_INET6, &v6->sin6_addr, name, sizeof(name));
+	else
+		inet_ntop(AF_INET, &v4->sin_addr, name, sizeof(name));
+	fprintf(stderr,
+		"xiwarp: a connection to %s is refused: that is the address of no device (those of "
+		"loopback and of RNICs are not; xiwarp run --if IF names the only one)\n",
+		name);
+}
+
 struct xiw_id *xiw_id_of_request(struct xiw_id *listener, const struct xiw_host_event *event)
 {
+	struct xiw_device *device;
 	struct rdma_cm_id *cm;
 	struct xiw_id *id;
 
@@ -137,7 +169,10 @@ struct xiw_id *xiw_id_of_request(struct xiw_id *listener, const struct xiw_host_
 	id = xiw_id(cm);
 	xiw_host_request_addr(event->request, &cm->route.addr.src_storage,
 			      &cm->route.addr.dst_storage);
-	if (xiw_cm_set_device(id, xiw_device_of(&cm->route.addr.src_addr))) {
+	device = xiw_device_of(&cm->route.addr.src_addr);
+	if (!device)
+		say_no_device(&cm->route.addr.src_addr);
+	if (xiw_cm_set_device(id, device)) {
 		rdma_destroy_id(cm);
 		return NULL;
 	}

@@ -250,7 +250,7 @@ static int change(struct xiw_qp *qp, enum ibv_qp_state to)
 	return from == IBV_QPS_RTS && to <= IBV_QPS_RTS ? 0 : EINVAL;
 }
 
-/* Names the peer's queue pair by its number, as InfiniBand has it. No attributes of rdma_init_qp_attr() do that here. */
+/* Names the peer's queue pair by its number, as InfiniBand has it. Attributes of rdma_init_qp_attr() do not. */
 static bool connects_by_hand(const struct ibv_qp_attr *attr, int mask)
 {
 	static bool said;

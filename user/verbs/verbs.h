@@ -29,6 +29,7 @@ struct xiw_device {
 	int ifindex;
 	char ifname[IF_NAMESIZE];
 	unsigned char mac[6];
+	unsigned int seen, place; /* the last look that has found it, and its place there */
 };
 
 struct xiw_context {

@@ -46,6 +46,38 @@ expect extended-forgotten extended
 expect extended-by-one extended env XIWARP_EXTENDED=1
 expect extended-by-one-says once active "at both ends, and the peer is without"
 
+# ---- a host with more interfaces than most: the last of them is a device as well
+many() {
+	local i
+	for ((i = 1; i <= 70; i += 2)); do
+		echo "link add many$i type veth peer name many$((i + 1))"
+		echo "address add 192.0.3.$i/32 dev many$i"
+		echo "address add 192.0.3.$((i + 1))/32 dev many$((i + 1))"
+		echo "link set many$i up"
+		echo "link set many$((i + 1)) up"
+	done >"$TMP/many"
+	in_ns rcv ip -batch "$TMP/many" && in_ns snd ip route add 192.0.3.0/24 via "$V4_RCV"
+}
+rcv=("$xiwarp" run --report --path kernel --)
+expect many-interfaces many
+devices=$(in_ns rcv "${rcv[@]}" ibv_devices 2>/dev/null | grep -c xiw_)
+expect many-devices [ "$devices" -gt 70 ]
+both many-wildcard "rping -s -a 0.0.0.0 -p 7174 -V -C 5" 7174 \
+	"rping -c -a 192.0.3.70 -p 7174 -V -C 5"
+both many-bound "rping -s -a 192.0.3.70 -p 7174 -V -C 5" 7174 \
+	"rping -c -a 192.0.3.70 -p 7174 -V -C 5"
+# An interface that is none is told of.
+elsewhere() {
+	local server client
+	spawn server rcv server "$xiwarp" run --path kernel --if many1 -- rping -s -a 0.0.0.0 -p 7174
+	wait_listen rcv 7174 || return
+	spawn client snd client "${snd[@]}" rping -c -a "$V4_RCV" -p 7174 -C 1
+	reap "$client" 20
+	stop "$server"
+	once server "a connection to $V4_RCV is refused: that is the address of no device"
+}
+expect no-device-said elsewhere
+
 # ---- one that is started again at once, whatever has become of it
 again() {
 	local server i
