@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Intel's igb: native XDP, and zero-copy on newer kernels (6.14). limit: 600, queues: 1, nic: igb
+ZERO_COPY=newest
+. vmtest/nic.sh
+
+guest() {
+	steps transfer beside
+}
+
+peer() {
+	steps_peer transfer beside
+}
