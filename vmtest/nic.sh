@@ -7,6 +7,8 @@
 #   transfer       files, over IPv4 and IPv6, most of them on the direct path
 #   beside         other people's TCP, UDP and pings, of all lengths; no frame within a frame is taken for one
 #   tags           segments that come with the tag of another VLAN count on neither path
+#   stripping      a driver that begins to strip tags has its connections on the kernel path, until it stops; load makes
+#                  it stop, and unload puts that back as it was
 #   mtu            the MTU of the VM's interface grows while a receiver is bound, and the wire's with it
 #
 # ZERO_COPY names the kernel whose driver receives without a copy; beside checks that it does.
@@ -158,6 +160,56 @@ tags_peer() {
 	tagged_peer tags-of-another-namespace
 	tc qdisc del dev "$IF_PEER" root
 	tc qdisc del dev "$IF_PEER" clsact
+}
+
+# has_rxvlan on|off
+has_rxvlan() {
+	[[ $(ethtool -k eth0 | sed -n 's/^rx-vlan-offload: \([a-z]*\).*/\1/p') == "$1" ]]
+}
+
+stripping() {
+	local reports
+	expect stripping-off has_rxvlan off
+	bind_receiver stripping --force
+	say stripping
+	expect stripping-direct goes_direct
+	ethtool -K eth0 rxvlan on
+	meet stripping-sent 100
+	say stripping-again
+	meet stripping-kernel 100
+	ethtool -K eth0 rxvlan off
+	sleep 2
+	say stripping-over
+	meet stripping-done 100
+	end_receiver stripping
+	reports=$RESULTS/stripping.json
+	expect stripping-leaves grep -q '"left_direct":{[^}]*"VLAN tags stripped":1' "$reports"
+	expect stripping-says grep -q '"octets_direct":0,.*strips VLAN tags' "$reports"
+	expect stripping-returns [ "$(grep -c '"octets_direct":[1-9]' "$reports")" -gt 2 ]
+	expect stripping-unload "$BUILD/xiwarp" unload eth0
+	expect stripping-restored has_rxvlan on
+	# The load fails after it has turned rxvlan off.
+	(ulimit -n 10 && "$BUILD/xiwarp" load eth0)
+	expect stripping-load-fails [ $? = 1 ]
+	expect stripping-undone has_rxvlan on
+	expect stripping-load "$BUILD/xiwarp" load eth0
+	expect stripping-off-again has_rxvlan off
+}
+
+stripping_peer() {
+	random 12000000
+	tc qdisc add dev "$IF_PEER" root tbf rate 10mbit burst 32k latency 100ms
+	meet stripping 100
+	sent stripping-put
+	say stripping-sent
+	tc qdisc del dev "$IF_PEER" root
+	random 1000000
+	meet stripping-again
+	sent stripping-put-kernel
+	say stripping-kernel
+	meet stripping-over
+	sent stripping-put-direct
+	say stripping-done
 }
 
 mtu() {

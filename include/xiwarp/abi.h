@@ -172,6 +172,7 @@ enum xiw_reason {
 	XIW_REASON_NO_BUFFER, /* a Send found no posted buffer in time, and the stream is held (hold_ms) */
 	XIW_REASON_LONG,    /* a packet is longer than AF_XDP takes: packets were joined below the interface */
 	XIW_REASON_REBOUND, /* the engine binds its queues anew, as their frames do not fit the packets any more */
+	XIW_REASON_TAGS, /* the interface's hardware takes VLAN tags out of frames */
 	XIW_REASON__COUNT,
 };
 #define XIW_REASON_MAX 32 /* a power of two */

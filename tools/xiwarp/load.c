@@ -6,6 +6,7 @@
 #include "args.h"
 #include "exit.h"
 #include "json.h"
+#include "netif/interface.h"
 #include "signals.h"
 
 static const char *mode_name(enum xiw_xdp_mode mode)
@@ -44,10 +45,17 @@ static int run_load(const struct xiw_args *args)
 				      .flows = args->load.flows };
 	const char *ifname = args->words[0];
 	struct xiw_status status = {};
-	char why[512];
+	char why[512], driver[64];
 	int err;
 
 	xiw_hold_signals();
+	if (args->load.mode != XIW_XDP_GENERIC && xiw_if_may_reset(ifname)) {
+		xiw_if_driver(ifname, driver, sizeof(driver));
+		xiw_fail(0,
+			 "%s: %s may take the link down, for some seconds, to put programs on it "
+			 "or to take them off",
+			 ifname, driver);
+	}
 	err = xiw_load(ifname, &opts, why, sizeof(why));
 	if (err)
 		return xiw_fail(xiw_exit_code(err), "%s", why);
@@ -96,6 +104,10 @@ const struct xiw_cmd xiw_cmd_load = {
 		"the directory, and another one IF@network-namespace-COOKIE; none touches "
 		"another's. Pins that only this command would see are refused, as under 'ip "
 		"netns exec': use 'nsenter --net'.\n\n"
+		"Where the driver takes VLAN tags out of frames (ethtool's rxvlan), or joins "
+		"packets "
+		"(lro), that is turned off until 'unload'. Many drivers reset the NIC for XDP: its "
+		"link is then down for some seconds.\n\n"
 		"On virtio-net with an MTU above 1500 the receive rings are made anew, because "
 		"what arrives in buffers from before the load would be lost. Needs Linux 6.1. "
 		"CAP_SYS_ADMIN can replace CAP_BPF and CAP_PERFMON.",

@@ -34,6 +34,7 @@ const char *xiw_reason_name(unsigned int reason)
 		[XIW_REASON_NO_BUFFER] = "no buffer posted",
 		[XIW_REASON_LONG] = "packet longer than AF_XDP takes",
 		[XIW_REASON_REBOUND] = "queues bound anew",
+		[XIW_REASON_TAGS] = "VLAN tags stripped",
 	};
 
 	return reason < N(names) ? names[reason] : NULL;

@@ -25,6 +25,7 @@
 #include "netif/bpffs.h"
 #include "netif/fit.h"
 #include "netif/interface.h"
+#include "netif/offload.h"
 #include "netif/pins.h"
 #include "netif/query.h"
 #include "netif/trust.h"
@@ -212,6 +213,8 @@ static int port_open(struct xiw_engine *e, struct xiw_netif *p, char *why, size_
 		err = open_pins(p, &pins, why, len);
 	if (!err)
 		err = xiw_fit(p->ifindex, p->ifname, why, len);
+	if (!err)
+		err = xiw_fit_tags(p->ifname, why, len);
 	if (!err && !strcmp(p->ifname, "lo")) {
 		/* XDP would take injected segments for the peer's. */
 		snprintf(why, len, "not on lo: segments for the socket are injected there");
@@ -241,6 +244,14 @@ void xiw_netif_look_at_mtu(struct xiw_netif *p)
 		p->outgrown = mtu > 1500;
 }
 
+bool xiw_netif_strips_now(struct xiw_netif *p)
+{
+	bool before = p->strips;
+
+	p->strips = xiw_offloads_strip(p->ifname);
+	return p->strips && !before;
+}
+
 bool xiw_netif_may_reopen(void)
 {
 	return !xiw_sock_allowed() && xiw_caps_have(CAP_NET_RAW);
@@ -248,6 +259,8 @@ bool xiw_netif_may_reopen(void)
 
 bool xiw_netif_usable(struct xiw_netif *p, char *why, size_t why_len)
 {
+	if (p->strips)
+		return !xiw_fit_tags(p->ifname, why, why_len);
 	xiw_netif_look_at_mtu(p);
 	if (p->outgrown)
 		snprintf(why, why_len, "the MTU of %s has grown beyond 1500 %s", p->ifname,

@@ -39,6 +39,7 @@ struct xiw_netif {
 	uint32_t mtu;
 	uint32_t xdp_id, tc_id; /* IDs of xiw_ingress and xiw_egress */
 	bool outgrown;		/* the MTU has become larger than the sockets were made for */
+	bool strips;		/* its hardware takes VLAN tags out of frames */
 	bool frames_come;	/* AF_XDP has delivered at least one frame */
 	bool has_carried;	/* a stretch has committed something */
 	bool copy;		/* its driver has no zero-copy, or none that works */
@@ -75,6 +76,8 @@ void xiw_netif_free(const struct xiw_engine *e, struct xiw_netif *p);
  * keep the sockets that they have.
  */
 bool xiw_netif_may_reopen(void);
+/* Reads again whether the hardware takes VLAN tags out of frames. True if it has begun to since the last call. */
+bool xiw_netif_strips_now(struct xiw_netif *p);
 /* Sets `outgrown` if the MTU is larger than the AF_XDP sockets were made for. */
 void xiw_netif_look_at_mtu(struct xiw_netif *p);
 

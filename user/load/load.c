@@ -22,6 +22,7 @@
 #include "netif/bpffs.h"
 #include "netif/fit.h"
 #include "netif/interface.h"
+#include "netif/offload.h"
 #include "netif/pins.h"
 #include "netif/query.h"
 #include "netif/rings.h"
@@ -267,6 +268,36 @@ static int load_pin_attach(struct load *l, struct xiwarp_bpf *skel)
 	return err;
 }
 
+/* XDP must see each packet as it was on the wire: with its tag, and not joined with others. */
+static int offloads_off(struct load *l)
+{
+	int on = xiw_offloads_off(l->ifname, l->pins.dir);
+	char driver[64];
+
+	xiw_if_driver(l->ifname, driver, sizeof(driver));
+	if (on < 0)
+		return xiw_explain(l->why, xiw_kernel_error(on),
+				   "cannot turn rxvlan and lro off on %s: %s", l->ifname,
+				   strerror(-on));
+	if (on & (XIW_OFFLOAD_TAGS | XIW_OFFLOAD_STAGS))
+		return xiw_explain(l->why, -EOPNOTSUPP,
+				   "%s strips VLAN tags, and %s does not let that be turned off: "
+				   "segments of other VLANs would count as its own",
+				   l->ifname, driver);
+	if (on & XIW_OFFLOAD_LRO)
+		xiw_explain(l->why, 0,
+			    "%s: %s does not let lro be turned off: packets that it joins may not "
+			    "go direct",
+			    l->ifname, driver);
+	return 0;
+}
+
+static void remove_pins(const struct load *l)
+{
+	xiw_offloads_restore(l->ifname, l->pins.dir);
+	xiw_pins_remove(&l->pins);
+}
+
 static int load_locked(struct load *l)
 {
 	struct xiwarp_bpf *skel;
@@ -285,23 +316,25 @@ static int load_locked(struct load *l)
 		return err;
 	if (l->opts.replace && xiw_pins_exist(&l->pins) &&
 	    !xiw_query_doubtful(&l->pins, l->ifindex))
-		xiw_pins_remove(&l->pins);
+		remove_pins(l);
 	err = make_pin_dir(l);
 	if (err) {
 		xiw_attach_release(&l->attach);
 		return err;
 	}
 	skel = xiwarp_bpf__open();
-	if (!skel)
+	err = offloads_off(l);
+	if (!err && !skel)
 		err = xiw_explain(l->why, -EIO, "the BPF object inside the library is damaged%s",
 				  xiw_bpf_log_remark());
-	else
+	else if (!err)
 		err = load_pin_attach(l, skel);
-	if (err) {
+	if (err)
 		xiw_attach_undo(&l->attach);
-		xiw_pins_remove(&l->pins);
-	}
 	xiwarp_bpf__destroy(skel);
+	/* Takes descriptors, which may have been all in use. */
+	if (err)
+		remove_pins(l);
 	xiw_attach_release(&l->attach);
 	return err;
 }

@@ -19,6 +19,7 @@
 #include "load/attach.h"
 #include "netif/bpf_log.h"
 #include "netif/bpffs.h"
+#include "netif/offload.h"
 #include "netif/pins.h"
 #include "netif/query.h"
 #include "netif/trust.h"
@@ -291,6 +292,7 @@ static int open_pinned(const struct unload *u, const char *name)
 
 static int unload_pinned(struct unload *u)
 {
+	char now[IF_NAMESIZE]; /* its name */
 	int err;
 
 	u->xdp_fd = xiw_pins_open_prog(u->pins.dir, "xiw_ingress", &u->xdp_id);
@@ -320,6 +322,8 @@ static int unload_pinned(struct unload *u)
 		err = detach(u);
 	if (err)
 		return err;
+	if (u->ifindex && if_indextoname((unsigned int)u->ifindex, now))
+		xiw_offloads_restore(now, u->pins.dir);
 	err = xiw_pins_remove(&u->pins);
 	if (err)
 		return xiw_explain(u->why, xiw_kernel_error(err),

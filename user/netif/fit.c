@@ -10,6 +10,7 @@
 
 #include "netif/interface.h"
 #include "netif/netlink.h"
+#include "netif/offload.h"
 
 #define KIND_MAX 16
 
@@ -69,10 +70,21 @@ int xiw_fit(uint32_t ifindex, const char *ifname, char *why, size_t len)
 	else if (!strcmp(l.member, "vrf"))
 		snprintf(why, len, "%s is in a VRF: sockets and XDP see different interfaces there",
 			 ifname);
-	else if (l.vlans && strips_tags(ifname))
+	else if (l.vlans && xiw_if_virtual(ifname) && strips_tags(ifname))
 		snprintf(why, len, "%s has VLANs, and strips their tags: ethtool -K %s rxvlan off",
 			 ifname, ifname);
 	else
 		return 0;
+	return -EOPNOTSUPP;
+}
+
+int xiw_fit_tags(const char *ifname, char *why, size_t len)
+{
+	if (!xiw_offloads_strip(ifname))
+		return 0;
+	snprintf(why, len,
+		 "%s strips VLAN tags, so segments of other VLANs would count as its own: ethtool "
+		 "-K %s rxvlan off",
+		 ifname, ifname);
 	return -EOPNOTSUPP;
 }

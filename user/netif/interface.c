@@ -29,7 +29,7 @@ static int if_ioctl(const char *ifname, unsigned long request, struct ifreq *ifr
 	if (fd < 0)
 		return -errno;
 	snprintf(ifr->ifr_name, sizeof(ifr->ifr_name), "%s", ifname);
-	err = ioctl(fd, request, ifr) ? -errno : 0;
+	err = ioctl(fd, request, ifr) < 0 ? -errno : 0;
 	close(fd);
 	return err;
 }
@@ -140,6 +140,16 @@ bool xiw_if_virtual(const char *ifname)
 			return false;
 	}
 	return false;
+}
+
+bool xiw_if_may_reset(const char *ifname)
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+
+	/* Of PCI and USB: only their addresses have a colon. */
+	return !xiw_if_ethtool(ifname, &info) &&
+	       memchr(info.bus_info, ':', sizeof(info.bus_info)) &&
+	       strncmp(info.driver, "virtio_net", sizeof(info.driver)) != 0;
 }
 
 void xiw_if_driver(const char *ifname, char *text, size_t len)

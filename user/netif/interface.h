@@ -37,6 +37,11 @@ bool xiw_if_driven_by(const char *ifname, const char *driver);
  * macvlan, ipvlan and tap, whose peers are containers and VMs, and with VLANs on these.
  */
 bool xiw_if_virtual(const char *ifname);
+/*
+ * Is it hardware on a bus, whose driver may reset it when programs are put on it or taken off? Its link is then down
+ * for a while. virtio-net does not.
+ */
+bool xiw_if_may_reset(const char *ifname);
 /* Its driver, in words for a message. */
 void xiw_if_driver(const char *ifname, char *text, size_t len);
 /* @request is a struct of linux/ethtool.h that begins with its command. */

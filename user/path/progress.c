@@ -42,27 +42,24 @@
 /* Returns the text for people. A %s in it stands for the name of the interface. */
 static const char *cause(enum xiw_reason reason)
 {
-	switch (reason) {
-	case XIW_REASON_UNSEEN:
-		return "frames of %s for AF_XDP are lost on their way";
-	case XIW_REASON_REFUSED:
-		return "the peer's segments are refused again and again";
-	case XIW_REASON_CHECKSUM:
-		return "TCP checksums on %s are wrong, or unfinished: 'ethtool -K IF tx off' there";
-	case XIW_REASON_EGRESS:
-		return "its packets do not leave by %s: xiw_egress does not see them";
-	case XIW_REASON_UNHEARD:
-		return "the peer does not hear acknowledgements that %s sends by AF_XDP";
-	case XIW_REASON_INJECT:
-		return "segments injected over lo do not arrive: lo down or filtered "
-		       "(nft: 'ct state invalid drop')?";
-	case XIW_REASON_HEADROOM:
-		return "the driver of %s leaves no room in front of packets";
-	case XIW_REASON_ELSEWHERE:
-		return "its segments do not come by %s, or not all of them";
-	default:
-		return "it does not go on";
-	}
+	static const char *const causes[XIW_REASON__COUNT] = {
+		[XIW_REASON_UNSEEN] = "frames of %s for AF_XDP are lost on their way",
+		[XIW_REASON_REFUSED] = "the peer's segments are refused again and again",
+		[XIW_REASON_CHECKSUM] = "TCP checksums on %s are wrong, or unfinished: 'ethtool -K "
+					"IF tx off' there",
+		[XIW_REASON_EGRESS] = "its packets do not leave by %s: xiw_egress does not see "
+				      "them",
+		[XIW_REASON_UNHEARD] = "the peer does not hear acknowledgements that %s sends by "
+				       "AF_XDP",
+		[XIW_REASON_INJECT] =
+			"segments injected over lo do not arrive: lo down or filtered "
+			"(nft: 'ct state invalid drop')?",
+		[XIW_REASON_HEADROOM] = "the driver of %s leaves no room in front of packets",
+		[XIW_REASON_ELSEWHERE] = "its segments do not come by %s, or not all of them",
+		[XIW_REASON_TAGS] = "%s strips VLAN tags: 'ethtool -K IF rxvlan off'",
+	};
+
+	return causes[reason] ? causes[reason] : "it does not go on";
 }
 
 static void tell(struct xiw_conn *c, enum xiw_reason reason)

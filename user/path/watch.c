@@ -27,6 +27,7 @@
 #include "core/serve.h"
 #include "netif/interface.h"
 #include "netif/query.h"
+#include "path/progress.h"
 #include "path/route.h"
 
 /* An address may be gone for so long, because DHCP and scripts remove addresses and add them again. */
@@ -111,6 +112,18 @@ static void programs_gone(struct xiw_engine *e, struct xiw_netif *p, const char 
 	retire(e, p);
 }
 
+/* The interface's connections take the kernel path from now on. */
+static void bar_all(struct xiw_engine *e, const struct xiw_netif *p, enum xiw_reason reason)
+{
+	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
+		next = c->next;
+		if (!c->flow || c->netif != p)
+			continue;
+		xiw_progress_lasting(c, reason);
+		xiw_conn_bar(c, reason);
+	}
+}
+
 /*
  * Ends connections whose packets have gone around the programs for too long. So many are looked at each time, in turn,
  * because idle ones are to cost nothing.
@@ -162,6 +175,8 @@ static void look(struct xiw_engine *e)
 		next = p->next;
 		xiw_netif_look_at_mtu(p);
 		xiw_netif_refresh(p);
+		if (xiw_netif_strips_now(p))
+			bar_all(e, p, XIW_REASON_TAGS);
 		if (!xiw_query_xdp((int)p->ifindex, p->xdp_id))
 			programs_gone(e, p, "xiw_ingress");
 		else if (!xiw_query_egress((int)p->ifindex, p->tc_id))

@@ -4,9 +4,9 @@
 . vmtest/nic.sh
 
 guest() {
-	steps transfer beside
+	steps transfer beside tags stripping
 }
 
 peer() {
-	steps_peer transfer beside
+	steps_peer transfer beside tags stripping
 }

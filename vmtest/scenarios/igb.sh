@@ -5,9 +5,9 @@ ZERO_COPY=newest
 . vmtest/nic.sh
 
 guest() {
-	steps transfer beside
+	steps transfer stripping tags
 }
 
 peer() {
-	steps_peer transfer beside
+	steps_peer transfer stripping tags
 }

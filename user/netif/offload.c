@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "netif/offload.h"
+
+#include <errno.h>
+#include <linux/ethtool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "netif/interface.h"
+#include "netif/pins.h"
+
+#define BLOCKS 4	/* of 32 features */
+#define NOTE "offloads" /* a symbolic link, as nothing else holds text in a BPF file system */
+
+/* The kernel's names, by bit. */
+static const char *const names[] = { "rx-vlan-hw-parse", "rx-vlan-stag-hw-parse", "rx-lro" };
+
+#define KINDS (sizeof(names) / sizeof(names[0]))
+
+/* The kernel's number of each feature, the same for all interfaces; negative: it has none of that name. */
+struct numbers {
+	int of[KINDS];
+};
+
+static int read_numbers(const char *ifname, struct numbers *numbers)
+{
+	struct {
+		struct ethtool_gstrings head;
+		char text[BLOCKS * 32][ETH_GSTRING_LEN];
+	} strings = { .head = { .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES } };
+	struct {
+		struct ethtool_sset_info head;
+		uint32_t count;
+	} info = { .head = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES } };
+	int err = xiw_if_ethtool(ifname, &info);
+
+	/* The kernel writes as many as it has. */
+	if (!err && info.count > BLOCKS * 32)
+		err = -EOVERFLOW;
+	if (!err)
+		err = xiw_if_ethtool(ifname, &strings);
+	for (uint32_t kind = 0; !err && kind < KINDS; kind++) {
+		numbers->of[kind] = -1;
+		for (uint32_t i = 0; i < info.count; i++)
+			if (!strncmp(strings.text[i], names[kind], ETH_GSTRING_LEN))
+				numbers->of[kind] = (int)i;
+	}
+	return err;
+}
+
+/* The bit XIW_OFFLOAD_* of a kind, if the feature is in `blocks`, one word of each block. */
+static uint32_t bit_of(const struct numbers *numbers, uint32_t kind, const uint32_t blocks[BLOCKS])
+{
+	int number = numbers->of[kind];
+
+	return number >= 0 && blocks[number / 32] & 1u << number % 32 ? 1u << kind : 0;
+}
+
+/* @blocks gets the number of blocks that the kernel has, which it wants to hear when features are set. */
+static int read_features(const char *ifname, const struct numbers *numbers, struct xiw_offloads *o,
+			 uint32_t *blocks)
+{
+	struct {
+		struct ethtool_gfeatures head;
+		struct ethtool_get_features_block block[BLOCKS];
+	} f = { .head = { .cmd = ETHTOOL_GFEATURES, .size = BLOCKS } };
+	uint32_t active[BLOCKS], requested[BLOCKS], fixed[BLOCKS];
+	int err = xiw_if_ethtool(ifname, &f);
+
+	memset(o, 0, sizeof(*o));
+	for (uint32_t i = 0; i < BLOCKS; i++) {
+		active[i] = f.block[i].active;
+		requested[i] = f.block[i].requested;
+		fixed[i] = f.block[i].never_changed | ~f.block[i].available;
+	}
+	for (uint32_t kind = 0; !err && kind < KINDS; kind++) {
+		o->active |= bit_of(numbers, kind, active);
+		o->requested |= bit_of(numbers, kind, requested);
+		o->fixed |= bit_of(numbers, kind, fixed);
+	}
+	*blocks = f.head.size;
+	return err;
+}
+
+int xiw_offloads_read(const char *ifname, struct xiw_offloads *o)
+{
+	struct numbers numbers;
+	uint32_t blocks;
+	int err = read_numbers(ifname, &numbers);
+
+	memset(o, 0, sizeof(*o));
+	return err ? err : read_features(ifname, &numbers, o, &blocks);
+}
+
+static int set(const char *ifname, uint32_t which, bool on)
+{
+	struct {
+		struct ethtool_sfeatures head;
+		struct ethtool_set_features_block block[BLOCKS];
+	} f = { .head = { .cmd = ETHTOOL_SFEATURES } };
+	struct xiw_offloads now;
+	struct numbers numbers;
+	int err = read_numbers(ifname, &numbers);
+
+	if (!err)
+		err = read_features(ifname, &numbers, &now, &f.head.size);
+	for (uint32_t kind = 0; !err && kind < KINDS; kind++) {
+		int number = numbers.of[kind];
+		uint32_t bit = number < 0 || !(which & 1u << kind) ? 0 : 1u << number % 32;
+
+		if (!bit)
+			continue;
+		f.block[number / 32].valid |= bit;
+		f.block[number / 32].requested |= on ? bit : 0;
+	}
+	return err ? err : xiw_if_ethtool(ifname, &f);
+}
+
+bool xiw_offloads_strip(const char *ifname)
+{
+	struct xiw_offloads o;
+
+	return !xiw_if_virtual(ifname) && !xiw_offloads_read(ifname, &o) &&
+	       o.active & (XIW_OFFLOAD_TAGS | XIW_OFFLOAD_STAGS);
+}
+
+static int note(const char *dir, uint32_t which)
+{
+	char path[XIW_PIN_PATH_MAX], text[16];
+	int err = xiw_pins_path(dir, NOTE, path);
+
+	snprintf(text, sizeof(text), "%u", which);
+	return err ? err : symlink(text, path) ? -errno : 0;
+}
+
+int xiw_offloads_off(const char *ifname, const char *dir)
+{
+	struct xiw_offloads o;
+	uint32_t which;
+	int err;
+
+	if (xiw_if_virtual(ifname) || xiw_offloads_read(ifname, &o))
+		return 0;
+	which = (o.active | o.requested) & ~o.fixed;
+	if (!which)
+		return (int)o.active;
+	err = note(dir, which);
+	if (!err)
+		err = set(ifname, which, false);
+	if (!err)
+		err = xiw_offloads_read(ifname, &o);
+	return err ? err : (int)o.active;
+}
+
+void xiw_offloads_restore(const char *ifname, const char *dir)
+{
+	char path[XIW_PIN_PATH_MAX], text[16];
+	ssize_t n = xiw_pins_path(dir, NOTE, path) ? -1 : readlink(path, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return;
+	text[n] = '\0';
+	set(ifname, (uint32_t)strtoul(text, NULL, 10), true);
+}
