@@ -50,4 +50,20 @@ expect few-descriptors-said \
 	said "no descriptor is left for a connection: the limit is 200 (ulimit -Hn"
 crowd 200:200 300 300 300 >/dev/null
 expect many-waiting-said said "connections are refused: too many wait for the program's answer"
+
+# A server that is started again at once, after SIGKILL. Whoever writes to the FIFO waits until the server listens.
+again() {
+	local server i listens
+	for ((i = 0; i < 12; i++)); do
+		spawn server rcv server "$BUILD/xiwarp" run --path kernel --if "$IF_RCV" -- \
+			"$crowd" server "$V4_RCV" 7311 1 1 "$fifo"
+		timeout 20 bash -c ': >"$1"' sh "$fifo"
+		listens=$?
+		kill -KILL "$server" 2>/dev/null
+		reap "$server" 10
+		((listens == 0)) || { cat "$TMP/server"; return 1; }
+	done
+	return 0
+}
+expect started-again again
 finish

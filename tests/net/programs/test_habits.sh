@@ -78,20 +78,4 @@ elsewhere() {
 }
 expect no-device-said elsewhere
 
-# ---- one that is started again at once, whatever has become of it
-again() {
-	local server i
-	rcv=("$xiwarp" run --path kernel --if "$IF_RCV" --)
-	for ((i = 0; i < 12; i++)); do
-		spawn server rcv server "${rcv[@]}" rping -s -P -a "$V4_RCV" -p 7174
-		if ! wait_listen rcv 7174 || grep -q "Address already in use" "$TMP/server"; then
-			cat "$TMP/server"
-			return 1
-		fi
-		kill -KILL "$server"
-		reap "$server" 10
-	done
-	return 0
-}
-expect started-again again
 finish
