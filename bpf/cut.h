@@ -77,8 +77,9 @@ static __always_inline bool xiw_cut(struct xdp_md *ctx, struct xiw_queue *queue)
 {
 	__u32 len = ctx->data_end - ctx->data, longest, end, i;
 
-	if (!queue || !XIW_READ_ONCE(queue->room))
+	if (!queue || !(XIW_READ_ONCE(queue->room) | queue->rest))
 		return false;
+	/* It may be under way still when the engine has bound the queue again. */
 	if (queue->rest) {
 		queue->rest = len < queue->rest ? queue->rest - len : 0;
 		return true;

@@ -321,8 +321,8 @@ struct xiw_queue {
 	__u64 tick_ns; /* and the time then */
 
 	/*
-	 * Line 2: does hardware cut packets in two (bpf/cut.h)? The engine sets all but `cuts` when it binds its
-	 * socket; then xiw_ingress writes, seldom.
+	 * Line 2: does hardware cut packets in two (bpf/cut.h)? The engine sets `room` when it binds its socket, and
+	 * `longest` and `cut` to 0; then xiw_ingress writes, seldom.
 	 */
 	__u32 room;    /* bytes of a packet that fit into one frame in zero-copy mode; 0: copy mode */
 	__u32 longest; /* bytes of the longest packet that the queue has brought, as far as it was looked at */

@@ -192,6 +192,7 @@ struct xiw_watch {
 	uint64_t addresses_ms; /* when to look at local addresses; 0: not at all */
 	uint64_t mtu_ms;       /* conn/dial.c: until then `largest_mtu` is taken for that of all interfaces */
 	uint32_t largest_mtu;
+	uint32_t rebinds; /* interfaces whose queues are bound anew (path/rebind.c) */
 	struct xiw_conn *next_route; /* whose route is checked next; NULL: the first one's */
 	uint64_t routes;	     /* routes checked */
 	/* Not on the stack, which may be a small one of the application's. */

@@ -262,11 +262,12 @@ bool xiw_netif_usable(struct xiw_netif *p, char *why, size_t why_len)
 	if (p->strips)
 		return !xiw_fit_tags(p->ifname, why, why_len);
 	xiw_netif_look_at_mtu(p);
-	if (p->outgrown)
-		snprintf(why, why_len, "the MTU of %s has grown beyond 1500 %s", p->ifname,
-			 xiw_netif_may_reopen() ? "while connections use it"
-						: "since the start: start this process again");
-	return !p->outgrown;
+	if (p->outgrown && !xiw_netif_may_reopen())
+		snprintf(why, why_len,
+			 "the MTU of %s has grown beyond 1500 since the start: start this process "
+			 "again",
+			 p->ifname);
+	return !p->outgrown || xiw_netif_may_reopen();
 }
 
 int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif **netif, char *why,
@@ -278,7 +279,7 @@ int xiw_netif_by_name(struct xiw_engine *e, const char *name, struct xiw_netif *
 	for (p = e->netifs; p; p = p->next) {
 		if (!strcmp(p->ifname, name)) {
 			*netif = p;
-			if (!p->nqueues)
+			if (!p->nqueues && !p->shut)
 				return xiw_queues_none(e, p, why, len);
 			return xiw_netif_usable(p, why, len) ? 0 : -EMSGSIZE;
 		}

@@ -43,12 +43,15 @@ struct xiw_netif {
 	bool frames_come;	/* AF_XDP has delivered at least one frame */
 	bool has_carried;	/* a stretch has committed something */
 	bool copy;		/* its driver has no zero-copy, or none that works */
+	bool rebinds;		/* its queues are bound anew (path/rebind.c) */
 	bool virtual_wire;	/* TCP checksums may be unfinished: xiw_if_virtual() */
 	uint64_t overflows;	/* frames that its rings had no room for */
 	uint64_t overflow_ms;	/* when that was last seen to grow */
 	struct xiw_table table;
 	struct xiw_rxq *queues; /* that the engine serves (core/serve.c) */
 	uint32_t nqueues;	/* of these; there is room for XIW_MAX_QUEUES */
+	uint32_t shut;		/* queues whose sockets are closed, to be made anew */
+	uint64_t shut_ms;	/* since when */
 	uint32_t channels;	/* receive queues that the interface has */
 	uint64_t served;	/* bit q: the engine serves queue q */
 	uint64_t foreign;	/* bit q: other AF_XDP software has queue q */
@@ -83,7 +86,7 @@ void xiw_netif_look_at_mtu(struct xiw_netif *p);
 
 /*
  * True if new connections may use the interface; otherwise `why` gets the cause. Connections that it has go on, as the
- * segment size that they agreed on with their peers still fits. It is opened anew after the last of them has ended.
+ * segment size that they agreed on with their peers still fits.
  */
 bool xiw_netif_usable(struct xiw_netif *p, char *why, size_t why_len);
 

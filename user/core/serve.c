@@ -101,7 +101,7 @@ static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq
 				     .queue = q->index,
 				     .frames = e->opts.frames,
 				     .jumbo = jumbo(p),
-				     .copy = p->copy,
+				     .copy = p->copy || xiw_queues_cut(p),
 				     .busy_ms = patient ? busy_ms(e, q) : 0 };
 	int err = xiw_xsk_create(&q->xsk, &opts);
 
@@ -114,12 +114,17 @@ static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq
 	q->shared->beat_ns = q->shared->emptied_ns = xiw_bpf_clock(e);
 	q->shared->takes = xiw_xsk_takes(&q->xsk);
 	q->shared->room = xiw_xsk_room(&q->xsk);
-	q->shared->longest = q->shared->cut = q->shared->rest = 0;
+	q->shared->longest = q->shared->cut = 0;
 	q->shared->grouped = e->group && e->opts.queues;
 	err = xiw_queue_begin(&p->table, q->index, q->xsk.fd);
 	if (err)
 		xiw_xsk_destroy(&q->xsk);
 	return err;
+}
+
+static uint32_t batch(const struct xiw_engine *e, const struct xiw_netif *p)
+{
+	return xiw_xsk_batch_frames(e->opts.frames) / (jumbo(p) ? XIW_XSK_FRAGS_MAX : 1);
 }
 
 static int open_queue(struct xiw_engine *e, struct xiw_netif *p, uint32_t index, bool patient)
@@ -133,7 +138,7 @@ static int open_queue(struct xiw_engine *e, struct xiw_netif *p, uint32_t index,
 	memset(q, 0, sizeof(*q));
 	q->netif = p;
 	q->index = index;
-	q->batch = xiw_xsk_batch_frames(e->opts.frames) / (jumbo(p) ? XIW_XSK_FRAGS_MAX : 1);
+	q->batch = batch(e, p);
 	q->shared = &p->table.queues[index];
 	err = make_socket(e, p, q, patient);
 	if (err) {
@@ -182,8 +187,17 @@ int xiw_queues_none(const struct xiw_engine *e, const struct xiw_netif *p, char 
 {
 	char asked[XIW_RANGES_MAX];
 
-	snprintf(why, len, "%s has %u queues, and the engine was to serve %s", p->ifname,
-		 p->channels, xiw_ranges_cut(e->opts.queues, asked, SAY_MOST));
+	if (p->refused && p->shut_ms)
+		snprintf(why, len,
+			 "the queues of %s had to be left for its %s: start this process again",
+			 p->ifname,
+			 xiw_queues_cut(p) ? "zero-copy, which cuts packets" : "new MTU");
+	else if (p->refused)
+		snprintf(why, len, "AF_XDP on %s: %s", p->ifname,
+			 xsk_cause(p->refused, jumbo(p), false));
+	else
+		snprintf(why, len, "%s has %u queues, and the engine was to serve %s", p->ifname,
+			 p->channels, xiw_ranges_cut(e->opts.queues, asked, SAY_MOST));
 	return -ENXIO;
 }
 
@@ -227,7 +241,7 @@ bool xiw_queues_look(struct xiw_engine *e, struct xiw_netif *p)
 	for (uint32_t i = 0; i < p->nqueues; i++)
 		xiw_queue_look(&p->table, p->queues[i].index);
 	/* The process may have given up the privilege for more sockets, or lacks memory for them. */
-	if (p->refused || p->outgrown)
+	if (p->refused || p->outgrown || p->rebinds)
 		return false;
 	skip = e->now_ms < p->foreign_ms ? p->foreign : 0;
 	for (left = missing(e, p) & ~skip; left; left &= left - 1) {
@@ -247,8 +261,58 @@ bool xiw_queues_look(struct xiw_engine *e, struct xiw_netif *p)
 	return false;
 }
 
+/* The counts stay as long as the programs are loaded, so that an engine that begins later knows of it, too. */
+bool xiw_queues_cut(const struct xiw_netif *p)
+{
+	for (uint32_t q = 0; q < XIW_MAX_QUEUES; q++)
+		if (__atomic_load_n(&p->table.queues[q].cuts, __ATOMIC_RELAXED))
+			return true;
+	return false;
+}
+
+void xiw_queues_shut(struct xiw_engine *e, struct xiw_netif *p)
+{
+	for (uint32_t i = 0; i < p->nqueues; i++)
+		xiw_xsk_destroy(&p->queues[i].xsk);
+	p->shut = p->nqueues;
+	p->shut_ms = e->now_ms;
+	p->nqueues = 0;
+}
+
+/* Those that could not be had. The others get no more of them. */
+static void let_go(struct xiw_netif *p)
+{
+	for (uint32_t i = p->nqueues; i < p->shut; i++) {
+		p->served &= ~bit(p->queues[i].index);
+		xiw_queue_release(&p->table, p->queues[i].index);
+	}
+	p->shut = 0;
+}
+
+bool xiw_queues_again(struct xiw_engine *e, struct xiw_netif *p)
+{
+	int err = 0;
+
+	while (!err && p->nqueues < p->shut) {
+		struct xiw_rxq *q = &p->queues[p->nqueues];
+
+		q->batch = batch(e, p);
+		err = make_socket(e, p, q, false);
+		p->nqueues += !err;
+	}
+	if (err == -EBUSY && e->now_ms - p->shut_ms < BUSY_LONG_MS)
+		return false;
+	if (err != -EBUSY)
+		p->refused = err;
+	let_go(p);
+	for (uint32_t i = 0; i < p->nqueues; i++)
+		xiw_queue_poll(e, &p->queues[i]);
+	return true;
+}
+
 void xiw_queues_close(const struct xiw_engine *e, struct xiw_netif *p)
 {
+	let_go(p);
 	for (uint32_t i = 0; i < p->nqueues; i++) {
 		struct xiw_rxq *q = &p->queues[i];
 

@@ -22,6 +22,17 @@ int xiw_queues_none(const struct xiw_engine *e, const struct xiw_netif *p, char 
  */
 bool xiw_queues_look(struct xiw_engine *e, struct xiw_netif *p);
 
+/* Has hardware cut packets of the interface in two, for this engine or an earlier one (bpf/cut.h)? */
+bool xiw_queues_cut(const struct xiw_netif *p);
+
+/*
+ * Binding all queues anew: xiw_queues_shut() closes the sockets, when nobody uses them, and keeps the claims.
+ * xiw_queues_again() makes others, as the interface is now. False: the kernel has not given a queue back yet, and it
+ * has to be called again. Queues for which there is no socket are let go, and `refused` says why.
+ */
+void xiw_queues_shut(struct xiw_engine *e, struct xiw_netif *p);
+bool xiw_queues_again(struct xiw_engine *e, struct xiw_netif *p);
+
 void xiw_queues_close(const struct xiw_engine *e, struct xiw_netif *p);
 
 /* One line about queues that the engine should serve and does not; empty if there are none. */

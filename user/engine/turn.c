@@ -35,6 +35,7 @@
 #include "path/hold.h"
 #include "path/inject.h"
 #include "path/progress.h"
+#include "path/rebind.h"
 #include "path/kernel.h"
 #include "path/watch.h"
 
@@ -190,6 +191,8 @@ static bool poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
 		__atomic_store_n(&q->shared->emptied_ns, xiw_bpf_clock(e), __ATOMIC_RELEASE);
 		return false;
 	}
+	if (__atomic_load_n(&q->shared->cut, __ATOMIC_RELAXED))
+		xiw_rebind_look(e, q->netif);
 	finish_batch(e);
 	return true;
 }
@@ -420,6 +423,8 @@ bool xiw_turn(struct xiw_engine *e)
 		xiw_reclaim(e);
 	busy |= carry_out_ends(e);
 	kick(e);
+	if (e->watch.rebinds)
+		xiw_rebind_go_on(e);
 	if (e->retired)
 		xiw_watch_sweep(e);
 	xiw_regions_leave(e);

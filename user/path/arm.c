@@ -25,8 +25,9 @@ static bool may_arm(struct xiw_conn *c)
  */
 void xiw_try_arm(struct xiw_conn *c, uint32_t run)
 {
-	if (!c->flow || c->rx_dead || c->end.eof || c->stretch.state != XIW_STRETCH_OFF ||
-	    c->state != XIW_OPEN || xiw_octets_wait(c) || c->recv.starved_at || !may_arm(c))
+	if (!c->flow || c->netif->rebinds || c->rx_dead || c->end.eof ||
+	    c->stretch.state != XIW_STRETCH_OFF || c->state != XIW_OPEN || xiw_octets_wait(c) ||
+	    c->recv.starved_at || !may_arm(c))
 		return;
 	if (xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_KERNEL || !xiw_progress_may_arm(c))
 		return;

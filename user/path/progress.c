@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Notices that a stream does not move. On the direct path a segment can come again and again and never be
- * taken: its checksum is wrong, it acknowledges what xiw_egress has not seen leave, or the peer does not
- * receive our acknowledgements. Whatever the cause, the stream then falls back to the kernel path. If the cause
- * is likely to last, the connection is barred from the direct path. Frames that are lost before the engine sees
- * them are noticed by xiw_ingress (xiw_stuck()), and this file learns of it.
+ * Notices that a stream does not move. On the direct path a segment can come again and again and never be taken: its
+ * checksum is wrong, it acknowledges what xiw_egress has not seen leave, or the peer does not receive our
+ * acknowledgements. Whatever the cause, the stream then falls back to the kernel path. If the cause is likely to last,
+ * the connection is barred from the direct path. Frames that are lost before the engine sees them are noticed by
+ * xiw_ingress (xiw_stuck()), and this file learns of it.
  */
 #include "path/progress.h"
 
@@ -89,10 +89,7 @@ void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason)
 
 /* ---- segments that are refused -------------------------------------------------------------------- */
 
-/*
- * Says whether xiw_egress has not seen everything that the socket has sent; the peer may acknowledge it
- * nevertheless.
- */
+/* Has xiw_egress not seen all that the socket has sent? The peer may acknowledge it nevertheless. */
 static bool egress_is_blind(const struct xiw_conn *c)
 {
 	struct xiw_sock_state now;

@@ -28,6 +28,7 @@
 #include "netif/interface.h"
 #include "netif/query.h"
 #include "path/progress.h"
+#include "path/rebind.h"
 #include "path/route.h"
 
 /* An address may be gone for so long, because DHCP and scripts remove addresses and add them again. */
@@ -54,6 +55,8 @@ static void retire(struct xiw_engine *e, struct xiw_netif *p)
 	*at = p->next;
 	p->next = e->retired;
 	e->retired = p;
+	e->watch.rebinds -= p->rebinds;
+	p->rebinds = false;
 	for (uint32_t i = 0; i < p->nqueues; i++)
 		if (p->queues[i].polled)
 			io_uring_prep_cancel64(xiw_sqe(e, NULL, XIW_OP_NONE),
@@ -181,9 +184,7 @@ static void look(struct xiw_engine *e)
 			programs_gone(e, p, "xiw_ingress");
 		else if (!xiw_query_egress((int)p->ifindex, p->tc_id))
 			programs_gone(e, p, "xiw_egress");
-		else if (p->outgrown && !in_use(e, p) && xiw_netif_may_reopen())
-			retire(e, p);
-		else if (xiw_queues_look(e, p))
+		else if (!xiw_rebind_look(e, p) && xiw_queues_look(e, p))
 			soon = e->now_ms + SOON_MS;
 	}
 	look_at_addresses(e);
