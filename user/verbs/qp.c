@@ -231,8 +231,8 @@ static enum ibv_qp_state state(const struct xiw_qp *qp)
 /*
  * A queue pair becomes ready by its connection alone, and serves for one: it stays in the error state. What a program
  * changes on the way has no effect, as with the drivers of RNICs: those that move the queue pairs of their connections
- * themselves (rdma_init_qp_attr()) go by way of RTR to RTS. The error state stops the connection, and all that is posted
- * completes, also where there was none. SQD ends the connection, too, but what is posted to be sent still leaves.
+ * themselves (rdma_init_qp_attr()) go by way of RTR to RTS. The error state stops the connection, and all that is
+ * posted completes, also where there was none. SQD ends it, too, but what is posted to be sent still leaves.
  */
 static int change(struct xiw_qp *qp, enum ibv_qp_state to)
 {
