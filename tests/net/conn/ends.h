@@ -48,6 +48,7 @@ enum act {
 	HALFCLOSE, /* FIN; it reads on */
 	RESET,
 	TERMINATE_FIN, /* RDMAP's Terminate, then as HALFCLOSE */
+	TRICKLE,       /* an octet of its frame or FPDU now and then, or an empty Write */
 	ACTS
 };
 
@@ -57,6 +58,7 @@ enum bound {
 	ONCE,
 	STARTUP,
 	CLOSE,
+	CLOSES, /* three times as long, whatever moves */
 	USER,
 	KEEP,
 	APPLICATION, /* the connection lives: the application closes after IDLE_MS; then as CLOSE */
@@ -77,6 +79,7 @@ struct cell {
 	size_t got;   /* octets of the library's frame */
 	unsigned int reads;
 	uint32_t writes; /* that the peer has sent */
+	uint32_t trickled;
 	uint64_t since, acted, acted_had; /* had: by ends.had_ms */
 	bool calm; /* all that it sent has arrived */
 

@@ -204,6 +204,25 @@ static void read_on(struct cell *c)
 		;
 }
 
+#define TRICKLE_MS 500
+
+/* Fewer octets than would complete what the library waits for, within the time of the startup. */
+static void trickle(struct cell *c)
+{
+	uint8_t f[256], u[64];
+
+	if (now_ms() < c->acted + c->trickled * TRICKLE_MS || c->fd < 0)
+		return;
+	if (is_open(c))
+		send(c->fd, f, make_fpdu(f, u, make_tagged(u, LAST | DV, 0x40, 0, 0, 0, 0)),
+		     MSG_EOR | MSG_NOSIGNAL);
+	else if (rtr(c) && make_fpdu(f, u, make_tagged(u, LAST | DV, 0x40, 0, 0, 0, 0)))
+		send(c->fd, f + c->trickled, 1, MSG_NOSIGNAL);
+	else if (make_frame(f, c->initiator ? REPLY : REQUEST, C, 1, NULL, 0))
+		send(c->fd, f + (c->initiator ? 0 : 10) + c->trickled, 1, MSG_NOSIGNAL);
+	c->trickled++;
+}
+
 /* The act is due between two turns of the library, in the middle of its answers. */
 static bool under_way(const struct cell *c)
 {
@@ -263,6 +282,8 @@ void peer_step(struct cell *c)
 		break;
 	case P_ACTED:
 		read_on(c);
+		if (c->act == TRICKLE)
+			trickle(c);
 		break;
 	case P_GONE:
 		break;
