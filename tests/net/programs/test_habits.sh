@@ -69,7 +69,8 @@ both many-bound "rping -s -a 192.0.3.70 -p 7174 -V -C 5" 7174 \
 # An interface that is none is told of.
 elsewhere() {
 	local server client
-	spawn server rcv server "$xiwarp" run --path kernel --if many1 -- rping -s -a 0.0.0.0 -p 7174
+	spawn server rcv server "$xiwarp" run --path kernel --if many1 -- \
+		rping -s -a 0.0.0.0 -p 7174
 	wait_listen rcv 7174 || return
 	spawn client snd client "${snd[@]}" rping -c -a "$V4_RCV" -p 7174 -C 1
 	reap "$client" 20
