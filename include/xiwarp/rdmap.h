@@ -81,7 +81,12 @@ struct xiw_rdma_opts {
 	 * operations are then outstanding.
 	 */
 	bool extended;
-	uint8_t reserved[3]; /* 0 */
+	/*
+	 * Immediate Data leaves the posted buffer as it was (RFC 7306 section 6.3), and the completion's length is that
+	 * of the RDMA Write in front of it, or 0. Otherwise it is placed in the buffer, and the length is 8.
+	 */
+	bool immediate_apart;
+	uint8_t reserved[2]; /* 0 */
 	/*
 	 * With srq: how many of its buffers may hold Sends of this stream of which the application has not
 	 * taken the completion, the one that is being filled included. A Send beyond that finds no buffer.
@@ -300,8 +305,9 @@ static inline bool xiw_rdma_solicited(const struct xiw_completion *c)
 }
 
 /*
- * XIW_EV_RECEIVED: was it Immediate Data? If so, *value is what the peer posted as `immediate`. Its 8 octets are
- * in the posted buffer as well, the highest first, if that has room for all of them; a shorter buffer is as it was.
+ * XIW_EV_RECEIVED: was it Immediate Data? If so, *value is what the peer posted as `immediate`. Without
+ * immediate_apart its 8 octets are in the posted buffer as well, the highest first, if that has room for all
+ * of them; a shorter buffer is as it was.
  */
 static inline bool xiw_rdma_immediate(const struct xiw_completion *c, uint64_t *value)
 {

@@ -95,10 +95,11 @@ struct xiw_ulp {
 		     const struct xiw_ddp_place *p, bool in_turn);
 	void (*refuse)(struct xiw_conn *c, int why, const struct xiw_header *h);
 	/*
-	 * Asked if the payload does not fit the posted buffer. Returns another place for it, or NULL. The segment must
-	 * be a whole message. It takes the buffer all the same, and is delivered with `aside` (struct xiw_ddp_msg).
+	 * Asked about untagged payloads of aside_len bytes. Returns another place than the buffer, or NULL. Only for a
+	 * whole message, which takes the buffer all the same, and is delivered with `aside` (struct xiw_ddp_msg).
 	 */
-	uint8_t *(*aside)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len);
+	uint8_t *(*aside)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, bool fits);
+	uint32_t aside_len;
 	/* DDP has delivered a message; `last` is the header of its last segment. */
 	void (*message)(struct xiw_conn *c, const struct xiw_ddp_msg *m,
 			const struct xiw_header *last);

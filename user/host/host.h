@@ -191,7 +191,8 @@ enum xiw_host_wc_flags {
 struct xiw_host_wc {
 	uint64_t wr_id;
 	void *context;	 /* of the QP: xiw_host_qp_opts.context */
-	uint32_t length; /* RECV, READ: octets that came. Others: octets of the operation */
+	/* RECV, READ: bytes that came; with Immediate Data, of the Write in front of it. Others: of the operation */
+	uint32_t length;
 	uint8_t op;	 /* enum xiw_operation */
 	uint8_t cause;	 /* enum xiw_cause; XIW_CAUSE_NONE: success */
 	uint8_t flags;	 /* enum xiw_host_wc_flags */

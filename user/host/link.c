@@ -141,6 +141,7 @@ int xiw_host_link_attach(struct xiw_host_request *l)
 		.ird = l->ird,
 		.ord = l->ord,
 		.extended = l->offered,
+		.immediate_apart = true,
 	};
 	int err = qp->srq ? xiw_host_srq_share(qp->srq, l->engine, &opts.srq) : 0;
 

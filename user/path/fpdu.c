@@ -173,11 +173,14 @@ static enum xiw_ddp_error find_place(struct xiw_conn *c, const struct xiw_ddp_hd
 {
 	enum xiw_ddp_error err = xiw_ddp_rx_place(c->ddp, h, len, p);
 
-	if (c->ulp && err == XIW_DDP_UNTAGGED_TOO_LONG) {
-		p->dst = c->ulp->aside(c, h, len);
-		p->aside = p->dst;
-		if (p->aside)
+	if (c->ulp && !h->tagged && len == c->ulp->aside_len &&
+	    (!err || err == XIW_DDP_UNTAGGED_TOO_LONG)) {
+		uint8_t *aside = c->ulp->aside(c, h, !err);
+
+		if (aside) {
+			*p = (struct xiw_ddp_place){ .dst = aside, .aside = true };
 			return XIW_DDP_OK;
+		}
 	}
 	if (!err || err == XIW_DDP_UNTAGGED_TOO_LONG)
 		*refused = ask_ulp(c, h, len, p, true);

@@ -124,6 +124,7 @@ static enum xiw_rdmap_result immediate(struct xiw_rdmap_stream *s, const struct 
 	if (m->len != XIW_RDMAP_WORD_LEN)
 		return fail(s, m, XIW_RDMAP_OPERATION);
 	s->info.immediates_in++;
+	s->immediate_to = s->written;
 	return XIW_RDMAP_DELIVER;
 }
 
@@ -262,19 +263,9 @@ enum xiw_rdmap_error xiw_rdmap_check_segment(struct xiw_rdmap_stream *s,
 	return (g->in_turn ? answers(o, g) : may_answer(o, g)) ? XIW_RDMAP_OK : XIW_RDMAP_STREAM;
 }
 
-enum xiw_rdmap_result xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
-					 uint32_t *invalidated)
+static enum xiw_rdmap_result dispatch(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
+				      uint8_t opcode, uint32_t *invalidated)
 {
-	const uint8_t opcode = xiw_rdmap_opcode(m->rsvdulp[0]);
-
-	*invalidated = 0;
-	if (s->state != XIW_RDMAP_OPEN)
-		return XIW_RDMAP_HANDLED;
-	if (xiw_rdmap_version(m->rsvdulp[0]) != XIW_RDMAP_RV)
-		return fail(s, m, XIW_RDMAP_VERSION);
-	/* The reserved bits are not checked (section 4.1). */
-	if (!expected(s, m->tagged, m->qn, opcode))
-		return fail(s, m, XIW_RDMAP_OPCODE);
 	switch (opcode) {
 	case XIW_RDMAP_OP_WRITE:
 		/* The octets are in place, and the application is not told (section 5.1). */
@@ -296,4 +287,32 @@ enum xiw_rdmap_result xiw_rdmap_received(struct xiw_rdmap_stream *s, const struc
 		return atomic_response(s, m);
 	}
 	return send_message(s, m, opcode, invalidated);
+}
+
+/* Answers come between the peer's operations, and are none. */
+static void note_write(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m, uint8_t opcode)
+{
+	if (opcode == XIW_RDMAP_OP_WRITE)
+		s->written = m->len;
+	else if (opcode != XIW_RDMAP_OP_READ_RESPONSE && opcode != XIW_RDMAP_OP_ATOMIC_RESPONSE)
+		s->written = 0;
+}
+
+enum xiw_rdmap_result xiw_rdmap_received(struct xiw_rdmap_stream *s, const struct xiw_rdmap_in *m,
+					 uint32_t *invalidated)
+{
+	const uint8_t opcode = xiw_rdmap_opcode(m->rsvdulp[0]);
+	enum xiw_rdmap_result result;
+
+	*invalidated = 0;
+	if (s->state != XIW_RDMAP_OPEN)
+		return XIW_RDMAP_HANDLED;
+	if (xiw_rdmap_version(m->rsvdulp[0]) != XIW_RDMAP_RV)
+		return fail(s, m, XIW_RDMAP_VERSION);
+	/* The reserved bits are not checked (section 4.1). */
+	if (!expected(s, m->tagged, m->qn, opcode))
+		return fail(s, m, XIW_RDMAP_OPCODE);
+	result = dispatch(s, m, opcode, invalidated);
+	note_write(s, m, opcode);
+	return result;
 }

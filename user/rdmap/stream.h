@@ -112,6 +112,9 @@ struct xiw_rdmap_stream {
 		answer_given; /* TCP may have the answers before this one, even if not all are known to be sent */
 	bool op_turn; /* operations and answers take turns */
 
+	/* Bytes of the RDMA Write that was the peer's last operation, or 0; of that in front of Immediate Data. */
+	uint64_t written, immediate_to;
+
 	struct xiw_rdma_info info; /* counters, and both Terminates */
 };
 

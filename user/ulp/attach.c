@@ -111,6 +111,7 @@ int xiw_rdma_attach(struct xiw_conn *c, const struct xiw_rdma_opts *opts, struct
 	if (!r)
 		return -ENOMEM;
 	r->conn = c;
+	r->apart = ro.immediate_apart;
 	r->request_len = ro.extended ? XIW_RDMAP_ATOMIC_LEN : XIW_RDMAP_READ_LEN;
 	r->ird = ro.ird ? ro.ird : READS_DEFAULT;
 	r->ord = ro.ord ? ro.ord : READS_DEFAULT;

@@ -91,7 +91,7 @@ static void on_closed(struct xiw_rdma *r, int status)
 
 /* ---- from DDP ----------------------------------------------------------------------------------- */
 
-/* Immediate Data, which the buffer has as well, maybe in pieces, unless it is too short. */
+/* Immediate Data, which the buffer has as well, maybe in pieces, unless it is apart or that is too short. */
 static uint64_t immediate_of(const struct xiw_ddp_msg *m)
 {
 	uint8_t octets[XIW_RDMAP_WORD_LEN];
@@ -106,12 +106,13 @@ static uint64_t immediate_of(const struct xiw_ddp_msg *m)
 static void pass_send(struct xiw_conn *c, const struct xiw_ddp_msg *m, uint32_t invalidated)
 {
 	const uint8_t opcode = xiw_rdmap_opcode(m->rsvdulp[0]);
+	const struct xiw_rdma *r = c->ulp_ctx;
 	struct xiw_ddp_msg send = *m;
 
 	send.stag = invalidated;
 	if (xiw_rdmap_is_immediate(m->rsvdulp[0])) {
 		send.to = immediate_of(m);
-		send.len = XIW_RDMAP_WORD_LEN;
+		send.len = r->apart ? r->s.immediate_to : XIW_RDMAP_WORD_LEN;
 	}
 	xiw_deliver(c, &send,
 		    opcode == XIW_RDMAP_OP_SEND_SE || opcode == XIW_RDMAP_OP_SEND_SE_INV ||
@@ -143,15 +144,15 @@ static int check(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
 
 /*
  * Immediate Data takes a buffer of the application (RFC 7306 section 6.3), but needs none of its octets, since the
- * completion has the value. Applications of other transports post empty buffers for it.
+ * completion has the value. Applications of other transports post empty buffers for it, or that to which the Write in
+ * front of it goes.
  */
-static uint8_t *aside(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len)
+static uint8_t *aside(struct xiw_conn *c, const struct xiw_ddp_hdr *h, bool fits)
 {
 	struct xiw_rdma *r = c->ulp_ctx;
-	const bool whole = h->last && !h->mo && len == sizeof(r->aside);
 
-	return whole && h->qn == XIW_RDMAP_QN_SEND && r->s.exchanges &&
-			       r->s.state == XIW_RDMAP_OPEN &&
+	return (r->apart || !fits) && h->last && !h->mo && h->qn == XIW_RDMAP_QN_SEND &&
+			       r->s.exchanges && r->s.state == XIW_RDMAP_OPEN &&
 			       xiw_rdmap_version(h->rsvdulp[0]) == XIW_RDMAP_RV &&
 			       xiw_rdmap_is_immediate(h->rsvdulp[0])
 		       ? r->aside
@@ -443,6 +444,7 @@ const struct xiw_ulp xiw_rdma_ulp = {
 	.check = check,
 	.refuse = refuse,
 	.aside = aside,
+	.aside_len = XIW_RDMAP_WORD_LEN,
 	.message = on_message,
 	.readable = readable,
 	.set_depths = set_depths,

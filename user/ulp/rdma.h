@@ -26,6 +26,7 @@ struct xiw_rdma {
 	uint8_t prompts;   /* Initiator: FPDUs that were sent because nothing had come */
 	bool timed_out;	   /* an operation has XIW_CAUSE_TIMEOUT */
 	bool returned;	   /* a buffer for Sends was returned */
+	bool apart;	   /* Immediate Data is not placed in the buffer: immediate_apart */
 	uint16_t ird, ord; /* used if nothing is negotiated */
 	uint8_t term_out[XIW_RDMAP_TERM_MAX], term_in[XIW_RDMA_TERMINATE_ROOM];
 	/*
@@ -34,7 +35,7 @@ struct xiw_rdma {
 	 */
 	uint8_t request[XIW_RDMAP_ATOMIC_LEN];
 	uint32_t request_len;
-	uint8_t aside[XIW_RDMAP_WORD_LEN]; /* Immediate Data whose buffer is too short */
+	uint8_t aside[XIW_RDMAP_WORD_LEN]; /* Immediate Data that is not placed in the buffer */
 	/* Places for the pieces of posted buffers, one more than buffers may be posted; NULL until one is needed. */
 	struct xiw_ddp_piece (*recv_rooms)[XIW_RDMA_PIECES_MAX];
 	uint64_t recv_scattered; /* buffers in pieces that were posted so far */

@@ -173,15 +173,20 @@ static void serve_rma(void)
 	hear(&go, 1);
 	NEED(stream_wrong(3, 0, end.memory, WRITTEN) < 0);
 	NEED(stream_wrong(4, 0, end.memory + WRITTEN, 100) < 0);
-	/* Immediate Data uses up a buffer each. */
+	/* Immediate Data uses up a buffer each, and leaves it as it was. */
+	memset(buffer, 0xee, sizeof(buffer));
 	for (int i = 0; i < 2; i++)
 		MUST(fi_recv(end.ep, buffer, sizeof(buffer), NULL, 0, &buffer[i]));
 	say("g", 1);
 	for (int i = 0; i < 2; i++) {
 		const uint64_t flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
 
-		NEED(done(&buffer[i], flags).data == DATA + (uint64_t)i);
+		const struct fi_cq_data_entry entry = done(&buffer[i], flags);
+
+		NEED(entry.data == DATA + (uint64_t)i && entry.len == (i ? 200 : MESSAGE));
 	}
+	for (size_t i = 0; i < sizeof(buffer); i++)
+		NEED(buffer[i] == 0xee);
 	NEED(stream_wrong(5, 0, end.memory, MESSAGE) < 0);
 	NEED(stream_wrong(6, 0, end.memory + MESSAGE, 200) < 0);
 	say("k", 1);

@@ -163,9 +163,15 @@ static struct ibv_wc receives(struct side *s, uint64_t wr_id)
 	return wc;
 }
 
-static void immediate(struct side *s, uint64_t wr_id)
+/* The posted buffer stays as it was, and byte_len is the Write's. */
+static void immediate(struct side *s, uint64_t wr_id, uint32_t len)
 {
+	const uint8_t *buffer = s->memory + OCTETS / 2 + (wr_id - 100) * 1024;
 	struct ibv_wc wc = receives(s, wr_id);
+
+	IS(wc.byte_len == len);
+	for (size_t i = 0; i < 1024; i++)
+		IS(buffer[i] == 0xee);
 
 	IS(wc.opcode == IBV_WC_RECV_RDMA_WITH_IMM && wc.wc_flags == IBV_WC_WITH_IMM);
 	IS(wc.imm_data == htobe32(0x01020304));
@@ -183,6 +189,7 @@ static void is_told(void)
 
 	extend();
 	accept_side(&s, 3);
+	memset(s.memory + OCTETS / 2, 0xee, OCTETS / 2);
 	memcpy(s.memory + SOURCE, "other side's own", 16);
 	memcpy(s.memory + WORD, &first, 8);
 	IS(!ibv_req_notify_cq(s.cq, 1));
@@ -190,14 +197,14 @@ static void is_told(void)
 	word = tell_word(&s);
 	wc = receives(&s, 100);
 	IS(wc.opcode == IBV_WC_RECV && wc.byte_len == 16 && !wc.wc_flags);
-	immediate(&s, 101);
+	immediate(&s, 101, 16);
 	for (size_t i = 0; i < sizeof(written) / sizeof(*written); i++)
 		IS(!memcmp(s.memory + written[i], "0123456789abcdef", 16));
 	IS(!readable(s.told->fd, 0)); /* neither was solicited */
 	meet();
 	IS(!ibv_get_cq_event(s.told, &cq, &context));
 	ibv_ack_cq_events(cq, 1);
-	immediate(&s, 102);
+	immediate(&s, 102, 0);
 	meet();
 	await_end(&s);
 	IS(!ibv_dereg_mr(word));
