@@ -360,6 +360,14 @@ enum xiw_rdma_stop_flags {
  */
 XIW_API int xiw_rdma_stop(struct xiw_rdma *rdma, unsigned int flags);
 
+/*
+ * What the peer may do on this stream, of what its regions allow: XIW_ACCESS_WRITE, XIW_ACCESS_READ and
+ * XIW_ACCESS_ATOMIC (xiwarp/region.h), at first all; 0: nothing. An operation for which the right is missing
+ * ends the stream with the Terminate for an access violation (section 4.8). Answers to Reads of ours need none.
+ * From the call on, what arrives is judged so. -EINVAL: access has other bits.
+ */
+XIW_API int xiw_rdma_set_access(struct xiw_rdma *rdma, unsigned int access);
+
 /* Abortive end (section 6.2.1): a Terminate with Local Catastrophic Error, then the end as for any error. */
 XIW_API void xiw_rdma_terminate(struct xiw_rdma *rdma);
 

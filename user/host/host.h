@@ -368,6 +368,13 @@ int xiw_host_qp_finish(struct xiw_host_qp *qp);
 
 enum xiw_host_state xiw_host_qp_state(const struct xiw_host_qp *qp);
 
+/*
+ * What the peer may do by this QP, of what regions allow: enum xiw_host_access, of which the remote ones count; at
+ * first all. When it has returned, what arrives is judged so; see xiw_rdma_set_access(). -EINVAL: other bits.
+ */
+int xiw_host_qp_set_access(struct xiw_host_qp *qp, unsigned int access);
+unsigned int xiw_host_qp_access(const struct xiw_host_qp *qp);
+
 struct xiw_host_qp_info {
 	struct sockaddr_storage local, remote; /* family 0: not known yet */
 	void *context;			       /* of the connection; NULL: none */

@@ -145,7 +145,11 @@ int xiw_host_link_attach(struct xiw_host_request *l)
 	};
 	int err = qp->srq ? xiw_host_srq_share(qp->srq, l->engine, &opts.srq) : 0;
 
-	return err ? err : xiw_rdma_attach(l->conn, &opts, &qp->rdma);
+	if (!err)
+		err = xiw_rdma_attach(l->conn, &opts, &qp->rdma);
+	if (!err)
+		xiw_host_qp_apply_access(qp);
+	return err;
 }
 
 int xiw_host_link_tell(struct xiw_host_request *l, struct xiw_host_event *event)

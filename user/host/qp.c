@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "host/engines.h"
 
 /* ---- creation ---------------------------------------------------------------------------------------- */
 
@@ -120,6 +121,8 @@ int xiw_host_qp_create(const struct xiw_host_qp_opts *opts, struct xiw_host_qp *
 	q->recv_cq = opts->recv_cq;
 	q->srq = opts->srq;
 	q->pd = opts->pd;
+	q->access = XIW_HOST_LOCAL_WRITE | XIW_HOST_REMOTE_WRITE | XIW_HOST_REMOTE_READ |
+		    XIW_HOST_REMOTE_ATOMIC;
 	q->signal_all = opts->signal_all;
 	q->recv_selective = opts->recv_selective;
 	q->context = opts->context;
@@ -158,6 +161,47 @@ void xiw_host_qp_release(struct xiw_host_qp *qp)
 enum xiw_host_state xiw_host_qp_state(const struct xiw_host_qp *qp)
 {
 	return __atomic_load_n(&qp->state, __ATOMIC_ACQUIRE);
+}
+
+/* ---- rights ------------------------------------------------------------------------------------------ */
+
+void xiw_host_qp_apply_access(struct xiw_host_qp *qp)
+{
+	const uint32_t access = __atomic_load_n(&qp->access, __ATOMIC_SEQ_CST);
+
+	if (qp->rdma)
+		xiw_rdma_set_access(qp->rdma,
+				    (access & XIW_HOST_REMOTE_WRITE ? XIW_ACCESS_WRITE : 0) |
+					    (access & XIW_HOST_REMOTE_READ ? XIW_ACCESS_READ : 0) |
+					    (access & XIW_HOST_REMOTE_ATOMIC ? XIW_ACCESS_ATOMIC
+									     : 0));
+}
+
+static void apply_access(void *qp)
+{
+	xiw_host_qp_apply_access(qp);
+}
+
+/* The engine is asked for after the rights are stored: it has them when it takes the QP, or is told here. */
+int xiw_host_qp_set_access(struct xiw_host_qp *qp, unsigned int access)
+{
+	struct xiw_engine *e;
+
+	if (xiw_host_dead(&qp->life))
+		return -ECANCELED;
+	if (access & ~(unsigned int)(XIW_HOST_LOCAL_WRITE | XIW_HOST_REMOTE_WRITE |
+				     XIW_HOST_REMOTE_READ | XIW_HOST_REMOTE_ATOMIC))
+		return -EINVAL;
+	__atomic_store_n(&qp->access, access, __ATOMIC_SEQ_CST);
+	e = __atomic_load_n(&qp->engine, __ATOMIC_SEQ_CST);
+	if (e)
+		xiw_host_ask(e, apply_access, qp);
+	return 0;
+}
+
+unsigned int xiw_host_qp_access(const struct xiw_host_qp *qp)
+{
+	return __atomic_load_n(&qp->access, __ATOMIC_SEQ_CST);
 }
 
 /* ---- completions, in the engine's thread --------------------------------------------------------------- */

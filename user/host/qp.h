@@ -59,6 +59,7 @@ struct xiw_host_qp {
 	struct xiw_host_srq *srq;
 	uint32_t pd;
 	bool signal_all, recv_selective;
+	uint32_t access; /* of the peer: enum xiw_host_access */
 	void *context;
 	struct xiw_host_sends sends;
 	struct xiw_host_recvs recvs;
@@ -83,6 +84,9 @@ void xiw_host_qp_call(struct xiw_host_qp *qp);
 
 /* In the thread of its engine: passes on what is posted, or flushes it if the connection has ended. */
 void xiw_host_qp_pass(struct xiw_host_qp *qp);
+
+/* In the thread of its engine: the stream takes over what the QP allows to the peer. */
+void xiw_host_qp_apply_access(struct xiw_host_qp *qp);
 
 /* A completion of an operation or buffer of the QP. */
 void xiw_host_qp_complete(struct xiw_host_qp *qp, const struct xiw_completion *c);

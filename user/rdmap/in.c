@@ -255,6 +255,8 @@ enum xiw_rdmap_error xiw_rdmap_check_segment(struct xiw_rdmap_stream *s,
 		return XIW_RDMAP_VERSION;
 	if (!expected(s, g->tagged, g->qn, opcode))
 		return XIW_RDMAP_OPCODE;
+	if (opcode == XIW_RDMAP_OP_WRITE && g->len && !(s->rights & XIW_DDP_REMOTE_WRITE))
+		return XIW_RDMAP_ACCESS;
 	if (opcode != XIW_RDMAP_OP_READ_RESPONSE)
 		return XIW_RDMAP_OK;
 	o = xiw_rdmap_oldest_read(s);

@@ -7,6 +7,8 @@ enum xiw_rdmap_error xiw_rdmap_check_region(const struct xiw_rdmap_stream *s, ui
 {
 	const struct xiw_ddp_region *r;
 
+	if (access & ~s->rights)
+		return XIW_RDMAP_ACCESS;
 	switch (xiw_ddp_region_check(s->table, stag, s->pd, s->stream, access, to, len, region)) {
 	case XIW_DDP_OK:
 		return XIW_RDMAP_OK;

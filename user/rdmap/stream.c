@@ -55,6 +55,7 @@ int xiw_rdmap_init(struct xiw_rdmap_stream *s, const struct xiw_rdmap_opts *o)
 		.table = o->table,
 		.pd = o->pd,
 		.stream = o->stream,
+		.rights = XIW_DDP_REMOTE_WRITE | XIW_DDP_REMOTE_READ | XIW_DDP_REMOTE_ATOMIC,
 		.depth = o->depth,
 		.answer_depth = answers_of(o->ird_max),
 		.source = o->source,

@@ -88,6 +88,7 @@ struct xiw_rdmap_stream {
 	enum xiw_rdmap_state state;
 	struct xiw_ddp_table *table;
 	uint32_t pd, stream; /* with which DDP checks STags */
+	uint32_t rights;     /* of the peer, beside those of regions: enum xiw_ddp_access */
 	struct xiw_block_source source;
 
 	/* Operations: [head, next) are with DDP or wait for an answer, [next, tail) wait for DDP. */

@@ -269,6 +269,22 @@ int xiw_rdma_close(struct xiw_rdma *r)
 	return 0;
 }
 
+int xiw_rdma_set_access(struct xiw_rdma *r, unsigned int access)
+{
+	uint32_t rights = 0;
+
+	if (access & ~(unsigned int)(XIW_ACCESS_WRITE | XIW_ACCESS_READ | XIW_ACCESS_ATOMIC))
+		return -EINVAL;
+	if (access & XIW_ACCESS_WRITE)
+		rights |= XIW_DDP_REMOTE_WRITE;
+	if (access & XIW_ACCESS_READ)
+		rights |= XIW_DDP_REMOTE_READ;
+	if (access & XIW_ACCESS_ATOMIC)
+		rights |= XIW_DDP_REMOTE_ATOMIC;
+	r->s.rights = rights;
+	return 0;
+}
+
 void xiw_rdma_terminate(struct xiw_rdma *r)
 {
 	if (!r->connected || r->ended || r->s.state != XIW_RDMAP_OPEN) {

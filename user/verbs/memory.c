@@ -37,12 +37,20 @@ XIW_INTERPOSE int ibv_dealloc_pd(struct ibv_pd *pd)
 	return 0;
 }
 
-static unsigned int access_of(unsigned int ibv)
+unsigned int xiw_access_of(unsigned int ibv)
 {
 	return (ibv & IBV_ACCESS_LOCAL_WRITE ? XIW_HOST_LOCAL_WRITE : 0) |
 	       (ibv & IBV_ACCESS_REMOTE_WRITE ? XIW_HOST_REMOTE_WRITE : 0) |
 	       (ibv & IBV_ACCESS_REMOTE_READ ? XIW_HOST_REMOTE_READ : 0) |
 	       (ibv & IBV_ACCESS_REMOTE_ATOMIC ? XIW_HOST_REMOTE_ATOMIC : 0);
+}
+
+unsigned int xiw_ibv_access_of(unsigned int host)
+{
+	return (host & XIW_HOST_LOCAL_WRITE ? IBV_ACCESS_LOCAL_WRITE : 0) |
+	       (host & XIW_HOST_REMOTE_WRITE ? IBV_ACCESS_REMOTE_WRITE : 0) |
+	       (host & XIW_HOST_REMOTE_READ ? IBV_ACCESS_REMOTE_READ : 0) |
+	       (host & XIW_HOST_REMOTE_ATOMIC ? IBV_ACCESS_REMOTE_ATOMIC : 0);
 }
 
 static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
@@ -60,7 +68,7 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
 	if (!mr)
 		return xiw_refuse(-ENOMEM);
 	rc = xiw_host_mr_register(xiw_pd(pd)->number, addr, length,
-				  access & IBV_ACCESS_ZERO_BASED ? 0 : iova, access_of(access),
+				  access & IBV_ACCESS_ZERO_BASED ? 0 : iova, xiw_access_of(access),
 				  &mr->host);
 	if (rc) {
 		free(mr);

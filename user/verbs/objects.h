@@ -80,6 +80,10 @@ bool xiw_qp_knows(const struct ibv_qp_init_attr_ex *attr);
 struct ibv_qp *xiw_verbs_create_qp_ex(struct ibv_context *context,
 				      struct ibv_qp_init_attr_ex *attr);
 
+/* Rights of verbs as those of the host layer, and back. */
+unsigned int xiw_access_of(unsigned int ibv);
+unsigned int xiw_ibv_access_of(unsigned int host);
+
 /* The queue pair with this number; NULL: there is none. */
 struct xiw_qp *xiw_qp_find(uint32_t number);
 

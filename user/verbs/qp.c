@@ -265,12 +265,53 @@ static bool connects_by_hand(const struct ibv_qp_attr *attr, int mask)
 	return true;
 }
 
+/* ---- attributes ---------------------------------------------------------------------------------------- */
+
+/* These do something. */
+#define EFFECTIVE (IBV_QP_STATE | IBV_QP_ACCESS_FLAGS)
+
+/*
+ * InfiniBand's, which iWARP does not have: TCP has its own timers, numbers and path, and rdma_conn_param the number of
+ * Reads. Programs set them as their tutorials do, and the connection is as good without. The port is the device's one.
+ */
+#define MEANINGLESS                                                                                \
+	(IBV_QP_CUR_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY | IBV_QP_AV |            \
+	 IBV_QP_PATH_MTU | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_RQ_PSN |  \
+	 IBV_QP_MAX_QP_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER | IBV_QP_SQ_PSN |                          \
+	 IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_DEST_QPN)
+
+/*
+ * All others would promise what there is not: another depth (IBV_QP_CAP), a limit of the rate (IBV_QP_RATE_LIMIT),
+ * another path (IBV_QP_ALT_PATH, IBV_QP_PATH_MIG_STATE), an event (IBV_QP_EN_SQD_ASYNC_NOTIFY).
+ */
+static int check(const struct ibv_qp_attr *attr, int mask)
+{
+	if (mask & ~(EFFECTIVE | MEANINGLESS))
+		return EOPNOTSUPP;
+	return mask & IBV_QP_PORT && attr->port_num != 1 ? EINVAL : 0;
+}
+
+static int set_access(struct xiw_qp *qp, unsigned int ibv)
+{
+	if (ibv & ~(unsigned int)(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+				  IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC))
+		return EINVAL;
+	return -xiw_host_qp_set_access(qp->host, xiw_access_of(ibv));
+}
+
 XIW_INTERPOSE int ibv_modify_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int attr_mask)
 {
+	int err;
+
 	if (!xiw_is_context(ibv->context))
 		return XIW_REAL(ibv_modify_qp)(ibv, attr, attr_mask);
 	if (connects_by_hand(attr, attr_mask))
 		return EINVAL;
+	err = check(attr, attr_mask);
+	if (!err && attr_mask & IBV_QP_ACCESS_FLAGS)
+		err = set_access(xiw_qp(ibv), attr->qp_access_flags);
+	if (err)
+		return err;
 	if (attr_mask & IBV_QP_STATE) {
 		int rc = change(xiw_qp(ibv), attr->qp_state);
 
@@ -294,8 +335,7 @@ XIW_INTERPOSE int ibv_query_qp(struct ibv_qp *ibv, struct ibv_qp_attr *attr, int
 		.qp_state = state(qp),
 		.cur_qp_state = state(qp),
 		.path_mtu = IBV_MTU_1024,
-		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				   IBV_ACCESS_REMOTE_READ,
+		.qp_access_flags = xiw_ibv_access_of(xiw_host_qp_access(qp->host)),
 		.cap = qp->init.cap,
 		.max_rd_atomic = (uint8_t)info.ord,
 		.max_dest_rd_atomic = (uint8_t)info.ird,
