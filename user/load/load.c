@@ -298,6 +298,33 @@ static void remove_pins(const struct load *l)
 	xiw_pins_remove(&l->pins);
 }
 
+/* Does an interface of this network namespace run one of the pinned programs? It may have had another name. */
+static bool run_somewhere(const struct xiw_pins *pins)
+{
+	struct if_nameindex *all = if_nameindex();
+	uint32_t xdp = 0, tc = 0;
+	bool runs = !all;
+
+	xiw_pins_prog_id(pins->dir, "xiw_ingress", &xdp);
+	xiw_pins_prog_id(pins->dir, "xiw_egress", &tc);
+	for (struct if_nameindex *i = all; i && i->if_index && !runs; i++)
+		runs = (xdp && xiw_query_xdp((int)i->if_index, xdp)) ||
+		       (tc && xiw_query_egress((int)i->if_index, tc));
+	if (all)
+		if_freenameindex(all);
+	return runs;
+}
+
+/*
+ * Removes pins that are of no use to anybody: the interface is made anew, as when its driver was bound again, or the
+ * programs were detached, or a load was killed. No connection can go on by them.
+ */
+static void remove_left_over(const struct load *l)
+{
+	if (l->pins.marked && xiw_pins_exist(&l->pins) && !run_somewhere(&l->pins))
+		remove_pins(l);
+}
+
 static int load_locked(struct load *l)
 {
 	struct xiwarp_bpf *skel;
@@ -317,6 +344,7 @@ static int load_locked(struct load *l)
 	if (l->opts.replace && xiw_pins_exist(&l->pins) &&
 	    !xiw_query_doubtful(&l->pins, l->ifindex))
 		remove_pins(l);
+	remove_left_over(l);
 	err = make_pin_dir(l);
 	if (err) {
 		xiw_attach_release(&l->attach);

@@ -4,9 +4,9 @@
 . vmtest/nic.sh
 
 guest() {
-	steps transfer beside tags stripping
+	steps transfer beside stripping tags mtu anew
 }
 
 peer() {
-	steps_peer transfer beside tags stripping
+	steps_peer transfer beside stripping tags mtu anew
 }

@@ -5,9 +5,9 @@ ZERO_COPY=newest
 . vmtest/nic.sh
 
 guest() {
-	steps transfer stripping tags
+	steps transfer beside stripping tags mtu anew
 }
 
 peer() {
-	steps_peer transfer stripping tags
+	steps_peer transfer beside stripping tags mtu anew
 }

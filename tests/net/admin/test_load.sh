@@ -135,21 +135,25 @@ for n in 2 3 4; do
 	bare || unload "$IF_RCV" >"$TMP/out" 2>&1
 done
 
-# ---- killed: status and load name cause and remedy, and unload removes what is left
-killed() { # CALL N WORDS OF STATUS
+# ---- killed: status and load name cause and remedy, and unload removes what is left; so does load, if nothing runs
+killed() { # CALL N WORDS OF STATUS [stays]
 	in_ns rcv "${traced[@]}" -o /dev/null -e "trace=$1" -e "inject=$1:signal=KILL:when=$2" \
 		"$xiwarp" load "$IF_RCV" >"$TMP/out" 2>&1
 	in_ns rcv "$xiwarp" status "$IF_RCV" >"$TMP/out" 2>&1
 	expect "killed-status-$1-$2" grep -q "$3.*: .*unload.*load again" "$TMP/out"
 	in_ns rcv "$xiwarp" status >"$TMP/out" 2>&1
 	expect "killed-status-all-$1-$2" grep -q "$IF_RCV.*$3.*: .*unload.*load again" "$TMP/out"
-	refused "killed-load-$1-$2" 5 "unload $IF_RCV" "$xiwarp" load "$IF_RCV"
+	if [[ ${4:-} ]]; then
+		refused "killed-load-$1-$2" 5 "unload $IF_RCV" "$xiwarp" load "$IF_RCV"
+	else
+		expect "killed-load-$1-$2" load "$IF_RCV"
+	fi
 	expect "killed-unload-$1-$2" unload "$IF_RCV"
 }
-killed symlink 1 "a load that was killed leaves them"
+killed symlink 1 "a load that was killed leaves them" stays
 killed bpf 40 "a load that was killed leaves them"
 killed sendto 3 "no program is attached"
-killed sendto 4 "no TC program"
+killed sendto 4 "no TC program" stays
 
 # ---- at the same time: one of them after the other, and what is attached has pins. The first one is slow
 slow=("${traced[@]}" -f -o /dev/null -e trace=bpf -e inject=bpf:delay_enter=4000)
@@ -280,6 +284,19 @@ in_ns rcv bpftool net attach xdpdrv pinned "$TMP_PIN" dev "$IF_RCV"
 expect foreign-unload unload "$IF_RCV"
 expect foreign-stays other_stays
 expect foreign-pins-gone test ! -e "$pins"
+
+# Pins whose programs run nowhere, as when the interface was made anew, are replaced by one load.
+expect left-over-load load "$IF_RCV" --replace
+in_ns rcv bpftool net detach xdpdrv dev "$IF_RCV"
+in_ns rcv tc qdisc del dev "$IF_RCV" clsact
+expect left-over-pins test -e "$pins"
+expect left-over-load-again load "$IF_RCV"
+expect left-over-attached attached
+expect left-over-unload unload "$IF_RCV"
+in_ns rcv tc qdisc del dev "$IF_RCV" clsact
+in_ns rcv bpftool net attach xdpdrv pinned "$TMP_PIN" dev "$IF_RCV"
+expect left-over-other other_stays
+in_ns rcv tc qdisc add dev "$IF_RCV" clsact
 
 # A failure after the XDP program was attached must restore the other program. Here the qdisc `ingress` accepts
 # filters for egress, and runs them on ingress.
