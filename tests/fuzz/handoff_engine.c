@@ -414,6 +414,7 @@ static void open_port(void)
 	memset(&rxq, 0, sizeof(rxq));
 	rxq.netif = &port;
 	rxq.shared = &xdp_queue;
+	rxq.out = &rxq.xsk;
 	xdp_queue.takes = 16384;
 	rxq.batch = 16;
 	rxq.xsk.free = frame_stack;

@@ -29,6 +29,7 @@ void rig_rings(void)
 	x->tx_free = w.tx_free;
 	for (uint32_t i = 0; i < ENTRIES; i++)
 		w.tx_free[x->ntx_free++] = i * FRAME;
+	w.q.out = x;
 	x->tx = (struct xsk_ring_prod){ .mask = ENTRIES - 1,
 					.size = ENTRIES,
 					.cached_cons = ENTRIES,

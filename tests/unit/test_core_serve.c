@@ -77,7 +77,9 @@ static void set_up(void)
 	e->clock_lead = LEAD;
 	now = BEGIN;
 	tell_time(e);
-	netif = (struct xiw_netif){ .channels = 2, .mtu = 1500, .table = { .queues = shared } };
+	netif = (struct xiw_netif){
+		.channels = 2, .senders = 2, .mtu = 1500, .table = { .queues = shared }
+	};
 }
 
 static void tear_down(void)

@@ -84,6 +84,7 @@ Test(path_fallback, marks_of_frames_that_wait)
 	mark_ce();
 	w.c.stretch.state = XIW_STRETCH_WAITS;
 	w.c.stretch.rxq = &w.q;
+	w.q.out = &w.q.xsk;
 	w.c.recv.nxt = SEQ - 100;
 	w.c.keeps.waiting_end = &w.c.keeps.waiting;
 	cr_assert(xiw_patience_keep(&w.c, &s));

@@ -85,6 +85,7 @@ static void query_interface(struct xiw_netif *p)
 	xiw_if_mtu(p->ifname, &p->mtu);
 	read_mac(p);
 	p->channels = xiw_if_queues(p->ifname);
+	p->senders = xiw_if_send_queues(p->ifname);
 	p->virtual_wire = xiw_if_virtual(p->ifname);
 }
 

@@ -19,6 +19,7 @@ struct ifaddrs;
 /* One receive queue of an interface with its AF_XDP socket. */
 struct xiw_rxq {
 	struct xiw_xsk xsk;
+	struct xiw_xsk *out; /* by which it sends: its own, or that of a queue that has a send queue */
 	struct xiw_netif *netif;
 	struct xiw_queue *shared; /* what XDP's watchdog reads of this queue */
 	/*
@@ -52,6 +53,7 @@ struct xiw_netif {
 	uint32_t nqueues;	/* of these; there is room for XIW_MAX_QUEUES */
 	uint32_t shut;		/* queues whose sockets are closed, to be made anew */
 	uint64_t shut_ms;	/* since when */
+	uint32_t senders;	/* send queues that the interface has */
 	uint32_t channels;	/* receive queues that the interface has */
 	uint64_t served;	/* bit q: the engine serves queue q */
 	uint64_t foreign;	/* bit q: other AF_XDP software has queue q */

@@ -46,9 +46,35 @@ static bool has_enough(const struct xiw_engine *e, const struct xiw_netif *p)
 	return e->opts.max_queues && p->nqueues >= e->opts.max_queues;
 }
 
+/* The queues on which AF_XDP sends. */
+static uint64_t sending(const struct xiw_netif *p)
+{
+	return p->senders < XIW_MAX_QUEUES ? bit(p->senders) - 1 : ~0ull;
+}
+
+/* A queue that has no send queue needs another one that sends its ACKs. */
+static bool could_send(const struct xiw_netif *p, uint32_t queue)
+{
+	return (p->served | bit(queue)) & sending(p);
+}
+
 static uint64_t missing(const struct xiw_engine *e, const struct xiw_netif *p)
 {
 	return has_enough(e, p) ? 0 : wanted(e, p) & ~p->served;
+}
+
+static void choose_senders(struct xiw_netif *p)
+{
+	struct xiw_xsk *any = NULL;
+
+	for (uint32_t i = 0; i < p->nqueues && !any; i++)
+		if (bit(p->queues[i].index) & sending(p))
+			any = &p->queues[i].xsk;
+	for (uint32_t i = 0; i < p->nqueues; i++) {
+		struct xiw_rxq *q = &p->queues[i];
+
+		q->out = bit(q->index) & sending(p) || !any ? &q->xsk : any;
+	}
 }
 
 static const char *xsk_cause(int err, bool jumbo, bool foreign)
@@ -149,6 +175,7 @@ static int open_queue(struct xiw_engine *e, struct xiw_netif *p, uint32_t index,
 	}
 	p->served |= bit(index);
 	p->nqueues++;
+	choose_senders(p);
 	return 0;
 }
 
@@ -163,8 +190,17 @@ static int open_some(struct xiw_engine *e, struct xiw_netif *p, bool *patient, c
 
 	for (uint64_t left = missing(e, p); left && !has_enough(e, p); left &= left - 1) {
 		uint32_t index = first_of(left);
-		int err = open_queue(e, p, index, *patient);
+		int err;
 
+		if (!could_send(p, index)) {
+			if (!first)
+				snprintf(why, len,
+					 "%s has no send queue %u for ACKs: ethtool -L %s",
+					 p->ifname, index, p->ifname);
+			first = first ? first : -EOPNOTSUPP;
+			continue;
+		}
+		err = open_queue(e, p, index, *patient);
 		if (!err)
 			continue;
 		if (p->foreign & bit(index))
@@ -238,6 +274,7 @@ bool xiw_queues_look(struct xiw_engine *e, struct xiw_netif *p)
 	uint64_t left, skip;
 
 	p->channels = xiw_if_queues(p->ifname);
+	p->senders = xiw_if_send_queues(p->ifname);
 	for (uint32_t i = 0; i < p->nqueues; i++)
 		xiw_queue_look(&p->table, p->queues[i].index);
 	/* The process may have given up the privilege for more sockets, or lacks memory for them. */
@@ -245,8 +282,11 @@ bool xiw_queues_look(struct xiw_engine *e, struct xiw_netif *p)
 		return false;
 	skip = e->now_ms < p->foreign_ms ? p->foreign : 0;
 	for (left = missing(e, p) & ~skip; left; left &= left - 1) {
-		int err = open_queue(e, p, first_of(left), false);
+		int err;
 
+		if (!could_send(p, first_of(left)))
+			continue;
+		err = open_queue(e, p, first_of(left), false);
 		if (!err) {
 			xiw_queue_poll(e, &p->queues[p->nqueues - 1]);
 			return left & (left - 1);
@@ -305,6 +345,7 @@ bool xiw_queues_again(struct xiw_engine *e, struct xiw_netif *p)
 	if (err != -EBUSY)
 		p->refused = err;
 	let_go(p);
+	choose_senders(p);
 	for (uint32_t i = 0; i < p->nqueues; i++)
 		xiw_queue_poll(e, &p->queues[i]);
 	return true;

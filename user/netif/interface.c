@@ -100,6 +100,17 @@ uint32_t xiw_if_queues(const char *ifname)
 	return n ? n : 1;
 }
 
+uint32_t xiw_if_send_queues(const char *ifname)
+{
+	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
+	uint32_t n;
+
+	if (xiw_if_ethtool(ifname, &channels))
+		return 1;
+	n = channels.tx_count + channels.combined_count;
+	return n ? n : 1;
+}
+
 static bool read_driver(const char *ifname, char name[DRIVER_MAX])
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };

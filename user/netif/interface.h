@@ -28,6 +28,8 @@ int xiw_if_mtu(const char *ifname, uint32_t *mtu);
 uint32_t xiw_if_largest_mtu(void);
 /* RX queues; 1 where the driver does not say. */
 uint32_t xiw_if_queues(const char *ifname);
+/* Its send queues, in the same way. AF_XDP sends nothing on a queue whose number is not below that. */
+uint32_t xiw_if_send_queues(const char *ifname);
 /* Its Ethernet address; zeros: it has none. */
 void xiw_if_mac(const char *ifname, uint8_t mac[6]);
 /* Does it have this driver? */

@@ -64,7 +64,7 @@ static uint32_t ip_header(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_l
 
 static void send_ack(struct xiw_conn *c)
 {
-	uint8_t *frame = xiw_xsk_tx_room(&c->stretch.rxq->xsk), *ip, *tcp, header[XIW_TCP_MAX];
+	uint8_t *frame = xiw_xsk_tx_room(c->stretch.rxq->out), *ip, *tcp, header[XIW_TCP_MAX];
 	uint32_t link_len = frame ? link_header(c, frame) : 0;
 	int len;
 
@@ -89,7 +89,7 @@ static void send_ack(struct xiw_conn *c)
 	 * less.
 	 */
 	xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
-	xiw_xsk_send(&c->stretch.rxq->xsk, frame, (uint32_t)(tcp + len - frame));
+	xiw_xsk_send(c->stretch.rxq->out, frame, (uint32_t)(tcp + len - frame));
 	c->counts.acks_sent++;
 }
 
