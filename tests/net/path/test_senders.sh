@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 # timeout: 120
 #
-# An interface with more receive queues than send queues: AF_XDP sends nothing on a queue that has no send queue, so ACKs
-# leave by another one of the engine. Connections are direct and heard from the start, or told why they are not.
+# An interface with more receive queues than send queues: AF_XDP sends nothing on a queue that has no send queue, so
+# ACKs leave by another one of the engine. Connections are direct and heard from the start, or told why they are not.
 . "${0%/*}/../lib/lib.sh"
 
 wire_up plain 1500 4
