@@ -105,11 +105,15 @@ static __always_inline bool xiw_passes_here(const struct xiw_flow *flow)
  * ended.
  *
  * A segment with more options than a timestamp does not count: the engine could neither check the authentication of
- * RFC 2385 or RFC 5925 nor sign its answers.
+ * RFC 2385 or RFC 5925 nor sign its answers. Neither does one without a timestamp where timestamps were negotiated,
+ * which the engine would drop (RFC 7323 section 3.2).
  */
 static __always_inline __u32 xiw_run(const struct xiw_seg *s, const struct xiw_flow *flow)
 {
+	__u32 tsval;
+
 	if (s->hdr_len > XIW_TCP_PLAIN_HDR ||
+	    (flow->flags & XIW_FLOW_TIMESTAMPS && !xiw_read_tsval(s, &tsval)) ||
 	    !xiw_aligned(s->ctx, flow, s->seq, s->l4_off + s->hdr_len, s->len))
 		return 0;
 	return flow->run_end == s->seq ? flow->run_len + 1 : 1;

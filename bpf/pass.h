@@ -67,6 +67,22 @@ static __always_inline void xiw_note_ecn(const struct xiw_seg *s)
 		XIW_WRITE_ONCE(s->flow->ece, XIW_ECE_OFF);
 }
 
+/* In ticks of the peer's clock. Segments of one connection do not overtake each other by more. */
+#define XIW_TSVAL_AHEAD (1u << 16)
+
+/*
+ * Notes the newest TSval that was passed, which may become the socket's TS.Recent, for the engine, which injects frames
+ * that came before (user/path/inject.c). One that is older by more is from before the clock has wrapped.
+ */
+static __always_inline void xiw_note_tsval(const struct xiw_seg *s)
+{
+	__u32 tsval, newest = s->flow->kernel_tsval;
+
+	if (s->flow->flags & XIW_FLOW_TIMESTAMPS && xiw_read_tsval(s, &tsval) &&
+	    (!newest || (tsval != newest && newest - tsval >= XIW_TSVAL_AHEAD)))
+		XIW_WRITE_ONCE(s->flow->kernel_tsval, tsval);
+}
+
 /*
  * Pass data that the kernel owns, under s->owner. `end` is the sequence number behind the last octet or FIN.
  */
@@ -76,8 +92,11 @@ static __always_inline __u32 xiw_kernel_data(const struct xiw_seg *s, __u32 end)
 
 	if (xiw_within_window(flow, s->seq) && !xiw_raise_high(flow, s->owner, end))
 		return XIW_STAT_DROP_EPOCH;
-	if (flow->flags & XIW_FLOW_ECN && xiw_acceptable(flow, s->seq, end))
-		xiw_note_ecn(s);
+	if (xiw_acceptable(flow, s->seq, end)) {
+		xiw_note_tsval(s);
+		if (flow->flags & XIW_FLOW_ECN)
+			xiw_note_ecn(s);
+	}
 	xiw_pass(s, s->seq - s->skew);
 	flow->kernel_segs++;
 	flow->kernel_octets += s->len;

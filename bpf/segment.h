@@ -122,6 +122,35 @@ static __always_inline bool xiw_whole(struct xiw_seg *s, __u32 linear, __u32 ip_
 	return ip_end <= s->frame;
 }
 
+/* The timestamp option in the 12 octets that it takes with its padding, as one of the TCPs in use puts it there. */
+#define XIW_TS_OPTIONS 12
+
+/*
+ * Reads the TSval of a segment whose options are a timestamp and padding, which may be on either side of it (RFC 7323
+ * appendix A). Returns false for other options.
+ */
+static __always_inline bool xiw_read_tsval(const struct xiw_seg *s, __u32 *tsval)
+{
+	__u32 first, second;
+	__be32 opt[2];
+
+	/* A helper, because with more uses the compiler keeps &ctx->data_end, which the verifier refuses. */
+	if (s->hdr_len < sizeof(struct tcphdr) + XIW_TS_OPTIONS ||
+	    bpf_xdp_load_bytes(s->ctx, s->l4_off + sizeof(struct tcphdr), opt, sizeof(opt)))
+		return false;
+	first = bpf_ntohl(opt[0]);
+	second = bpf_ntohl(opt[1]);
+	if (first == 0x0101080a)
+		*tsval = second;
+	else if (first >> 8 == 0x01080a)
+		*tsval = first << 24 | second >> 8;
+	else if (first >> 16 == 0x080a)
+		*tsval = first << 16 | second >> 16;
+	else
+		return false;
+	return true;
+}
+
 /* Read the segment's fields. Returns false if the headers disagree with each other or with the packet's length. */
 static __always_inline bool xiw_read_segment(struct xiw_seg *s, const struct xiw_pkt *pkt)
 {

@@ -78,6 +78,27 @@ static __always_inline void xiw_newer_tsecr(struct xiw_out *o, __u32 ts_recent)
 		xiw_out_put32(o, at, ts_recent);
 }
 
+#define XIW_TS_ALIGNED 0x0101080a /* NOP, NOP, timestamp: the first options of each segment that Linux sends */
+#define XIW_NS_PER_S 1000000000ull
+
+/*
+ * Notes the TS.Recent of the kernel socket (RFC 7323 section 4.3), which begins the engine's in a stretch. It changes
+ * when the peer's data come on the kernel path, at most once in a tick of the peer's clock.
+ */
+static __always_inline void xiw_note_echo(struct xiw_flow *flow, const struct xiw_opts *o)
+{
+	const __be32 *opt = (const void *)(o->hdr + sizeof(struct tcphdr));
+	__u64 echoed = flow->echoed, now;
+
+	if (!(flow->flags & XIW_FLOW_TIMESTAMPS) || opt[0] != bpf_htonl(XIW_TS_ALIGNED) ||
+	    o->len < sizeof(struct tcphdr) + 3 * sizeof(*opt))
+		return;
+	if (echoed && (__u32)echoed == bpf_ntohl(opt[2]))
+		return;
+	now = bpf_ktime_get_coarse_ns() / XIW_NS_PER_S + 1;
+	XIW_WRITE_ONCE(flow->echoed, now << 32 | bpf_ntohl(opt[2]));
+}
+
 /* The further of two right edges. If `other` is further ahead of `ack` than any window, it is stale. */
 static __always_inline __u32 xiw_further(__u32 ack, __u32 edge, __u32 other)
 {
@@ -146,6 +167,7 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
 	if (!old->syn && !old->rst && !(flow->flags & XIW_FLOW_ANOTHER)) {
 		XIW_WRITE_ONCE(flow->socket_edge, bpf_ntohl(old->ack_seq) + (window << wscale));
 		window = xiw_window(flow, owner, ack, window, wscale);
+		xiw_note_echo(flow, &o->old);
 	}
 	if ((flow->flags & (XIW_FLOW_ECN | XIW_FLOW_ANOTHER)) == XIW_FLOW_ECN && flow->ece &&
 	    !old->syn && !old->rst)

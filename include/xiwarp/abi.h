@@ -275,7 +275,8 @@ struct xiw_flow {
 
 	/*
 	 * Line 7: does the stream move on? Written by xiw_ingress each time rcv_nxt has moved, and for a segment on a
-	 * wrong queue, except `seen`, which the engine changes only if rcv_nxt has not moved.
+	 * wrong queue, except `seen`, which the engine changes only if rcv_nxt has not moved. And timestamps, which are
+	 * written while the kernel owns the stream.
 	 */
 	__extension__ struct {
 		__u64 try_ns;	/* when a segment from try_nxt or before it was first redirected */
@@ -284,7 +285,14 @@ struct xiw_flow {
 		__u32 seen;	/* changes when the engine looked at frames and committed nothing */
 		__u32 other_segs; /* how often a segment was not direct for its queue is not one of the engine */
 		__u32 other_queue; /* which queue that was last */
-		__u32 reserved7[9];
+		__u32 kernel_tsval; /* newest TSval of acceptable data passed to the kernel; 0: none yet */
+		/*
+		 * xiw_egress: the TSecr that the kernel socket sent last, which is its TS.Recent, so that checksum,
+		 * window and PAWS have been verified. The upper half is the second of CLOCK_MONOTONIC, plus 1, in which
+		 * it became that. 0: none yet.
+		 */
+		__u64 echoed;
+		__u32 reserved7[6];
 	};
 };
 

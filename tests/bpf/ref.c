@@ -86,9 +86,31 @@ static bool beyond_windows(const struct ref_segment *s)
 	return after(s->seq, s->f->kernel_edge) && after(s->seq, s->f->direct_edge);
 }
 
+/* The option with at most two octets of padding in front of it, as TCPs send it. */
+static bool timestamp(const struct ref_segment *s, uint32_t *tsval)
+{
+	const uint8_t *o = s->th + 20;
+	int nops = 0;
+
+	while (s->hdr >= 20 + 12 && nops < 2 && *o == 1)
+		nops++, o++;
+	if (s->hdr < 20 + 12 || o[0] != 8 || o[1] != 10)
+		return false;
+	*tsval = be32(o + 2);
+	return true;
+}
+
 static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit)
 {
 	bool beyond = beyond_windows(s);
+	uint32_t tsval;
+
+	/* The newest one stays; one that is older by 65536 or more is from after a wrap. */
+	if (!beyond && !after(s->f->acked, s->end) && s->f->flags & XIW_FLOW_TIMESTAMPS &&
+	    timestamp(s, &tsval) &&
+	    (!s->f->kernel_tsval || after(tsval, s->f->kernel_tsval) ||
+	     s->f->kernel_tsval - tsval > 0xffff))
+		s->f->kernel_tsval = tsval;
 
 	if (!beyond && after(s->end, s->f->kernel_high))
 		s->f->kernel_high = s->end;
@@ -273,7 +295,7 @@ static void bar(struct xiw_flow *f, uint32_t why)
 static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 {
 	struct xiw_flow *f = s->f;
-	uint32_t run;
+	uint32_t run, tsval;
 	enum ref_exit exit = REF_ARMED_NO_RING;
 
 	if (s->c->queue && s->c->queue->engine == f->served_by &&
@@ -286,6 +308,9 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 	run = f->run_end == s->seq ? f->run_len + 1 : 1;
 	/* More options than a timestamp may be authentication (RFC 2385, RFC 5925). */
 	if (s->c->verdict != REF_V_ALIGNED || s->hdr > 20 + 12)
+		run = 0;
+	/* RFC 7323 section 3.2: the engine would drop it. */
+	if (f->flags & XIW_FLOW_TIMESTAMPS && !timestamp(s, &tsval))
 		run = 0;
 	if (run && run >= f->run_needed && !passes(f)) {
 		exit = REF_ARMED_ASTRAY;

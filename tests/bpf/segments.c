@@ -62,6 +62,7 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 	f->try_seen = f->seen - chance(30);
 	f->try_nxt = chance(80) ? value : near(base);
 	f->try_ns = now - (chance(60) ? rnd(STUCK / 2) : STUCK + 50000000 + rnd(1000000000));
+	f->kernel_tsval = chance(30) ? 0 : harness_random() >> rnd(20);
 	f->barred = 0;
 	f->served_by = chance(95) ? ENGINE : rnd(3);
 	f->reserved7[0] = base; /* for gen_seq() only */
@@ -255,14 +256,24 @@ static uint32_t gen_options(uint8_t *o)
 {
 	uint32_t n, i;
 
-	switch (rnd(6)) {
+	switch (rnd(10)) {
 	case 0:
 		return 0;
 	case 1:
-	case 2: /* the usual timestamp */
+	case 2:
+	case 7:
+	case 8:
+	case 9: /* the usual timestamp, without which many flows never go direct */
 		put32(o, 0x0101080a);
 		put32(o + 4, harness_random());
 		put32(o + 8, harness_random());
+		return 12;
+	case 6: /* with its padding on either side */
+		memset(o, chance(90), 12);
+		n = rnd(3);
+		o[n] = 8;
+		o[n + 1] = chance(90) ? 10 : rnd(12);
+		put32(o + n + 2, harness_random());
 		return 12;
 	case 3: /* with SACK, in either order */
 		n = 1 + rnd(3);

@@ -5,13 +5,16 @@
 #include "path/direct.c"
 #include "tests/unit/direct_rig.h"
 
-/* A stretch begins with a segment whose timestamp is so much older than the last stretch's newest one. */
+#define LATER_MS 5000000ull
+#define NOW_S (LATER_MS / 1000 + 1) /* as xiw_egress writes it */
+
+/* A stretch begins with a segment whose timestamp is so much older than TSVAL. Returns how much TS.Recent is, then. */
 static uint32_t begins_with(uint32_t older)
 {
 	struct xiw_tcp_seg seg = { .seq = SEQ, .has_ts = true, .tsval = TSVAL - older };
 
-	w.c.tcp.ts_recent = TSVAL;
 	w.c.stretch.state = XIW_STRETCH_WAITS;
+	w.flow.kernel_high = SEQ;
 	rig_build();
 	rig_lay();
 	cr_assert(enter(&w.c, &packet_now, (const struct xiw_meta *)(const void *)frame, &seg));
@@ -19,38 +22,68 @@ static uint32_t begins_with(uint32_t older)
 	return TSVAL - w.c.tcp.ts_recent;
 }
 
+/* What is known of the last stretch, and of the socket: how much older than TSVAL, and for how long. */
+static void known(uint32_t last, uint64_t last_ms, uint32_t socket, uint64_t socket_s)
+{
+	w.c.tcp.ts_recent = TSVAL - last;
+	w.c.tcp.ts_recent_ms = LATER_MS - last_ms;
+	w.flow.echoed = socket_s ? (NOW_S - socket_s + 1) << 32 | (uint32_t)(TSVAL - socket) : 0;
+}
+
 static void setup(void)
 {
 	shape = (struct shape){ .ts = true, .frags = 1 };
 	rig_open();
+	w.e.now_ms = LATER_MS;
 }
 
 TestSuite(path_enter, .init = setup, .fini = rig_close);
 
-/* An old duplicate's timestamp must not become the newest one, or others as old as it pass for new segments. */
+#define AGE_MS (XIW_TCP_PAWS_IDLE_MS + 2000)
+
+/* RFC 7323 section 5.3: no older timestamp becomes the newest one, or others as old as it pass for new segments. */
 Test(path_enter, an_older_timestamp_does_not_count)
 {
-	cr_expect_eq(begins_with(1u << 12), 0);
-	cr_expect_eq(begins_with((1u << 12) + (1u << 24) - 1), 0);
+	static const uint32_t older[] = { 1, 1000, 1u << 12, 1u << 24, 1u << 29, 1u << 31 };
+
+	for (unsigned int i = 0; i < sizeof(older) / sizeof(older[0]); i++) {
+		known(0, 0, 5, 1);
+		cr_expect_eq(begins_with(older[i]), 0, "the last stretch's, %u", older[i]);
+		known(5, 0, 0, 1);
+		cr_expect_eq(begins_with(older[i]), 0, "the socket's, %u", older[i]);
+		w.c.tcp = (struct xiw_tcp_rx){};
+		w.flow.echoed = NOW_S << 32 | TSVAL;
+		cr_expect_eq(begins_with(older[i]), 0, "the socket's alone, %u", older[i]);
+	}
 }
 
-/* Segments may overtake each other. */
-Test(path_enter, one_that_is_a_little_older_counts)
+/* The time for which it counts goes on from where it was. */
+Test(path_enter, the_newest_one_is_as_old_as_it_was)
 {
-	cr_expect_eq(begins_with(0), 0);
-	cr_expect_eq(begins_with((1u << 12) - 1), (1u << 12) - 1);
-	cr_expect_eq(begins_with(-7u), -7u);
+	known(0, 7000, 5, 1);
+	begins_with(0);
+	cr_expect_eq(w.c.tcp.ts_recent_ms, LATER_MS - 7000);
+	known(5, 0, 0, 9);
+	begins_with(0);
+	cr_expect(LATER_MS - w.c.tcp.ts_recent_ms >= 8000 &&
+		  LATER_MS - w.c.tcp.ts_recent_ms < 10000);
 }
 
-/* After a long time in the kernel's hands the last stretch's timestamp is too old to say anything. */
-Test(path_enter, one_that_is_an_age_older_counts)
+/* RFC 7323 section 5.5: after such a time it is too old to compare with. */
+Test(path_enter, one_of_an_age_ago_does_not_count)
 {
-	cr_expect_eq(begins_with((1u << 12) + (1u << 24)), (1u << 12) + (1u << 24));
+	known(0, AGE_MS, 5, AGE_MS / 1000);
+	cr_expect_eq(begins_with(1u << 30), 1u << 30);
+	known(0, AGE_MS, 5, 1);
+	cr_expect_eq(begins_with(1u << 30), 5);
+	known(5, 0, 0, AGE_MS / 1000);
+	cr_expect_eq(begins_with(1u << 30), 5);
 }
 
-/* No stretch was there before: there is no newest timestamp. */
+/* No stretch was there before, and the socket has sent nothing: there is no newest timestamp. */
 Test(path_enter, the_first_one_counts)
 {
 	w.c.tcp = (struct xiw_tcp_rx){};
+	w.flow.echoed = 0;
 	cr_expect_eq(begins_with(1u << 20), 1u << 20);
 }

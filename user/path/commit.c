@@ -10,6 +10,7 @@
 #include "path/acks.h"
 #include "path/fallback.h"
 #include "path/progress.h"
+#include "path/receiver.h"
 
 /*
  * Other processes read these counters in the slot. They cover both paths, and only the engine writes them. Code
@@ -29,12 +30,6 @@ void xiw_counts_publish(const struct xiw_conn *c)
 	f->acks_sent = c->counts.acks_sent;
 	f->armed = c->counts.armed;
 	f->segs_dropped = c->counts.segs_dropped;
-}
-
-void xiw_ece_publish(const struct xiw_conn *c)
-{
-	if (c->tcp.flags & XIW_TCP_RX_ECN_SEEN)
-		xiw_flow_note_ece(c->flow, c->tcp.flags & XIW_TCP_RX_ECE);
 }
 
 /* Tells xiw_egress the timestamp to echo and whether to set ECE. */

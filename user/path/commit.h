@@ -9,9 +9,6 @@
 /* Writes the connection's counters into its slot, where other processes read them. */
 void xiw_counts_publish(const struct xiw_conn *c);
 
-/* Tells xiw_egress whether to set ECE, by what the stretch has seen of CE and CWR. */
-void xiw_ece_publish(const struct xiw_conn *c);
-
 /*
  * Commits what the batch has placed, then sends the ACKs that are due, or notes by xiw_tell_socket() that one waits for
  * the application's answer. Does nothing outside of a stretch.

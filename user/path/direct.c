@@ -15,51 +15,24 @@
 #include "path/packet.h"
 #include "path/patience.h"
 #include "path/progress.h"
+#include "path/receiver.h"
 #include "path/straight.h"
 #include "path/take.h"
 #include "tcp/csum.h"
 
-#define PAWS_SLACK (1u << 12) /* in ticks of the peer's timestamp clock */
-#define PAWS_AGE (1u << 24)
 #define FRAMES_EACH 64	  /* of a connection, which may come at once when several begin to send */
 #define FRAMES_READY 1024 /* for all connections: more would not stay in the cache */
 
 /*
- * Makes the TCP receiver ready, once the socket has been read up to the start of the stretch. Returns false if
- * the stretch cannot begin there or the connection cannot be direct any more; the connection has then fallen
- * back.
+ * Begins the stretch, once the socket has been read up to its start. Returns false if the stretch cannot begin there
+ * or the connection cannot be direct any more; the connection has then fallen back.
  */
 static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta,
 		  const struct xiw_tcp_seg *seg)
 {
 	const uint8_t *tcp = p->frag[0].base + meta->l4_off;
 	struct xiw_flow *f = c->flow;
-	uint32_t snd_nxt = xiw_flow_get(&f->snd_nxt), right, socket_right;
-	struct xiw_tcp_rx_conf conf = {
-		.sport = xiw_get_be16(tcp + XIW_TCP_OFF_DPORT),
-		.dport = xiw_get_be16(tcp + XIW_TCP_OFF_SPORT),
-		.rcv_nxt = c->stretch.committed,
-		.last_ack_sent = c->stretch.committed,
-		.window = c->reg.window,
-		.buffer = c->reg.window,
-		/*
-		 * The kernel has followed acknowledgements until now. This is as low as SND.UNA can be, so that
-		 * whatever the first segment acknowledges counts as new, however much is in flight.
-		 */
-		.snd_una = snd_nxt - (0xffffu << c->reg.sock.snd_wscale),
-		.snd_nxt = snd_nxt,
-		.peer_wnd = 0xffff,
-		.mss = c->reg.sock.rcv_mss,
-		.rcv_wscale = c->reg.sock.rcv_wscale,
-		.snd_wscale = c->reg.sock.snd_wscale,
-		.ts_ok = c->reg.sock.timestamps,
-		.sack_ok = c->reg.sock.sack,
-		.ecn_ok = c->reg.sock.ecn,
-		.ece = __atomic_load_n(&f->ece, __ATOMIC_RELAXED) == XIW_ECE_ON,
-		.now_ms = c->engine->now_ms,
-		.max_keep = c->engine->opts.frames / 4,
-	};
-
+	uint32_t right, socket_right;
 	enum xiw_reason reason = c->rx_dead			   ? XIW_REASON_ERROR
 				 : xiw_mpa_stream_pending(&c->mpa) ? XIW_REASON_BOUNDARY
 								   : XIW_REASON_NONE;
@@ -86,19 +59,9 @@ static bool enter(struct xiw_conn *c, const struct xiw_packet *p, const struct x
 		xiw_flow_raise(&f->socket_edge, socket_right);
 		xiw_flow_raise(&f->kernel_edge, right);
 	}
-	conf.right_edge = xiw_seq_max(xiw_flow_get(&f->kernel_edge), right);
-	/*
-	 * TS.Recent is not taken from the last segment that XDP saw: nobody verified its checksum, and one damaged
-	 * TSval would make PAWS drop all that follows. A segment older than the newest of the last stretch, but not
-	 * by an age (RFC 7323 section 5.5), is an old duplicate, and the newer value stays.
-	 */
-	conf.ts_recent = seg->tsval;
-	if (c->tcp.flags & XIW_TCP_RX_TS && c->tcp.ts_recent - seg->tsval - PAWS_SLACK < PAWS_AGE)
-		conf.ts_recent = c->tcp.ts_recent;
-	for (unsigned int i = 0; i < XIW_TCP_DROP_MAX; i++)
-		c->counts.drops[i] += c->tcp.drops[i];
-	c->counts.challenges_withheld += c->tcp.challenges.withheld;
-	xiw_tcp_rx_init(&c->tcp, &conf);
+	xiw_receiver_begin(c, xiw_seq_max(xiw_flow_get(&f->kernel_edge), right), seg);
+	c->tcp.sport = xiw_get_be16(tcp + XIW_TCP_OFF_DPORT);
+	c->tcp.dport = xiw_get_be16(tcp + XIW_TCP_OFF_SPORT);
 	c->stretch.state = XIW_STRETCH_RUNS;
 	return true;
 }

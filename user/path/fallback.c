@@ -10,10 +10,10 @@
 #include "core/agenda.h"
 #include "core/queue.h"
 #include "path/acks.h"
-#include "path/commit.h"
 #include "path/inject.h"
 #include "path/packet.h"
 #include "path/patience.h"
+#include "path/receiver.h"
 
 /*
  * Releases every frame that the engine holds of the connection: those that wait for a buffer or for the socket, and
@@ -30,7 +30,7 @@ static void inject_kept(struct xiw_conn *c, bool ours_to_give, uint32_t skew)
 			k = c->keeps.waiting;
 			c->keeps.waiting = k->next_free;
 		}
-		if (ours_to_give) {
+		if (ours_to_give && xiw_receiver_passes(c, &k->packet, &k->meta)) {
 			xiw_inject_note_ecn(c, &k->packet, &k->meta);
 			xiw_inject_whole(c, &k->packet, &k->meta, skew);
 		}
@@ -98,8 +98,12 @@ void xiw_fall_back(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_
 		c->recv.nxt = rcv_nxt;
 		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 		xiw_ece_publish(c);
-	} else if (in_hand) {
-		xiw_inject_note_ecn(c, in_hand->packet, in_hand->meta);
+	} else {
+		xiw_receiver_skip(c);
+		if (in_hand && !xiw_receiver_passes(c, in_hand->packet, in_hand->meta))
+			in_hand = NULL;
+		if (in_hand)
+			xiw_inject_note_ecn(c, in_hand->packet, in_hand->meta);
 	}
 	c->stretch.state = XIW_STRETCH_ENDS;
 	c->handoff.reason = reason;
@@ -147,6 +151,8 @@ void xiw_ownership_lost(struct xiw_conn *c)
 		xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 		xiw_ece_publish(c);
 	}
+	xiw_receiver_skip(c);
+	xiw_inject_behind_kernel(c);
 	xiw_acks_out(c->engine);
 	inject_kept(c, xiw_owner_path(owner) == XIW_PATH_KERNEL, xiw_owner_value(owner));
 	out_of_direct(c);
@@ -163,6 +169,9 @@ void xiw_stale_segment(struct xiw_conn *c, const struct xiw_packet *p, const str
 
 	if (xiw_owner_path(owner) != XIW_PATH_KERNEL && xiw_owner_path(owner) != XIW_PATH_ARMED)
 		goto drop;
+	if (!xiw_receiver_passes(c, p, meta))
+		return;
+	xiw_inject_behind_kernel(c);
 	xiw_inject_raise_high(c, p, meta);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	if (xiw_flow_owner(c->flow) != owner)

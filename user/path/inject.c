@@ -10,6 +10,7 @@
 
 #include "core/agenda.h"
 #include "path/packet.h"
+#include "path/receiver.h"
 #include "tcp/segment.h"
 
 /* Returns the wire number behind the segment, its FIN included. */
@@ -48,6 +49,14 @@ void xiw_inject_note_ecn(struct xiw_conn *c, const struct xiw_packet *p,
 		xiw_flow_note_ece(c->flow, false);
 }
 
+void xiw_inject_behind_kernel(struct xiw_conn *c)
+{
+	uint32_t tsval = xiw_flow_get(&c->flow->kernel_tsval), *newest = &c->handoff.injected_tsval;
+
+	if (tsval && (!*newest || xiw_seq_after(tsval, *newest)))
+		*newest = tsval;
+}
+
 /* The socket trims the octets that it has already. */
 void xiw_inject_segment(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta,
 			uint32_t len, uint32_t skew)
@@ -78,6 +87,8 @@ void xiw_inject_whole(struct xiw_conn *c, const struct xiw_packet *p, const stru
 
 void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s)
 {
+	if (!xiw_receiver_passes(c, s->packet, s->meta))
+		return;
 	xiw_inject_note_ecn(c, s->packet, s->meta);
 	xiw_inject_whole(c, s->packet, s->meta,
 			 c->stretch.committed - xiw_flow_kernel_nxt(c->flow));
@@ -92,6 +103,8 @@ void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s)
 {
 	uint32_t len = c->stretch.committed - xiw_segment_seq(s->packet, s->meta);
 
+	if (!xiw_receiver_passes_old(c, s->packet, s->meta))
+		return;
 	if (len > s->meta->payload_len)
 		len = s->meta->payload_len;
 	xiw_inject_segment(c, s->packet, s->meta, len,

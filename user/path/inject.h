@@ -20,6 +20,12 @@ void xiw_inject_segment(struct xiw_conn *c, const struct xiw_packet *p, const st
 void xiw_inject_whole(struct xiw_conn *c, const struct xiw_packet *p, const struct xiw_meta *meta,
 		      uint32_t skew);
 
+/*
+ * Says that XDP may have given the socket segments that came after those that are injected from here on, so that they
+ * get a TSval that is not older than theirs.
+ */
+void xiw_inject_behind_kernel(struct xiw_conn *c);
+
 /* Injects a frame that came between the decision to fall back and the swap of the owner word. */
 void xiw_inject_late(struct xiw_conn *c, const struct xiw_segment *s);
 

@@ -18,10 +18,7 @@
 #include "path/inject.h"
 #include "path/packet.h"
 
-/*
- * A repetition after this time shows that the stream stands still. It is shorter than any retransmission
- * time-out.
- */
+/* A repetition after this time shows that the stream stands still. Retransmission time-outs are longer. */
 #define AGAIN_MS 120
 #define STUCK_MS 300	 /* so does silence for this time, after a repetition */
 #define FORGET_MS 150000 /* no peer waits longer before it repeats; older attempts say nothing */

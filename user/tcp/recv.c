@@ -6,11 +6,6 @@
 
 #define SEG_MAX 65535u			    /* no IP packet carries more */
 #define WSCALE_MAX 14			    /* RFC 7323 section 2.3 */
-/*
- * RFC 7323 section 5.5: how long TS.Recent is valid on an idle connection. Its 24 days are for a clock of 1 ms. A
- * peer's may count microseconds, as Linux's can since 6.7, and half of these numbers take 2147 s.
- */
-#define PAWS_IDLE_MS 2147000ull
 
 static const char *const drop_names[XIW_TCP_DROP_MAX] = {
 	[XIW_TCP_DROP_LENGTH] = "length",
@@ -60,7 +55,8 @@ void xiw_tcp_rx_init(struct xiw_tcp_rx *rx, const struct xiw_tcp_rx_conf *conf)
 		    (conf->ecn_ok ? XIW_TCP_RX_ECN : 0) |
 		    (conf->ecn_ok && conf->ece ? XIW_TCP_RX_ECE | XIW_TCP_RX_ECN_SEEN : 0);
 	rx->ts_recent = conf->ts_recent;
-	rx->ts_recent_ms = rx->now_ms = rx->challenges.since_ms = conf->now_ms;
+	rx->ts_recent_ms = conf->ts_recent_ms ? conf->ts_recent_ms : conf->now_ms;
+	rx->now_ms = rx->challenges.since_ms = conf->now_ms;
 	rx->mss = conf->mss;
 	rx->max_keep = conf->max_keep;
 	rx->delack_ms = conf->delack_ms ? conf->delack_ms : XIW_TCP_DELACK_MS;
@@ -284,7 +280,7 @@ static bool segment_sane(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg, b
 	}
 	/* RFC 7323 section 5.3: PAWS comes before the acceptability test. */
 	if (xiw_seq_before(seg->tsval, rx->ts_recent)) {
-		if (rx->now_ms - rx->ts_recent_ms <= PAWS_IDLE_MS) {
+		if (rx->now_ms - rx->ts_recent_ms <= XIW_TCP_PAWS_IDLE_MS) {
 			if (seg->len && xiw_seq_before(seg->seq, rx->rcv_nxt))
 				report_dup(rx, seg->seq,
 					   xiw_seq_min(seg->seq + seg->len, rx->rcv_nxt));
@@ -391,6 +387,14 @@ enum xiw_tcp_action xiw_tcp_rx_segment(struct xiw_tcp_rx *rx, const struct xiw_t
 {
 	rx->now_ms = now_ms;
 	return expected(rx, seg) ? take_expected(rx, seg, take) : segment_checked(rx, seg, take);
+}
+
+bool xiw_tcp_rx_passes(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg, uint64_t now_ms)
+{
+	bool ts_invalid;
+
+	rx->now_ms = now_ms;
+	return segment_sane(rx, seg, &ts_invalid) && ack_acceptable(rx, seg);
 }
 
 void xiw_tcp_rx_advance(struct xiw_tcp_rx *rx, uint32_t octets)

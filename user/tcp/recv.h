@@ -143,6 +143,7 @@ struct xiw_tcp_rx_conf {
 	bool ts_ok, sack_ok, ecn_ok;
 	bool ece; /* CE was seen before, CWR not yet */
 	uint32_t ts_recent;
+	uint64_t ts_recent_ms; /* since when it has been that; 0: now_ms */
 	uint64_t now_ms;
 	uint32_t max_keep;   /* most segments kept out of order */
 	uint32_t delack_ms;  /* 0: XIW_TCP_DELACK_MS; at most 500 */
@@ -196,6 +197,12 @@ struct xiw_tcp_rx {
 
 _Static_assert(offsetof(struct xiw_tcp_rx, ack_since_ms) == 64, "hot fields fill one line");
 
+/*
+ * RFC 7323 section 5.5: how long TS.Recent is valid on an idle connection. Its 24 days are for a clock of 1 ms. A
+ * peer's may count microseconds, as Linux's can since 6.7, and half of these numbers take 2147 s.
+ */
+#define XIW_TCP_PAWS_IDLE_MS 2147000ull
+
 void xiw_tcp_rx_init(struct xiw_tcp_rx *rx, const struct xiw_tcp_rx_conf *conf);
 
 /* *take is filled for every answer but DROP. */
@@ -218,6 +225,13 @@ static inline bool xiw_tcp_rx_ts_stays(const struct xiw_tcp_rx *rx)
 	return !(rx->flags & XIW_TCP_RX_TS) || xiw_seq_after(rx->rcv_nxt, rx->last_ack_sent);
 }
 void xiw_tcp_rx_take_in_turn(struct xiw_tcp_rx *rx, uint32_t len, uint32_t n);
+
+/*
+ * May the kernel socket be given a segment that is not processed here? Says whether its timestamp and its
+ * acknowledgement are acceptable. The socket cannot judge: it has not seen the timestamps of the stretch, and Linux
+ * does not look at an acknowledgement that is too old on a segment in order.
+ */
+bool xiw_tcp_rx_passes(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg, uint64_t now_ms);
 
 /* Consumes `octets` of the range that TAKE gave. Called once per segment, not per FPDU. */
 void xiw_tcp_rx_advance(struct xiw_tcp_rx *rx, uint32_t octets);

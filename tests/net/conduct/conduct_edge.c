@@ -88,7 +88,153 @@ static void ce_to_cwr(struct peer *p)
 	intact(p);
 }
 
+/* ---- RFC 7323: the segment that begins a stretch -------------------------------------------------- */
+
+/* The next FPDU comes `older` before its time, with other octets, and is an old duplicate: nobody takes it. */
+static void old_one(struct peer *p, int32_t older)
+{
+	SEND(p, .seq = p->nxt, .len = FPDU, .ts = -older, .evil = true);
+	quietly(p);
+	REQUIRE(p, acked(p, &p->last) == p->nxt);
+}
+
+/* Section 5.3. In front of S such segments are the only ones in a row, so that a stretch begins with one of them. */
+static void paws_at_the_begin(struct peer *p)
+{
+	static const int32_t older[] = { 1000, 4000, 100000, 1 << 29 };
+
+	for (unsigned int i = 0; i < sizeof(older) / sizeof(older[0]); i++) {
+		end_stretch(p, MISALIGNED, 0, 0);
+		quietly(p);
+		caught_up(p);
+		for (int n = 0; n < MOST; n++) {
+			old_one(p, older[i]);
+			deliver(p, 1);
+			if (began(p))
+				break;
+		}
+		still_direct(p);
+		old_one(p, older[i]);
+		goes_on(p);
+	}
+}
+
+/* One that is as old as the newest is no old duplicate, nor is one that is far ahead. */
+static void same_at_the_begin(struct peer *p)
+{
+	end_stretch(p, MISALIGNED, 0, 0);
+	quietly(p);
+	caught_up(p);
+	p->clock_stands = true;
+	goes_on(p);
+	go_direct(p);
+	p->clock_stands = false;
+	p->clock += 1 << 30;
+	goes_on(p);
+	still_direct(p);
+}
+
+/*
+ * Section 3.2: a segment without a timestamp begins no stretch, whatever other options it has. Linux takes it, so it
+ * comes by the kernel path. Afterwards the echo is that of the last one that had any.
+ */
+static void begin_without_timestamp(struct peer *p)
+{
+	static const char nops[12] = "\1\1\1\1\1\1\1\1\1\1\1\1";
+
+	end_stretch(p, MISALIGNED, 0, 0);
+	quietly(p);
+	caught_up(p);
+	for (int n = 0; n < 24; n++) {
+		SEND(p, .seq = p->nxt, .len = FPDU, .no_ts = true, .opt = nops,
+		     .opt_len = n % 2 ? sizeof(nops) : 0);
+		p->nxt += FPDU;
+		quietly(p);
+		caught_up(p);
+		REQUIRE(p, p->last.tsecr);
+	}
+	if (p->direct && began(p))
+		FAIL(p, "a segment without a timestamp has begun a stretch");
+	go_direct(p);
+	REQUIRE(p, p->last.tsecr);
+	goes_on(p);
+}
+
+/* ---- segments right behind the one that ends a stretch -------------------------------------------- */
+
+/* One of them comes while the engine gives the stream back. Nobody takes it, and its octets come again. */
+static void behind(struct peer *p, enum last how, const struct seg *s)
+{
+	struct seg last = *s;
+
+	if (p->direct)
+		app_hangs = true;
+	pause_ms(10);
+	if (how == URGENT)
+		SEND(p, .seq = p->nxt, .len = 100, .flags = RAW_ACK | RAW_URG, .urgent = 10);
+	else
+		SEND(p, .seq = p->nxt, .len = 100);
+	/* Linux does not look at the acknowledgement of a segment in order. */
+	last.seq = p->nxt + (p->direct || !s->ack ? 100 : 200);
+	last.len = FPDU - 100;
+	last.evil = true;
+	peer_send(p, &last);
+	app_hangs = false;
+	p->nxt += 100;
+	quietly(p);
+	caught_up(p);
+	REQUIRE(p, acked(p, &p->last) == p->nxt && p->last.nsack <= 1);
+	SEND(p, .seq = p->nxt, .len = FPDU - 100);
+	p->nxt += FPDU - 100;
+	quietly(p);
+	caught_up(p);
+	go_direct(p);
+	goes_on(p);
+	p->begun += (unsigned int)p->nxt / FPDU;
+	p->origin += (uint32_t)p->nxt;
+	p->nxt = 0;
+}
+
+static void old_behind_the_end(struct peer *p)
+{
+	for (enum last how = MISALIGNED; how <= URGENT; how++) {
+		behind(p, how, &(struct seg){ .ts = -1000 });
+		behind(p, how, &(struct seg){ .ts = -70000 });
+		behind(p, how, &(struct seg){ .ts = -(1 << 29) });
+	}
+}
+
+static void ack_behind_the_end(struct peer *p)
+{
+	for (enum last how = MISALIGNED; how <= URGENT; how++) {
+		behind(p, how, &(struct seg){ .ack = -140000 });
+		pause_ms(1100);
+		behind(p, how, &(struct seg){ .ack = INT32_MIN / 2 });
+		pause_ms(1100);
+		behind(p, how, &(struct seg){ .ack = 1000 });
+	}
+}
+
+/* Linux takes segments without a timestamp. */
+static void no_timestamp_behind_the_end(struct peer *p)
+{
+	for (enum last how = MISALIGNED; p->direct && how <= URGENT; how++)
+		behind(p, how, &(struct seg){ .no_ts = true });
+	if (!p->direct)
+		for (int n = 0; n < 2; n++) {
+			go_direct(p);
+			goes_on(p);
+		}
+}
+
 const struct script conduct_edge[] = {
+	{ "rfc7323-paws-at-the-begin-of-a-stretch", paws_at_the_begin, V46 | NO_ECHO },
+	{ "rfc7323-same-tsval-at-the-begin-of-a-stretch", same_at_the_begin, NO_ECHO },
+	{ "rfc7323-no-timestamp-at-the-begin-of-a-stretch", begin_without_timestamp, V46 },
+	{ "rfc7323-paws-behind-the-end-of-a-stretch", old_behind_the_end, ALONE | NO_ECHO },
+	{ "rfc5961-ack-behind-the-end-of-a-stretch", ack_behind_the_end, ALONE | NO_ECHO },
+	{ "rfc7323-no-timestamp-behind-the-end-of-a-stretch", no_timestamp_behind_the_end,
+	  ALONE | NO_ECHO },
 	{ "rfc3168-cwr-at-the-end-of-a-stretch", cwr_at_the_end, ECN | V46 },
 	{ "rfc3168-ce-at-the-end-of-a-stretch", ce_at_the_end, ECN },
 	{ "rfc3168-ce-at-the-begin-cwr-at-the-end", ce_to_cwr, ECN },
