@@ -103,6 +103,24 @@ Test(path_take, placed_early)
 	rig_close();
 }
 
+/* Another segment for a place that is kept places nothing, nor does one that overlaps it: STags cannot be tried so. */
+Test(path_take, placed_early_once)
+{
+	uint8_t again[BEHIND];
+
+	come_behind_gap();
+	memset(w.memory, 'm', sizeof(w.memory));
+	memset(filler, 'g', sizeof(filler));
+	write_fpdu(again, GAP, BEHIND, 1);
+	cr_assert(!take_segment(room[1], SEQ + GAP, again, BEHIND), "not kept");
+	write_fpdu(again, GAP + 8, BEHIND, 1);
+	take_segment(room[1], SEQ + GAP + 8, again, BEHIND);
+	cr_assert_eq(w.c.counts.fpdus_early, 1);
+	for (size_t i = 0; i < sizeof(w.memory); i++)
+		cr_assert_eq(w.memory[i], 'm', "%zu", i);
+	rig_close();
+}
+
 /* The FPDU that fills the gap ends within the segment behind it, in front of what would be a Send. */
 Test(path_take, placed_early_as_another)
 {

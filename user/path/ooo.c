@@ -45,7 +45,11 @@ bool xiw_early_place(struct xiw_conn *c, struct xiw_kept *k)
 
 	k->placed_from = k->placed_to = seq;
 	k->generation = c->engine->regions.generation;
-	if (!c->mpa.rx.markers)
+	/*
+	 * Of several segments for one place only the one that is kept is judged in its turn, where a wrong STag ends
+	 * the stream. No other one places anything: a peer could try STags by it.
+	 */
+	if (!c->mpa.rx.markers || xiw_tcp_rx_keeps_any(&c->tcp, seq, len))
 		return true;
 	n = xiw_payload(&k->packet, &k->meta, 0, len, v);
 	at = proven_start(c, seq, v, n, len);

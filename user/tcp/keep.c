@@ -108,6 +108,16 @@ bool xiw_keep_insert(struct xiw_tcp_rx *rx, struct xiw_tcp_keep *n, struct xiw_t
 	return true;
 }
 
+bool xiw_tcp_rx_keeps_any(struct xiw_tcp_rx *rx, uint32_t seq, uint32_t len)
+{
+	const struct xiw_tcp_keep *r;
+
+	xiw_keep_runs(rx);
+	for (r = rx->run_tail; r && !xiw_seq_before(r->seq, seq + len);)
+		r = r->run_prev;
+	return r && xiw_seq_after(r->run_end, seq);
+}
+
 struct xiw_tcp_keep *xiw_keep_pop(struct xiw_tcp_rx *rx)
 {
 	struct xiw_tcp_keep *h = rx->keep_head, *m = h->next;

@@ -251,6 +251,9 @@ static inline void xiw_tcp_keep_set(struct xiw_tcp_keep *node, const struct xiw_
  */
 enum xiw_tcp_action xiw_tcp_rx_keep(struct xiw_tcp_rx *rx, struct xiw_tcp_keep *node);
 
+/* Is any byte of [seq, seq + len) kept? */
+bool xiw_tcp_rx_keeps_any(struct xiw_tcp_rx *rx, uint32_t seq, uint32_t len);
+
 /*
  * Unlinks and returns the first kept segment if it starts at or before rcv_nxt; else returns NULL. A node with
  * XIW_TCP_KEEP_DUP in its state holds nothing new.
