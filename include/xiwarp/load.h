@@ -2,7 +2,8 @@
 /*
  * xiwarp/load.h - the BPF programs on an interface.
  *
- * Loading attaches xiw_ingress (XDP) and xiw_egress (TC clsact), and pins programs and maps under
+ * Loading attaches xiw_ingress (XDP) and xiw_egress (by tcx, in front of the programs of others;
+ * before Linux 6.6 as a filter of TC's clsact), and pins programs, maps and the tcx link under
  * DIR/IFNAME (DIR: /sys/fs/bpf/xiwarp by default). Stock bpftool can do the same with the same object
  * file. Loading takes CAP_NET_ADMIN, CAP_BPF and CAP_PERFMON, unloading CAP_NET_ADMIN, and both the
  * right to write in DIR; reading takes the right to read there. Pins are open only to their owner, the
@@ -54,7 +55,8 @@ struct xiw_load_opts {
  * back, and `why` (if not NULL) gets one line with cause and remedy. On success `why` is empty, or
  * says why XIW_XDP_AUTO chose generic mode, or what the driver could not do about packets in older
  * buffers. xiw_unload() does not put a replaced program back. Processes that load or unload do so one
- * after the other: each waits up to ten seconds, and then returns -EBUSY.
+ * after the other: each waits up to ten seconds, and then returns -EBUSY. Since Linux 6.6 pins in
+ * the same directory whose interface is gone, of any network namespace, are removed first.
  *
  * -ENODEV: no such interface; -EPERM; -EBUSY: another XDP program is attached; -EALREADY: xiwarp is
  * loaded there, or pins of that name are left; -EUCLEAN: the pin directory may be somebody else's;

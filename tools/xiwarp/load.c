@@ -95,7 +95,8 @@ const struct xiw_cmd xiw_cmd_load = {
 	.name = "load",
 	.synopsis = "IF",
 	.summary = "put the BPF programs on a network interface",
-	.text = "Attaches xiw_ingress (XDP) and xiw_egress (TC, clsact egress) to IF, and pins "
+	.text = "Attaches xiw_ingress (XDP) and xiw_egress (tcx egress, in front of all others; "
+		"before Linux 6.6 TC, clsact egress) to IF, and pins "
 		"programs and maps under " XIW_PIN_DIR
 		"/IF, where receivers find them. Mounts the BPF file system if it is not mounted. "
 		"If something fails, nothing stays behind.\n\n"
@@ -103,7 +104,9 @@ const struct xiw_cmd xiw_cmd_load = {
 		"namespaces see one BPF file system, the first that has an IF of that name gets "
 		"the directory, and another one IF@network-namespace-COOKIE; none touches "
 		"another's. Pins that only this command would see are refused, as under 'ip "
-		"netns exec': use 'nsenter --net'.\n\n"
+		"netns exec': use 'nsenter --net'. Pins whose interface is gone, such as those of "
+		"containers that have ended, are removed by the next load of any interface "
+		"(since Linux 6.6).\n\n"
 		"Where the driver takes VLAN tags out of frames (ethtool's rxvlan), or joins "
 		"packets "
 		"(lro), that is turned off until 'unload'. Many drivers reset the NIC for XDP: its "

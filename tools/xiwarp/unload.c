@@ -44,8 +44,8 @@ const struct xiw_cmd xiw_cmd_unload = {
 		"the kernel's sequence numbers differ from those on the wire; while there are "
 		"such connections, unload refuses. Programs whose pins are lost are found by "
 		"their names, which takes CAP_SYS_ADMIN. Where a bridge and its ports have "
-		"programs, unload the bridge first. The qdisc clsact stays, since others may use "
-		"it.",
+		"programs, unload the bridge first. Before Linux 6.6 the qdisc clsact "
+		"stays, since others may use it.",
 	.examples = "sudo xiwarp unload eth0\n",
 	.opts = unload_opts,
 	.min_words = 1,

@@ -11,6 +11,7 @@
 
 #include "handoff/owner.h"
 #include "handoff/slot.h"
+#include "netif/egress.h"
 #include "netif/pins.h"
 
 static const struct xiw_table no_table = {
@@ -21,6 +22,7 @@ static const struct xiw_table no_table = {
 	.xsks_fd = -1,
 	.socket_fd = -1,
 	.arrivals_fd = -1,
+	.egress_fd = -1,
 	.dir_fd = -1,
 };
 
@@ -170,6 +172,9 @@ int xiw_table_open(struct xiw_table *t, const char *dir)
 		err = t->socket_fd = open_program(dir, "xiw_socket");
 	if (err >= 0)
 		err = t->arrivals_fd = open_map(dir, "xiw_arrivals", 4, XIW_ARRIVALS);
+	/* There is none where xiw_egress is a filter of clsact. */
+	if (err >= 0)
+		t->egress_fd = xiw_egress_open(dir);
 	if (err >= 0)
 		err = become_engine(t, dir);
 	if (err == -ESTALE)
@@ -195,7 +200,8 @@ fail:
 void xiw_table_shut(struct xiw_table *t)
 {
 	int *const fds[] = { &t->flows_fd, &t->taken_fd,  &t->index_fd, &t->queues_fd,
-			     &t->xsks_fd,  &t->socket_fd, &t->dir_fd,	&t->arrivals_fd };
+			     &t->xsks_fd,  &t->socket_fd, &t->dir_fd,	&t->arrivals_fd,
+			     &t->egress_fd };
 
 	for (unsigned int i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (*fds[i] >= 0)

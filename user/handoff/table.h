@@ -17,6 +17,7 @@ struct xiw_table {
 	int flows_fd, taken_fd, index_fd, queues_fd, xsks_fd;
 	int socket_fd; /* the program xiw_socket */
 	int arrivals_fd;
+	int egress_fd; /* the link that holds xiw_egress; negative: it is a filter of clsact, or others put it there */
 	int dir_fd;		/* where the programs and maps are pinned; locked by this engine */
 	uint32_t me;		/* this engine's number */
 	struct xiw_flow *flows; /* `nflows`, shared with BPF */

@@ -13,7 +13,9 @@
 #include <bpf/libbpf.h>
 
 #include "netif/bpf_log.h"
+#include "netif/egress.h"
 #include "netif/interface.h"
+#include "netif/pins.h"
 #include "netif/query.h"
 
 /*
@@ -204,7 +206,7 @@ static bool tc_on_ingress(int ifindex, uint32_t id)
 	return id && !bpf_tc_query(&hook, &opts) && opts.prog_id == id;
 }
 
-int xiw_attach_tc(struct xiw_attach *a, int prog_fd)
+static int attach_clsact(struct xiw_attach *a, int prog_fd)
 {
 	struct bpf_tc_hook hook;
 	struct bpf_tc_opts opts;
@@ -244,6 +246,28 @@ int xiw_attach_tc(struct xiw_attach *a, int prog_fd)
 				   a->ifname, TC_PRIORITY, other);
 	return xiw_explain(a->why, xiw_kernel_error(err), "cannot attach xiw_egress to %s: %s%s",
 			   a->ifname, strerror(-err), xiw_bpf_log_remark());
+}
+
+/*
+ * By tcx, programs that others put behind xiw_egress cannot hide segments from it, whatever they return, nor can any
+ * filter of clsact. It needs no qdisc, and nothing of it is left when the link is gone.
+ */
+int xiw_attach_egress(struct xiw_attach *a, int prog_fd, const char *dir)
+{
+	char path[XIW_PIN_PATH_MAX];
+	int err = xiw_pins_path(dir, XIW_EGRESS_LINK, path), fd;
+
+	fd = err ? err : xiw_egress_attach(a->ifindex, prog_fd);
+	if (fd == -EOPNOTSUPP)
+		return attach_clsact(a, prog_fd);
+	if (fd >= 0) {
+		err = bpf_obj_pin(fd, path);
+		close(fd); /* the pin holds it */
+		fd = err;
+	}
+	return fd < 0 ? xiw_explain(a->why, xiw_kernel_error(fd),
+				    "cannot attach xiw_egress to %s: %s", a->ifname, strerror(-fd))
+		      : 0;
 }
 
 void xiw_attach_undo(struct xiw_attach *a)
@@ -287,13 +311,20 @@ int xiw_detach_xdp(int ifindex, uint32_t id, int prog_fd)
 	return bpf_xdp_detach(ifindex, flags | XDP_FLAGS_REPLACE, &opts);
 }
 
-int xiw_detach_tc(int ifindex, uint32_t id)
+int xiw_detach_egress(int ifindex, uint32_t id, const char *dir)
 {
 	struct bpf_tc_hook hook;
 	struct bpf_tc_opts opts;
 	uint32_t now;
-	int err = xiw_attach_query_tc(ifindex, &now);
+	int err = xiw_attach_query_tc(ifindex, &now), link_fd = xiw_egress_open(dir);
 
+	/* Processes may have the link open. */
+	if (link_fd >= 0) {
+		if (xiw_egress_ifindex(link_fd, NULL) == ifindex)
+			err = bpf_link_detach(link_fd);
+		close(link_fd);
+		return err;
+	}
 	if (err || !id || now != id)
 		return err;
 	tc_place(&hook, &opts, ifindex);

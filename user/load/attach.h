@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Attaching programs to an interface, and detaching them: XDP by netlink, TC in clsact egress. Nothing here reads pins.
+ * Attaching programs to an interface, and detaching them: XDP by netlink; on egress by tcx with a pinned link, or in
+ * clsact. No other pins are read or written here.
  */
 #ifndef XIW_LOAD_ATTACH_H
 #define XIW_LOAD_ATTACH_H
@@ -33,7 +34,8 @@ struct xiw_attach {
 /* -EBUSY: another XDP program is attached and may not be replaced. */
 int xiw_attach_check(struct xiw_attach *a);
 int xiw_attach_xdp(struct xiw_attach *a, int prog_fd);
-int xiw_attach_tc(struct xiw_attach *a, int prog_fd);
+/* By tcx, with a pin in this directory; in clsact where the kernel has no tcx. */
+int xiw_attach_egress(struct xiw_attach *a, int prog_fd, const char *dir);
 /* Puts the interface back into the state in which xiw_attach_check() found it. */
 void xiw_attach_undo(struct xiw_attach *a);
 void xiw_attach_release(struct xiw_attach *a);
@@ -60,6 +62,6 @@ bool xiw_attach_below(int ifindex, const char *line, char upper[IF_NAMESIZE]);
 
 /* Detaches the program if it is the one with this id. 0 also if it is not attached; an errno if nobody knows. */
 int xiw_detach_xdp(int ifindex, uint32_t id, int prog_fd);
-int xiw_detach_tc(int ifindex, uint32_t id);
+int xiw_detach_egress(int ifindex, uint32_t id, const char *dir);
 
 #endif

@@ -2,6 +2,7 @@
 /* xiw_load() checks, then loads, pins and attaches. When a step fails, the steps before it are undone in reverse. */
 #include <xiwarp/load.h>
 
+#include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/if_link.h>
@@ -20,6 +21,7 @@
 #include "load/attach.h"
 #include "netif/bpf_log.h"
 #include "netif/bpffs.h"
+#include "netif/egress.h"
 #include "netif/fit.h"
 #include "netif/interface.h"
 #include "netif/offload.h"
@@ -166,7 +168,8 @@ static int check_loaded(struct load *l)
 	if (xiw_pins_prog_id(l->pins.dir, "xiw_ingress", &id) ||
 	    xiw_query_xdp_id(l->ifindex, NULL) != id)
 		return 0;
-	if (!xiw_pins_prog_id(l->pins.dir, "xiw_egress", &id) && !xiw_query_egress(l->ifindex, id))
+	if (!xiw_pins_prog_id(l->pins.dir, "xiw_egress", &id) &&
+	    !xiw_query_egress_in(l->pins.dir, l->ifindex, id))
 		return xiw_explain(l->why, -EALREADY,
 				   "%s has xiw_ingress, but xiw_egress was detached: 'xiwarp "
 				   "unload %s' first",
@@ -262,7 +265,7 @@ static int load_pin_attach(struct load *l, struct xiwarp_bpf *skel)
 	if (err)
 		return err;
 	/* Last, because a TC filter that was replaced cannot be put back. */
-	err = xiw_attach_tc(&l->attach, bpf_program__fd(skel->progs.xiw_egress));
+	err = xiw_attach_egress(&l->attach, bpf_program__fd(skel->progs.xiw_egress), l->pins.dir);
 	if (!err && l->attach.xdp_flags == XDP_FLAGS_DRV_MODE)
 		xiw_rings_anew(l->ifname, l->mtu, l->why);
 	return err;
@@ -367,6 +370,39 @@ static int load_locked(struct load *l)
 	return err;
 }
 
+/* Somebody may have detached the link alone. Where this process can look, the interface shows that. */
+static bool is_dead(const struct load *l, const char *entry, const char *dir)
+{
+	char why[XIW_PIN_PATH_MAX], ifname[IF_NAMESIZE];
+	uint32_t id;
+
+	if (xiw_trust_dir(dir, why, sizeof(why)) || !xiw_egress_dead(dir))
+		return false;
+	return !xiw_pins_ifname(entry, l->opts.pin_dir, ifname) ||
+	       xiw_pins_prog_id(dir, "xiw_ingress", &id) ||
+	       xiw_query_xdp((int)if_nametoindex(ifname), id) != 1;
+}
+
+/*
+ * Removes all pins whose interface is gone, of whatever network namespace: a container that ends takes its interfaces
+ * along, a driver that is unbound its own, and neither unloads. Their maps are memory of the kernel's.
+ */
+static void remove_dead(const struct load *l)
+{
+	/* It removes no base that has no name: this one is locked. */
+	struct xiw_pins dead = { .base = "" };
+	struct dirent *entry;
+	DIR *dir = opendir(l->pins.base);
+
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.' &&
+		    !xiw_pins_path(l->pins.base, entry->d_name, dead.dir) &&
+		    is_dead(l, entry->d_name, dead.dir))
+			xiw_pins_remove(&dead);
+	if (dir)
+		closedir(dir);
+}
+
 static int load_quietly(struct load *l)
 {
 	int lock, err = check_trust(l);
@@ -383,6 +419,7 @@ static int load_quietly(struct load *l)
 	if (lock == -EBUSY)
 		return xiw_explain(l->why, lock, XIW_BPFFS_BUSY, l->pins.base);
 	/* Whose pins there are may have changed meanwhile. */
+	remove_dead(l);
 	err = xiw_pins_again(&l->pins, l->opts.pin_dir, l->ifname, l->why);
 	if (!err)
 		err = check_trust(l);

@@ -130,7 +130,7 @@ static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, u
 	}
 	/* At whatever place: other tools attach it elsewhere. */
 	if (!xiw_pins_prog_id(pins->dir, "xiw_egress", &tc_id) &&
-	    xiw_query_egress((int)s->ifindex, tc_id) == 1)
+	    xiw_query_egress_in(pins->dir, (int)s->ifindex, tc_id) == 1)
 		s->tc_id = tc_id;
 }
 

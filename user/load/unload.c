@@ -19,6 +19,7 @@
 #include "load/attach.h"
 #include "netif/bpf_log.h"
 #include "netif/bpffs.h"
+#include "netif/egress.h"
 #include "netif/offload.h"
 #include "netif/pins.h"
 #include "netif/query.h"
@@ -149,8 +150,13 @@ static int release_flows(struct unload *u)
 /* Another tool may have attached xiw_egress in another place, where it is of no use without its maps. */
 static bool egress_elsewhere(const struct unload *u)
 {
+	int link_fd = xiw_egress_open(u->pins.dir);
 	uint32_t id;
 
+	if (link_fd >= 0) {
+		close(link_fd);
+		return false;
+	}
 	return u->ifindex && u->tc_fd >= 0 && !xiw_attach_query_tc(u->ifindex, &id) &&
 	       id != u->tc_id && xiw_query_egress(u->ifindex, u->tc_id) == 1;
 }
@@ -169,7 +175,7 @@ static int detach(const struct unload *u)
 					   "'xiwarp unload %s' first, then %s",
 					   u->ifname, upper, upper, u->ifname);
 		if (!err)
-			err = xiw_detach_tc(u->ifindex, u->tc_id);
+			err = xiw_detach_egress(u->ifindex, u->tc_id, u->pins.dir);
 	}
 	if (!err)
 		return 0;
@@ -249,7 +255,7 @@ static int unload_unpinned(struct unload *u)
 static bool runs_on(const struct unload *u, int ifindex)
 {
 	return (u->xdp_fd >= 0 && xiw_query_xdp(ifindex, u->xdp_id) == 1) ||
-	       (u->tc_fd >= 0 && xiw_query_egress(ifindex, u->tc_id) == 1);
+	       (u->tc_fd >= 0 && xiw_query_egress_in(u->pins.dir, ifindex, u->tc_id) == 1);
 }
 
 /* The interface may have another name by now, and another interface may have its name. */

@@ -13,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "netif/egress.h"
 #include "netif/interface.h"
 #include "netif/netlink.h"
 #include "netif/pins.h"
@@ -209,6 +210,26 @@ int xiw_query_egress(int ifindex, uint32_t prog_id)
 	int there = query_clsact(ifindex, prog_id);
 
 	return there ? there : query_tcx(ifindex, prog_id);
+}
+
+int xiw_query_egress_by(int link_fd, int ifindex, uint32_t prog_id)
+{
+	uint32_t its = 0;
+	int at = link_fd >= 0 ? xiw_egress_ifindex(link_fd, &its) : -ENOENT;
+
+	if (at < 0)
+		return xiw_query_egress(ifindex, prog_id);
+	/* If somebody has detached it, another tool may have made a filter of it. */
+	return at && at == ifindex && its == prog_id ? 1 : query_clsact(ifindex, prog_id);
+}
+
+int xiw_query_egress_in(const char *dir, int ifindex, uint32_t prog_id)
+{
+	int fd = xiw_egress_open(dir), there = xiw_query_egress_by(fd, ifindex, prog_id);
+
+	if (fd >= 0)
+		close(fd);
+	return there;
 }
 
 bool xiw_query_doubtful(const struct xiw_pins *pins, int ifindex)

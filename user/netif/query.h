@@ -16,6 +16,12 @@ int xiw_query_xdp(int ifindex, uint32_t prog_id);
 /* The same; 1: @flag gets the XDP_FLAGS_*_MODE in which it is attached. */
 int xiw_query_xdp_flag(int ifindex, uint32_t prog_id, uint32_t *flag);
 int xiw_query_egress(int ifindex, uint32_t prog_id);
+/*
+ * The same as xiw_query_egress(), where a link (negative: none) or a directory of pins is known. A link that holds the
+ * program there says so without any capability.
+ */
+int xiw_query_egress_by(int link_fd, int ifindex, uint32_t prog_id);
+int xiw_query_egress_in(const char *dir, int ifindex, uint32_t prog_id);
 
 /* Does this message of rtnetlink say that the interface was without the program when the message was sent? */
 struct nlmsghdr;

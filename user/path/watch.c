@@ -182,7 +182,7 @@ static void look(struct xiw_engine *e)
 			bar_all(e, p, XIW_REASON_TAGS);
 		if (!xiw_query_xdp((int)p->ifindex, p->xdp_id))
 			programs_gone(e, p, "xiw_ingress");
-		else if (!xiw_query_egress((int)p->ifindex, p->tc_id))
+		else if (!xiw_query_egress_by(p->table.egress_fd, (int)p->ifindex, p->tc_id))
 			programs_gone(e, p, "xiw_egress");
 		else if (!xiw_rebind_look(e, p) && xiw_queues_look(e, p))
 			soon = e->now_ms + SOON_MS;

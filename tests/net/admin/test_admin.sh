@@ -13,7 +13,7 @@ dotted_pins=$base/${dotted/./:}
 server= sender=
 
 xdp_on() { in_ns "$1" ip -d link show dev "$2" | grep -q 'prog/xdp'; }
-tc_on() { in_ns "$1" tc filter show dev "$2" egress 2>/dev/null | grep -q xiw_egress; }
+tc_on() { (($(egress_of "$1" "$2"))); }
 on() { xdp_on "$1" "$2" && tc_on "$1" "$2"; }
 off() { ! xdp_on "$1" "$2" && ! tc_on "$1" "$2"; }
 run() { # SIDE ARGUMENT...

@@ -9,7 +9,7 @@ xiwarp=$BUILD/xiwarp
 pins=/sys/fs/bpf/xiwarp/$IF_RCV
 
 xdp_of() { in_ns rcv ip -d link show dev "$1" | sed -n 's/.*prog\/xdp id \([0-9]*\).*/\1/p'; }
-tc_of() { in_ns rcv tc filter show dev "$1" egress | grep -c 'xiw_egress.*direct-action'; }
+tc_of() { egress_of rcv "$1"; }
 
 attached() {
 	[[ -n $(xdp_of "$IF_RCV") && $(tc_of "$IF_RCV") == 1 ]]
@@ -153,7 +153,7 @@ killed() { # CALL N WORDS OF STATUS [stays]
 killed symlink 1 "a load that was killed leaves them" stays
 killed bpf 40 "a load that was killed leaves them"
 killed sendto 3 "no program is attached"
-killed sendto 4 "no TC program" stays
+kernel_has 6 6 || killed sendto 4 "no TC program" stays # by tcx it is a call of bpf(2)
 
 # ---- at the same time: one of them after the other, and what is attached has pins. The first one is slow
 slow=("${traced[@]}" -f -o /dev/null -e trace=bpf -e inject=bpf:delay_enter=4000)
@@ -249,7 +249,8 @@ refused direct-not-loaded 4 "xiwarp load IF" "$xiwarp" serve --path direct \
 
 # ---- attached with stock tools, as xiwarp(7) has it; and where tc itself would have put xiw_egress
 stock() { # OPTION...: of the filter
-	in_ns rcv bpftool prog loadall "$BUILD/bpf/xiwarp.bpf.o" "$pins" pinmaps "$pins" &&
+	in_ns rcv tc qdisc replace dev "$IF_RCV" clsact &&
+		in_ns rcv bpftool prog loadall "$BUILD/bpf/xiwarp.bpf.o" "$pins" pinmaps "$pins" &&
 		in_ns rcv bpftool net attach xdpdrv pinned "$pins/xiw_ingress" dev "$IF_RCV" &&
 		in_ns rcv tc filter add dev "$IF_RCV" egress "$@" bpf direct-action pinned \
 		"$pins/xiw_egress"
@@ -288,24 +289,29 @@ expect foreign-pins-gone test ! -e "$pins"
 # Pins whose programs run nowhere, as when the interface was made anew, are replaced by one load.
 expect left-over-load load "$IF_RCV" --replace
 in_ns rcv bpftool net detach xdpdrv dev "$IF_RCV"
-in_ns rcv tc qdisc del dev "$IF_RCV" clsact
+egress_off rcv "$IF_RCV"
 expect left-over-pins test -e "$pins"
 expect left-over-load-again load "$IF_RCV"
 expect left-over-attached attached
 expect left-over-unload unload "$IF_RCV"
-in_ns rcv tc qdisc del dev "$IF_RCV" clsact
+in_ns rcv tc qdisc del dev "$IF_RCV" clsact 2>/dev/null
 in_ns rcv bpftool net attach xdpdrv pinned "$TMP_PIN" dev "$IF_RCV"
 expect left-over-other other_stays
-in_ns rcv tc qdisc add dev "$IF_RCV" clsact
 
-# A failure after the XDP program was attached must restore the other program. Here the qdisc `ingress` accepts
-# filters for egress, and runs them on ingress.
-in_ns rcv tc qdisc del dev "$IF_RCV" clsact
-in_ns rcv tc qdisc add dev "$IF_RCV" ingress
-refused rollback 5 "qdisc ingress" "$xiwarp" load "$IF_RCV" --replace
-expect rollback-other-back other_stays
-expect rollback-pins-gone test ! -e "$pins"
-in_ns rcv bpftool net detach xdpdrv dev "$IF_RCV"
+# A failure after the XDP program was attached must restore the other program. Without tcx, the qdisc `ingress` accepts
+# filters for egress, and runs them on ingress. With tcx, that qdisc is no hindrance, and none is left behind.
+in_ns rcv tc qdisc del dev "$IF_RCV" clsact 2>/dev/null
+expect ingress in_ns rcv tc qdisc add dev "$IF_RCV" ingress
+if kernel_has 6 6; then
+	expect beside-ingress load "$IF_RCV" --replace
+	expect beside-ingress-attached attached
+	expect beside-ingress-unload unload "$IF_RCV"
+else
+	refused rollback 5 "qdisc ingress" "$xiwarp" load "$IF_RCV" --replace
+	expect rollback-other-back other_stays
+	expect rollback-pins-gone test ! -e "$pins"
+	in_ns rcv bpftool net detach xdpdrv dev "$IF_RCV"
+fi
 in_ns rcv tc qdisc del dev "$IF_RCV" ingress
 rm -f "$TMP_PIN"
 expect end-bare bare

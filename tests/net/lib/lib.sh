@@ -20,6 +20,7 @@
 #   wire_drops                          frames that found a ring of the fair wire full
 #   napi_thread SIDE; pin_napi SIDE CORE
 #   kernel_has MAJOR MINOR              is this kernel so new?
+#   egress_of SIDE IF; egress_off SIDE IF  see egress.sh
 #   load_patient SIDE [OPTION...]       `xiwarp load` for tests of what goes direct: see patient.sh
 #   relay_start VAR OPTION...           joins the relay wire: pid to VAR; options as in relay.c, -f: snd to rcv
 #   relay_stats PID                     what it did, one line of JSON; relay_stop PID ends it, and prints that
@@ -62,6 +63,8 @@ _wire= _spawned=() _relays=0 _relay_logs=()
 . "$ROOT/tests/report.sh"
 # shellcheck source=tests/net/lib/patient.sh
 . "$ROOT/tests/net/lib/patient.sh"
+# shellcheck source=tests/net/lib/egress.sh
+. "$ROOT/tests/net/lib/egress.sh"
 
 if ((EUID != 0)); then
 	echo "SKIP ${0##*/}: needs root"

@@ -37,6 +37,14 @@ int ahead(struct __sk_buff *skb)
 	return TC_ACT_OK;
 }
 
+/* Beside xiw_egress: sees segments, and leaves them to those behind it. */
+SEC("tc")
+int beside(struct __sk_buff *skb)
+{
+	(void)skb;
+	return TC_ACT_UNSPEC;
+}
+
 /*
  * On the peer's ingress: a gateway of which two share an address on the link (VRRP, RFC 9568). It takes what goes to
  * that address, and nothing that goes to the one it sends from. Another gateway may take the address over.

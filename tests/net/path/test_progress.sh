@@ -112,10 +112,24 @@ in_ns rcv ip link set lo down
 transfer injections-lost 0 && says injections-lost "injected over lo" 0
 in_ns rcv ip link set lo up
 
-# Somebody else's filter in front of xiw_egress.
-in_ns rcv tc filter add dev "$IF_RCV" egress prio 1 bpf da pinned "$progs/ahead" || exit 1
+# Somebody else's program in front of xiw_egress.
+ahead() {
+	if kernel_has 6 6; then
+		in_ns rcv "$BUILD/tests/net/lib/tcx" first "$IF_RCV" "$progs/ahead"
+	else
+		in_ns rcv tc filter add dev "$IF_RCV" egress prio 1 bpf da pinned "$progs/ahead"
+	fi
+}
+not_ahead() {
+	if kernel_has 6 6; then
+		in_ns rcv "$BUILD/tests/net/lib/tcx" off "$IF_RCV" "$progs/ahead"
+	else
+		in_ns rcv tc filter del dev "$IF_RCV" egress prio 1
+	fi
+}
+ahead || exit 1
 transfer egress-from-the-start 0 && says egress-from-the-start "xiw_egress does not see them" 0
-in_ns rcv tc filter del dev "$IF_RCV" egress prio 1
+not_ahead
 rto_min 200
 
 # 20,000 pings, while something is removed in the middle.
@@ -145,10 +159,6 @@ lo_down() {
 	in_ns rcv ip link set lo down
 }
 
-ahead() {
-	in_ns rcv tc filter add dev "$IF_RCV" egress prio 1 bpf da pinned "$progs/ahead"
-}
-
 if pings lo-goes-down lo_down; then
 	if [[ $(<"$TMP/codes") != "0 0" ]]; then
 		fail lo-goes-down "exit codes $(cat "$TMP/codes" "$TMP/json" "$TMP/pings")"
@@ -168,7 +178,7 @@ blind() {
 			says "$1" "xiw_egress does not see them" 100
 		fi
 	fi
-	in_ns rcv tc filter del dev "$IF_RCV" egress prio 1
+	not_ahead
 }
 blind egress-goes-blind ahead
 

@@ -1,0 +1,87 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+# timeout: 120
+#
+# Other people's programs of tc and tcx beside xiw_egress, attached before it and while a connection is direct. As
+# xiw_egress is the first of tcx, they end no connection, whatever they return.
+
+. "${0%/*}/../lib/lib.sh"
+
+if ! kernel_has 6 6; then
+	skip tcx "needs Linux 6.6"
+	finish
+	exit
+fi
+tcx=$BUILD/tests/net/lib/tcx
+progs=$_bpffs/xiw-wire-$$ # lib.sh removes it
+
+direct_by_now() {
+	local octets
+	octets=$(in_ns rcv "$BUILD/xiwarp" status --json | field octets_direct /dev/stdin)
+	((${octets:-0} > 10000))
+}
+
+# pings NAME CODES DIRECT CMD...: CMD is run while a ping-pong is direct. At least DIRECT octets are direct in the end.
+pings() {
+	local name=$1 codes=$2 least=$3 server client rc_server rc_client
+	shift 3
+	spawn server rcv json "$BUILD/xiwarp" rping -s -a "$V4_RCV" -p 15047 -C 20000 -S 64 --json
+	wait_listen rcv 15047 || fail "$name" "nobody listens: $(cat "$TMP/json")"
+	spawn client snd pings "$BUILD/xiwarp" rping -c -a "$V4_RCV" -p 15047 -C 20000 -S 64
+	wait_until 10 direct_by_now || fail "$name" "never direct: $(cat "$TMP/json")"
+	"$@" || fail "$name" "$*"
+	reap "$client" 40
+	rc_client=$?
+	((rc_client == 124)) && stop "$client"
+	reap "$server" 10
+	rc_server=$?
+	((rc_server == 124)) && stop "$server"
+	if [[ "$rc_server $rc_client" != "$codes" ]]; then
+		fail "$name" "exit codes $rc_server $rc_client: $(cat "$TMP/json" "$TMP/pings")"
+	elif (($(field octets_direct) < least)); then
+		fail "$name" "hardly direct: $(cat "$TMP/json")"
+	else
+		pass "$name"
+	fi
+}
+
+wire_up plain 1500 || exit 1
+bpftool prog loadall "$BUILD/tests/net/path/progress.bpf.o" "$progs" || exit 1
+
+# Those who were there first.
+in_ns rcv tc qdisc add dev "$IF_RCV" clsact
+filter() {
+	in_ns rcv tc filter "$1" dev "$IF_RCV" egress prio 1 ${2:+bpf da pinned "$progs/ahead"}
+}
+expect before-tc filter add ahead
+expect before-tcx in_ns rcv "$tcx" last "$IF_RCV" "$progs/ahead"
+load_patient rcv || fail load "exit code $?"
+pings there-before "0 0" 1500000 true
+expect tcx-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
+expect tc-off filter del
+
+# Those who come while it is direct.
+pings tc-in-front "0 0" 1500000 filter add ahead
+pings tcx-behind "0 0" 1500000 in_ns rcv "$tcx" last "$IF_RCV" "$progs/ahead"
+pings tcx-in-front-that-goes-on "0 0" 1500000 in_ns rcv "$tcx" first "$IF_RCV" "$progs/beside"
+expect tcx-behind-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
+# This one hides segments, as it is in front. Both ends are told.
+pings tcx-in-front-that-ends "7 7" 10000 in_ns rcv "$tcx" first "$IF_RCV" "$progs/ahead"
+if [[ $(field no_direct) == *"xiw_egress does not see them"* ]]; then
+	pass tcx-in-front-says
+else
+	fail tcx-in-front-says "$(cat "$TMP/json")"
+fi
+expect tcx-in-front-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
+pings as-before "0 0" 1500000 true
+
+# Nothing is left behind, and other people's qdiscs are no hindrance.
+in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
+expect others-stay test "$(in_ns rcv "$tcx" list "$IF_RCV")" = beside
+in_ns rcv tc qdisc del dev "$IF_RCV" clsact
+in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null || fail load "exit code $?"
+expect ingress-beside in_ns rcv tc qdisc add dev "$IF_RCV" ingress
+in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
+in_ns rcv tc qdisc del dev "$IF_RCV" ingress
+expect clsact-free test -z "$(in_ns rcv tc qdisc show dev "$IF_RCV" clsact)"
+finish
