@@ -25,11 +25,12 @@ expect load load rcv "$IF_RCV"
 
 # Two containers, which have an interface of the same name, and a third one that lives on.
 container() {
-	ip netns add "$(_ns "$1")" && at_end ip netns del "$(_ns "$1")" 2>/dev/null &&
+	ip netns add "$(_ns "$1")" &&
 		in_ns "$1" ip link add "$IF_RCV" type veth peer name other &&
 		in_ns "$1" ip link set "$IF_RCV" up && load "$1" "$IF_RCV"
 }
 for c in c1 c2 c3; do
+	at_end ip netns del "$(_ns $c)" # of c3, or of all if this ends early
 	expect "container-$c" container $c
 done
 expect containers-pins test "$(dirs "$IF_RCV*")" = 4
