@@ -35,6 +35,15 @@ struct {
 	__type(value, __u64);
 } xiw_taken SEC(".maps") __weak;
 
+/* What speaks against the direct path. For user space alone. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, XIW_OBSTACLES);
+	__type(key, __u32);
+	__type(value, struct xiw_obstacle);
+} xiw_obstacles SEC(".maps") __weak;
+
 /* Only user space adds entries, so their memory need not be there before. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

@@ -352,6 +352,32 @@ struct xiw_queue {
  */
 #define XIW_STUCK_NS 150000000ull
 
+/* ---- obstacles ----------------------------------------------------------------------------------- */
+
+/*
+ * What has been found to speak against the direct path: the map xiw_obstacles, an array that processes on the
+ * interface map into memory. BPF does not read it.
+ *
+ * Entry 0 is the interface's: `last_ns` is when a stretch was last seen to carry, and `holds` says whether one of the
+ * next entries does. Those up to XIW_REASON_MAX count a reason each, which holds for all peers or for none. The others
+ * are a peer's each, and hold for it.
+ */
+#define XIW_OBSTACLES 256
+
+struct xiw_obstacle {
+	__be32 peer[4]; /* network order, as in struct xiw_flow_key */
+	__u32 reason;	/* enum xiw_reason; XIW_REASON_NONE: the entry is nobody's */
+	__u32 check;	/* of `peer`: two processes may write an entry at once */
+	__u32 count;	/* how often the reason was found */
+	__u32 holds;	/* connections are kept off the direct path */
+	__u32 kept_off; /* how many were since one tried again */
+	__u16 failed;	/* attempts that have failed in a row */
+	__u16 again; /* how often it has held again after another connection had shown it to be gone */
+	__u64 last_ns;	/* when the reason was last found, by CLOCK_MONOTONIC */
+	__u64 tried_ns; /* when a connection last tried again */
+	__u64 carried_ns; /* when a stretch of any peer whose hash is the entry's number was last seen to carry */
+};
+
 /* ---- packet metadata ----------------------------------------------------------------------------- */
 
 /* The first octets of each frame that goes to AF_XDP. The packet follows directly. */
@@ -403,6 +429,8 @@ XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_flow, try_ns) == 7 * 64, "ABI: line
 XIW_ABI_ASSERT(sizeof(struct xiw_queue) == 192, "ABI");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_queue, last_ns) == 64, "ABI: line 1");
 XIW_ABI_ASSERT(__builtin_offsetof(struct xiw_queue, room) == 2 * 64, "ABI: line 2");
+XIW_ABI_ASSERT(sizeof(struct xiw_obstacle) == 64, "ABI");
+XIW_ABI_ASSERT((int)XIW_REASON_MAX < XIW_OBSTACLES, "ABI: a reason each, and peers");
 XIW_ABI_ASSERT(sizeof(struct xiw_meta) == 16, "ABI");
 XIW_ABI_ASSERT(XIW_MAX_FLOWS - 1 <= 0xffff, "ABI: xiw_meta.flow");
 

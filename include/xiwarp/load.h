@@ -117,6 +117,15 @@ XIW_API int xiw_flows_each(const char *ifname, const char *pin_dir,
 			   int (*fn)(uint32_t index, const struct xiw_flow *flow, void *ctx),
 			   void *ctx);
 
+/*
+ * Calls fn with a snapshot of each entry of xiw_obstacles that is in use, but entry 0: what was found to speak against
+ * the direct path. `peer` is zero up to entry XIW_REASON_MAX. Stops and returns as xiw_status_each().
+ */
+XIW_API int xiw_obstacles_each(const char *ifname, const char *pin_dir,
+			       int (*fn)(uint32_t index, const struct xiw_obstacle *obstacle,
+					 void *ctx),
+			       void *ctx);
+
 /* The name of an enum xiw_stat; NULL past the end. */
 XIW_API const char *xiw_stat_name(unsigned int stat);
 

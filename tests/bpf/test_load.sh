@@ -62,7 +62,8 @@ mkdir $pin
 
 check "bpftool loads both programs and pins the maps" \
 	bpftool prog loadall "$obj" $pin pinmaps $pin
-for m in xiw_flows xiw_taken xiw_flow_index xiw_queues xiw_xsks xiw_stats xiw_ingress xiw_egress; do
+for m in xiw_flows xiw_taken xiw_flow_index xiw_queues xiw_xsks xiw_obstacles \
+	xiw_stats xiw_ingress xiw_egress; do
 	check "$m is pinned" test -e $pin/$m
 done
 

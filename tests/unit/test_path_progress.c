@@ -64,6 +64,20 @@ static void ends(void (*how)(uint32_t, uint32_t), uint32_t seq, uint32_t len, en
 	cr_assert_eq(c->handoff.reason, why);
 }
 
+static void is_the_kernels(void)
+{
+	c->stretch.state = XIW_STRETCH_OFF;
+	c->state = XIW_OPEN;
+	c->progress.inject_works = true;
+	flow->owner = xiw_owner_pack(0, c->stretch.epoch + 1, XIW_PATH_KERNEL);
+}
+
+static bool arms(void)
+{
+	xiw_try_arm(c, 1);
+	return xiw_owner_path(xiw_flow_owner(flow)) == XIW_PATH_ARMED;
+}
+
 Test(path_progress, damaged_segments_that_the_stream_waits_for)
 {
 	ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
@@ -257,20 +271,11 @@ Test(path_progress, the_start_of_a_stretch_that_waits_while_the_socket_is_read)
 	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
 }
 
-/* If an interface never carried a stretch, there is no reason to expect more of the next one. */
-Test(path_progress, a_cause_that_was_there_from_the_start)
-{
-	t.netif.has_carried = false;
-	ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
-	cr_assert_eq(flow->barred, XIW_REASON_CHECKSUM);
-}
-
-/* On other interfaces one or two failures may be accidents; three within a short time are not. */
+/* One or two failures may be accidents; three within a short time are not. */
 Test(path_progress, accidents_and_what_lasts)
 {
 	static const uint64_t pauses[] = { 1000, 70000, 1000, 1000 };
 
-	t.netif.has_carried = true;
 	for (int i = 0; i < 5; i++) {
 		ends(is_damaged, AT, LEN, XIW_REASON_CHECKSUM);
 		cr_assert_eq(flow->barred, i < 4 ? XIW_REASON_NONE : XIW_REASON_CHECKSUM, "end %d",
@@ -282,20 +287,6 @@ Test(path_progress, accidents_and_what_lasts)
 }
 
 /* ---- arming ---------------------------------------------------------------------------------------- */
-
-static void is_the_kernels(void)
-{
-	c->stretch.state = XIW_STRETCH_OFF;
-	c->state = XIW_OPEN;
-	c->progress.inject_works = true;
-	flow->owner = xiw_owner_pack(0, c->stretch.epoch + 1, XIW_PATH_KERNEL);
-}
-
-static bool arms(void)
-{
-	xiw_try_arm(c, 1);
-	return xiw_owner_path(xiw_flow_owner(flow)) == XIW_PATH_ARMED;
-}
 
 Test(path_progress, octets_that_wait_for_room_keep_the_socket)
 {

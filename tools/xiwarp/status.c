@@ -19,6 +19,7 @@
 #include "netif/bpffs.h"
 #include "netif/pins.h"
 #include "netif/query.h"
+#include "obstacles.h"
 #include "report.h"
 #include "signals.h"
 #include "text.h"
@@ -238,7 +239,7 @@ static void print_interface(const struct xiw_status *s)
 		       s->cuts);
 }
 
-static void add_interface(const struct xiw_status *s, struct report *r)
+static struct json_object *add_interface(const struct xiw_status *s, struct report *r)
 {
 	struct json_object *o = json_object_new_object(), *stats = json_object_new_object();
 
@@ -263,6 +264,7 @@ static void add_interface(const struct xiw_status *s, struct report *r)
 	r->flows = json_object_new_array();
 	json_object_object_add(o, "flows", r->flows);
 	json_object_array_add(r->interfaces, o);
+	return o;
 }
 
 /* Has a load begun to pin there? Directories of others may have any name. */
@@ -331,6 +333,7 @@ static int failed(const char *ifname, const char *dir, int err)
 /* Returns an exit code. */
 static int report_interface(struct report *r, const char *ifname)
 {
+	struct json_object *o = NULL;
 	struct xiw_status s;
 	int err = xiw_status_read(ifname, r->args->pin_dir, &s, sizeof(s));
 
@@ -342,10 +345,12 @@ static int report_interface(struct report *r, const char *ifname)
 		return failed(ifname, r->pin_dir, err);
 	r->shown++;
 	if (r->interfaces)
-		add_interface(&s, r);
+		o = add_interface(&s, r);
 	else
 		print_interface(&s);
-	err = xiw_flows_each(ifname, r->args->pin_dir, each_flow, r);
+	err = xiw_show_obstacles(ifname, r->args->pin_dir, o);
+	if (!err)
+		err = xiw_flows_each(ifname, r->args->pin_dir, each_flow, r);
 	return err && err != -ENOENT ? failed(ifname, r->pin_dir, err) : 0;
 }
 
@@ -440,7 +445,9 @@ const struct xiw_cmd xiw_cmd_status = {
 	.name = "status",
 	.synopsis = "[IF]",
 	.summary = "show what is loaded, and the path of every connection",
-	.text = "For each interface: mode, queues, and packets by what became of them. For each "
+	.text = "For each interface: mode, queues, packets by what became of them, and what "
+		"connections have found to speak against the direct path, with the peers whose "
+		"connections it keeps off that path for now. For each "
 		"connection: path, epoch, rcv_nxt and skew, octets of the stream as the engine "
 		"placed them and segments as XDP saw them, both by path, hand-offs by reason, "
 		"and drops. It only reads pins: it needs the privilege to do that, and disturbs "

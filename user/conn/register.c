@@ -18,6 +18,7 @@
 #include "path/commit.h"
 #include "path/fallback.h"
 #include "path/progress.h"
+#include "path/remember.h"
 #include "path/route.h"
 
 #define RETRIES 16 /* in one call */
@@ -273,6 +274,7 @@ void xiw_conn_unregister(struct xiw_conn *c)
 	/* The owner word may be DIRECT although no frame has shown it yet. */
 	skew = xiw_flow_to_kernel(c->flow);
 	xiw_progress_end(c);
+	xiw_remember_end(c);
 	c->netif->by_flow[c->reg.index] = NULL;
 	xiw_counts_publish(c);
 	xiw_flow_report(c->flow, &c->reg.last);

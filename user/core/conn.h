@@ -10,6 +10,7 @@
 #include <xiwarp/xiwarp.h>
 
 #include "core/orphan.h"
+#include "core/remembers.h"
 #include "core/waits.h"
 #include "ddp/recv.h"
 #include "ddp/tx.h"
@@ -258,7 +259,6 @@ struct xiw_progress {
 	uint32_t given;	 /* stretches that XDP had taken back as UNSEEN */
 	uint32_t lost;	 /* how many of these did miss a frame, since lost_ms, by weight */
 	uint64_t lost_ms;
-
 	bool cut_off;	   /* the socket's packets need translation and do not get it */
 	bool inject_works; /* an injected segment has reached the socket */
 	uint8_t probes;
@@ -271,6 +271,7 @@ struct xiw_progress {
 	uint32_t steered;     /* stretches that had ended on a queue that is not the engine's */
 	uint32_t steered_run; /* aligned segments in a row that the next one therefore needs */
 	uint64_t steered_ms;  /* when the last one of them was noticed */
+	struct xiw_remembers memory;
 };
 
 /* conn/send.c, fill.c, stage.c: what is sent. conn/startup.c and rtr.c set mpa and allowed. */

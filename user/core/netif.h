@@ -42,7 +42,6 @@ struct xiw_netif {
 	bool outgrown;		/* the MTU has become larger than the sockets were made for */
 	bool strips;		/* its hardware takes VLAN tags out of frames */
 	bool frames_come;	/* AF_XDP has delivered at least one frame */
-	bool has_carried;	/* a stretch has committed something */
 	bool copy;		/* its driver has no zero-copy, or none that works */
 	bool rebinds;		/* its queues are bound anew (path/rebind.c) */
 	bool virtual_wire;	/* TCP checksums may be unfinished: xiw_if_virtual() */

@@ -23,6 +23,7 @@ static const struct xiw_table no_table = {
 	.socket_fd = -1,
 	.arrivals_fd = -1,
 	.egress_fd = -1,
+	.obstacles_fd = -1,
 	.dir_fd = -1,
 };
 
@@ -176,6 +177,9 @@ int xiw_table_open(struct xiw_table *t, const char *dir)
 	if (err >= 0)
 		t->egress_fd = xiw_egress_open(dir);
 	if (err >= 0)
+		err = t->obstacles_fd =
+			open_map(dir, "xiw_obstacles", sizeof(*t->obstacles), XIW_OBSTACLES);
+	if (err >= 0)
 		err = become_engine(t, dir);
 	if (err == -ESTALE)
 		err = -EPROTO;
@@ -189,7 +193,8 @@ int xiw_table_open(struct xiw_table *t, const char *dir)
 	t->flows = map_array(t->flows_fd, sizeof(*t->flows) * t->nflows);
 	t->taken = map_array(t->taken_fd, taken_len(t));
 	t->queues = map_array(t->queues_fd, sizeof(*t->queues) * XIW_MAX_QUEUES);
-	if (!t->flows || !t->taken || !t->queues)
+	t->obstacles = map_array(t->obstacles_fd, sizeof(*t->obstacles) * XIW_OBSTACLES);
+	if (!t->flows || !t->taken || !t->queues || !t->obstacles)
 		goto fail;
 	return 0;
 fail:
@@ -199,9 +204,9 @@ fail:
 
 void xiw_table_shut(struct xiw_table *t)
 {
-	int *const fds[] = { &t->flows_fd, &t->taken_fd,  &t->index_fd, &t->queues_fd,
-			     &t->xsks_fd,  &t->socket_fd, &t->dir_fd,	&t->arrivals_fd,
-			     &t->egress_fd };
+	int *const fds[] = { &t->flows_fd,  &t->taken_fd,    &t->index_fd, &t->queues_fd,
+			     &t->xsks_fd,   &t->socket_fd,   &t->dir_fd,   &t->arrivals_fd,
+			     &t->egress_fd, &t->obstacles_fd };
 
 	for (unsigned int i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (*fds[i] >= 0)
@@ -218,6 +223,8 @@ void xiw_table_close(struct xiw_table *t)
 		munmap(t->taken, taken_len(t));
 	if (t->queues)
 		munmap(t->queues, sizeof(*t->queues) * XIW_MAX_QUEUES);
+	if (t->obstacles)
+		munmap(t->obstacles, sizeof(*t->obstacles) * XIW_OBSTACLES);
 	xiw_slot_lists_free(&t->lists);
 	xiw_table_shut(t);
 	*t = no_table;

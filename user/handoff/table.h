@@ -16,17 +16,18 @@
 struct xiw_table {
 	int flows_fd, taken_fd, index_fd, queues_fd, xsks_fd;
 	int socket_fd; /* the program xiw_socket */
-	int arrivals_fd;
+	int arrivals_fd, obstacles_fd;
 	int egress_fd; /* the link that holds xiw_egress; negative: it is a filter of clsact, or others put it there */
 	int dir_fd;		/* where the programs and maps are pinned; locked by this engine */
 	uint32_t me;		/* this engine's number */
 	struct xiw_flow *flows; /* `nflows`, shared with BPF */
-	struct xiw_queue *queues;    /* XIW_MAX_QUEUES, shared with BPF */
-	uint64_t *taken;	     /* a bit for each slot, shared with other processes */
-	uint32_t nflows;	     /* as the table was loaded */
-	uint32_t hint;		     /* where to look for a free slot */
-	struct xiw_slot_lists lists; /* slots that this engine collects */
-	uint32_t next;		     /* the one of XIW_SLOTS_LEFT that is asked for next */
+	struct xiw_queue *queues;	/* XIW_MAX_QUEUES, shared with BPF */
+	struct xiw_obstacle *obstacles; /* XIW_OBSTACLES, shared with other processes */
+	uint64_t *taken;		/* a bit for each slot, shared with other processes */
+	uint32_t nflows;		/* as the table was loaded */
+	uint32_t hint;			/* where to look for a free slot */
+	struct xiw_slot_lists lists;	/* slots that this engine collects */
+	uint32_t next;			/* the one of XIW_SLOTS_LEFT that is asked for next */
 	uint64_t
 		gather_ms; /* when it may look for slots that others have left, if the table is full */
 };

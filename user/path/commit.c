@@ -11,6 +11,9 @@
 #include "path/fallback.h"
 #include "path/progress.h"
 #include "path/receiver.h"
+#include "path/remember.h"
+
+#define CARRIES_MS 1000
 
 /*
  * Other processes read these counters in the slot. They cover both paths, and only the engine writes them. Code
@@ -57,6 +60,16 @@ static void tell_alive(struct xiw_conn *c)
 }
 
 /*
+ * Octets come that the peer has not sent before, after a time in which it would have repeated those that it does not
+ * know to be acknowledged.
+ */
+static void carries(struct xiw_conn *c)
+{
+	c->progress.memory.since_ms = c->engine->now_ms;
+	xiw_remember_carries(c);
+}
+
+/*
  * The commit comes first: the peer may forget what is acknowledged, so the owner word must say by then that the
  * octets are ours.
  */
@@ -80,8 +93,8 @@ void xiw_commit(struct xiw_conn *c)
 			return;
 		}
 		c->stretch.committed = rcv_nxt;
-		if (!c->netif->has_carried)
-			c->netif->has_carried = true;
+		if (c->engine->now_ms - c->progress.memory.since_ms >= CARRIES_MS)
+			carries(c);
 	} else if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->stretch.epoch) {
 		/* There is nothing to commit, but a delayed ACK and its window would be outdated. */
 		xiw_ownership_lost(c);

@@ -9,14 +9,15 @@
 #include "path/progress.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "core/agenda.h"
-#include "core/queue.h"
 #include "core/timer.h"
 #include "netif/below.h"
 #include "path/fallback.h"
 #include "path/inject.h"
 #include "path/packet.h"
+#include "path/remember.h"
 
 /* A repetition after this time shows that the stream stands still. Retransmission time-outs are longer. */
 #define AGAIN_MS 120
@@ -26,13 +27,9 @@
 #define KEEPALIVE_MS 2000
 #define LASTING_MS 60000 /* causes and lost frames are counted for this time */
 #define ENDS 3		 /* this many stretches that end for one cause show that the cause lasts */
-/* This many stretches that lose some frames and not others show that the cause lasts. */
-#define LOST 4
-/* The weight of a lost frame that no ring overflow explains. An explained one weighs 1. */
-#define CERTAIN 4
-/* Segments in a row after a stretch that ended on another engine's queue: the first time, and after many times. */
-#define STEERED_RUN 8
-#define STEERED_RUN_MAX 65536
+#define FRESH_NS 100000000
+#define UNHEARD_MS 180 /* an ACK that was sent so long ago was there before the shortest time-out */
+#define FOUND_BEFORE " (found before)"
 #define PROBES 3     /* injected segments that may be lost before the connection is barred */
 #define PROBE_MS 300 /* an injected segment that has not arrived by then counts as lost */
 
@@ -79,6 +76,9 @@ void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason)
 		return;
 	__atomic_store_n(&c->flow->barred, reason, __ATOMIC_RELAXED);
 	tell(c, reason);
+	/* Other causes are found before a stretch begins. */
+	c->progress.memory.counted = true;
+	xiw_remember(c, reason, xiw_stretch_live(c) || reason == XIW_REASON_UNSEEN);
 	if (c->stretch.state == XIW_STRETCH_OFF &&
 	    xiw_owner_path(xiw_flow_owner(c->flow)) == XIW_PATH_ARMED)
 		xiw_flow_to_kernel(c->flow);
@@ -97,8 +97,7 @@ static bool egress_is_blind(const struct xiw_conn *c)
 
 /*
  * Says whether the cause is likely to last. Damage and lost acknowledgements can end a stretch on a bad wire or
- * a busy machine. Where the interface has carried the direct path at all, a cause lasts only if it comes back
- * soon, and more than once.
+ * a busy machine, so a cause lasts only if it comes back soon, and more than once.
  */
 static bool lasts(struct xiw_conn *c, enum xiw_reason reason)
 {
@@ -114,8 +113,19 @@ static bool lasts(struct xiw_conn *c, enum xiw_reason reason)
 	case XIW_REASON_CRC:
 		return false; /* the kernel path must judge the same octets */
 	default:
-		return s->ended >= ENDS || !c->netif->has_carried;
+		return s->ended >= ENDS;
 	}
+}
+
+/*
+ * Says whether the frame in hand has come just now. If not, the engine has stood still, and its ACKs were as late.
+ */
+static bool fresh(const struct xiw_conn *c)
+{
+	const struct xiw_queue *q = c->stretch.rxq ? c->stretch.rxq->shared : NULL;
+	uint64_t now = xiw_bpf_clock(c->engine);
+
+	return !q || now - q->emptied_ns < FRESH_NS || now - q->wait_ns < FRESH_NS;
 }
 
 static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_segment *in_hand)
@@ -125,8 +135,11 @@ static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw
 
 	if (blind)
 		reason = XIW_REASON_EGRESS;
+	/* It may be an accident where the connection's path has carried before, or where the engine stood still. */
 	if (lasts(c, reason))
 		xiw_conn_bar(c, reason);
+	else
+		xiw_remember(c, reason, !c->progress.memory.carried && fresh(c));
 	xiw_fall_back(c, reason, in_hand);
 	/* Nobody translates the numbers, so neither path can go on. The program may be gone altogether. */
 	if (blind && c->stretch.state != XIW_STRETCH_OFF &&
@@ -196,6 +209,19 @@ bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
 }
 
 /*
+ * Says whether the peer repeats the stretch's first octets, as its time-out makes it do that has heard no
+ * acknowledgement of the stretch. Several are hardly lost by accident.
+ */
+static bool nothing_was_heard(const struct xiw_conn *c, uint32_t seq, uint32_t end)
+{
+	const struct xiw_remembers *m = &c->progress.memory;
+
+	return !m->carried && c->counts.acks_sent - m->acks >= 2 &&
+	       c->engine->now_ms - m->acked_ms >= UNHEARD_MS && fresh(c) &&
+	       !xiw_seq_after(seq, m->began_at) && xiw_seq_after(end, m->began_at);
+}
+
+/*
  * A peer that receives our acknowledgements may still send old segments, by mistake or because they come late.
  * A peer that does not receive them begins with its last segment (RFC 8985 section 7) or arrives at its oldest
  * one, and repeats that, in whatever size. Silence says nothing here, because the peer may have no more to
@@ -210,7 +236,7 @@ void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint3
 		return;
 	if (t->dup_end != t->unheard.at && t->dup_seq != seq)
 		t->unheard.n = 0;
-	if (too_often(c, &t->unheard, forget_ms(s)))
+	if (nothing_was_heard(c, seq, end) || too_often(c, &t->unheard, forget_ms(s)))
 		give_up(c, XIW_REASON_UNHEARD, s);
 	if (t->unheard.n == 1) {
 		t->dup_seq = seq;
@@ -360,6 +386,7 @@ void xiw_progress_begin(struct xiw_conn *c)
 	c->progress.refused.n = c->progress.unheard.n = c->progress.ahead.n = 0;
 	c->progress.waits_ms = 0;
 	c->progress.filled = false;
+	xiw_remember_begin(c);
 }
 
 /*
@@ -379,114 +406,43 @@ bool xiw_progress_waits(struct xiw_conn *c, const struct xiw_segment *s)
 	return true;
 }
 
-/* Counts the stretches that XDP took back because the engine did not seem to see their frames. */
-static uint32_t given_up(const struct xiw_flow *f)
-{
-	return __atomic_load_n(&f->reasons[XIW_REASON_UNSEEN], __ATOMIC_RELAXED) +
-	       __atomic_load_n(&f->reasons[XIW_REASON_WATCHDOG], __ATOMIC_RELAXED);
-}
-
-/* Says whether every frame that was on a ring at the last attempt has been taken from it. */
-static bool rings_emptied(const struct xiw_conn *c)
-{
-	uint64_t then = __atomic_load_n(&c->flow->try_ns, __ATOMIC_RELAXED);
-
-	for (uint32_t i = 0; i < c->netif->nqueues; i++)
-		if ((int64_t)(c->netif->queues[i].shared->emptied_ns - then) < 0)
-			return false;
-	return true;
-}
-
-/*
- * Returns how much a lost frame counts. One that was lost while the rings had no room hardly shows that frames are
- * lost for good.
- */
-static uint32_t weight(const struct xiw_conn *c)
-{
-	return xiw_queues_overflowed(c->netif, c->engine->now_ms) ? 1 : CERTAIN;
-}
-
-/*
- * Says whether some frames are lost and others are not, as can happen to large frames alone: frames of a
- * stretch have come, but not the one for which the stream stood still, although the rings were emptied since. A
- * lack of room has the same effect, so it must happen repeatedly.
- */
-static bool loses_some(struct xiw_conn *c)
-{
-	uint32_t given = __atomic_load_n(&c->flow->reasons[XIW_REASON_UNSEEN], __ATOMIC_RELAXED);
-	uint64_t now = c->engine->now_ms;
-	struct xiw_progress *s = &c->progress;
-	bool another = given != s->given;
-
-	s->given = given;
-	if (!another || c->flow->seen != c->flow->try_seen || !rings_emptied(c))
-		return false;
-	if (!s->lost || now - s->lost_ms >= LASTING_MS) {
-		s->lost = 0;
-		s->lost_ms = now;
-	}
-	s->lost += weight(c);
-	return s->lost >= LOST * CERTAIN;
-}
-
-/*
- * A NIC that steers a connection to and fro between engines would end a stretch each time. So after each stretch that
- * ended on a queue of another engine, or of none, more segments must come in a row on the engine's own. It is not a
- * failure, and is forgotten when the steering has stayed as it is.
- */
-uint32_t xiw_progress_run(struct xiw_conn *c, uint32_t run)
-{
-	uint32_t steered = xiw_flow_get(&c->flow->reasons[XIW_REASON_STEERED]) +
-			   xiw_flow_get(&c->flow->reasons[XIW_REASON_NO_XSK]);
-	struct xiw_progress *s = &c->progress;
-
-	if (steered != s->steered) {
-		if (!s->steered_run || c->engine->now_ms - s->steered_ms >= LASTING_MS)
-			s->steered_run = STEERED_RUN;
-		else if (s->steered_run < STEERED_RUN_MAX)
-			s->steered_run *= 2;
-		s->steered = steered;
-		s->steered_ms = c->engine->now_ms;
-	}
-	return run < s->steered_run ? s->steered_run : run;
-}
-
-void xiw_progress_steady(struct xiw_conn *c)
-{
-	struct xiw_progress *s = &c->progress;
-
-	if (s->steered_run <= STEERED_RUN || c->engine->now_ms - s->steered_ms < LASTING_MS)
-		return;
-	s->steered_run = STEERED_RUN;
-	__atomic_store_n(&c->flow->run_needed, STEERED_RUN, __ATOMIC_RELAXED);
-}
-
 void xiw_progress_say(struct xiw_conn *c)
 {
-	if (xiw_conn_barred(c) && !c->no_direct[0])
-		tell(c, __atomic_load_n(&c->flow->barred, __ATOMIC_RELAXED));
+	enum xiw_reason reason = __atomic_load_n(&c->flow->barred, __ATOMIC_RELAXED);
+
+	if (reason && !c->no_direct[0])
+		tell(c, reason);
+	/* XDP bars a connection for what no stream waits for: it passes such segments to the socket. */
+	if (reason && !c->progress.memory.counted)
+		xiw_remember(c, reason, false);
+	c->progress.memory.counted = reason;
 }
 
-/*
- * XDP has taken a stretch back, and the engine, which has emptied the rings since, saw none of its frames, so its
- * frames do not reach us. If other connections' frames do, allow one such loss: a ring may have been full.
- */
+/* Says whether connections before this one have stood still for a cause that is still to be expected. */
+static bool kept_off(struct xiw_conn *c)
+{
+	bool was = c->progress.memory.kept_off;
+	enum xiw_reason reason = xiw_remembered(c);
+	size_t len;
+
+	/* Nothing follows a FIN that could go direct. */
+	if (reason && c->handoff.reason != XIW_REASON_FIN) {
+		tell(c, reason);
+		len = strlen(c->no_direct);
+		if (len + sizeof(FOUND_BEFORE) <= sizeof(c->no_direct))
+			memcpy(c->no_direct + len, FOUND_BEFORE, sizeof(FOUND_BEFORE));
+	} else if (was) {
+		c->no_direct[0] = '\0';
+	}
+	return reason;
+}
+
 bool xiw_progress_may_arm(struct xiw_conn *c)
 {
 	struct xiw_progress *s = &c->progress;
-	uint32_t taken_back = given_up(c->flow);
-	/* Stretches that have begun, and frames that began none. */
-	uint64_t seen = c->counts.went_direct + c->flow->seen;
 
-	if (seen != s->seen)
-		s->unseen = 0;
-	else if (s->armed && taken_back != s->taken_back && rings_emptied(c) &&
-		 (s->unseen += weight(c)) >= (c->netif->frames_come ? 2 : 1) * CERTAIN)
+	if (xiw_progress_loses(c))
 		xiw_conn_bar(c, XIW_REASON_UNSEEN);
-	if (loses_some(c))
-		xiw_conn_bar(c, XIW_REASON_UNSEEN);
-	s->taken_back = taken_back;
-	s->seen = seen;
-	s->armed = !xiw_conn_barred(c) && injection_works(c);
+	s->armed = !xiw_conn_barred(c) && !kept_off(c) && injection_works(c);
 	return s->armed;
 }

@@ -81,6 +81,9 @@ bool xiw_progress_waits(struct xiw_conn *c, const struct xiw_segment *s);
 /* Says in no_direct why the connection is barred, if XDP or the engine has barred it. */
 void xiw_progress_say(struct xiw_conn *c);
 
+/* Looks at the stretches that XDP has taken back, and remembers lost frames. Returns whether they are enough to bar. */
+bool xiw_progress_loses(struct xiw_conn *c);
+
 /*
  * Says whether XDP may begin another stretch; bars the connection if the last ones show a lasting cause against
  * it.

@@ -20,6 +20,7 @@
 #include <sys/socket.h>
 
 #include "handoff/queues.h"
+#include "path/arm.h"
 #include "path/progress.h"
 
 #define ASTRAY_MS 3000
@@ -169,6 +170,9 @@ bool xiw_route_check(struct xiw_conn *c)
 	uint64_t kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
 
 	look_at_queues(c);
+	/* It may be this connection's turn to try again, or the cause may be gone. */
+	if (c->progress.memory.kept_off)
+		xiw_try_arm(c, XIW_RUN);
 	if (get(&c->flow->elsewhere_segs) && c->stretch.state == XIW_STRETCH_OFF)
 		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
 	/*

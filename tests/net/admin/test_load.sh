@@ -22,7 +22,7 @@ bare() {
 pinned() {
 	local name
 	for name in xiw_ingress xiw_egress xiw_flows xiw_taken xiw_flow_index xiw_queues \
-		xiw_xsks xiw_stats; do
+		xiw_xsks xiw_obstacles xiw_stats; do
 		[[ -e $pins/$name ]] || return
 	done
 	[[ $(stat -c %a "$pins") == 700 ]]

@@ -13,8 +13,7 @@
 #include <bpf/bpf_endian.h>
 #include <bpf/bpf_helpers.h>
 
-SEC("tc")
-int deaf(struct __sk_buff *skb)
+static __always_inline int drop_acks(struct __sk_buff *skb, __u32 to)
 {
 	struct {
 		struct ethhdr eth;
@@ -23,10 +22,24 @@ int deaf(struct __sk_buff *skb)
 	} __attribute__((packed)) h;
 
 	if (bpf_skb_load_bytes(skb, 0, &h, sizeof(h)) || h.eth.h_proto != bpf_htons(ETH_P_IP) ||
-	    h.ip.protocol != IPPROTO_TCP || h.ip.ihl != 5 || h.ip.id || h.tcp.syn)
+	    h.ip.protocol != IPPROTO_TCP || h.ip.ihl != 5 || h.ip.id || h.tcp.syn ||
+	    (to && h.ip.daddr != to))
 		return TC_ACT_UNSPEC;
 	return bpf_ntohs(h.ip.tot_len) == sizeof(h.ip) + h.tcp.doff * 4 ? TC_ACT_SHOT
 									: TC_ACT_UNSPEC;
+}
+
+SEC("tc")
+int deaf(struct __sk_buff *skb)
+{
+	return drop_acks(skb, 0);
+}
+
+/* The same for one of the peer's addresses, 10.77.0.9. */
+SEC("tc")
+int deaf_one(struct __sk_buff *skb)
+{
+	return drop_acks(skb, bpf_htonl(0x0a4d0009));
 }
 
 /* In front of xiw_egress: lets segments leave without any further filter. */

@@ -63,7 +63,9 @@ says() {
 	fi
 }
 
+# A new load has forgotten what was found before.
 load() {
+	in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" >/dev/null 2>&1
 	in_ns rcv "$BUILD/xiwarp" load "$IF_RCV" >/dev/null
 }
 
@@ -98,6 +100,7 @@ AT_START=
 stop "$MISDIRECT"
 
 # The peer does not hear what the engine acknowledges.
+load || exit 1
 progs=$_bpffs/xiw-wire-$$ # lib.sh removes it
 bpftool prog loadall "$BUILD/tests/net/path/progress.bpf.o" "$progs" || exit 1
 in_ns snd tc qdisc add dev "$IF_SND" clsact
@@ -108,6 +111,7 @@ in_ns snd tc qdisc del dev "$IF_SND" clsact
 rto_min 3000
 
 # What the engine injects does not arrive. Then the same with a ping-pong under way.
+load || exit 1
 in_ns rcv ip link set lo down
 transfer injections-lost 0 && says injections-lost "injected over lo" 0
 in_ns rcv ip link set lo up
@@ -171,6 +175,7 @@ in_ns rcv ip link set lo up
 # The numbers differ by then, and nothing translates the socket's segments: both ends are told at once.
 # blind NAME WHAT
 blind() {
+	load
 	if pings "$1" "$2"; then
 		if [[ $(<"$TMP/codes") != "7 7" ]]; then
 			fail "$1" "exit codes $(cat "$TMP/codes" "$TMP/json" "$TMP/pings")"

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/* A connection that has stood still is kept off the direct path, and so are others, until one tries again. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "handoff/obstacles.h"
+#include "path/arm.h"
+#include "path/direct.c"
+#include "path/remember.h"
+#include "tests/unit/stretch_rig.h"
+
+static struct stretch t;
+static struct xiw_engine *const e = &t.e;
+static struct xiw_conn *const c = &t.c;
+static struct xiw_flow *const flow = &t.flow;
+static struct xiw_obstacle obstacles[XIW_OBSTACLES];
+
+static void setup(void)
+{
+	stretch_begin(&t);
+	memset(obstacles, 0, sizeof(obstacles));
+	t.netif.table.obstacles = obstacles;
+}
+
+TestSuite(path_remember, .init = setup);
+
+/* Segments whose checksum is wrong end the stretch. */
+static void fails(void)
+{
+	for (int i = 0; i < 2; i++, e->now_ms += 250) {
+		struct xiw_segment s = stretch_segment(&t, AT, LEN);
+
+		damaged(c, &s, XIW_REASON_CHECKSUM);
+	}
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
+}
+
+static void is_the_kernels(void)
+{
+	c->stretch.state = XIW_STRETCH_OFF;
+	c->state = XIW_OPEN;
+	c->progress.inject_works = true;
+	flow->owner = xiw_owner_pack(0, c->stretch.epoch + 1, XIW_PATH_KERNEL);
+	e->agenda.falling_back = NULL;
+}
+
+static bool arms(void)
+{
+	xiw_try_arm(c, 1);
+	return xiw_owner_path(xiw_flow_owner(flow)) == XIW_PATH_ARMED;
+}
+
+static void goes_direct(void)
+{
+	c->stretch.state = XIW_STRETCH_RUNS;
+	c->counts.went_direct++;
+	flow->owner = xiw_owner_pack(AT, c->stretch.epoch, XIW_PATH_DIRECT);
+	xiw_progress_begin(c);
+}
+
+/* A connection whose direct path has never carried keeps itself and others of its peer off, until one tries again. */
+Test(path_remember, a_cause_that_was_there_from_the_start)
+{
+	fails();
+	cr_assert_eq(flow->barred, XIW_REASON_NONE);
+	is_the_kernels();
+	cr_assert(!arms());
+	cr_assert(strstr(c->no_direct, "(found before)"), "%s", c->no_direct);
+	e->now_ns += XIW_OBSTACLE_NS;
+	cr_assert(arms(), "it never tries again");
+	cr_assert_str_eq(c->no_direct, "");
+}
+
+Test(path_remember, one_that_has_carried_is_forgiven_an_accident)
+{
+	xiw_remember_carries(c);
+	fails();
+	is_the_kernels();
+	cr_assert(arms());
+	goes_direct();
+	fails();
+	is_the_kernels();
+	cr_assert(!arms(), "it has not carried since");
+}
+
+/* The rest of a connection's life may be short. */
+Test(path_remember, one_that_tries_and_ends_without_a_fault)
+{
+	fails();
+	e->now_ns += XIW_OBSTACLE_NS;
+	is_the_kernels();
+	cr_assert(arms());
+	xiw_remember_end(c);
+	cr_assert(xiw_obstacle_against(obstacles, flow->key.remote_addr), "it was not direct");
+	goes_direct();
+	xiw_remember_end(c);
+	cr_assert(!xiw_obstacle_against(obstacles, flow->key.remote_addr));
+}
+
+Test(path_remember, one_that_tries_and_fails)
+{
+	fails();
+	e->now_ns += XIW_OBSTACLE_NS;
+	is_the_kernels();
+	cr_assert(arms());
+	goes_direct();
+	fails();
+	xiw_remember_end(c);
+	is_the_kernels();
+	e->now_ns += XIW_OBSTACLE_NS;
+	cr_assert(!arms(), "the next attempt is as soon as the last one");
+	e->now_ns += XIW_OBSTACLE_NS;
+	cr_assert(arms());
+}
+
+/* The first octets of a stretch come again, after several acknowledgements. */
+Test(path_remember, a_peer_that_has_heard_nothing)
+{
+	struct xiw_segment s = stretch_segment(&t, AT, LEN);
+
+	goes_direct();
+	c->tcp.rcv_nxt += 3 * LEN;
+	c->counts.acks_sent++;
+	e->now_ms += 200;
+	xiw_progress_unheard(c, &s, AT, AT + LEN);
+	cr_assert(c->stretch.state == XIW_STRETCH_RUNS, "one may be lost");
+	c->progress.unheard.n = 0;
+	c->counts.acks_sent++;
+	xiw_progress_unheard(c, &s, AT + LEN, AT + 2 * LEN);
+	cr_assert(c->stretch.state == XIW_STRETCH_RUNS, "it has heard of what was before");
+	xiw_progress_unheard(c, &s, AT, AT + LEN);
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
+	cr_assert_eq(obstacles[XIW_REASON_UNHEARD].count, 1);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/* What a connection has to do with the causes that are remembered at its interface (path/remember.h). */
+#ifndef XIW_CORE_REMEMBERS_H
+#define XIW_CORE_REMEMBERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct xiw_remembers {
+	bool counted;  /* why the connection is barred has been counted */
+	bool kept_off; /* one of them keeps it off the direct path */
+	bool tries;    /* it is its turn to try again nevertheless */
+	bool carried;  /* its own direct path has carried for a second, and has not failed since */
+	uint32_t began_at;    /* wire number of the stretch's first octet */
+	uint64_t acks;	      /* counts.acks_sent then */
+	uint64_t acked_ms;    /* when its first ACK was sent */
+	uint64_t since_ms;    /* and when it began, or when it was last noted to carry */
+	uint64_t went_direct; /* how often it had gone direct when its turn came */
+};
+
+#endif

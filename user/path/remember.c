@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "path/remember.h"
+
+#include "core/netif.h"
+#include "handoff/obstacles.h"
+
+void xiw_remember(struct xiw_conn *c, enum xiw_reason reason, bool stalled)
+{
+	struct xiw_remembers *m = &c->progress.memory;
+	struct xiw_found found = {
+		.peer = c->flow->key.remote_addr,
+		.reason = reason,
+		.stalled = stalled,
+		.tried = m->tries,
+		.barred = c->flow->barred,
+		.now_ns = xiw_bpf_clock(c->engine),
+	};
+
+	m->carried = false;
+	if (stalled)
+		m->tries = false;
+	if (c->netif->table.obstacles)
+		xiw_obstacle_note(c->netif->table.obstacles, &found);
+}
+
+enum xiw_reason xiw_remembered(struct xiw_conn *c)
+{
+	struct xiw_remembers *m = &c->progress.memory;
+	struct xiw_obstacle *all = c->netif->table.obstacles, *cause;
+	bool first = !m->kept_off;
+
+	if (!all || m->tries)
+		return XIW_REASON_NONE;
+	m->kept_off = false;
+	cause = xiw_obstacle_against(all, c->flow->key.remote_addr);
+	if (!cause)
+		return XIW_REASON_NONE;
+	m->tries = xiw_obstacle_try(cause, first, xiw_bpf_clock(c->engine));
+	m->kept_off = !m->tries;
+	m->went_direct = c->counts.went_direct;
+	return m->tries ? XIW_REASON_NONE : (enum xiw_reason)cause->reason;
+}
+
+/* The connection was to try again, and nothing is wrong. */
+static void gone(struct xiw_conn *c)
+{
+	c->progress.memory.tries = false;
+	xiw_obstacle_gone(c->netif->table.obstacles, c->flow->key.remote_addr);
+}
+
+void xiw_remember_carries(struct xiw_conn *c)
+{
+	struct xiw_remembers *m = &c->progress.memory;
+
+	m->carried = true;
+	if (!c->netif->table.obstacles)
+		return;
+	if (m->tries)
+		gone(c);
+	xiw_obstacle_carries(c->netif->table.obstacles, c->flow->key.remote_addr,
+			     xiw_bpf_clock(c->engine));
+}
+
+void xiw_remember_end(struct xiw_conn *c)
+{
+	const struct xiw_remembers *m = &c->progress.memory;
+
+	if (m->tries && c->counts.went_direct != m->went_direct) {
+		gone(c);
+		xiw_obstacle_carries(c->netif->table.obstacles, c->flow->key.remote_addr,
+				     xiw_bpf_clock(c->engine));
+	}
+}

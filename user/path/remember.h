@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What connections find out about the direct path is remembered at the interface (handoff/obstacles.h), and keeps the
+ * next ones from standing still for the same cause.
+ */
+#ifndef XIW_PATH_REMEMBER_H
+#define XIW_PATH_REMEMBER_H
+
+#include "core/engine.h"
+
+/*
+ * Notes that `reason` speaks against the direct path of the connection, for which it has `stalled` or not. If it has,
+ * neither this connection nor others of the peer go direct for a while.
+ */
+void xiw_remember(struct xiw_conn *c, enum xiw_reason reason, bool stalled);
+
+/*
+ * Returns the reason that keeps the connection off the direct path because connections before it have stood still, or
+ * XIW_REASON_NONE if there is none, or if it is this one's turn to try again.
+ */
+enum xiw_reason xiw_remembered(struct xiw_conn *c);
+
+/* A stretch begins. */
+static inline void xiw_remember_begin(struct xiw_conn *c)
+{
+	struct xiw_remembers *m = &c->progress.memory;
+
+	m->since_ms = c->engine->now_ms;
+	m->began_at = c->stretch.committed;
+	m->acks = c->counts.acks_sent;
+}
+
+/* The connection's stretch carries: octets come, and their acknowledgements are heard. */
+void xiw_remember_carries(struct xiw_conn *c);
+
+/* The connection leaves XDP. */
+void xiw_remember_end(struct xiw_conn *c);
+
+#endif
