@@ -32,6 +32,7 @@ static int handoff_inject_built(struct xiw_injector *injector, const struct xiw_
 #undef xiw_inject
 
 #include "conn/conn.h"
+#include "conn/stop.h"
 #include "core/agenda.h"
 #include "core/cq.h"
 #include "core/ring.h"

@@ -14,6 +14,7 @@
 #include "path/hold.h"
 
 #define QUARTERS 4
+#define CLOSES 3 /* closes, of close_timeout_ms, that one may take whatever moves */
 #define CQ_ENTRIES 4096u
 
 static struct xiw_engine *e;
@@ -95,12 +96,22 @@ Test(conn_limits, a_close_in_which_nothing_moves_ends)
 Test(conn_limits, a_close_in_which_octets_move_goes_on)
 {
 	xiw_conn_ask_close(c);
-	for (int i = 0; i < 3 * QUARTERS; i++) {
+	for (int i = 0; i < CLOSES * QUARTERS - 1; i++) {
 		if (i % 3 == 0)
 			peer_sends();
 		quarter();
 	}
 	cr_expect(!c->end.asked);
+}
+
+Test(conn_limits, a_close_in_which_octets_move_for_ever_ends)
+{
+	xiw_conn_ask_close(c);
+	for (int i = 0; i < CLOSES * QUARTERS; i++) {
+		peer_sends();
+		quarter();
+	}
+	cr_expect(c->end.asked);
 }
 
 Test(conn_limits, after_an_error_the_peer_s_octets_are_no_reason_to_wait)

@@ -24,15 +24,7 @@
  * return -ECANCELED or nothing, and freeing them is allowed and touches nothing of the parent. New objects get engines
  * of the child's own; one that would name a dead one is refused with -ECANCELED.
  *
- * Environment. XIWARP_PATH: `direct`, `kernel` or `auto` (enum xiw_use_path). XIWARP_QUEUES: the most receive queues of
- * an interface that the process takes; unset or 0: all that are free. XIWARP_ENGINES: how many engines; unset or 0: as
- * xiw_group_create() does; never more than XIWARP_QUEUES. XIWARP_PIN_DIR: where the pins are. XIWARP_SEND_FIRST, if it
- * is not empty: who accepts a connection sends without having received anything, after half a second, if the peer does
- * not negotiate who speaks first; see xiw_conn_opts.send_first. What has no meaning is refused: one line on stderr says
- * so, and -EINVAL is returned. If other processes have all queues of an interface, one line on stderr says so, and
- * likewise if `direct` was asked for and is not to be had.
- *
- * Descriptors: see host/files.h.
+ * Environment: see host/settings.h. Descriptors: see host/files.h.
  *
  * All integers are in host byte order, and lengths are octets.
  */

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* host/settings.h - what the environment says about the engines of this process. */
+/*
+ * host/settings.h - what the environment says about the engines of this process.
+ *
+ * XIWARP_PATH: `direct`, `kernel` or `auto` (enum xiw_use_path). XIWARP_QUEUES: the most receive queues of
+ * an interface that the process takes; unset or 0: all that are free. XIWARP_ENGINES: how many engines; unset or 0: as
+ * xiw_group_create() does; never more than XIWARP_QUEUES. XIWARP_PIN_DIR: where the pins are. XIWARP_SEND_FIRST, if it
+ * is not empty: who accepts a connection sends without having received anything, after half a second, if the peer does
+ * not negotiate who speaks first; see xiw_conn_opts.send_first. What has no meaning is refused: one line on stderr says
+ * so, and -EINVAL is returned. If other processes have all queues of an interface, one line on stderr says so, and
+ * likewise if `direct` was asked for and is not to be had.
+ */
 #ifndef XIW_HOST_SETTINGS_H
 #define XIW_HOST_SETTINGS_H
 

@@ -379,7 +379,7 @@ static int class_of_connection(void)
 	socklen_t len = sizeof(class);
 
 	while (!is_connection(fd))
-		IS(++fd < 1024);
+		IS(++fd < 1 << 17);
 	IS(!getsockopt(fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_TCLASS : IP_TOS, &class,
 		       &len));
 	return class;

@@ -137,6 +137,7 @@ static void uses_based(void)
 		await_end(&s);
 		free_based(&b);
 		free_side(&s);
+		meet(); /* the other side has heard of the end */
 	}
 }
 
@@ -195,6 +196,7 @@ static void receives_based(void)
 		await_end(&s);
 		free_based(&b);
 		free_side(&s);
+		meet(); /* the other side has heard of the end */
 	}
 }
 
