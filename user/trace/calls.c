@@ -63,6 +63,12 @@ TRACE_INT(_ibv_query_gid_ex,
 	  (struct ibv_context * context, uint32_t port, uint32_t index, struct ibv_gid_entry *entry,
 	   uint32_t flags, size_t size),
 	  6, context, port, index, entry, flags, size)
+/* No header has it. */
+int ibv_query_gid_type(struct ibv_context *context, uint8_t port, unsigned int index,
+		       unsigned int *type);
+TRACE_INT(ibv_query_gid_type,
+	  (struct ibv_context * context, uint8_t port, unsigned int index, unsigned int *type), 4,
+	  context, port, index, type)
 
 TRACE_PTR(struct ibv_pd, ibv_alloc_pd, (struct ibv_context * context), 1, context)
 TRACE_INT(ibv_dealloc_pd, (struct ibv_pd * pd), 1, pd)
