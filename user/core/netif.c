@@ -104,7 +104,7 @@ static int check_attached(struct xiw_netif *p, const char *dir, char *why, size_
 	there = xiw_query_xdp((int)p->ifindex, p->xdp_id);
 	if (there <= 0)
 		return there ? there : -ENOENT;
-	there = xiw_query_egress_by(p->table.egress_fd, (int)p->ifindex, p->tc_id);
+	there = xiw_query_egress_in(dir, (int)p->ifindex, p->tc_id);
 	if (there)
 		return there < 0 ? there : 0;
 	/* This is not -ENOENT, which a process that listens on all interfaces would not report. */

@@ -4,13 +4,23 @@
 #include "core/netif.h"
 #include "handoff/obstacles.h"
 
+/*
+ * Does XDP find this cause with the next connection as well, before anything stands still? Such a cause is counted only,
+ * so that connections go direct as soon as it has gone.
+ */
+static bool found_in_time(enum xiw_reason reason)
+{
+	return reason == XIW_REASON_EGRESS || reason == XIW_REASON_HEADROOM ||
+	       reason == XIW_REASON_LONG;
+}
+
 void xiw_remember(struct xiw_conn *c, enum xiw_reason reason, bool stalled)
 {
 	struct xiw_remembers *m = &c->progress.memory;
 	struct xiw_found found = {
 		.peer = c->flow->key.remote_addr,
 		.reason = reason,
-		.stalled = stalled,
+		.stalled = stalled && !found_in_time(reason),
 		.tried = m->tries,
 		.barred = c->flow->barred,
 		.now_ns = xiw_bpf_clock(c->engine),
