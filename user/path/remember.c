@@ -5,13 +5,13 @@
 #include "handoff/obstacles.h"
 
 /*
- * Does XDP find this cause with the next connection as well, before anything stands still? Such a cause is counted only,
- * so that connections go direct as soon as it has gone.
+ * Is the next connection kept from standing still by remembering this cause? XDP finds some before anything stands
+ * still, so that connections go direct as soon as such a cause has gone. A wrong CRC says nothing of the path.
  */
-static bool found_in_time(enum xiw_reason reason)
+static bool keeps_off(enum xiw_reason reason)
 {
-	return reason == XIW_REASON_EGRESS || reason == XIW_REASON_HEADROOM ||
-	       reason == XIW_REASON_LONG;
+	return reason != XIW_REASON_EGRESS && reason != XIW_REASON_HEADROOM &&
+	       reason != XIW_REASON_LONG && reason != XIW_REASON_CRC;
 }
 
 void xiw_remember(struct xiw_conn *c, enum xiw_reason reason, bool stalled)
@@ -20,7 +20,7 @@ void xiw_remember(struct xiw_conn *c, enum xiw_reason reason, bool stalled)
 	struct xiw_found found = {
 		.peer = c->flow->key.remote_addr,
 		.reason = reason,
-		.stalled = stalled && !found_in_time(reason),
+		.stalled = stalled && keeps_off(reason),
 		.tried = m->tries,
 		.barred = c->flow->barred,
 		.now_ns = xiw_bpf_clock(c->engine),
