@@ -236,8 +236,8 @@ struct xiw_tries {
 struct xiw_progress {
 	struct xiw_tries refused;	/* refusals of segments that the stream waits for */
 	enum xiw_reason refused_reason; /* of the last refusal */
-	uint64_t due_ms;		/* when silence is judged, or XIW_NEVER */
 	uint32_t waiting_at; /* what the socket had been read up to when segments began to wait for it */
+	uint64_t due_ms;		/* when silence is judged, or XIW_NEVER */
 	struct xiw_tries unheard;	/* arrivals of segments that were acknowledged before */
 	uint32_t dup_seq, dup_end;	/* the first of these segments */
 	struct xiw_tries ahead;		/* those that acknowledge what xiw_egress has not seen */
@@ -248,8 +248,8 @@ struct xiw_progress {
 	uint32_t filled_tsval;
 
 	enum xiw_reason ended_reason; /* why the last stretch ended in failure */
+	uint32_t ended;		      /* how many failed in a row */
 	uint64_t ended_ms;
-	uint32_t ended; /* how many failed in a row */
 
 	/* When the flow was last armed: how many stretches XDP had taken back, and how many frames had come. */
 	bool armed;
@@ -258,10 +258,10 @@ struct xiw_progress {
 	uint32_t unseen; /* stretches in a row without any frame, by weight */
 	uint32_t given;	 /* stretches that XDP had taken back as UNSEEN */
 	uint32_t lost;	 /* how many of these did miss a frame, since lost_ms, by weight */
-	uint64_t lost_ms;
 	bool cut_off;	   /* the socket's packets need translation and do not get it */
 	bool inject_works; /* an injected segment has reached the socket */
 	uint8_t probes;
+	uint64_t lost_ms;
 	uint64_t probe_ms; /* when the last of them was injected */
 	uint64_t missing_ms; /* since when no injected segment has arrived, or 0 */
 	uint64_t injected; /* segments that had been injected when one was last seen to arrive */

@@ -12,10 +12,10 @@ struct xiw_remembers {
 	bool tries;    /* it is its turn to try again nevertheless */
 	bool carried;  /* its own direct path has carried for a second, and has not failed since */
 	uint32_t began_at;    /* wire number of the stretch's first octet */
-	uint64_t acks;	      /* counts.acks_sent then */
+	uint32_t acks;	      /* counts.acks_sent then, modulo 2^32 */
+	uint32_t went_direct; /* how often it had gone direct when its turn came, modulo 2^32 */
 	uint64_t acked_ms;    /* when its first ACK was sent */
 	uint64_t since_ms;    /* and when it began, or when it was last noted to carry */
-	uint64_t went_direct; /* how often it had gone direct when its turn came */
 };
 
 #endif

@@ -180,7 +180,7 @@ int xiw_sock_read(int fd, struct xiw_sock_state *s)
 		return -errno;
 	s->ended = info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_FIN_WAIT1 &&
 		   info.tcpi_state != TCP_FIN_WAIT2;
-	s->bytes_acked = info.tcpi_bytes_acked;
+	s->bytes_acked = (uint32_t)info.tcpi_bytes_acked;
 	s->snd_wscale = info.tcpi_snd_wscale;
 	s->rcv_wscale = info.tcpi_rcv_wscale;
 	s->rcv_mss = (uint16_t)info.tcpi_advmss;
@@ -209,7 +209,7 @@ int xiw_sock_peer(int fd, const struct xiw_sock_state *s, uint32_t *snd_una, uin
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
 		return -errno;
 	field = info.tcpi_snd_wnd >> info.tcpi_snd_wscale;
-	*snd_una = s->snd_una + (uint32_t)(info.tcpi_bytes_acked - s->bytes_acked);
+	*snd_una = s->snd_una + ((uint32_t)info.tcpi_bytes_acked - s->bytes_acked);
 	*wnd = field < UINT16_MAX ? (uint16_t)field : UINT16_MAX;
 	return 0;
 }

@@ -15,14 +15,14 @@ struct xiw_sock_state {
 	uint32_t rcv_edge;   /* right edge of the window last advertised */
 	uint32_t snd_nxt;
 	uint32_t snd_una;     /* SND.UNA, or an earlier value of it */
-	uint64_t bytes_acked; /* TCP_INFO's count at or after that, for xiw_sock_peer() */
+	uint32_t bytes_acked; /* TCP_INFO's count at or after that, modulo 2^32, for xiw_sock_peer() */
 	uint16_t rcv_mss;
 	uint8_t snd_wscale, rcv_wscale;
 	bool timestamps, sack, ecn;
 	bool ended; /* the peer has closed its half, or the connection is over: rcv_nxt may count the FIN */
 	bool ooo;	    /* has ever received out of order */
-	uint32_t ts_offset; /* our TSval = clock + this */
 	bool ts_usec;	    /* the clock counts microseconds, else milliseconds */
+	uint32_t ts_offset; /* our TSval = clock + this */
 };
 
 /* May this process use TCP_REPAIR? -EPERM without CAP_NET_ADMIN. */

@@ -216,7 +216,7 @@ static bool nothing_was_heard(const struct xiw_conn *c, uint32_t seq, uint32_t e
 {
 	const struct xiw_remembers *m = &c->progress.memory;
 
-	return !m->carried && c->counts.acks_sent - m->acks >= 2 &&
+	return !m->carried && (uint32_t)c->counts.acks_sent - m->acks >= 2 &&
 	       c->engine->now_ms - m->acked_ms >= UNHEARD_MS && fresh(c) &&
 	       !xiw_seq_after(seq, m->began_at) && xiw_seq_after(end, m->began_at);
 }

@@ -47,7 +47,7 @@ enum xiw_reason xiw_remembered(struct xiw_conn *c)
 		return XIW_REASON_NONE;
 	m->tries = xiw_obstacle_try(cause, first, xiw_bpf_clock(c->engine));
 	m->kept_off = !m->tries;
-	m->went_direct = c->counts.went_direct;
+	m->went_direct = (uint32_t)c->counts.went_direct;
 	return m->tries ? XIW_REASON_NONE : (enum xiw_reason)cause->reason;
 }
 
@@ -75,7 +75,7 @@ void xiw_remember_end(struct xiw_conn *c)
 {
 	const struct xiw_remembers *m = &c->progress.memory;
 
-	if (m->tries && c->counts.went_direct != m->went_direct) {
+	if (m->tries && (uint32_t)c->counts.went_direct != m->went_direct) {
 		gone(c);
 		xiw_obstacle_carries(c->netif->table.obstacles, c->flow->key.remote_addr,
 				     xiw_bpf_clock(c->engine));

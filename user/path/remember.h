@@ -27,7 +27,7 @@ static inline void xiw_remember_begin(struct xiw_conn *c)
 
 	m->since_ms = c->engine->now_ms;
 	m->began_at = c->stretch.committed;
-	m->acks = c->counts.acks_sent;
+	m->acks = (uint32_t)c->counts.acks_sent;
 }
 
 /* The connection's stretch carries: octets come, and their acknowledgements are heard. */

@@ -86,9 +86,9 @@ enum xiw_rdmap_state {
 
 struct xiw_rdmap_stream {
 	enum xiw_rdmap_state state;
+	uint32_t rights; /* of the peer, beside those of regions: enum xiw_ddp_access */
 	struct xiw_ddp_table *table;
 	uint32_t pd, stream; /* with which DDP checks STags */
-	uint32_t rights;     /* of the peer, beside those of regions: enum xiw_ddp_access */
 	struct xiw_block_source source;
 
 	/* Operations: [head, next) are with DDP or wait for an answer, [next, tail) wait for DDP. */
@@ -96,10 +96,11 @@ struct xiw_rdmap_stream {
 	union xiw_rdmap_room
 		*rooms; /* one for each of `depth` operations; NULL until one is needed */
 	uint32_t depth;
+	bool no_answers; /* the peer has closed */
+	bool op_turn;	 /* operations and answers take turns */
 	uint64_t head, next, tail;
 	uint64_t read_at; /* the oldest Read or atomic operation without an answer, if reads_out */
 	uint32_t reads_out, ord;
-	bool no_answers; /* the peer has closed */
 	/* Each at the place of its operation; NULL: without RFC 7306. */
 	struct xiw_rdmap_exchange *exchanges;
 
@@ -111,7 +112,6 @@ struct xiw_rdmap_stream {
 	uint64_t answer_head, answer_next, answer_tail;
 	uint64_t
 		answer_given; /* TCP may have the answers before this one, even if not all are known to be sent */
-	bool op_turn; /* operations and answers take turns */
 
 	/* Bytes of the RDMA Write that was the peer's last operation, or 0; of that in front of Immediate Data. */
 	uint64_t written, immediate_to;
