@@ -181,11 +181,11 @@ static void connected(struct xiw_host_request *l)
 
 static void dial_again(struct xiw_engine *e, struct xiw_host_later *later);
 
-/* Has the peer's TCP refused, which may be over in a moment? */
+/* Has the peer's TCP refused, which may be over in a moment? Whoever asks for the end later is heard by dial_again(). */
 static bool refused_too_early(const struct xiw_host_request *l)
 {
-	return l->initiator && !l->end_asked && !l->qp->rdma && l->refused == -ECONNREFUSED &&
-	       xiw_now_ms() < l->dial_until;
+	return l->initiator && !__atomic_load_n(&l->end_asked, __ATOMIC_ACQUIRE) && !l->qp->rdma &&
+	       l->refused == -ECONNREFUSED && xiw_now_ms() < l->dial_until;
 }
 
 /*

@@ -125,7 +125,7 @@ static void prepare(struct stop *s, struct xiw_host_request *l, enum how how,
 	l->owners++;
 	if (l->end_asked || l->ended)
 		return;
-	l->end_asked = true;
+	__atomic_store_n(&l->end_asked, true, __ATOMIC_RELEASE);
 	xiw_host_link_leave(l);
 }
 

@@ -26,25 +26,31 @@ struct numbers {
 
 static int read_numbers(const char *ifname, struct numbers *numbers)
 {
-	struct {
+	union {
 		struct ethtool_gstrings head;
-		char text[BLOCKS * 32][ETH_GSTRING_LEN];
-	} strings = { .head = { .cmd = ETHTOOL_GSTRINGS, .string_set = ETH_SS_FEATURES } };
-	struct {
+		uint8_t room[sizeof(struct ethtool_gstrings) + BLOCKS * 32 * ETH_GSTRING_LEN];
+	} strings = { .room = { 0 } };
+	union {
 		struct ethtool_sset_info head;
-		uint32_t count;
-	} info = { .head = { .cmd = ETHTOOL_GSSET_INFO, .sset_mask = 1ull << ETH_SS_FEATURES } };
-	int err = xiw_if_ethtool(ifname, &info);
+		uint8_t room[sizeof(struct ethtool_sset_info) + sizeof(uint32_t)];
+	} info = { .room = { 0 } };
+	int err;
 
+	info.head.cmd = ETHTOOL_GSSET_INFO;
+	info.head.sset_mask = 1ull << ETH_SS_FEATURES;
+	err = xiw_if_ethtool(ifname, &info);
+	strings.head.cmd = ETHTOOL_GSTRINGS;
+	strings.head.string_set = ETH_SS_FEATURES;
 	/* The kernel writes as many as it has. */
-	if (!err && info.count > BLOCKS * 32)
+	if (!err && info.head.data[0] > BLOCKS * 32)
 		err = -EOVERFLOW;
 	if (!err)
 		err = xiw_if_ethtool(ifname, &strings);
 	for (uint32_t kind = 0; !err && kind < KINDS; kind++) {
 		numbers->of[kind] = -1;
-		for (uint32_t i = 0; i < info.count; i++)
-			if (!strncmp(strings.text[i], names[kind], ETH_GSTRING_LEN))
+		for (uint32_t i = 0; i < info.head.data[0]; i++)
+			if (!strncmp((const char *)strings.head.data + i * ETH_GSTRING_LEN,
+				     names[kind], ETH_GSTRING_LEN))
 				numbers->of[kind] = (int)i;
 	}
 	return err;
@@ -62,18 +68,24 @@ static uint32_t bit_of(const struct numbers *numbers, uint32_t kind, const uint3
 static int read_features(const char *ifname, const struct numbers *numbers, struct xiw_offloads *o,
 			 uint32_t *blocks)
 {
-	struct {
+	union {
 		struct ethtool_gfeatures head;
-		struct ethtool_get_features_block block[BLOCKS];
-	} f = { .head = { .cmd = ETHTOOL_GFEATURES, .size = BLOCKS } };
+		uint8_t room[sizeof(struct ethtool_gfeatures) +
+			     BLOCKS * sizeof(struct ethtool_get_features_block)];
+	} f = { .room = { 0 } };
 	uint32_t active[BLOCKS], requested[BLOCKS], fixed[BLOCKS];
-	int err = xiw_if_ethtool(ifname, &f);
+	int err;
 
+	f.head.cmd = ETHTOOL_GFEATURES;
+	f.head.size = BLOCKS;
+	err = xiw_if_ethtool(ifname, &f);
 	memset(o, 0, sizeof(*o));
 	for (uint32_t i = 0; i < BLOCKS; i++) {
-		active[i] = f.block[i].active;
-		requested[i] = f.block[i].requested;
-		fixed[i] = f.block[i].never_changed | ~f.block[i].available;
+		const struct ethtool_get_features_block *block = &f.head.features[i];
+
+		active[i] = block->active;
+		requested[i] = block->requested;
+		fixed[i] = block->never_changed | ~block->available;
 	}
 	for (uint32_t kind = 0; !err && kind < KINDS; kind++) {
 		o->active |= bit_of(numbers, kind, active);
@@ -96,14 +108,16 @@ int xiw_offloads_read(const char *ifname, struct xiw_offloads *o)
 
 static int set(const char *ifname, uint32_t which, bool on)
 {
-	struct {
+	union {
 		struct ethtool_sfeatures head;
-		struct ethtool_set_features_block block[BLOCKS];
-	} f = { .head = { .cmd = ETHTOOL_SFEATURES } };
+		uint8_t room[sizeof(struct ethtool_sfeatures) +
+			     BLOCKS * sizeof(struct ethtool_set_features_block)];
+	} f = { .room = { 0 } };
 	struct xiw_offloads now;
 	struct numbers numbers;
 	int err = read_numbers(ifname, &numbers);
 
+	f.head.cmd = ETHTOOL_SFEATURES;
 	if (!err)
 		err = read_features(ifname, &numbers, &now, &f.head.size);
 	for (uint32_t kind = 0; !err && kind < KINDS; kind++) {
@@ -112,8 +126,8 @@ static int set(const char *ifname, uint32_t which, bool on)
 
 		if (!bit)
 			continue;
-		f.block[number / 32].valid |= bit;
-		f.block[number / 32].requested |= on ? bit : 0;
+		f.head.features[number / 32].valid |= bit;
+		f.head.features[number / 32].requested |= on ? bit : 0;
 	}
 	return err ? err : xiw_if_ethtool(ifname, &f);
 }
