@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include <string.h>
+
 #include "segments.h"
 
 struct ref_flow ref_flows[NFLOWS];
@@ -91,6 +93,7 @@ void gen_queue(struct xiw_queue *q, uint64_t now)
 {
 	uint64_t recent = now - rnd(LIMIT / 4), old = now - 2 * LIMIT - rnd(1000000000);
 
+	memset(q, 0, sizeof(*q));
 	q->engine = chance(90) ? ENGINE : chance(50) ? ENGINE | XIW_QUEUE_OPENING : rnd(3);
 	q->beat_ns = chance(70) ? recent : chance(50) ? old : now + rnd(4000000);
 	q->wait_ns = chance(60) ? recent : old;
