@@ -101,7 +101,7 @@ static void waits_for_end(void)
 {
 	struct side s = {};
 
-	accept_side(&s, 1);
+	accept_side(&s, SENDS);
 	await_end(&s);
 	free_side(&s);
 }
