@@ -181,7 +181,7 @@ static void connected(struct xiw_host_request *l)
 
 static void dial_again(struct xiw_engine *e, struct xiw_host_later *later);
 
-/* Has the peer's TCP refused, which may be over in a moment? Whoever asks for the end later is heard by dial_again(). */
+/* Has the TCP of the peer refused, which may be over in a moment? dial_again() hears of an end that comes later. */
 static bool refused_too_early(const struct xiw_host_request *l)
 {
 	return l->initiator && !__atomic_load_n(&l->end_asked, __ATOMIC_ACQUIRE) && !l->qp->rdma &&

@@ -46,8 +46,7 @@ static const char *cause(enum xiw_reason reason)
 		[XIW_REASON_UNHEARD] = "the peer does not hear acknowledgements that %s sends by "
 				       "AF_XDP",
 		[XIW_REASON_INJECT] =
-			"segments injected over lo do not arrive: lo down or filtered "
-			"(nft: 'ct state invalid drop')?",
+			"segments injected over lo do not arrive (nft: 'ct state invalid drop'?)",
 		[XIW_REASON_HEADROOM] = "the driver of %s leaves no room in front of packets",
 		[XIW_REASON_ELSEWHERE] = "its segments do not come by %s, or not all of them",
 		[XIW_REASON_TAGS] = "%s strips VLAN tags: 'ethtool -K IF rxvlan off'",

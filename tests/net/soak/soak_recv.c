@@ -285,7 +285,10 @@ static void account(const struct xiw_conn_info *i)
 	if (strstr(i->no_direct, strerror(EBUSY)))
 		recv_sum.taken++;
 	else if (i->no_direct[0])
-		recv_wrong(NULL, "no direct path: %s", i->no_direct);
+		recv_wrong(NULL, "no direct path: %s; stream %llu+%llu, %llu injected, %u direct",
+			   i->no_direct, (unsigned long long)i->stream_direct,
+			   (unsigned long long)i->stream_kernel, (unsigned long long)i->injected,
+			   (unsigned int)i->went_direct);
 	for (unsigned int w = 0; w < XIW_REASON__COUNT; w++)
 		recv_sum.why[w] += i->reasons[w];
 	for (unsigned int d = 0; d < XIW_TCP_DROP_MAX; d++)
