@@ -169,7 +169,11 @@ struct xiw_conn_opts {
 	int (*prepare)(int fd, void *ctx);
 	void *prepare_ctx;
 	int backlog;	    /* Listener: as for listen(2); 0: 1024 */
-	uint32_t reserved2; /* 0 */
+	/*
+	 * The same as hold_ms, once the peer has closed its half: then nobody waits for the answer, and the
+	 * connection ends with -ECONNRESET. 0: hold_ms counts
+	 */
+	unsigned int hold_closed_ms;
 };
 
 #define XIW_NO_LIMIT UINT32_MAX

@@ -252,6 +252,27 @@ Test(conn_limits, a_hold_ends_with_the_peer)
 	cr_expect_eq(c->end.asked_error, ECONNRESET);
 }
 
+/* Each Send has the time that is left to the one in front of which the peer has closed. */
+Test(conn_limits, a_hold_ends_behind_a_peer_that_has_closed)
+{
+	hold(60000);
+	shutdown(peer, SHUT_WR);
+	look_at_hold();
+	look_at_hold();
+	cr_expect(!c->end.asked, "the option is not set");
+	c->opts.hold_closed_ms = 2500;
+	xiw_hold_forget(c);
+	c->counts.fpdus++;
+	hold(60000);
+	look_at_hold();
+	look_at_hold();
+	cr_expect(!c->end.asked && c->hold.waits);
+	look_at_hold();
+	cr_expect(c->end.asked);
+	cr_expect_eq(c->end.asked_error, ECONNRESET);
+	cr_expect_eq(c->counts.holds_expired, 1);
+}
+
 Test(conn_limits, a_close_during_a_hold_goes_on)
 {
 	hold(60000);

@@ -8,6 +8,7 @@
  *   closing                  close_timeout_ms without an octet either way
  *   after an error           terminate_timeout_ms for the last message and the peer's FIN, whatever moves
  *   a hold                   hold_ms until a buffer is posted; no limit of the peer (path/hold.h)
+ *   a hold, the peer closed  hold_closed_ms, as nobody waits for the answer
  *
  * The kernel's timers end the socket, and io_uring reports that. An end that the peer or a lack of memory
  * causes is asked for, and the turn carries it out: see xiw_conn_ask_end().
@@ -29,7 +30,9 @@
 #define LOOK_MS 1000
 #define QUARTERS 4    /* checks for movement within close_timeout_ms */
 #define CLOSES 3      /* a close takes no longer than so many close_timeout_ms, whatever moves */
-#define STATE_CLOSE 7 /* TCP_CLOSE of the kernel's enum */
+/* Of the kernel's enum. */
+#define STATE_CLOSE 7
+#define STATE_CLOSE_WAIT 8
 
 /* ---- the kernel's timers ----------------------------------------------------------------------- */
 
@@ -48,21 +51,21 @@ void xiw_conn_limit_peer(struct xiw_conn *c)
 /* ---- limits of our own --------------------------------------------------------------------------- */
 
 /*
- * Counts the octets that the peer has sent, and those of ours that it has acknowledged. Returns false if the
- * socket is not connected any more.
+ * Counts the octets that the peer has sent, and those of ours that it has acknowledged. Returns the state of the
+ * socket, which is CLOSE if it is not connected any more.
  */
-static bool look(const struct xiw_conn *c, uint64_t *octets)
+static unsigned int look(const struct xiw_conn *c, uint64_t *octets)
 {
 	struct tcp_info info = {};
 	socklen_t len = sizeof(info);
 
 	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
-		return false;
+		return STATE_CLOSE;
 	*octets = info.tcpi_bytes_acked;
 	/* After an error the peer's octets are thrown away, so they are no reason to wait. */
 	if (!c->rx_dead)
 		*octets += c->counts.stream_direct + info.tcpi_bytes_received;
-	return info.tcpi_state != STATE_CLOSE;
+	return info.tcpi_state;
 }
 
 /* The socket has ended while no operation of io_uring was under way that would have reported it. */
@@ -143,7 +146,7 @@ static void closing(struct xiw_conn *c)
 	const bool waits = application_waits(c);
 	uint64_t octets = c->timer.moved;
 
-	if (!look(c, &octets) && c->end.eof) {
+	if (look(c, &octets) == STATE_CLOSE && c->end.eof) {
 		lost(c);
 		return;
 	}
@@ -172,7 +175,7 @@ void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit)
 		xiw_conn_ask_end(c, ETIMEDOUT, true);
 		break;
 	case XIW_LIMIT_POLL:
-		if (look(c, &octets))
+		if (look(c, &octets) != STATE_CLOSE)
 			xiw_conn_poll_socket(c);
 		else
 			lost(c);
@@ -191,12 +194,19 @@ void xiw_conn_limit(struct xiw_conn *c, enum xiw_limit limit)
 /* Looks at the socket now and then: one call of the system each time a buffer is looked for would be too many. */
 static bool held_socket_lives(struct xiw_conn *c)
 {
+	const uint64_t now = c->engine->now_ms;
+	const unsigned int closed_ms = c->opts.hold_closed_ms;
+	unsigned int state;
 	uint64_t octets;
 
-	if (c->engine->now_ms < c->hold.look_ms)
+	if (now < c->hold.look_ms)
 		return true;
-	c->hold.look_ms = c->engine->now_ms + LOOK_MS;
-	return look(c, &octets);
+	c->hold.look_ms = now + LOOK_MS;
+	state = look(c, &octets);
+	if (state != STATE_CLOSE_WAIT || !closed_ms || now < c->hold.since_ms + closed_ms)
+		return state != STATE_CLOSE;
+	c->counts.holds_expired++;
+	return false;
 }
 
 void xiw_conn_limit_hold(struct xiw_conn *c)

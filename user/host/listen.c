@@ -10,7 +10,8 @@
 #include "host/life.h"
 #include "host/settings.h"
 
-#define HOLD_MS 30000u /* how long a Send waits for a buffer */
+#define HOLD_MS 30000u /* how long a Send waits for a buffer, and if the peer has closed: */
+#define HOLD_CLOSED_MS 1000u
 #define BACKLOG 1024
 #define CLOSE_MS 10000u
 #define SEND_FIRST_MS 500u /* how long a peer may take to read the MPA Reply */
@@ -34,6 +35,7 @@ void xiw_host_conn_opts(struct xiw_conn_opts *opts)
 	*opts = (struct xiw_conn_opts){
 		.size = sizeof(*opts),
 		.hold_ms = HOLD_MS,
+		.hold_closed_ms = HOLD_CLOSED_MS,
 		.close_timeout_ms = CLOSE_MS,
 	};
 }

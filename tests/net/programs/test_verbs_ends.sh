@@ -25,7 +25,7 @@ judge() {
 	local passive active rc_passive rc_active want_passive=0 want_active=0
 	case $1 in
 	passive-killed) want_passive=137 ;;
-	active-killed) want_active=137 ;;
+	*active-killed) want_active=137 ;;
 	esac
 	# These leave objects behind: a parent in its child, and an event that nobody can take.
 	case $1 in
