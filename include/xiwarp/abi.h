@@ -292,7 +292,8 @@ struct xiw_flow {
 		 * it became that. 0: none yet.
 		 */
 		__u64 echoed;
-		__u32 reserved7[6];
+		__u32 early_refused; /* the engine: FPDUs behind a gap that pointed where the peer may not write */
+		__u32 reserved7[5];
 	};
 };
 

@@ -444,6 +444,11 @@ struct xiw_conn_info {
 	 */
 	uint64_t surplus;
 	bool connected; /* TCP is, or was before the end. False: the peer could not be reached */
+	/*
+	 * FPDUs behind a gap whose STag, bounds or rights were wrong. At the first of them the connection ceases to
+	 * place anything before its turn (RFC 5044 section 6), where all of it is judged.
+	 */
+	uint64_t early_refused;
 };
 
 /* `size` is sizeof(struct xiw_conn_info). */

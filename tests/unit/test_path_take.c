@@ -4,6 +4,7 @@
  * (RFC 5044 section 6). A peer can fill the gap in front of a segment so that the same octets make other FPDUs.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <string.h>
 
 #include "mpa/tx.h"
@@ -18,7 +19,7 @@
 #define INNER_AT 300 /* where that begins, from SEQ */
 #define TRIES 8	     /* so many bad CRCs at one place end the stream */
 
-static uint8_t room[2][sizeof(struct xiw_meta) + 1024], buffer[64], filler[BEHIND];
+static uint8_t room[3][sizeof(struct xiw_meta) + 1024], buffer[64], filler[BEHIND];
 
 /* Takes a segment in a packet that stays in `at`. Returns whether it is kept. */
 static bool take_segment(uint8_t *at, uint32_t seq, const uint8_t *payload, uint32_t len)
@@ -50,18 +51,26 @@ static bool take_segment(uint8_t *at, uint32_t seq, const uint8_t *payload, uint
 	return kept;
 }
 
-/* An FPDU of `len` octets for the offset from SEQ, where no Marker is due: of a Write, at the region's begin. */
+/* An FPDU of `len` octets for the offset from SEQ, of which 4 are taken by each Marker. */
+static void fpdu_of(uint8_t *out, const struct xiw_ddp_hdr *h, uint32_t at, uint32_t len,
+		    uint32_t markers)
+{
+	struct xiw_mpa_tx tx = { .markers = true, .crc = true, .phase = PHASE + at };
+	uint8_t raw[XIW_DDP_HDR_MAX];
+	const uint32_t hdr_len = xiw_ddp_hdr_encode(h, raw);
+
+	cr_assert_eq(xiw_mpa_build(&tx, out, raw, hdr_len, filler, len - 6 - hdr_len - 4 * markers),
+		     len);
+}
+
+/* Of a Write, at the region's begin. */
 static void write_fpdu(uint8_t *out, uint32_t at, uint32_t len, uint32_t markers)
 {
 	const struct xiw_ddp_hdr h = {
 		.tagged = true, .dv = XIW_DDP_VERSION, .stag = STAG, .rsvdulp = { 0x40 }
 	};
-	struct xiw_mpa_tx tx = { .markers = true, .crc = true, .phase = PHASE + at };
-	uint8_t raw[XIW_DDP_HDR_MAX];
-	const uint32_t hdr_len = xiw_ddp_hdr_encode(&h, raw);
 
-	cr_assert_eq(xiw_mpa_build(&tx, out, raw, hdr_len, filler, len - 6 - hdr_len - 4 * markers),
-		     len);
+	fpdu_of(out, &h, at, len, markers);
 }
 
 /* An FPDU lies behind a gap, and within its payload octets that would be a Send if they began an FPDU. */
@@ -119,6 +128,85 @@ Test(path_take, placed_early_once)
 	for (size_t i = 0; i < sizeof(w.memory); i++)
 		cr_assert_eq(w.memory[i], 'm', "%zu", i);
 	rig_close();
+}
+
+static int says; /* the ULP */
+
+static int judge(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
+		 const struct xiw_ddp_place *p, bool in_turn)
+{
+	(void)c, (void)h, (void)len, (void)p;
+	return in_turn ? 0 : says;
+}
+
+/*
+ * Behind come_behind_gap(), the next Marker is 512 octets further on: an FPDU there, as `h` says and the ULP thinks of
+ * it. Then a good one, so far behind, for another Marker. Returns how many of the two were placed early.
+ */
+static unsigned int two_more(struct xiw_ddp_hdr h, int ulp)
+{
+	static const struct xiw_ulp judges = { .check = judge };
+	const uint32_t at = GAP + BEHIND + 20;
+	uint8_t octets[BEHIND];
+	uint64_t before;
+
+	come_behind_gap();
+	before = w.c.counts.fpdus_early;
+	w.c.ulp = &judges;
+	says = ulp;
+	memset(w.memory, 'm', sizeof(w.memory));
+	h.dv = XIW_DDP_VERSION;
+	fpdu_of(octets, &h, at, BEHIND, 1);
+	cr_assert(take_segment(room[1], SEQ + at, octets, BEHIND), "kept, whatever it is");
+	says = 0;
+	write_fpdu(octets, at + 512, BEHIND, 1);
+	cr_assert(take_segment(room[2], SEQ + at + 512, octets, BEHIND), "kept");
+	return (unsigned int)(w.c.counts.fpdus_early - before);
+}
+
+/* A wrong STag, bounds or rights: that nothing is placed early any more is seen by the good one. */
+Test(path_take, refused_early)
+{
+	const struct {
+		struct xiw_ddp_hdr h;
+		int ulp;
+	} wrong[] = {
+		{ { .tagged = true, .stag = STAG + 1 }, 0 },
+		{ { .tagged = true, .stag = STAG, .to = sizeof(w.memory) - 1 }, 0 },
+		{ { .tagged = true, .stag = STAG, .to = UINT64_MAX - 1 }, 0 },
+		{ { .tagged = true, .stag = STAG }, 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+		cr_expect_eq(two_more(wrong[i].h, wrong[i].ulp), 0, "%zu", i);
+		cr_expect_eq(w.c.counts.early_refused, 1, "%zu", i);
+		cr_expect(!w.c.rx_dead, "its turn has not come");
+		for (size_t k = 0; k < sizeof(w.memory); k++)
+			cr_assert_eq(w.memory[k], 'm', "%zu: %zu", i, k);
+		rig_close();
+	}
+}
+
+/* What its turn may find right: a Send whose buffer is not posted yet, an answer whose Read is not the oldest. */
+Test(path_take, later_is_not_refused)
+{
+	const struct {
+		struct xiw_ddp_hdr h;
+		int ulp;
+		unsigned int early;
+	} later[] = {
+		{ { .msn = 2 }, 0, 1 },
+		{ { .msn = 1, .mo = 1 }, 0, 1 },
+		{ { .tagged = true, .stag = STAG, .last = true }, 0, 1 },
+		{ { .tagged = true, .stag = STAG }, -EAGAIN, 1 },
+		{ { .tagged = true, .stag = STAG }, 0, 2 },
+	};
+
+	for (size_t i = 0; i < sizeof(later) / sizeof(*later); i++) {
+		cr_expect_eq(two_more(later[i].h, later[i].ulp), later[i].early, "%zu", i);
+		cr_expect_eq(w.c.counts.early_refused, 0, "%zu", i);
+		rig_close();
+	}
 }
 
 /* The FPDU that fills the gap ends within the segment behind it, in front of what would be a Send. */

@@ -46,6 +46,8 @@ static void report_text(const struct xiw_sink_peer *p, const struct xiw_conn_inf
 	       i->went_kernel);
 	xiw_print_reasons(i->reasons);
 	printf("\n  %-10s crc %" PRIu64, "refused", i->crc_errors);
+	if (i->early_refused)
+		printf(", out of order %" PRIu64, i->early_refused);
 	for (unsigned int d = 0; d < XIW_DROPS_MAX; d++)
 		if (i->drops[d] && xiw_drop_name(d))
 			printf(", %s %" PRIu64, xiw_drop_name(d), i->drops[d]);
@@ -93,6 +95,7 @@ static void report_segments(struct json_object *o, const struct xiw_conn_info *i
 	xiw_json_u64(o, "segments_dropped", i->segments_dropped);
 	xiw_json_u64(o, "challenges_withheld", i->challenges_withheld);
 	xiw_json_u64(o, "crc_errors", i->crc_errors);
+	xiw_json_u64(o, "early_refused", i->early_refused);
 	for (unsigned int d = 0; d < XIW_DROPS_MAX; d++)
 		if (i->drops[d] && xiw_drop_name(d))
 			xiw_json_u64(drops, xiw_drop_name(d), i->drops[d]);

@@ -115,6 +115,7 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 	xiw_json_u64(drops, "receiver", f->segs_dropped);
 	xiw_json_u64(drops, "crc", f->crc_errors);
 	json_object_object_add(o, "drops", drops);
+	xiw_json_u64(o, "early_refused", f->early_refused);
 	json_object_array_add(r->flows, o);
 	return 0;
 }
@@ -143,8 +144,10 @@ static int flow_table(uint32_t index, const struct xiw_flow *f, struct report *r
 	xiw_print_reasons(f->reasons);
 	if (f->barred)
 		printf("; not direct any more: %s", xiw_reason_name(f->barred));
-	printf("\n    %-10s xdp %" PRIu64 ", receiver %" PRIu64 ", crc %" PRIu64 "\n", "dropped",
-	       (uint64_t)f->dropped, (uint64_t)f->segs_dropped, (uint64_t)f->crc_errors);
+	printf("\n    %-10s xdp %" PRIu64 ", receiver %" PRIu64 ", crc %" PRIu64
+	       "; refused out of order %u\n",
+	       "dropped", (uint64_t)f->dropped, (uint64_t)f->segs_dropped, (uint64_t)f->crc_errors,
+	       f->early_refused);
 	return 0;
 }
 

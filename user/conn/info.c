@@ -48,6 +48,7 @@ void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t 
 		.stream_kernel = c->counts.stream_kernel,
 		.fpdus = c->counts.fpdus,
 		.fpdus_early = c->counts.fpdus_early,
+		.early_refused = c->counts.early_refused,
 		.messages = c->counts.messages,
 		.octets_sent = c->counts.octets_sent,
 		.crc_errors = c->counts.crc_errors,

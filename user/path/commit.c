@@ -29,6 +29,7 @@ void xiw_counts_publish(const struct xiw_conn *c)
 	f->placed_kernel = c->counts.stream_kernel;
 	f->fpdus = c->counts.fpdus;
 	f->crc_errors = c->counts.crc_errors;
+	f->early_refused = (uint32_t)c->counts.early_refused;
 	f->injected = c->counts.injected;
 	f->acks_sent = c->counts.acks_sent;
 	f->armed = c->counts.armed;

@@ -103,17 +103,24 @@ int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xi
 	uint32_t got = header_max(f);
 	struct xiw_ddp_place p = {};
 	uint8_t copy[XIW_DDP_HDR_MAX];
+	enum xiw_ddp_error err;
 	const uint8_t *raw;
 	struct xiw_ddp_hdr h;
+	int why;
 
 	if (c->crc && !xiw_mpa_verify(f, v, n))
 		return -EBADMSG;
 	if (c->startup.gate)
 		return 0; /* the first FPDU may consume an MSN without a buffer */
 	raw = header(f, v, n, got, copy);
-	if (!raw || xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len) || h.last ||
-	    xiw_ddp_rx_place(c->ddp, &h, f->ulpdu_len - h.len, &p) || p.untaken ||
-	    ask_ulp(c, &h, f->ulpdu_len - h.len, &p, false))
+	if (!raw || xiw_ddp_hdr_decode(&h, raw, got, f->ulpdu_len) || h.last)
+		return 0;
+	err = xiw_ddp_rx_place(c->ddp, &h, f->ulpdu_len - h.len, &p);
+	why = err ? 0 : ask_ulp(c, &h, f->ulpdu_len - h.len, &p, false);
+	/* What speaks against an untagged segment may pass until its turn: its buffer is posted, or taken. */
+	if ((err && h.tagged) || why > 0)
+		return -EACCES;
+	if (err || why || p.untaken)
 		return 0;
 	if (!copy_payload(f, v, n, h.len, &p))
 		return 0;

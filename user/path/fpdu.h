@@ -7,11 +7,11 @@
 
 /* How an FPDU came, for xiw_fpdu_accept(). */
 enum xiw_fpdu_how {
-	XIW_FPDU_KERNEL = 0,	   /* from the socket */
-	XIW_FPDU_DIRECT = 1 << 0,  /* from a frame */
+	XIW_FPDU_KERNEL = 0,	  /* from the socket */
+	XIW_FPDU_DIRECT = 1 << 0, /* from a frame */
 	/* Its length is confirmed: it ends where its segment ends, or the FPDU in front of it was as long. */
 	XIW_FPDU_BOUNDED = 1 << 1,
-	XIW_FPDU_PLACED = 1 << 2,  /* its CRC was verified and it was placed early */
+	XIW_FPDU_PLACED = 1 << 2, /* its CRC was verified and it was placed early */
 };
 
 /* Notes the header of the segment that ended the stream, for the report (RFC 5041 section 7.2). */
@@ -20,7 +20,7 @@ void xiw_conn_quote(struct xiw_conn *c, const struct xiw_header *h);
 /*
  * Places an FPDU early, without delivering it (RFC 5044 section 6, RFC 5041 section 5.3). Nothing else changes. The
  * last one of a message is left for its turn, so that nobody sees the message's end before the rest of it.
- * Returns 1 if it was placed, 0 if not, -EBADMSG for a wrong CRC.
+ * Returns 1 if it was placed, 0 if not, -EBADMSG for a wrong CRC, -EACCES if its STag, bounds or rights are wrong.
  */
 int xiw_fpdu_early(struct xiw_conn *c, const struct xiw_fpdu *f, const struct xiw_vec *v,
 		   unsigned int n);

@@ -47,9 +47,11 @@ bool xiw_early_place(struct xiw_conn *c, struct xiw_kept *k)
 	k->generation = c->engine->regions.generation;
 	/*
 	 * Of several segments for one place only the one that is kept is judged in its turn, where a wrong STag ends
-	 * the stream. No other one places anything: a peer could try STags by it.
+	 * the stream. No other one places anything: a peer could try STags by it. Nor does any behind one that was
+	 * refused, whose turn the peer may never let come.
 	 */
-	if (!c->mpa.rx.markers || xiw_tcp_rx_keeps_any(&c->tcp, seq, len))
+	if (!c->mpa.rx.markers || c->counts.early_refused ||
+	    xiw_tcp_rx_keeps_any(&c->tcp, seq, len))
 		return true;
 	n = xiw_payload(&k->packet, &k->meta, 0, len, v);
 	at = proven_start(c, seq, v, n, len);
@@ -59,7 +61,9 @@ bool xiw_early_place(struct xiw_conn *c, struct xiw_kept *k)
 		placed = xiw_fpdu_early(c, &f, v, n);
 		if (placed == -EBADMSG)
 			return false;
-		if (!placed)
+		if (placed == -EACCES)
+			c->counts.early_refused++;
+		if (placed <= 0)
 			break;
 		at += f.wire_len;
 		xiw_mpa_rx_advance(&rx, f.wire_len);

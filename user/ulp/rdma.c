@@ -138,8 +138,11 @@ static int check(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t len,
 		.in_turn = in_turn,
 		.before = t->open ? t->len : 0,
 	};
+	enum xiw_rdmap_error err;
 
-	return (int)xiw_rdmap_check_segment(&r->s, &g);
+	err = xiw_rdmap_check_segment(&r->s, &g);
+	/* An answer to a later Read than the oldest. */
+	return err == XIW_RDMAP_STREAM && !in_turn ? -EAGAIN : (int)err;
 }
 
 /*

@@ -236,6 +236,7 @@ static void check_status(const char *xiwarp, const char *ifname, struct xiw_conn
 	compare(flow, "acks_sent", a.acks_sent, b.acks_sent, when);
 	compare(flow, "injected", a.injected, b.injected, when);
 	compare(flow, "drops.crc", a.crc_errors, b.crc_errors, when);
+	compare(flow, "early_refused", a.early_refused, b.early_refused, when);
 	compare(flow, "drops.receiver", a.segments_dropped, b.segments_dropped, when);
 	compare(flow, "segments_direct", a.segments_direct, b.segments_direct, when);
 	compare(flow, "segments_kernel", a.segments_kernel, b.segments_kernel, when);

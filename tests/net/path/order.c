@@ -14,13 +14,14 @@
  *   -n N       segments (12): three with pauses, for the Responder to go direct, then the others at once
  *   -i ISN     initial sequence number
  *   -x         some of the messages are untagged
+ *   -G N       the STag of segment N is wrong
  *   -W N       segment N is one FPDU by its length, and its Marker points to another one inside it
  *   -H N       the wire holds back segment N
  *   -o FILE    write what the Responder's buffer must hold at the end
  *
  * The Initiator prints the "map" that is to be seen while the segment is held back (RFC 5044 section 6), and
  * "marked N, behind N": early FPDUs in place that have a Marker, and that only a ULPDU_Length leads to; and how many
- * "messages" there are. The last FPDU of a message is never early.
+ * "messages" there are. The last FPDU of a message is never early, nor is any behind a wrong STag.
  */
 #include <getopt.h>
 #include <linux/sockios.h>
@@ -43,7 +44,7 @@
 
 static struct {
 	uint32_t isn;
-	unsigned int segments, held, wrong;
+	unsigned int segments, held, wrong, guess;
 	bool set_isn, mixed, markers;
 	const char *image;
 } opt = { .segments = 12 };
@@ -141,11 +142,11 @@ static void report(struct xiw_conn *c)
 	xiw_conn_info(c, &i, sizeof(i));
 	printf("{\"fpdus\":%llu,\"fpdus_early\":%llu,\"messages\":%llu,\"octets_direct\":%llu,"
 	       "\"octets_kernel\":%llu,\"mpa_error\":%d,\"ddp_error\":%d,\"crc_errors\":%llu,"
-	       "\"early\":%zu}\n",
+	       "\"early_refused\":%llu,\"early\":%zu}\n",
 	       (unsigned long long)i.fpdus, (unsigned long long)i.fpdus_early,
 	       (unsigned long long)i.messages, (unsigned long long)i.octets_direct,
 	       (unsigned long long)i.octets_kernel, i.mpa_error, i.ddp_error,
-	       (unsigned long long)i.crc_errors, early);
+	       (unsigned long long)i.crc_errors, (unsigned long long)i.early_refused, early);
 }
 
 /* Returns the exit code at the end, or -1 to go on. */
@@ -233,7 +234,7 @@ static uint32_t put(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int slot, unsi
 	static uint32_t msn;
 
 	if (h.tagged) {
-		h.stag = STAG;
+		h.stag = slot / SLOTS + 1 == opt.guess ? STAG + 1 : STAG;
 		h.to = (uint64_t)slot * SLOT;
 	} else {
 		h.msn = ++msn;
@@ -271,7 +272,7 @@ static unsigned int n_marked, n_behind, n_messages;
 /* Segment `nth`, counted from 1; and in `map`, which of its slots are filled while one is held back. */
 static uint32_t segment(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int nth, char *map)
 {
-	bool ahead = nth > opt.held, proven = !ahead;
+	bool ahead = nth > opt.held, proven = !ahead, never = opt.guess && nth >= opt.guess;
 	unsigned int slot = (nth - 1) * SLOTS;
 	uint32_t n = 0, size, lead;
 
@@ -285,7 +286,7 @@ static uint32_t segment(struct xiw_mpa_tx *tx, uint8_t *out, unsigned int nth, c
 		proven = proven || lead < size;
 		map[i] = '0';
 		n_messages += ends_message(slot + i);
-		if (nth != opt.held && proven && !(ahead && ends_message(slot + i))) {
+		if (nth != opt.held && proven && !(ahead && ends_message(slot + i)) && !never) {
 			map[i] = '1';
 			n_marked += ahead && lead < size;
 			n_behind += ahead && lead >= size;
@@ -373,14 +374,14 @@ static int send_all(const char *host)
 		;
 	close(plain.sock);
 	free(map);
-	return n && !opt.wrong;
+	return n && !opt.wrong && !opt.guess;
 }
 
 int main(int argc, char **argv)
 {
 	int o;
 
-	while ((o = getopt(argc, argv, "mxn:i:W:H:o:")) != -1) {
+	while ((o = getopt(argc, argv, "mxn:i:G:W:H:o:")) != -1) {
 		switch (o) {
 		case 'm':
 			opt.markers = true;
@@ -394,6 +395,9 @@ int main(int argc, char **argv)
 		case 'i':
 			opt.isn = (uint32_t)strtoul(optarg, NULL, 0);
 			opt.set_isn = true;
+			break;
+		case 'G':
+			opt.guess = (unsigned int)strtoul(optarg, NULL, 0);
 			break;
 		case 'W':
 			opt.wrong = (unsigned int)strtoul(optarg, NULL, 0);

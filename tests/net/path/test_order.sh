@@ -232,6 +232,20 @@ if small "$name" during 12 -m -H 5; then
 	fi
 fi
 
+# A peer that tries STags behind a gap does so once: what it sends with the right one afterwards is not placed early. In
+# its turn the wrong one ends the stream.
+name=a-wrong-stag-ends-early-placement
+wire 5 0 0 0 12
+if small "$name" during 12 -m -H 5 -G 8; then
+	if map_is_right && (($(field early_refused) == 1 && $(field ddp_error) == 0x100 &&
+		$(field messages) == 7)) &&
+		(($(tail -c +$((7 * 6 * 192 + 1)) "$CONTENT" | tr -d '\0' | wc -c) == 0)); then
+		pass "$name"
+	else
+		fail "$name" "$(told)"
+	fi
+fi
+
 # The place where the sequence number wraps moves through the eighth segment: behind an FPDU's start, before its
 # Marker, ...
 marker_behind_the_wrap() {
