@@ -29,6 +29,9 @@ functions() {
 		awk '$2 == "T" && !/_PRIVATE_/ { sub(/@.*/, "", $3); print $3 }' | sort -u
 }
 
+# The ways to leave without destructors, which are libc's.
+leaves='_exit _Exit execl execle execlp execv execve execveat execvp execvpe fexecve'
+
 # `run --trace` tells of every function that can fail or be refused. These cannot, or return a count.
 untold='
 	ibv_ack_async_event ibv_free_device_list ibv_get_device_guid ibv_get_device_index
@@ -36,7 +39,7 @@ untold='
 	rdma_free_devices rdma_freeaddrinfo rdma_get_dst_port rdma_get_src_port '
 missing=()
 for name in $(comm -23 <(functions "$ours") <(functions "${ours%/*}/libxiw-trace.so")); do
-	[[ $untold == *[[:space:]]"$name"[[:space:]]* ]] || missing+=("$name")
+	[[ " $leaves $untold" == *[[:space:]]"$name"[[:space:]]* ]] || missing+=("$name")
 done
 if ((${#missing[@]})); then
 	fail traced "not traced: ${missing[*]}"
@@ -67,7 +70,16 @@ for library in libibverbs.so.1 librdmacm.so.1; do
 		pass "$library"
 	fi
 done
-unset "have[$private]"
+missing=()
+for name in $private $leaves; do
+	[[ ${have[$name]-} ]] || missing+=("$name")
+	unset "have[$name]"
+done
+if ((${#missing[@]})); then
+	fail others "not interposed: ${missing[*]}"
+else
+	pass others
+fi
 if ((${#have[@]})); then
 	fail nothing-else "${!have[*]}"
 else

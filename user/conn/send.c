@@ -328,6 +328,12 @@ void xiw_send_now(struct xiw_conn *c)
 	xiw_stage_put(c);
 }
 
+bool xiw_send_rests(const struct xiw_conn *c)
+{
+	return c->state == XIW_OPEN && !c->end.shut && !c->end.asked &&
+	       (c->send.count || c->send.stage_len);
+}
+
 static void sent(struct xiw_conn *c, int res)
 {
 	bool ended;

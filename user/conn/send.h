@@ -13,6 +13,9 @@ void xiw_send_pump(struct xiw_conn *c);
  */
 void xiw_send_now(struct xiw_conn *c);
 
+/* Says whether something is queued that TCP has not taken, and may still take. */
+bool xiw_send_rests(const struct xiw_conn *c);
+
 /* Called when a send of io_uring has ended. */
 void xiw_send_done(struct xiw_conn *c, int res);
 

@@ -7,8 +7,9 @@
  *
  * What TCP has leaves whatever becomes of the process. It has a refusal, and what was posted before a connection was
  * stopped. exit() stops all connections. A post alone only calls the engine's thread, which mostly runs within some
- * microseconds: to wait for it would cost each post that. So a process that posts and leaves at once by _exit(), exec
- * or a signal may lose the operation, unless its completion was there.
+ * microseconds: to wait for it would cost each post that. So who leaves without exit() waits for it once (leave.c). A
+ * process that is killed may lose the operation, unless its completion was there, and so may one that leaves by a way
+ * that no library sees: system calls of its own, or libfabric, whose providers are behind libc.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cancel.h"
 #include "base/now.h"
@@ -27,6 +28,7 @@ static struct {
 	struct xiw_host_life life;
 	struct xiw_group *group;
 	bool starting;
+	pid_t pid; /* of the process whose threads run them */
 } all;
 
 static pthread_cond_t started = PTHREAD_COND_INITIALIZER;
@@ -291,6 +293,7 @@ static int start_threads(struct xiw_group *g)
 		xiw_engine_destroy(xiw_group_engine(g, i));
 	for (unsigned int i = 0; i < running; i++)
 		xiw_host_ask(xiw_group_engine(g, i), nothing, NULL);
+	all.pid = getpid();
 	__atomic_store_n(&nplaces, running, __ATOMIC_RELEASE);
 	return 0;
 }
@@ -377,6 +380,14 @@ int xiw_host_engines(struct xiw_group **group)
 struct xiw_group *xiw_host_group(void)
 {
 	return xiw_host_dead(&all.life) ? NULL : all.group;
+}
+
+struct xiw_engine *xiw_host_engine(unsigned int i)
+{
+	if (i >= __atomic_load_n(&nplaces, __ATOMIC_ACQUIRE) || xiw_host_dead(&all.life) ||
+	    all.pid != getpid())
+		return NULL;
+	return places[i].engine;
 }
 
 struct ask {

@@ -17,6 +17,12 @@ int xiw_host_engines(struct xiw_group **group);
 /* The group if it is there; else NULL. With xiw_host_lock. */
 struct xiw_group *xiw_host_group(void);
 
+/*
+ * Engine number i, which runs; NULL: there are no more, or the process that has them is another one. No lock is taken,
+ * and a child that shares the memory of its parent (vfork()) counts as one.
+ */
+struct xiw_engine *xiw_host_engine(unsigned int i);
+
 /* Takes a turn of an engine, in a thread that waits for its completions, unless the engine's thread is in one. */
 void xiw_host_look(void);
 

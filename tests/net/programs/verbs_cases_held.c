@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #define SENDS 16u
-#define SOON_MS 8000 /* before the other side gives up a close that does not move, and long before a hold is over */
+#define SOON_MS                                                                                    \
+	8000 /* before the other side gives up a close that does not move, and long before a hold is over */
 
 /* TCP has all Sends, and the program knows. */
 static void send_all(struct side *s)

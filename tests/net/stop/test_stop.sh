@@ -41,17 +41,23 @@ one() {
 	ended "$server" "$peer" 7301
 }
 
-# What the process had posted has come, 10 Sends of 1000 octets with their headers, and then an orderly end.
+# What the process had posted has come by each of 10 connections, 10 Sends of 1000 octets with their headers, and then
+# an orderly end. One that becomes another program posts them twice.
 leaves() {
-	local server peer
-	server server 7301 "$1" polite 1 || return
-	spawn peer snd peer-7301 "$here/stop_peer" polite $V4_RCV 7301 1
+	local server peer count=10 octets=10240
+	case $1 in
+	reject) count=1 ;;
+	posted-exec) octets=20480 ;;
+	esac
+	server server 7301 "$1" polite $count || return
+	spawn peer snd peer-7301 "$here/stop_peer" polite $V4_RCV 7301 $count
 	reap "$server" 30 && reap "$peer" 30
 	cat "$TMP/server-7301" "$TMP/peer-7301"
 	if [[ $1 == reject ]]; then
 		grep -q 'rejected: no, thanks' "$TMP/peer-7301"
 	else
-		awk '$1 >= 10240 && NF == 2 { all = 1 } END { exit !all }' "$TMP/peer-7301"
+		awk -v all=$octets -v count=$count '$1 >= all && NF == 2 { n++ }
+			END { exit n != count }' "$TMP/peer-7301"
 	fi
 }
 
@@ -103,9 +109,9 @@ for path in kernel direct; do
 		done
 	done
 	[[ -z ${CASE:-} ]] || continue
-	expect "$path-exit" leaves exit
-	expect "$path-_exit" leaves _exit
-	expect "$path-reject" leaves reject
+	for call in exit disconnect-_exit reject posted-{_exit,quick,signal,exec,child}; do
+		expect "$path-$call" leaves $call
+	done
 	expect "$path-gone" gone destroy-qp 200
 done
 path=kernel

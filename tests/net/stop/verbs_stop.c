@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * verbs_stop CALL HOW PORT COUNT [FILE]: a program of librdmacm that accepts COUNT connections of stop_peer HOW, and
- * ends them by CALL: error, disconnect, destroy-qp, destroy-id; exit, _exit; reject, which leaves by _exit() as well.
+ * ends them by CALL: error, disconnect, destroy-qp, destroy-id; exit; disconnect-_exit; reject, which leaves by _exit()
+ * as well; posted-_exit, -quick, -signal, -exec and -child, which leave right behind the Sends that they post.
  * From then on nothing of its memory may change. With FILE it waits for that before the call.
  *
  * CALL wait-error or wait-disconnect: waits for DISCONNECTED, and says after how many seconds it came.
@@ -9,6 +10,8 @@
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <rdma/rdma_cma.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "tests/net/lib/common.h"
@@ -145,12 +148,47 @@ static void post_sends(struct conn *c)
 	}
 }
 
+static void leave_at_once(int signal)
+{
+	(void)signal;
+	_exit(0);
+}
+
+/* There is no such program at first: the process is the same as before. */
+static void become_another(void)
+{
+	char *const argv[] = { "true", NULL };
+
+	IS(execv("/nowhere/true", argv) && errno == ENOENT);
+	for (unsigned int i = 0; i < nconns; i++)
+		post_sends(&conns[i]);
+	execlp("true", "true", NULL);
+}
+
 static void leave(void)
 {
+	const char *how = strchr(call_name, '-');
+
 	for (unsigned int i = 0; i < nconns; i++)
 		post_sends(&conns[i]);
 	if (call_is("exit"))
 		exit(0);
+	if (call_is("posted-_exit"))
+		_exit(0);
+	if (call_is("posted-quick"))
+		quick_exit(0);
+	if (call_is("posted-exec"))
+		become_another();
+	if (call_is("posted-signal")) {
+		signal(SIGUSR1, leave_at_once);
+		raise(SIGUSR1);
+	}
+	if (call_is("posted-child")) {
+		if (!vfork())
+			_exit(0);
+		_exit(0);
+	}
+	IS(how && !strcmp(how, "-_exit"));
 	for (unsigned int i = 0; i < nconns; i++)
 		IS(!rdma_disconnect(conns[i].id));
 	_exit(0);
@@ -229,7 +267,7 @@ int main(int argc, char **argv)
 	await_traffic(!strcmp(argv[2], "writes"));
 	if (argc > 5)
 		await_file(argv[5]);
-	if (call_is("exit") || call_is("_exit"))
+	if (strstr(call_name, "exit") || !strncmp(call_name, "posted", 6))
 		leave();
 	since = now_s();
 	for (unsigned int i = 0; i < n; i++)
