@@ -105,3 +105,16 @@ Test(core_pace, prompt_only_if_never_late)
 	xiw_pace_called(&p, 1000, true);
 	cr_assert(p.prompt);
 }
+
+/* Whoever was away for a moment is not late, and who was late is so for a while. */
+Test(core_pace, late_after_it_has_stood_still)
+{
+	const uint64_t now = 123456789;
+
+	xiw_pace_absent(&p, XIW_PACE_STILL_NS - 1, now);
+	cr_assert(!xiw_pace_late(&p, now));
+	xiw_pace_absent(&p, XIW_PACE_STILL_NS, now);
+	cr_assert(xiw_pace_late(&p, now + XIW_PACE_AFTER_NS - 1));
+	xiw_pace_absent(&p, XIW_PACE_STILL_NS - 1, now + 1000000);
+	cr_assert(!xiw_pace_late(&p, now + XIW_PACE_AFTER_NS));
+}

@@ -131,4 +131,62 @@ Test(path_remember, a_peer_that_has_heard_nothing)
 	xiw_progress_unheard(c, &s, AT, AT + LEN);
 	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
 	cr_assert_eq(obstacles[XIW_REASON_UNHEARD].count, 1);
+	is_the_kernels();
+	cr_assert(!arms(), "the peer's connections are kept off");
+}
+
+/* The engine has stood still, and what it had sent by then may have left as late. */
+static void is_repeated_to_a_late_engine(void)
+{
+	struct xiw_segment s = stretch_segment(&t, AT, LEN);
+
+	goes_direct();
+	c->progress.ended = 0;
+	c->tcp.rcv_nxt = AT + 3 * LEN;
+	c->counts.acks_sent += 2;
+	e->now_ms += 250;
+	e->now_ns += 250000000;
+	xiw_pace_absent(&e->ready.pace, XIW_PACE_STILL_NS, e->now_ns);
+	xiw_progress_unheard(c, &s, AT, AT + LEN);
+	cr_assert(c->stretch.state == XIW_STRETCH_RUNS);
+	e->now_ms += 400;
+	e->now_ns += 400000000;
+	xiw_progress_unheard(c, &s, AT, AT + LEN);
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS, "the stream stands still");
+	is_the_kernels();
+}
+
+Test(path_remember, a_peer_that_has_heard_nothing_of_a_late_engine)
+{
+	is_repeated_to_a_late_engine();
+	cr_assert_eq(obstacles[XIW_REASON_UNHEARD].count, 1);
+	cr_assert(arms(), "once may be an accident");
+	is_repeated_to_a_late_engine();
+	cr_assert(!arms());
+}
+
+Test(path_remember, peers_that_have_been_carried_since)
+{
+	for (int i = 0; i < 5; i++, e->now_ns += 10000000000) {
+		is_repeated_to_a_late_engine();
+		cr_assert(arms(), "accident %d", i);
+		xiw_obstacle_carries(obstacles, flow->key.remote_addr, e->now_ns + 1000000000);
+	}
+}
+
+Test(path_remember, an_engine_that_was_late_long_ago)
+{
+	struct xiw_segment s = stretch_segment(&t, AT, LEN);
+
+	e->now_ns = 1;
+	xiw_pace_absent(&e->ready.pace, XIW_PACE_STILL_NS, e->now_ns);
+	e->now_ns += XIW_PACE_AFTER_NS;
+	goes_direct();
+	c->tcp.rcv_nxt += 3 * LEN;
+	c->counts.acks_sent += 2;
+	e->now_ms += 200;
+	xiw_progress_unheard(c, &s, AT, AT + LEN);
+	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
+	is_the_kernels();
+	cr_assert(!arms());
 }

@@ -25,14 +25,19 @@
 /* After an absence in which a peer may have sent again, so many calls come before one is relied on. */
 #define XIW_PACE_LATE_NS 2000000
 #define XIW_PACE_DOUBT 256
+/* An engine that does not run for so long stands still: it is late, and what it sends is. */
+#define XIW_PACE_STILL_NS 30000000
+/* So long after that, what it sees of its peers may still come of it. */
+#define XIW_PACE_AFTER_NS 2000000000
 
 struct xiw_pace {
-	uint32_t took;	/* packets, and buffers of sockets, since the engine last waited */
-	bool soon;	/* its last sleep was short */
-	bool prompt;	/* the application's last absence was short, and none of late was long */
-	uint16_t doubt; /* calls until it is relied on again */
-	uint8_t misses; /* looks in a row in which nothing came */
-	uint16_t skip;	/* waits without a look before the next one */
+	uint32_t took;	  /* packets, and buffers of sockets, since the engine last waited */
+	bool soon;	  /* its last sleep was short */
+	bool prompt;	  /* the application's last absence was short, and none of late was long */
+	uint16_t doubt;	  /* calls until it is relied on again */
+	uint8_t misses;	  /* looks in a row in which nothing came */
+	uint16_t skip;	  /* waits without a look before the next one */
+	uint64_t late_ns; /* when the engine last noticed that it had stood still; 0: never */
 };
 
 /* To be asked before each wait. If it returns true, tell xiw_pace_looked(). */
@@ -76,6 +81,19 @@ static inline void xiw_pace_called(struct xiw_pace *p, uint64_t ns, bool alone)
 	else if (p->doubt)
 		p->doubt--;
 	p->prompt = ns < XIW_PACE_PROMPT_NS && !p->doubt;
+}
+
+/* For so long the engine has not run, although it had or may have had something to do. */
+static inline void xiw_pace_absent(struct xiw_pace *p, uint64_t ns, uint64_t now_ns)
+{
+	if (ns >= XIW_PACE_STILL_NS)
+		p->late_ns = now_ns;
+}
+
+/* Says whether the engine has stood still lately: its thread or its application was late, as on a busy host. */
+static inline bool xiw_pace_late(const struct xiw_pace *p, uint64_t now_ns)
+{
+	return p->late_ns && now_ns - p->late_ns < XIW_PACE_AFTER_NS;
 }
 
 #endif /* XIW_CORE_PACE_H */

@@ -154,6 +154,8 @@ static int run(struct xiw_engine *e, int timeout_ms)
 	int err = 0;
 
 	xiw_pace_called(&e->ready.pace, e->now_ns - left_ns, !e->ready.share.on);
+	if (left_ns && !e->ready.share.on)
+		xiw_pace_absent(&e->ready.pace, e->now_ns - left_ns, e->now_ns);
 	if (had_time || !xiw_told(e))
 		err = settle(e);
 	if (err)

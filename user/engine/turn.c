@@ -177,9 +177,21 @@ static void finish_batch(struct xiw_engine *e)
 	}
 }
 
+/* Notes how long the frames of a batch have waited for the engine, which last looked for some at `beat_ns`. */
+static void note_wait(struct xiw_engine *e, const struct xiw_queue *q, uint64_t beat_ns)
+{
+	const int64_t now = (int64_t)xiw_bpf_clock(e), since_beat = now - (int64_t)beat_ns,
+		      since_frame = now - (int64_t)q->wait_ns;
+
+	if (since_beat >= XIW_PACE_STILL_NS && since_frame >= XIW_PACE_STILL_NS)
+		e->ready.pace.late_ns = e->now_ns;
+}
+
 /* Takes one batch from a queue. False: the queue was empty. */
 static bool poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
 {
+	const uint64_t beat_ns = q->shared->beat_ns;
+
 	/*
 	 * There is no room for completions. The beat is left out: if this lasts, the watchdog gives the stream to the
 	 * kernel, whose window can close.
@@ -191,6 +203,7 @@ static bool poll_queue(struct xiw_engine *e, struct xiw_rxq *q)
 		__atomic_store_n(&q->shared->emptied_ns, xiw_bpf_clock(e), __ATOMIC_RELEASE);
 		return false;
 	}
+	note_wait(e, q->shared, beat_ns);
 	if (__atomic_load_n(&q->shared->cut, __ATOMIC_RELAXED))
 		xiw_rebind_look(e, q->netif);
 	finish_batch(e);

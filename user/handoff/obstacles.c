@@ -78,6 +78,7 @@ static struct xiw_obstacle *enter(struct xiw_obstacle *all, const __be32 peer[4]
 
 	__atomic_store_n(&c->reason, XIW_REASON_NONE, __ATOMIC_RELEASE);
 	c->count = c->holds = c->kept_off = c->failed = c->again = 0;
+	c->tried_ns = 0;
 	memcpy(c->peer, peer, sizeof(c->peer));
 	c->check = hash(peer);
 	__atomic_store_n(&c->reason, (__u32)reason, __ATOMIC_RELEASE);
@@ -133,21 +134,33 @@ static bool of_interface(const struct xiw_obstacle *all, enum xiw_reason reason,
 	return n == XIW_OBSTACLE_PEERS;
 }
 
+/* Has the peer met a cause a short time ago, and has no stretch of it carried since? */
+static bool comes_back(struct xiw_obstacle *all, const struct xiw_obstacle *c,
+		       const struct xiw_found *found)
+{
+	uint64_t last_ns = time_of(&c->last_ns);
+
+	return found->now_ns - last_ns < RECENT_NS &&
+	       (int64_t)(time_of(carried_of(all, found->peer)) - last_ns) < 0;
+}
+
 /* Remembers the cause for the peer. */
 static void note_peer(struct xiw_obstacle *all, const struct xiw_found *found)
 {
 	struct xiw_obstacle *c = find(all, found->peer);
+	bool certain = found->barred || !found->doubtful || (c && comes_back(all, c, found));
 
 	if (c)
 		__atomic_store_n(&c->reason, (__u32)found->reason, __ATOMIC_RELEASE);
 	else
 		c = enter(all, found->peer, found->reason);
-	if (!c->holds && c->count && c->again < XIW_OBSTACLE_AGAIN)
+	if (certain && !c->holds && time_of(&c->tried_ns) && c->again < XIW_OBSTACLE_AGAIN)
 		c->again++;
 	if (found->tried && c->failed < XIW_OBSTACLE_DOUBLINGS)
 		c->failed++;
 	count(c, found->now_ns);
-	hold(c, found->now_ns);
+	if (certain)
+		hold(c, found->now_ns);
 }
 
 void xiw_obstacle_note(struct xiw_obstacle *all, const struct xiw_found *found)

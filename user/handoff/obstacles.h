@@ -32,9 +32,10 @@
 struct xiw_found {
 	const __be32 *peer; /* four words, as in struct xiw_flow_key */
 	enum xiw_reason reason;
-	bool stalled; /* the connection has stood still for it, and so would the next one */
-	bool tried;   /* it was one that tried again */
-	bool barred;  /* it has stood still so often that this cannot be an accident */
+	bool stalled;  /* the connection has stood still for it, and so would the next one */
+	bool tried;    /* it was one that tried again */
+	bool barred;   /* it has stood still so often that this cannot be an accident */
+	bool doubtful; /* this host was late itself: an accident, unless it comes back */
 	uint64_t now_ns;
 };
 

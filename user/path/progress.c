@@ -27,7 +27,6 @@
 #define KEEPALIVE_MS 2000
 #define LASTING_MS 60000 /* causes and lost frames are counted for this time */
 #define ENDS 3		 /* this many stretches that end for one cause show that the cause lasts */
-#define FRESH_NS 100000000
 #define UNHEARD_MS 180 /* an ACK that was sent so long ago was there before the shortest time-out */
 #define FOUND_BEFORE " (found before)"
 #define PROBES 3     /* injected segments that may be lost before the connection is barred */
@@ -45,8 +44,8 @@ static const char *cause(enum xiw_reason reason)
 				      "them",
 		[XIW_REASON_UNHEARD] = "the peer does not hear acknowledgements that %s sends by "
 				       "AF_XDP",
-		[XIW_REASON_INJECT] =
-			"segments injected over lo do not arrive (nft: 'ct state invalid drop'?)",
+		[XIW_REASON_INJECT] = "segments injected over lo do not arrive (nft: 'ct state "
+				      "invalid drop'?)",
 		[XIW_REASON_HEADROOM] = "the driver of %s leaves no room in front of packets",
 		[XIW_REASON_ELSEWHERE] = "its segments do not come by %s, or not all of them",
 		[XIW_REASON_TAGS] = "%s strips VLAN tags: 'ethtool -K IF rxvlan off'",
@@ -116,17 +115,6 @@ static bool lasts(struct xiw_conn *c, enum xiw_reason reason)
 	}
 }
 
-/*
- * Says whether the frame in hand has come just now. If not, the engine has stood still, and its ACKs were as late.
- */
-static bool fresh(const struct xiw_conn *c)
-{
-	const struct xiw_queue *q = c->stretch.rxq ? c->stretch.rxq->shared : NULL;
-	uint64_t now = xiw_bpf_clock(c->engine);
-
-	return !q || now - q->emptied_ns < FRESH_NS || now - q->wait_ns < FRESH_NS;
-}
-
 static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw_segment *in_hand)
 {
 	bool blind = (reason == XIW_REASON_REFUSED || reason == XIW_REASON_UNHEARD) &&
@@ -134,11 +122,11 @@ static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw
 
 	if (blind)
 		reason = XIW_REASON_EGRESS;
-	/* It may be an accident where the connection's path has carried before, or where the engine stood still. */
+	/* It may be an accident where the connection's path has carried before. */
 	if (lasts(c, reason))
 		xiw_conn_bar(c, reason);
 	else
-		xiw_remember(c, reason, !c->progress.memory.carried && fresh(c));
+		xiw_remember(c, reason, !c->progress.memory.carried);
 	xiw_fall_back(c, reason, in_hand);
 	/* Nobody translates the numbers, so neither path can go on. The program may be gone altogether. */
 	if (blind && c->stretch.state != XIW_STRETCH_OFF &&
@@ -209,14 +197,15 @@ bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
 
 /*
  * Says whether the peer repeats the stretch's first octets, as its time-out makes it do that has heard no
- * acknowledgement of the stretch. Several are hardly lost by accident.
+ * acknowledgement of the stretch. Several are hardly lost by accident, but they may be as late as the engine was.
  */
 static bool nothing_was_heard(const struct xiw_conn *c, uint32_t seq, uint32_t end)
 {
 	const struct xiw_remembers *m = &c->progress.memory;
 
 	return !m->carried && (uint32_t)c->counts.acks_sent - m->acks >= 2 &&
-	       c->engine->now_ms - m->acked_ms >= UNHEARD_MS && fresh(c) &&
+	       c->engine->now_ms - m->acked_ms >= UNHEARD_MS &&
+	       !xiw_pace_late(&c->engine->ready.pace, c->engine->now_ns) &&
 	       !xiw_seq_after(seq, m->began_at) && xiw_seq_after(end, m->began_at);
 }
 

@@ -23,6 +23,7 @@ void xiw_remember(struct xiw_conn *c, enum xiw_reason reason, bool stalled)
 		.stalled = stalled && keeps_off(reason),
 		.tried = m->tries,
 		.barred = c->flow->barred,
+		.doubtful = xiw_pace_late(&c->engine->ready.pace, c->engine->now_ns),
 		.now_ns = xiw_bpf_clock(c->engine),
 	};
 

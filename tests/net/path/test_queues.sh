@@ -41,12 +41,12 @@ connect() {
 }
 
 # Did at least 99 % take the direct path? Only an engine that did not run, or stopped behind segments that it had yet to
-# acknowledge, may have fallen short, and then others of its peer are kept off the direct path for a while.
+# acknowledge, may have fallen short.
 mostly_direct() { # NAME ID
 	local direct kernel stood='watchdog|frames lost before AF_XDP|acknowledgements not heard'
 	direct=$(state "$1" "$2" octets_direct) kernel=$(state "$1" "$2" octets_kernel)
 	((direct * 100 >= (direct + kernel) * 99)) ||
-		grep -Eq "\"id\":$2,.*(\"($stood)\"|found before)" "$TMP/$1.state" ||
+		grep -Eq "\"id\":$2,.*\"($stood)\"" "$TMP/$1.state" ||
 		{ cat "$TMP/$1.state"; return 1; }
 }
 

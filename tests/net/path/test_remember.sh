@@ -143,6 +143,30 @@ source_is 10.77.0.3
 lost_by 1 send_one && expect one-peer-harms-no-other was_direct
 stop "$SINK" INT >/dev/null
 
+# A host that is late itself: once may be an accident, also if the next connection goes direct for less than a second.
+# Twice in a row it is none.
+if [[ $(type -P strace) ]]; then
+	load || exit 1
+	begin_sink || exit 1
+	spawn LATE rcv late "${traced[@]}" -f -p "$SINK" -o /dev/null -e trace=io_uring_enter \
+		-e inject=io_uring_enter:delay_exit=40000
+	wait_until 10 grep -q '^TracerPid:.*[1-9]' "/proc/$SINK/status" ||
+		fail late-host "$(cat "$TMP/late")"
+	deaf deaf
+	lost_by 1 send_one
+	deaf off
+	lost_by 1 send_one && expect late-host-once was_direct
+	deaf deaf
+	lost_by 2 send_one && lost_by 20 send_one
+	expect late-host-twice test "$lost" -eq 0
+	expect late-host-says-why says_why "does not hear"
+	deaf off
+	stop "$LATE" INT >/dev/null
+	stop "$SINK" INT >/dev/null
+else
+	skip late-host "there is no strace"
+fi
+
 # Three peers, and nobody's stretch carries: a fourth one does not stand still.
 load || exit 1
 deaf deaf
