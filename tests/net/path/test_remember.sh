@@ -59,12 +59,23 @@ remembers() { # REASON
 		grep -q "\"reason\":\"$1\"" "$TMP/status"
 }
 
+# Is a cause held against the peer? On a host that is late, as a crowded one is, that takes a second stretch, of this
+# connection or of the next one, and each ends only when the peer's time-out comes again.
+holds() { # PEER
+	in_ns rcv "$BUILD/xiwarp" status "$IF_RCV" --json | grep -q "\"peer\":\"$1\"[^}]*\"holds\":true"
+}
+peer=$V4_SND
+meets() { # CMD...
+	holds "$peer" || lost_by 1 "$@"
+}
+
 # fault NAME MOST WORDS REASON CMD...: 1 + 20 connections by CMD over a fault that is there.
 fault() {
 	local name=$1 most=$2 words=$3 reason=$4
 	shift 4
 	lost_by 1 "$@" >"$TMP/why" || { fail "$name" "$(cat "$TMP/why")"; return; }
 	expect "$name-first" test "$lost" -le "$most"
+	meets "$@"
 	lost_by 20 "$@" >"$TMP/why" || { fail "$name" "$(cat "$TMP/why")"; return; }
 	expect "$name-next" test "$lost" -eq 0
 	expect "$name-says-why" says_why "$words"
@@ -90,6 +101,7 @@ load() {
 }
 
 source_is() { # ADDRESS
+	peer=$1
 	in_ns snd ip route change 10.77.0.0/24 dev "$IF_SND" src "$1"
 }
 
@@ -107,7 +119,7 @@ deaf() {
 # Each connection has a process, as with programs that measure.
 load || exit 1
 deaf deaf
-fault processes 2 "does not hear" "acknowledgements not heard" send_once
+fault processes 4 "does not hear" "acknowledgements not heard" send_once
 deaf off
 gone processes-gone send_once
 
@@ -115,7 +127,7 @@ gone processes-gone send_once
 load || exit 1
 deaf deaf
 begin_sink || exit 1
-fault process 2 "does not hear" "acknowledgements not heard" send_one
+fault process 4 "does not hear" "acknowledgements not heard" send_one
 deaf off
 gone process-gone send_one
 stop "$SINK" INT >/dev/null
@@ -126,7 +138,7 @@ in_ns rcv ip link add xiwm0 type veth peer name xiwm1
 in_ns rcv ip link set xiwm0 up
 spawn MISDIRECT rcv misdirect "$BUILD/tests/net/path/progress" "$_bpffs/xiwarp/$IF_RCV" xiwm0
 wait_until 10 grep -q ready "$TMP/misdirect" || fail misdirect "$(cat "$TMP/misdirect")"
-fault frames-lost 2 "are lost" "frames lost before AF_XDP" send_once
+fault frames-lost 4 "are lost" "frames lost before AF_XDP" send_once
 stop "$MISDIRECT"
 gone frames-lost-gone send_once
 
@@ -138,7 +150,7 @@ for i in 3 4 5 6 9; do
 done
 begin_sink || exit 1
 source_is 10.77.0.9
-fault one-peer 2 "does not hear" "acknowledgements not heard" send_one
+fault one-peer 4 "does not hear" "acknowledgements not heard" send_one
 source_is 10.77.0.3
 lost_by 1 send_one && expect one-peer-harms-no-other was_direct
 stop "$SINK" INT >/dev/null
@@ -157,7 +169,8 @@ if [[ $(type -P strace) ]]; then
 	deaf off
 	lost_by 1 send_one && expect late-host-once was_direct
 	deaf deaf
-	lost_by 2 send_one && lost_by 20 send_one
+	lost_by 1 send_one && meets send_one
+	lost_by 20 send_one
 	expect late-host-twice test "$lost" -eq 0
 	expect late-host-says-why says_why "does not hear"
 	deaf off
@@ -174,7 +187,8 @@ begin_sink || exit 1
 for i in 3 4 5; do
 	source_is 10.77.0.$i
 	lost_by 1 send_one
-	expect "peer-$i" test "$lost" -le 2
+	expect "peer-$i" test "$lost" -le 4
+	meets send_one
 done
 source_is 10.77.0.6
 lost_by 20 send_one
