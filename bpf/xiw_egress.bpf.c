@@ -63,10 +63,11 @@ static __always_inline void xiw_shift_sack(struct xiw_out *o, __u32 skew)
 }
 
 /*
- * Echo the newer of two TSvals. The engine's is newer than the kernel's, except where a stretch has just begun. It is 0
- * until the engine has said which one it is; half of all TSvals are before that.
+ * Echo the newer of two TSvals. That of the stretch is newer than the socket's, except where the stretch has just begun,
+ * or is over and the socket has got newer segments. Then the socket's is enough, from now on.
  */
-static __always_inline void xiw_newer_tsecr(struct xiw_out *o, __u32 ts_recent)
+static __always_inline void xiw_newer_tsecr(struct xiw_out *o, struct xiw_flow *flow, __u32 recent,
+					    bool direct)
 {
 	__u32 at = o->old.ts + 6, tsecr;
 
@@ -74,8 +75,10 @@ static __always_inline void xiw_newer_tsecr(struct xiw_out *o, __u32 ts_recent)
 	if (at > XIW_TCP_MAX_HDR - sizeof(tsecr))
 		return;
 	__builtin_memcpy(&tsecr, &o->old.hdr[at], sizeof(tsecr));
-	if (ts_recent && !xiw_seq_leq(ts_recent, bpf_ntohl(tsecr)))
-		xiw_out_put32(o, at, ts_recent);
+	if (!xiw_seq_leq(recent, bpf_ntohl(tsecr)))
+		xiw_out_put32(o, at, recent);
+	else if (!direct)
+		XIW_WRITE_ONCE(flow->ts_recent, 0);
 }
 
 #define XIW_TS_ALIGNED 0x0101080a /* NOP, NOP, timestamp: the first options of each segment that Linux sends */
@@ -148,6 +151,7 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
 	bool direct = xiw_owner_path(owner) == XIW_PATH_DIRECT;
 	__u32 skew = xiw_owner_skew(owner, kernel_nxt);
 	__u32 wscale = flow->rcv_wscale & 31, window = bpf_ntohs(old->window), ack;
+	__u32 recent = XIW_READ_ONCE(flow->ts_recent);
 	bool ece = old->ece;
 
 	/* A new connection has the addresses of a registered one, and is not registered yet. */
@@ -171,8 +175,8 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
 	}
 	if ((flow->flags & (XIW_FLOW_ECN | XIW_FLOW_ANOTHER)) == XIW_FLOW_ECN && flow->ece &&
 	    !old->syn && !old->rst)
-		ece = flow->ece == XIW_ECE_ON;
-	if (!direct && !skew && window == bpf_ntohs(old->window) && ece == old->ece)
+		ece = xiw_ece_of(flow->ece) == XIW_ECE_ON;
+	if (!direct && !skew && !recent && window == bpf_ntohs(old->window) && ece == old->ece)
 		return false;
 
 	__builtin_memcpy(o->hdr, o->old.hdr, sizeof(o->hdr));
@@ -183,9 +187,9 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
 		xiw_opts_walk(&o->old);
 		if (o->old.sack && skew)
 			xiw_shift_sack(o, skew);
-		if (direct && o->old.ts && o->old.ts <= XIW_TCP_MAX_HDR - XIW_TCPOLEN_TIMESTAMP &&
-		    flow->flags & XIW_FLOW_TIMESTAMPS)
-			xiw_newer_tsecr(o, XIW_READ_ONCE(flow->ts_recent));
+		if (recent && o->old.ts && o->old.ts <= XIW_TCP_MAX_HDR - XIW_TCPOLEN_TIMESTAMP &&
+		    (flow->flags & (XIW_FLOW_TIMESTAMPS | XIW_FLOW_ANOTHER)) == XIW_FLOW_TIMESTAMPS)
+			xiw_newer_tsecr(o, flow, recent, direct);
 	}
 	return true;
 }

@@ -116,6 +116,7 @@ int xiw_ingress(struct xdp_md *ctx)
 	case XIW_STAT_DROP_FRAGMENT:
 	case XIW_STAT_DROP_MALFORMED:
 	case XIW_STAT_DROP_FOREIGN:
+	case XIW_STAT_DROP_PAWS:
 		if (seg.flow)
 			seg.flow->dropped++;
 		return XDP_DROP;

@@ -144,6 +144,26 @@ enum xiw_ece {
 	XIW_ECE_ON = 2,
 };
 
+/*
+ * The flow's word for it has the epoch in which the mark came, too: when XDP takes a stream back, the engine still has
+ * frames from before, and what they say must not replace what came later.
+ */
+static inline __u32 xiw_ece_pack(__u32 epoch, enum xiw_ece ece)
+{
+	return epoch << 8 | ece;
+}
+
+static inline __u32 xiw_ece_of(__u32 word)
+{
+	return word & 0xff;
+}
+
+/* Did the mark of this word come in a later epoch? */
+static inline int xiw_ece_later(__u32 word, __u32 epoch)
+{
+	return xiw_ece_of(word) && (__s32)((word & ~0xffu) - (epoch << 8)) > 0;
+}
+
 /* Why a flow left the direct path, why an attempt to enter it was called off, or why no more attempts are made. */
 enum xiw_reason {
 	XIW_REASON_NONE = 0,
@@ -182,8 +202,8 @@ enum xiw_reason {
  */
 struct xiw_flow {
 	/*
-	 * Line 0: read for every segment. Written by the library; the first two words and ece also by XDP, and flags
-	 * by xiw_egress.
+	 * Line 0: read for every segment. Written by the library; the first two words and ece also by XDP, flags and
+	 * ts_recent by xiw_egress.
 	 */
 	__extension__ struct {
 		__u64 owner;	     /* the owner word */
@@ -192,10 +212,14 @@ struct xiw_flow {
 		__u32 marker_origin; /* wire seq of the first octet after the peer's startup frame */
 		__u32 rcv_wscale;    /* shift of the windows that we send */
 		__u32 window;	     /* octets offered beyond rcv_nxt in DIRECT */
-		__u32 ts_recent; /* the engine's TS.Recent in DIRECT, or 0; xiw_egress echoes it */
+		/*
+		 * The engine's TS.Recent, or 0. xiw_egress echoes it; behind a stretch until the socket's TS.Recent is
+		 * as new.
+		 */
+		__u32 ts_recent;
 		__u32 direct_edge; /* highest right edge (wire) not of the kernel; xiw_egress raises it too */
 		__u32 run_needed; /* aligned segments in a row that it takes to go direct */
-		__u32 ece; /* enum xiw_ece; the owner of the stream writes it when it changes */
+		__u32 ece; /* of xiw_ece_pack(); the owner of the stream writes it when it changes */
 		__u8 mac[6]; /* of the interface. Frames to another address are dropped. 0: accept any address */
 		__u16 reserved0a;
 		__u32 barred; /* enum xiw_reason why the library arms no more, or XIW_REASON_NONE. XDP writes it too */
@@ -405,6 +429,7 @@ enum xiw_stat {
 	XIW_STAT_DROP_MALFORMED, /* the headers disagree with the packet's length */
 	XIW_STAT_DROP_FOREIGN,	 /* the frame is addressed to another host */
 	XIW_STAT_DROP_CUT,	 /* a piece of a packet that hardware has cut in two */
+	XIW_STAT_DROP_PAWS, /* older than the timestamps of a stretch that has ended (RFC 7323 section 5.3) */
 	XIW_STAT_WATCHDOG, /* passed after DIRECT -> KERNEL by the watchdog or for lack of progress */
 	XIW_STAT_EGRESS,   /* a flow's segment that leaves */
 	XIW_STAT_EGRESS_REWRITTEN,

@@ -105,20 +105,24 @@ static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit
 	bool beyond = beyond_windows(s);
 	uint32_t tsval;
 
-	/* The newest one stays; one that is older by 65536 or more is from after a wrap. */
-	if (!beyond && !after(s->f->acked, s->end) && s->f->flags & XIW_FLOW_TIMESTAMPS &&
-	    timestamp(s, &tsval) &&
-	    (!s->f->kernel_tsval || after(tsval, s->f->kernel_tsval) ||
-	     s->f->kernel_tsval - tsval > 0xffff))
-		s->f->kernel_tsval = tsval;
-
 	if (!beyond && after(s->end, s->f->kernel_high))
 		s->f->kernel_high = s->end;
+	if (!beyond && !after(s->f->acked, s->end) && s->f->flags & XIW_FLOW_TIMESTAMPS &&
+	    timestamp(s, &tsval)) {
+		if (s->f->ts_recent && after(s->f->ts_recent, tsval)) {
+			drop(s->c, XIW_STAT_DROP_PAWS, REF_PAWS);
+			return;
+		}
+		/* The newest one stays; one that is older by 65536 or more is from after a wrap. */
+		if (!s->f->kernel_tsval || after(tsval, s->f->kernel_tsval) ||
+		    s->f->kernel_tsval - tsval > 0xffff)
+			s->f->kernel_tsval = tsval;
+	}
 	if (!beyond && s->f->flags & XIW_FLOW_ECN && !after(s->f->acked, s->end)) {
 		if (s->ce)
-			s->f->ece = XIW_ECE_ON;
+			s->f->ece = (s->f->owner & 0xffffff00) | XIW_ECE_ON;
 		else if (s->th[13] & TCP_CWR)
-			s->f->ece = XIW_ECE_OFF;
+			s->f->ece = (s->f->owner & 0xffffff00) | XIW_ECE_OFF;
 	}
 	pass(s, stat, s->seq - skew_of(s->f));
 	s->c->exit = beyond && exit == REF_KERNEL ? REF_KERNEL_BEYOND : exit;

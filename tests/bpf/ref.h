@@ -50,6 +50,7 @@ enum ref_exit {
 	REF_LONG,
 	REF_LONG_BEYOND, /* outside all windows */
 	REF_STEERED,	 /* a segment of a stretch came on another engine's queue */
+	REF_PAWS,	 /* older than the timestamps of the stretch before */
 	/* The driver leaves no room in front of a packet. */
 	REF_NO_HEADROOM,
 	REF_ARMED_NO_HEADROOM,

@@ -65,6 +65,7 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 	f->try_nxt = chance(80) ? value : near(base);
 	f->try_ns = now - (chance(60) ? rnd(STUCK / 2) : STUCK + 50000000 + rnd(1000000000));
 	f->kernel_tsval = chance(30) ? 0 : harness_random() >> rnd(20);
+	f->ts_recent = chance(70) ? 0 : harness_random() >> rnd(20);
 	f->barred = 0;
 	f->served_by = chance(95) ? ENGINE : rnd(3);
 	f->reserved7[0] = base; /* for gen_seq() only */
@@ -268,7 +269,7 @@ static uint32_t gen_options(uint8_t *o)
 	case 8:
 	case 9: /* the usual timestamp, without which many flows never go direct */
 		put32(o, 0x0101080a);
-		put32(o + 4, harness_random());
+		put32(o + 4, harness_random() >> rnd(20));
 		put32(o + 8, harness_random());
 		return 12;
 	case 6: /* with its padding on either side */

@@ -125,9 +125,14 @@ static const struct row rows[] = {
 	{ "direct: no change, no rewrite, but an edge", IN_DIRECT, FLOW, .value = K,
 	  .tcp_flags = ACK, .ack = K, .win = 1 << 13, .want_ack = K, .want_win = 1 << 13,
 	  .want_edge = WIRE, .want_snd = SND, .want_direct = K + WINDOW },
-	{ "kernel: the engine's TSecr does not count", IN_KERNEL, FLOW, .ts_recent = 4243,
-	  .tcp_flags = ACK, .ack = K, .ts = true, .win = 100, .want_ack = WIRE, .want_win = 100,
-	  .want_edge = WIRE + 12800, .want_snd = SND, .want_tsecr = TSECR, .rewritten = true },
+	{ "kernel: TSecr of the last stretch, while the socket's is older", UNSKEWED, FLOW,
+	  .ts_recent = 4243, .kernel_edge = K, .direct_edge = K, .tcp_flags = ACK, .ack = K,
+	  .ts = true, .win = 100, .want_ack = K, .want_win = 100, .want_edge = K + 12800,
+	  .want_snd = SND, .want_tsecr = 4243, .rewritten = true },
+	{ "kernel: TSecr of the connection before", IN_KERNEL, FLOW, .ts_recent = 4243,
+	  .flags = XIW_FLOW_TIMESTAMPS | XIW_FLOW_ANOTHER, .tcp_flags = ACK, .ack = K, .ts = true,
+	  .win = 100, .want_ack = WIRE, .want_win = 100, .want_edge = WIRE, .want_snd = SND,
+	  .want_tsecr = TSECR, .rewritten = true },
 	{ "a reset keeps its window", IN_DIRECT, FLOW, .tcp_flags = ACK | RST, .ack = K, .win = 0,
 	  .want_ack = WIRE + 5000, .want_win = 0, .want_edge = WIRE, .want_snd = SND,
 	  .rewritten = true },
@@ -353,6 +358,9 @@ static void one_row(const struct row *r, bool ip6, bool vlan)
 	want.snd_nxt = r->want_snd;
 	want.resent = !(r->tcp_flags & RST) && r->len && r->want_snd == r->snd_nxt;
 	want.kernel_edge = r->want_edge;
+	if (r->path != XIW_PATH_DIRECT && r->flags == (XIW_FLOW_TIMESTAMPS | XIW_FLOW_SACK) &&
+	    r->ts && r->ts_recent == 777)
+		want.ts_recent = 0; /* the socket's is newer */
 	if (r->tcp_flags & ACK)
 		want.acked = r->want_ack;
 	if ((r->tcp_flags & (ACK | SYN | RST)) == ACK && !(r->flags & XIW_FLOW_ANOTHER))

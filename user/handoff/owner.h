@@ -63,14 +63,18 @@ static inline bool xiw_flow_acceptable(const struct xiw_flow *flow, uint32_t seq
 }
 
 /*
- * RFC 3168 section 6.1.3: echo CE until CWR. Written only when it changes, as the cache line is read for each segment.
+ * RFC 3168 section 6.1.3: echo CE until CWR. The mark came in @epoch, and XDP may have noted a later one. Written only
+ * when it changes, as the cache line is read for each segment.
  */
-static inline void xiw_flow_note_ece(struct xiw_flow *flow, bool on)
+static inline void xiw_flow_note_ece(struct xiw_flow *flow, uint32_t epoch, bool on)
 {
-	__u32 ece = on ? XIW_ECE_ON : XIW_ECE_OFF;
+	__u32 to = xiw_ece_pack(epoch, on ? XIW_ECE_ON : XIW_ECE_OFF);
+	__u32 seen = __atomic_load_n(&flow->ece, __ATOMIC_RELAXED);
 
-	if (__atomic_load_n(&flow->ece, __ATOMIC_RELAXED) != ece)
-		__atomic_store_n(&flow->ece, ece, __ATOMIC_RELAXED);
+	while (seen != to && !xiw_ece_later(seen, epoch) &&
+	       !__atomic_compare_exchange_n(&flow->ece, &seen, to, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
 }
 
 static inline void xiw_flow_count_reason(struct xiw_flow *flow, enum xiw_reason why)

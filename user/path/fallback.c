@@ -58,8 +58,6 @@ static void out_of_direct(struct xiw_conn *c)
 	c->counts.went_kernel++;
 	c->timer.ack_ms = XIW_NEVER;
 	c->stretch.state = XIW_STRETCH_OFF;
-	/* The next stretch may begin when this is older than TCP can tell (RFC 7323 section 5.5). */
-	__atomic_store_n(&c->flow->ts_recent, 0, __ATOMIC_RELAXED);
 	c->handoff.want_arm = true;
 	xiw_dirty(c);
 }

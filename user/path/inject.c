@@ -44,9 +44,9 @@ void xiw_inject_note_ecn(struct xiw_conn *c, const struct xiw_packet *p,
 	    !xiw_flow_acceptable(c->flow, xiw_segment_seq(p, meta), segment_end(p, meta)))
 		return;
 	if ((c->reg.ip_version == 4 ? xiw_ip4_ecn(ip) : xiw_ip6_ecn(ip)) == XIW_ECN_CE)
-		xiw_flow_note_ece(c->flow, true);
+		xiw_flow_note_ece(c->flow, meta->epoch, true);
 	else if (tcp[XIW_TCP_OFF_FLAGS] & XIW_TCP_CWR)
-		xiw_flow_note_ece(c->flow, false);
+		xiw_flow_note_ece(c->flow, meta->epoch, false);
 }
 
 void xiw_inject_behind_kernel(struct xiw_conn *c)

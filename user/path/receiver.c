@@ -63,7 +63,7 @@ void xiw_receiver_begin(struct xiw_conn *c, uint32_t right_edge, const struct xi
 		.ts_ok = c->reg.sock.timestamps,
 		.sack_ok = c->reg.sock.sack,
 		.ecn_ok = c->reg.sock.ecn,
-		.ece = __atomic_load_n(&f->ece, __ATOMIC_RELAXED) == XIW_ECE_ON,
+		.ece = xiw_ece_of(__atomic_load_n(&f->ece, __ATOMIC_RELAXED)) == XIW_ECE_ON,
 		.now_ms = c->engine->now_ms,
 		.max_keep = c->engine->opts.frames / 4,
 	};

@@ -26,11 +26,23 @@ bool xiw_receiver_passes(struct xiw_conn *c, const struct xiw_packet *p,
 bool xiw_receiver_passes_old(struct xiw_conn *c, const struct xiw_packet *p,
 			     const struct xiw_meta *meta);
 
+/*
+ * Between stretches: forgets the last one's TS.Recent when it is too old to compare with (RFC 7323 section 5.5). To be
+ * called from time to time.
+ */
+static inline void xiw_receiver_age(const struct xiw_conn *c)
+{
+	if (c->stretch.state == XIW_STRETCH_OFF &&
+	    __atomic_load_n(&c->flow->ts_recent, __ATOMIC_RELAXED) &&
+	    c->engine->now_ms - c->tcp.ts_recent_ms > XIW_TCP_PAWS_IDLE_MS)
+		__atomic_store_n(&c->flow->ts_recent, 0, __ATOMIC_RELAXED);
+}
+
 /* Tells xiw_egress whether to set ECE, by what the stretch has seen of CE and CWR. */
 static inline void xiw_ece_publish(const struct xiw_conn *c)
 {
 	if (c->tcp.flags & XIW_TCP_RX_ECN_SEEN)
-		xiw_flow_note_ece(c->flow, c->tcp.flags & XIW_TCP_RX_ECE);
+		xiw_flow_note_ece(c->flow, c->stretch.epoch, c->tcp.flags & XIW_TCP_RX_ECE);
 }
 
 #endif

@@ -22,6 +22,7 @@
 #include "handoff/queues.h"
 #include "path/arm.h"
 #include "path/progress.h"
+#include "path/receiver.h"
 
 #define ASTRAY_MS 3000
 #define ASTRAY_SEGS 2
@@ -170,6 +171,7 @@ bool xiw_route_check(struct xiw_conn *c)
 	uint64_t kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
 
 	look_at_queues(c);
+	xiw_receiver_age(c);
 	/* It may be this connection's turn to try again, or the cause may be gone. */
 	if (c->progress.memory.kept_off)
 		xiw_try_arm(c, XIW_RUN);

@@ -80,11 +80,6 @@ enum {
 	ECN = 1 << 3,
 	WRAP = 1 << 4,	/* the sequence numbers wrap after 600 octets */
 	ALONE = 1 << 5, /* not while other scripts run */
-	/*
-	 * Timestamp echoes are not compared: after a direct stretch that ended without frames in hand, the socket's
-	 * TS.Recent is old until data comes. No round trip is measured by such an echo (RFC 7323 section 4.1).
-	 */
-	NO_ECHO = 1 << 7,
 	LOUD = 1 << 6, /* the receiver sends on its own: its segments are not compared */
 	NO_WSCALE = 1 << 8,
 };

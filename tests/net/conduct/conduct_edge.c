@@ -7,7 +7,8 @@
 
 /* ---- segments that end a stretch ----------------------------------------------------------------- */
 
-enum last { MISALIGNED, URGENT };
+/* XDP ends the stretch for fragments, and learns from their first one. The engine hears of it later. */
+enum last { MISALIGNED, URGENT, FRAGMENTS };
 
 /* Sends the next FPDU so that its first segment ends the stretch. `flags` and `ecn` are for that segment. */
 static void end_stretch(struct peer *p, enum last how, unsigned int flags, uint8_t ecn)
@@ -15,6 +16,9 @@ static void end_stretch(struct peer *p, enum last how, unsigned int flags, uint8
 	if (how == URGENT) {
 		SEND(p, .seq = p->nxt, .len = FPDU, .flags = RAW_ACK | RAW_URG | flags,
 		     .urgent = 10, .ecn = ecn);
+	} else if (how == FRAGMENTS) {
+		SEND(p, .seq = p->nxt, .len = FPDU, .flags = RAW_ACK | flags, .ecn = ecn,
+		     .cut = 104);
 	} else {
 		SEND(p, .seq = p->nxt, .len = 100, .flags = RAW_ACK | flags, .ecn = ecn);
 		SEND(p, .seq = p->nxt + 100, .len = FPDU - 100);
@@ -35,7 +39,7 @@ static bool began(struct peer *p)
 /* CWR on the segment that ends the stretch ends ECE. CE there begins it. */
 static void cwr_at_the_end(struct peer *p)
 {
-	for (enum last how = MISALIGNED; how <= URGENT; how++) {
+	for (enum last how = MISALIGNED; how <= FRAGMENTS; how++) {
 		SEND(p, .seq = p->nxt, .len = FPDU, .ecn = RAW_CE);
 		p->nxt += FPDU;
 		answers(p);
@@ -53,7 +57,7 @@ static void cwr_at_the_end(struct peer *p)
 
 static void ce_at_the_end(struct peer *p)
 {
-	for (enum last how = MISALIGNED; how <= URGENT; how++) {
+	for (enum last how = MISALIGNED; how <= FRAGMENTS; how++) {
 		end_stretch(p, how, 0, RAW_CE);
 		deliver(p, 1);
 		REQUIRE(p, p->last.flags & RAW_ECE);
@@ -117,6 +121,29 @@ static void paws_at_the_begin(struct peer *p)
 		old_one(p, older[i]);
 		goes_on(p);
 	}
+}
+
+/*
+ * Section 5.3 behind a stretch: the socket has not seen its timestamps. An old duplicate is dropped, whatever has ended
+ * the stretch, and the echo does not go back (section 4.3).
+ */
+static void paws_at_the_end(struct peer *p)
+{
+	for (enum last how = MISALIGNED; how <= FRAGMENTS; how++) {
+		p->clock += 100000;
+		deliver(p, 2);
+		still_direct(p);
+		SEND(p, .seq = p->nxt, .len = FPDU, .ts = -90000, .evil = true, .cut = 104);
+		quietly(p);
+		REQUIRE(p, acked(p, &p->last) == p->nxt);
+		end_stretch(p, how, 0, 0);
+		quietly(p);
+		caught_up(p);
+		old_one(p, 1000);
+		goes_on(p);
+		go_direct(p);
+	}
+	intact(p);
 }
 
 /* One that is as old as the newest is no old duplicate, nor is one that is far ahead. */
@@ -228,13 +255,14 @@ static void no_timestamp_behind_the_end(struct peer *p)
 }
 
 const struct script conduct_edge[] = {
-	{ "rfc7323-paws-at-the-begin-of-a-stretch", paws_at_the_begin, V46 | NO_ECHO },
-	{ "rfc7323-same-tsval-at-the-begin-of-a-stretch", same_at_the_begin, NO_ECHO },
+	{ "rfc7323-paws-at-the-begin-of-a-stretch", paws_at_the_begin, V46 },
+	{ "rfc7323-paws-at-the-end-of-a-stretch", paws_at_the_end, V46 },
+	{ "rfc7323-same-tsval-at-the-begin-of-a-stretch", same_at_the_begin, 0 },
 	{ "rfc7323-no-timestamp-at-the-begin-of-a-stretch", begin_without_timestamp, V46 },
-	{ "rfc7323-paws-behind-the-end-of-a-stretch", old_behind_the_end, ALONE | NO_ECHO },
-	{ "rfc5961-ack-behind-the-end-of-a-stretch", ack_behind_the_end, ALONE | NO_ECHO },
+	{ "rfc7323-paws-behind-the-end-of-a-stretch", old_behind_the_end, ALONE },
+	{ "rfc5961-ack-behind-the-end-of-a-stretch", ack_behind_the_end, ALONE },
 	{ "rfc7323-no-timestamp-behind-the-end-of-a-stretch", no_timestamp_behind_the_end,
-	  ALONE | NO_ECHO },
+	  ALONE },
 	{ "rfc3168-cwr-at-the-end-of-a-stretch", cwr_at_the_end, ECN | V46 },
 	{ "rfc3168-ce-at-the-end-of-a-stretch", ce_at_the_end, ECN },
 	{ "rfc3168-ce-at-the-begin-cwr-at-the-end", ce_to_cwr, ECN },

@@ -86,7 +86,7 @@ static void note_reply(struct peer *p, const char *what, const struct raw_got *g
 	     g->flags & RAW_CWR ? "W" : "", (int32_t)(g->seq - p->theirs), acked(p, g), g->len);
 	for (unsigned int i = first; i < g->nsack; i++)
 		note(p, " [%d,%d)", sack_edge(p, g, i, 0), sack_edge(p, g, i, 1));
-	if (g->has_ts && !(p->flags & NO_ECHO))
+	if (g->has_ts)
 		note(p, " ecr %+d", (int32_t)(g->tsecr - p->clock0));
 	note(p, "\n");
 }
