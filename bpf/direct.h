@@ -96,7 +96,7 @@ static __always_inline bool xiw_passes_here(const struct xiw_flow *flow)
 	const __u8 *dst = flow->out_mac;
 
 	return XIW_READ_ONCE(flow->egress_segs) >= flow->egress_floor &&
-	       !XIW_READ_ONCE(flow->elsewhere_segs) &&
+	       !XIW_READ_ONCE(flow->elsewhere_segs) && !XIW_READ_ONCE(flow->bypass_segs) &&
 	       (*(const __u32 *)(const void *)dst | *(const __u16 *)(const void *)(dst + 4));
 }
 

@@ -193,6 +193,7 @@ enum xiw_reason {
 	XIW_REASON_LONG,    /* a packet is longer than AF_XDP takes: packets were joined below the interface */
 	XIW_REASON_REBOUND, /* the engine binds its queues anew, as their frames do not fit the packets any more */
 	XIW_REASON_TAGS, /* the interface's hardware takes VLAN tags out of frames */
+	XIW_REASON_BYPASS, /* packets of the interface reach the socket without having passed XDP */
 	XIW_REASON__COUNT,
 };
 #define XIW_REASON_MAX 32 /* a power of two */
@@ -316,8 +317,13 @@ struct xiw_flow {
 		 * it became that. 0: none yet.
 		 */
 		__u64 echoed;
+		/*
+		 * xiw_socket: the peer's segments with data that came by the interface and that xiw_ingress has not
+		 * passed. None is counted before xiw_ingress has seen a segment of the flow.
+		 */
+		__u64 bypass_segs;
 		__u32 early_refused; /* the engine: FPDUs behind a gap that pointed where the peer may not write */
-		__u32 reserved7[5];
+		__u32 reserved7[3];
 	};
 };
 

@@ -263,10 +263,10 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_XSK);
 }
 
-/* A packet of ours passed xiw_egress since the floor was set, and none of the peer's came by another interface. */
+/* A packet of ours passed xiw_egress since the floor was set, and none of the peer's has come around xiw_ingress. */
 static bool passes(const struct xiw_flow *f)
 {
-	return f->egress_segs >= f->egress_floor && f->elsewhere_segs == 0 &&
+	return f->egress_segs >= f->egress_floor && f->elsewhere_segs == 0 && f->bypass_segs == 0 &&
 	       memcmp(f->out_mac, (uint8_t[6]){ 0 }, 6) != 0;
 }
 

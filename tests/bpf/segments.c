@@ -53,6 +53,7 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 	f->egress_segs = rnd(3);
 	f->egress_floor = chance(80) ? 0 : rnd(4);
 	f->elsewhere_segs = chance(95) ? 0 : rnd(3);
+	f->bypass_segs = chance(95) ? 0 : rnd(3);
 	/* The address that gen_l2() uses, the same with one octet changed, or none. */
 	memset(f->mac, chance(50) ? 2 : 0, sizeof(f->mac));
 	if (chance(5))

@@ -18,6 +18,8 @@ struct row {
 	bool kept;
 	uint32_t ahead;		  /* how far kernel_high is ahead of what was acknowledged */
 	uint32_t high, elsewhere; /* how much kernel_high and elsewhere_segs rise */
+	uint32_t bypass;	  /* how much bypass_segs rises */
+	bool unseen;		  /* xiw_ingress has seen no segment of the flow */
 };
 
 #define EQUAL .path = XIW_PATH_KERNEL, .value = 0
@@ -30,7 +32,37 @@ struct row {
 
 static const struct row rows[] = {
 	{ "ours, translated by XDP", OURS, DIFFER, .flags = ACK, .seq = NXT - SKEW, .len = 100,
-	  .kept = true, .high = 0, .elsewhere = 0 },
+	  .kept = true, .ahead = 100, .high = 0, .elsewhere = 0 },
+	{ "ours, passed by XDP", OURS, EQUAL, .flags = ACK | FIN, .seq = NXT, .len = 99,
+	  .kept = true, .ahead = 100 },
+	{ "ours, passed before the stretch", OURS, DIRECT, .flags = ACK, .seq = NXT - SKEW - 100,
+	  .len = 100, .kept = true },
+	{ "ours, passed before a long stretch", OURS, DIRECT, .flags = ACK, .seq = NXT - SKEW - 100,
+	  .len = 100, .kept = true, .ahead = 0u - SKEW },
+	{ "around XDP: data in order", OURS, EQUAL, .flags = ACK, .seq = NXT, .len = 1000,
+	  .kept = true, .high = 1000, .bypass = 1 },
+	{ "around XDP, armed: an octet more than XDP has passed", OURS, ARMED, .flags = ACK,
+	  .seq = NXT, .len = 101, .kept = true, .ahead = 100, .high = 1, .bypass = 1 },
+	{ "around XDP: FIN counts", OURS, EQUAL, .flags = ACK | FIN, .seq = NXT, .len = 100,
+	  .kept = true, .ahead = 100, .high = 1, .bypass = 1 },
+	{ "around XDP: no data", OURS, EQUAL, .flags = ACK, .seq = NXT + 2000, .len = 0,
+	  .kept = true },
+	{ "around XDP: beyond the window", OURS, EQUAL, .flags = ACK, .seq = EDGE + 1, .len = 500,
+	  .kept = true },
+	{ "around XDP, which has seen nothing yet", OURS, EQUAL, .flags = ACK, .seq = NXT,
+	  .len = 1000, .kept = true, .high = 1000, .unseen = true },
+	{ "around XDP, numbers differ: where the peer would go on", OURS, DIFFER, .flags = ACK,
+	  .seq = NXT, .len = 1000, .kept = false, .bypass = 1 },
+	{ "around XDP, numbers differ: within the window", OURS, DIFFER, .flags = ACK,
+	  .seq = NXT + 1, .len = 1000, .kept = false },
+	{ "around XDP, numbers differ: beyond the socket's window", OURS, DIFFER, .flags = ACK,
+	  .seq = EDGE + 1, .len = 1000, .kept = true },
+	{ "around XDP, direct: where the peer would go on", OURS, DIRECT, .flags = ACK, .seq = NXT,
+	  .len = 1000, .kept = false, .bypass = 1 },
+	{ "around XDP, direct: elsewhere", OURS, DIRECT, .flags = ACK, .seq = NXT + 1, .len = 1000,
+	  .kept = false },
+	{ "around XDP, direct: FIN alone", OURS, DIRECT, .flags = ACK | FIN, .seq = NXT, .len = 0,
+	  .kept = false, .bypass = 1 },
 	{ "ours, while direct", OURS, DIRECT, .flags = ACK, .seq = NXT - SKEW, .len = 0,
 	  .kept = true, .high = 0, .elsewhere = 0 },
 	{ "injected", LO, DIFFER, .flags = ACK, .seq = NXT - SKEW, .len = 100, .kept = true,
@@ -83,6 +115,10 @@ static const struct row rows[] = {
 	  .kept = false, .high = 0, .elsewhere = 1 },
 };
 
+static const struct row of_another = {
+	"of another interface", ANOTHER, EQUAL, .flags = ACK, .seq = NXT, .len = 1000, .kept = true
+};
+
 #pragma GCC diagnostic pop
 
 static int prog;
@@ -113,7 +149,7 @@ Test(socket, table)
 	cr_assert(prog >= 0);
 	cr_assert(!system("ip link add xt0 type veth peer name xt1"));
 	cr_assert(if_nametoindex("xt0") && if_nametoindex("xt1"));
-	cr_assert_eq(run(&rows[7]), UINT32_MAX, "of no flow");
+	cr_assert_eq(run(&of_another), UINT32_MAX, "of no flow");
 	cr_assert(!bpf_map_update_elem(h.index_map, &key, &index, BPF_ANY));
 	for (unsigned int i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		const struct row *r = &rows[i];
@@ -126,11 +162,14 @@ Test(socket, table)
 			.acked = NXT,
 			.kernel_edge = EDGE,
 			.direct_edge = EDGE,
+			.socket_edge = EDGE,
+			.control_segs = !r->unseen,
 			.ifindex = OURS,
 		};
 		want = *f;
 		want.kernel_high += r->high;
 		want.elsewhere_segs += r->elsewhere;
+		want.bypass_segs += r->bypass;
 		want.lo_segs += r->ifindex == LO && r->kept;
 		cr_expect_eq(run(r), r->kept ? UINT32_MAX : 0, "%s: %s", r->name,
 			     r->kept ? "dropped" : "kept");
@@ -141,6 +180,6 @@ Test(socket, table)
 	h.flows[index].owner = xiw_owner_pack(NXT, EPOCH, XIW_PATH_DIRECT);
 	h.flows[index].kernel_nxt = xiw_kernel_nxt_pack(NXT, EPOCH + 1);
 	h.flows[index].elsewhere_segs = 0;
-	cr_expect_eq(run(&rows[7]), 0);
+	cr_expect_eq(run(&of_another), 0);
 	cr_expect_eq(h.flows[index].elsewhere_segs, 0);
 }

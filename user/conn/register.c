@@ -273,6 +273,7 @@ void xiw_conn_unregister(struct xiw_conn *c)
 	xiw_fall_back_finish(c);
 	/* The owner word may be DIRECT although no frame has shown it yet. */
 	skew = xiw_flow_to_kernel(c->flow);
+	xiw_route_end(c);
 	xiw_progress_end(c);
 	xiw_remember_end(c);
 	c->netif->by_flow[c->reg.index] = NULL;

@@ -164,16 +164,16 @@ struct xiw_handoff {
 	struct xiw_conn *next_telling, **telling_at; /* in engine->agenda.telling */
 };
 
-/* path/route.c: what was last seen of the way that the connection's packets take. */
+/* path/route.c: what was last seen of the way that the connection's packets take. Counts are modulo 2^32. */
 struct xiw_route {
-	bool steered;	     /* no_direct says that segments come on another queue */
-	uint32_t other_segs; /* how many did, when last asked */
-	uint64_t came, left; /* segments that XDP, and xiw_egress, have counted */
-	uint64_t elsewhere;  /* segments that came by another interface when XDP last counted one */
-	uint64_t came_then; /* XDP's count when the socket first sent what xiw_egress did not see */
+	bool steered, sent_known; /* no_direct says that segments come on another queue; `sent` counts */
+	uint32_t other_segs;	  /* how many did, when last asked */
+	uint32_t came, left;	  /* segments that XDP, and xiw_egress, have counted */
+	uint32_t elsewhere; /* segments that came by another interface when XDP last counted one */
+	uint32_t came_then; /* XDP's count when the socket first sent what xiw_egress did not see */
 	uint32_t sent;	    /* segments that the socket had sent when xiw_egress last counted one */
-	bool sent_known;
-	uint64_t astray_ms, unseen_ms; /* since when XDP, xiw_egress miss packets; 0: no */
+	uint32_t received, bypassed; /* octets of the socket, and segments that XDP has not passed */
+	uint64_t astray_ms, unseen_ms, bypass_ms; /* since when XDP, xiw_egress miss packets; 0: no */
 };
 
 /* Failed attempts while the stream stood at one place. */

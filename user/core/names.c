@@ -35,6 +35,7 @@ const char *xiw_reason_name(unsigned int reason)
 		[XIW_REASON_LONG] = "packet longer than AF_XDP takes",
 		[XIW_REASON_REBOUND] = "queues bound anew",
 		[XIW_REASON_TAGS] = "VLAN tags stripped",
+		[XIW_REASON_BYPASS] = "packets pass XDP by",
 	};
 
 	return reason < N(names) ? names[reason] : NULL;

@@ -326,7 +326,7 @@ static void adopt(struct xiw_flow *f)
 	f->ece = f->ts_recent = f->beyond = f->run_end = f->run_len = 0;
 	f->barred = f->try_nxt = f->try_seen = f->kernel_tsval = 0;
 	f->echoed = 0;
-	f->try_ns = f->elsewhere_segs = f->other_segs = 0;
+	f->try_ns = f->elsewhere_segs = f->bypass_segs = f->other_segs = 0;
 }
 
 int xiw_table_claim(struct xiw_table *t, const struct xiw_flow_key *key, uint32_t *skew)

@@ -14,6 +14,8 @@ static bool may_arm(struct xiw_conn *c)
 {
 	if (__atomic_load_n(&c->flow->elsewhere_segs, __ATOMIC_RELAXED))
 		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
+	if (__atomic_load_n(&c->flow->bypass_segs, __ATOMIC_RELAXED))
+		xiw_conn_bar(c, XIW_REASON_BYPASS);
 	xiw_progress_say(c);
 	return !xiw_conn_barred(c);
 }

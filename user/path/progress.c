@@ -49,12 +49,14 @@ static const char *cause(enum xiw_reason reason)
 		[XIW_REASON_HEADROOM] = "the driver of %s leaves no room in front of packets",
 		[XIW_REASON_ELSEWHERE] = "its segments do not come by %s, or not all of them",
 		[XIW_REASON_TAGS] = "%s strips VLAN tags: 'ethtool -K IF rxvlan off'",
+		[XIW_REASON_BYPASS] = "packets of %s pass XDP by: 'ethtool -K IF lro off', tc "
+				      "redirect?",
 	};
 
 	return causes[reason] ? causes[reason] : "it does not go on";
 }
 
-static void tell(struct xiw_conn *c, enum xiw_reason reason)
+void xiw_progress_tell(struct xiw_conn *c, enum xiw_reason reason)
 {
 	if (reason == XIW_REASON_LONG)
 		xiw_below_joins(c->netif->ifindex, c->netif->ifname, c->no_direct,
@@ -73,7 +75,7 @@ void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason)
 	if (!c->flow || xiw_conn_barred(c))
 		return;
 	__atomic_store_n(&c->flow->barred, reason, __ATOMIC_RELAXED);
-	tell(c, reason);
+	xiw_progress_tell(c, reason);
 	/* Other causes are found before a stretch begins. */
 	c->progress.memory.counted = true;
 	xiw_remember(c, reason, xiw_stretch_live(c) || reason == XIW_REASON_UNSEEN);
@@ -331,7 +333,7 @@ static bool injection_works(struct xiw_conn *c)
 	if (s->inject_works)
 		c->no_direct[0] = '\0';
 	else
-		tell(c, XIW_REASON_INJECT);
+		xiw_progress_tell(c, XIW_REASON_INJECT);
 	return s->inject_works;
 }
 
@@ -346,7 +348,7 @@ void xiw_progress_end(struct xiw_conn *c)
 	if (c->no_direct[0] || f->went_direct || !c->counts.armed)
 		return;
 	if (__atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) < f->egress_floor)
-		tell(c, XIW_REASON_EGRESS);
+		xiw_progress_tell(c, XIW_REASON_EGRESS);
 }
 
 /* The socket may repeat data because it is not told that the peer has acknowledged them on the direct path. */
@@ -399,7 +401,7 @@ void xiw_progress_say(struct xiw_conn *c)
 	enum xiw_reason reason = __atomic_load_n(&c->flow->barred, __ATOMIC_RELAXED);
 
 	if (reason && !c->no_direct[0])
-		tell(c, reason);
+		xiw_progress_tell(c, reason);
 	/* XDP bars a connection for what no stream waits for: it passes such segments to the socket. */
 	if (reason && !c->progress.memory.counted)
 		xiw_remember(c, reason, false);
@@ -415,7 +417,7 @@ static bool kept_off(struct xiw_conn *c)
 
 	/* Nothing follows a FIN that could go direct. */
 	if (reason && c->handoff.reason != XIW_REASON_FIN) {
-		tell(c, reason);
+		xiw_progress_tell(c, reason);
 		len = strlen(c->no_direct);
 		if (len + sizeof(FOUND_BEFORE) <= sizeof(c->no_direct))
 			memcpy(c->no_direct + len, FOUND_BEFORE, sizeof(FOUND_BEFORE));

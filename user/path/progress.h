@@ -28,6 +28,9 @@ bool xiw_conn_barred(const struct xiw_conn *c);
  */
 void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason);
 
+/* Says the cause in no_direct. */
+void xiw_progress_tell(struct xiw_conn *c, enum xiw_reason reason);
+
 /* A connection that never went direct leaves XDP: notes why in no_direct, if nothing else has said so. */
 void xiw_progress_end(struct xiw_conn *c);
 

@@ -2,7 +2,8 @@
 /*
  * Checks whether a connection's packets pass our BPF programs. An address is not bound to the interface that
  * has it: a peer's segments may come by another interface (two interfaces in one subnet, asymmetric routes),
- * ours may leave by another one, and both may change at any time.
+ * ours may leave by another one, and both may change at any time. XDP does not see all packets of an interface:
+ * some drivers pass by it what they join (LRO), and tc filters may redirect packets to the interface.
  *
  * Plain TCP copes with that, and so does a connection whose sequence numbers are the wire's. XDP begins no
  * stretch before xiw_egress has seen a packet of it, xiw_socket accepts what came by another interface, and the
@@ -33,40 +34,86 @@
 #define UNSEEN_MS 10000
 #define UNSEEN_SEGS 3
 
-static uint64_t get(const __u64 *count)
+/* What the socket says: segments that it has sent, and octets that it has received, by any interface. */
+struct answer {
+	bool known;
+	uint32_t sent, received; /* modulo 2^32 */
+};
+
+static uint32_t get(const __u64 *count)
 {
-	return __atomic_load_n(count, __ATOMIC_RELAXED);
+	return (uint32_t)__atomic_load_n(count, __ATOMIC_RELAXED);
 }
 
-/* Counts the peer's segments that came by our interface. */
-static uint64_t came(const struct xiw_flow *f)
+/* Counts the peer's segments that came by our interface and passed XDP. */
+static uint32_t came(const struct xiw_flow *f)
 {
 	return get(&f->control_segs) + get(&f->kernel_segs) + get(&f->direct_segs);
 }
 
-/* Asks the socket how many segments it has sent, by any interface. Returns false if it does not answer. */
-static bool ask_socket(const struct xiw_conn *c, uint32_t *sent)
+static struct answer ask_socket(const struct xiw_conn *c)
 {
 	struct tcp_info info = {};
 	socklen_t len = sizeof(info);
+	bool known = !getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len);
 
-	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, &info, &len))
-		return false;
-	*sent = info.tcpi_segs_out;
-	return true;
+	return (struct answer){ known, info.tcpi_segs_out, (uint32_t)info.tcpi_bytes_received };
 }
 
 void xiw_route_begin(struct xiw_conn *c)
 {
 	struct xiw_flow *f = c->flow;
+	struct answer answer = ask_socket(c);
 
 	__atomic_store_n(&f->elsewhere_segs, 0, __ATOMIC_RELAXED);
-	f->egress_floor = get(&f->egress_segs) + 1;
+	__atomic_store_n(&f->bypass_segs, 0, __ATOMIC_RELAXED);
+	f->egress_floor = __atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) + 1;
 	c->route = (struct xiw_route){
 		.came = came(f),
 		.left = get(&f->egress_segs),
+		.sent_known = answer.known,
+		.sent = answer.sent,
+		.received = answer.received,
 	};
-	c->route.sent_known = ask_socket(c, &c->route.sent);
+}
+
+/* Has the socket received octets without XDP having seen a segment since the last check? */
+static bool unnoticed(struct xiw_conn *c, const struct answer *answer)
+{
+	struct xiw_route *p = &c->route;
+	bool grew = answer->known && answer->received != p->received;
+
+	if (grew)
+		p->received = answer->received;
+	return grew && came(c->flow) == p->came && !get(&c->flow->elsewhere_segs) &&
+	       c->stretch.state == XIW_STRETCH_OFF;
+}
+
+/*
+ * Returns for how long (in ms, plus 1) the peer's segments have come by our interface and passed XDP by; 0 if none
+ * has since the last check. Where XDP sees nothing either, the peer may be waiting for its time-out.
+ */
+static uint64_t bypasses(struct xiw_conn *c, const struct answer *answer)
+{
+	uint32_t bypassed = get(&c->flow->bypass_segs);
+	struct xiw_route *p = &c->route;
+	bool more = unnoticed(c, answer) || bypassed != p->bypassed;
+
+	p->bypassed = bypassed;
+	if (more && !p->bypass_ms)
+		p->bypass_ms = c->engine->now_ms;
+	else if (!more && came(c->flow) != p->came)
+		p->bypass_ms = 0;
+	return more ? 1 + c->engine->now_ms - p->bypass_ms : 0;
+}
+
+void xiw_route_end(struct xiw_conn *c)
+{
+	struct answer answer = ask_socket(c);
+	bool all = !came(c->flow) && (unnoticed(c, &answer) || c->route.bypass_ms);
+
+	if (!c->no_direct[0] && (all || get(&c->flow->bypass_segs)))
+		xiw_conn_bar(c, XIW_REASON_BYPASS);
 }
 
 /*
@@ -75,7 +122,7 @@ void xiw_route_begin(struct xiw_conn *c)
  */
 static uint64_t astray(struct xiw_conn *c)
 {
-	uint64_t elsewhere = get(&c->flow->elsewhere_segs), now = came(c->flow);
+	uint32_t elsewhere = get(&c->flow->elsewhere_segs), now = came(c->flow);
 	struct xiw_route *p = &c->route;
 
 	if (now != p->came) {
@@ -92,29 +139,20 @@ static uint64_t astray(struct xiw_conn *c)
  * Returns for how long (in ms, plus 1) the socket has sent and xiw_egress has not seen a packet; 0 if that is
  * not so.
  */
-static uint64_t unseen(struct xiw_conn *c)
+static uint64_t unseen(struct xiw_conn *c, const struct answer *answer)
 {
-	uint64_t left = get(&c->flow->egress_segs);
+	uint32_t left = get(&c->flow->egress_segs);
 	struct xiw_route *p = &c->route;
-	bool asked = false;
-	uint32_t sent;
 
-	/*
-	 * Only a socket whose packets were not seen lately is asked. It is asked before the count is read,
-	 * because packets reach xiw_egress later.
-	 */
-	if (left == p->left) {
-		asked = ask_socket(c, &sent);
-		left = get(&c->flow->egress_segs);
-	}
+	/* The socket was asked before the count was read, because packets reach xiw_egress later. */
 	if (left != p->left) {
 		p->left = left;
 		p->sent_known = false;
 		p->unseen_ms = 0;
-	} else if (asked && !p->sent_known) {
-		p->sent = sent;
+	} else if (answer->known && !p->sent_known) {
+		p->sent = answer->sent;
 		p->sent_known = true;
-	} else if (asked && !p->unseen_ms && sent != p->sent) {
+	} else if (answer->known && !p->unseen_ms && answer->sent != p->sent) {
 		p->unseen_ms = c->engine->now_ms;
 		p->came_then = came(c->flow);
 	}
@@ -165,9 +203,29 @@ static void look_at_queues(struct xiw_conn *c)
 	c->route.other_segs = other;
 }
 
+/*
+ * One check is not enough for what the socket has just sent or received, which may be on its way. If nothing comes
+ * either, the link is down, and that is no reason to bar the connection.
+ */
+static void bar(struct xiw_conn *c, uint64_t out, uint64_t by)
+{
+	const bool off = c->stretch.state == XIW_STRETCH_OFF;
+
+	if (by > 1 || get(&c->flow->bypass_segs)) {
+		xiw_progress_lasting(c, XIW_REASON_BYPASS);
+		xiw_conn_bar(c, XIW_REASON_BYPASS);
+	}
+	if (off && get(&c->flow->elsewhere_segs))
+		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
+	if (off && out > 1 && came(c->flow) != c->route.came_then)
+		xiw_conn_bar(c, XIW_REASON_EGRESS);
+}
+
 bool xiw_route_check(struct xiw_conn *c)
 {
-	uint64_t in = astray(c), out = unseen(c), owner = xiw_flow_owner(c->flow);
+	const struct answer answer = ask_socket(c);
+	uint64_t by = bypasses(c, &answer), in = astray(c), out = unseen(c, &answer);
+	uint64_t owner = xiw_flow_owner(c->flow);
 	uint64_t kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
 
 	look_at_queues(c);
@@ -175,16 +233,13 @@ bool xiw_route_check(struct xiw_conn *c)
 	/* It may be this connection's turn to try again, or the cause may be gone. */
 	if (c->progress.memory.kept_off)
 		xiw_try_arm(c, XIW_RUN);
-	if (get(&c->flow->elsewhere_segs) && c->stretch.state == XIW_STRETCH_OFF)
-		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
-	/*
-	 * One check is not enough, because what the socket has just sent may be on its way. If nothing comes
-	 * either, the link is down, and that is no reason to bar the connection.
-	 */
-	if (out > 1 && came(c->flow) != c->route.came_then && c->stretch.state == XIW_STRETCH_OFF)
-		xiw_conn_bar(c, XIW_REASON_EGRESS);
+	bar(c, out, by);
 	if (c->stretch.state == XIW_STRETCH_OFF && !xiw_owner_skew(owner, kernel_nxt))
 		return true;
+	if (by > ASTRAY_MS) {
+		xiw_progress_tell(c, XIW_REASON_BYPASS);
+		return false;
+	}
 	if (in > ASTRAY_MS) {
 		snprintf(c->no_direct, sizeof(c->no_direct),
 			 "its segments do not come by %s any more", c->netif->ifname);

@@ -7,6 +7,9 @@
 /* Notes the counters from which the checks start. Called before the flow is published. */
 void xiw_route_begin(struct xiw_conn *c);
 
+/* The connection leaves XDP: notes in no_direct that segments of it have passed XDP by, if nothing else was said. */
+void xiw_route_end(struct xiw_conn *c);
+
 /*
  * Checks where the connection's packets go; called every second. Returns false if the connection needs the BPF
  * programs and its packets have gone around them for too long; no_direct says how.
