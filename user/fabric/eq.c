@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "fabric/fabric.h"
+#include "host/eq.h"
 
 /* An event of fi_eq_write(). */
 struct written {
@@ -16,14 +17,6 @@ struct written {
 };
 
 /* ---- with the lock ------------------------------------------------------------------------------------------- */
-
-/* Takes the event that was looked at. Nobody else takes any meanwhile. */
-static void take(struct xiw_fi_eq *eq)
-{
-	struct xiw_host_event event;
-
-	xiw_host_eq_take(eq->host, &event);
-}
 
 static bool is_failure(const struct xiw_host_event *event)
 {
@@ -57,39 +50,32 @@ static struct fi_info *request_info(const struct xiw_fi_pep *pep, struct xiw_hos
 	return info;
 }
 
-static ssize_t give_written(struct written *w, uint32_t *event, void *buf, size_t len, bool peek)
+static ssize_t give_written(const struct written *w, uint32_t *event, void *buf)
 {
-	const ssize_t n = (ssize_t)w->len;
-
-	if (len < w->len)
-		return -FI_ETOOSMALL;
 	*event = w->event;
 	memcpy(buf, w->data, w->len);
-	if (!peek)
-		free(w);
-	return n;
+	return (ssize_t)w->len;
 }
 
-static ssize_t give(const struct xiw_host_event *e, uint32_t *event, void *buf, size_t len,
-		    bool peek)
+static bool is_readable(const struct xiw_host_event *e, size_t room)
+{
+	return !is_failure(e) && room >= (e->kind == XIW_HOST_OTHER
+						  ? written_of(e)->len
+						  : sizeof(struct fi_eq_cm_entry));
+}
+
+static ssize_t give(const struct xiw_host_event *e, uint32_t *event, void *buf, size_t len)
 {
 	struct fi_eq_cm_entry *entry = buf;
 	size_t room = len - sizeof(*entry), n;
 	const uint8_t *data;
 
 	if (e->kind == XIW_HOST_OTHER)
-		return give_written(written_of(e), event, buf, len, peek);
-	if (len < sizeof(*entry))
-		return -FI_ETOOSMALL;
+		return give_written(written_of(e), event, buf);
 	*entry = (struct fi_eq_cm_entry){ .fid = e->context };
 	*event = e->kind == XIW_HOST_REQUEST	   ? FI_CONNREQ
 		 : e->kind == XIW_HOST_ESTABLISHED ? FI_CONNECTED
 						   : FI_SHUTDOWN;
-	if (e->kind == XIW_HOST_REQUEST && !peek) {
-		entry->info = request_info(e->context, e->request);
-		if (!entry->info)
-			return -FI_ENOMEM;
-	}
 	n = e->kind == XIW_HOST_DISCONNECTED ? 0 : xiw_fi_unframe(e, &data);
 	if (room > n)
 		room = n;
@@ -98,7 +84,29 @@ static ssize_t give(const struct xiw_host_event *e, uint32_t *event, void *buf, 
 	return (ssize_t)(sizeof(*entry) + room);
 }
 
+/* The event has been taken, so that a request is the program's from here on, whatever its peer does. */
+static ssize_t taken(const struct xiw_host_event *e, struct fi_eq_cm_entry *entry, ssize_t n)
+{
+	if (e->kind == XIW_HOST_OTHER)
+		free(written_of(e));
+	if (e->kind != XIW_HOST_REQUEST)
+		return n;
+	entry->info = request_info(e->context, e->request);
+	if (entry->info)
+		return n;
+	xiw_host_reject(e->request, NULL, 0);
+	return -FI_ENOMEM;
+}
+
 /* ---- any thread ---------------------------------------------------------------------------------------------- */
+
+/* For FI_PEEK. */
+static bool nothing(const struct xiw_host_event *e, size_t room)
+{
+	(void)e;
+	(void)room;
+	return false;
+}
 
 static ssize_t eq_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
@@ -106,12 +114,16 @@ static ssize_t eq_read(struct fid_eq *fid, uint32_t *event, void *buf, size_t le
 	const bool peek = flags & FI_PEEK;
 	struct xiw_host_event e;
 	ssize_t n = -FI_EAGAIN;
+	int got;
 
 	pthread_mutex_lock(&eq->lock);
-	if (xiw_host_eq_peek(eq->host, &e))
-		n = is_failure(&e) ? -FI_EAVAIL : give(&e, event, buf, len, peek);
-	if (n >= 0 && !peek)
-		take(eq);
+	got = xiw_host_eq_take_if(eq->host, &e, peek ? nothing : is_readable, len);
+	if (got)
+		n = is_failure(&e)	      ? -FI_EAVAIL
+		    : !is_readable(&e, len) ? -FI_ETOOSMALL
+					      : give(&e, event, buf, len);
+	if (got > 0)
+		n = taken(&e, buf, n);
 	pthread_mutex_unlock(&eq->lock);
 	return n;
 }
@@ -153,6 +165,11 @@ static void give_error(struct xiw_fi_eq *eq, const struct xiw_host_event *e,
 	err->err_data_size = n;
 }
 
+static bool is_failure_to_take(const struct xiw_host_event *e, size_t peek)
+{
+	return is_failure(e) && !peek;
+}
+
 static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *err, uint64_t flags)
 {
 	struct xiw_fi_eq *eq = (struct xiw_fi_eq *)fid;
@@ -160,10 +177,9 @@ static ssize_t eq_readerr(struct fid_eq *fid, struct fi_eq_err_entry *err, uint6
 	ssize_t n = -FI_EAGAIN;
 
 	pthread_mutex_lock(&eq->lock);
-	if (xiw_host_eq_peek(eq->host, &e) && is_failure(&e)) {
+	if (xiw_host_eq_take_if(eq->host, &e, is_failure_to_take, flags & FI_PEEK) &&
+	    is_failure(&e)) {
 		give_error(eq, &e, err);
-		if (!(flags & FI_PEEK))
-			take(eq);
 		n = sizeof(*err);
 	}
 	pthread_mutex_unlock(&eq->lock);

@@ -294,27 +294,25 @@ int xiw_host_eq_take_locked(struct xiw_host_eq *eq, struct xiw_host_event *event
 	return 1;
 }
 
-static int with_lock(struct xiw_host_eq *eq, struct xiw_host_event *event,
-		     int (*get)(struct xiw_host_eq *eq, struct xiw_host_event *event))
+int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
 {
-	int got;
+	return xiw_host_eq_take_if(eq, event, NULL, 0);
+}
+
+int xiw_host_eq_take_if(struct xiw_host_eq *eq, struct xiw_host_event *event, xiw_host_want *want,
+			size_t arg)
+{
+	int got = 0;
 
 	if (xiw_host_dead(&eq->life))
 		return 0;
 	pthread_mutex_lock(&eq->lock);
-	got = get(eq, event);
+	if (want && peek(eq, event) && !want(event, arg))
+		got = -EAGAIN;
+	else
+		got = xiw_host_eq_take_locked(eq, event);
 	pthread_mutex_unlock(&eq->lock);
 	return got;
-}
-
-int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event)
-{
-	return with_lock(eq, event, xiw_host_eq_take_locked);
-}
-
-int xiw_host_eq_peek(struct xiw_host_eq *eq, struct xiw_host_event *event)
-{
-	return with_lock(eq, event, peek);
 }
 
 void xiw_host_eq_purge(struct xiw_host_eq *eq, const void *context)

@@ -26,6 +26,14 @@ void xiw_host_eq_leave(struct xiw_host_eq *eq);
 int xiw_host_eq_put(struct xiw_host_eq *eq, const struct xiw_host_event *event,
 		    void (*drop)(struct xiw_host_event *event));
 
+/*
+ * Takes the oldest event if it is wanted; `want` must not wait, as engines do for it. Returns 1, or 0 if there is none,
+ * or -EAGAIN: the event is left. What is in *event of one that is left may be gone, so no pointer there is to be used.
+ */
+typedef bool xiw_host_want(const struct xiw_host_event *event, size_t arg);
+int xiw_host_eq_take_if(struct xiw_host_eq *eq, struct xiw_host_event *event, xiw_host_want *want,
+			size_t arg);
+
 /* Removes the event of a request, and drops nothing. Returns false if it is not there: somebody has taken it. */
 bool xiw_host_eq_take_back(struct xiw_host_eq *eq, const struct xiw_host_request *request);
 

@@ -122,9 +122,8 @@ int xiw_host_eq_close(struct xiw_host_eq *eq);
  */
 int xiw_host_eq_fd(const struct xiw_host_eq *eq);
 
-/* Takes the oldest event, or only reads it. Returns 1, or 0 if there is none. */
+/* Takes the oldest event. Returns 1, or 0 if there is none. See also xiw_host_eq_take_if(). */
 int xiw_host_eq_take(struct xiw_host_eq *eq, struct xiw_host_event *event);
-int xiw_host_eq_peek(struct xiw_host_eq *eq, struct xiw_host_event *event);
 
 /*
  * Waits for an event up to timeout_ms milliseconds (-1: no limit) and takes it. Returns 1. -EAGAIN: there is none, and

@@ -86,7 +86,8 @@ void pass(const char *name);
 void serve_selective(const char *param, struct fid_ep *srx);
 void connect_selective(const char *param);
 
-/* The cases of one end alone (fabric_alone.c). */
+/* The cases of one end alone (fabric_alone.c, fabric_requests.c). */
 void alone(const char *host);
+void local_requests(void);
 
 #endif

@@ -198,5 +198,6 @@ void alone(const char *host)
 	local_handle();
 	local_absent();
 	local_events();
+	local_requests();
 	close_end();
 }
