@@ -426,6 +426,8 @@ $(NET_ROOMS:%=$(B)/tests/net/%/room.a): $(B)/netparts.stamp
 $(B)/tests/net/peer/peer_wrap: $(call obj,$(filter-out %/main.c,$(TOOL_SRC)))
 
 $(B)/tests/net/programs/fabric $(B)/tests/net/stop/fabric_stop: TOOL_LIBS += -lfabric
+$(B)/tests/net/programs/attributes_fabric: TOOL_LIBS += -lfabric
+$(B)/tests/net/programs/attributes_verbs: TOOL_LIBS += -lrdmacm -libverbs
 $(B)/tests/net/programs/verbs_% $(B)/tests/net/stop/verbs_stop: TOOL_LIBS += -lrdmacm -libverbs
 $(NET_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/tests/net/lib/room.a $(HOST_A) $(LIB_A)
 	$(say) LD $@

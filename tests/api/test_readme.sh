@@ -51,7 +51,7 @@ fi
 
 page() {
 	local errors
-	errors=$(groff -man -Tutf8 -ww -z "$1" 2>&1)
+	errors=$(groff -t -man -Tutf8 -ww -z "$1" 2>&1)
 	echo "$errors"
 	[[ -z $errors ]]
 }

@@ -48,6 +48,11 @@ int xiw_fi_wait_control(enum fi_wait_obj wait, struct xiw_host_eq *eq, int comma
 	}
 }
 
+bool xiw_fi_vector_fits(uint64_t flags, int vector)
+{
+	return !(flags & ~FI_AFFINITY) && (!(flags & FI_AFFINITY) || !vector);
+}
+
 socklen_t xiw_fi_addr_len(const void *addr)
 {
 	return ((const struct sockaddr *)addr)->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6)

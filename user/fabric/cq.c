@@ -360,7 +360,9 @@ int xiw_fi_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr, struct fid_c
 	struct xiw_fi_cq *q;
 	int err;
 
-	if (attr->format > FI_CQ_FORMAT_TAGGED ||
+	if (!xiw_fi_vector_fits(attr->flags, attr->signaling_vector))
+		return -FI_EINVAL;
+	if (attr->format > FI_CQ_FORMAT_TAGGED || attr->wait_cond != FI_CQ_COND_NONE ||
 	    (attr->wait_obj != FI_WAIT_NONE && attr->wait_obj != FI_WAIT_UNSPEC &&
 	     attr->wait_obj != FI_WAIT_FD))
 		return -FI_ENOSYS;

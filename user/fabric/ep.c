@@ -46,6 +46,7 @@ static int ready(struct xiw_fi_ep *ep, struct xiw_host_conn_opts *opts, struct x
 		.ird = XIW_FI_READS,
 		.ord = XIW_FI_READS,
 		.extended = ep->immediate,
+		.traffic_class = ep->traffic_class,
 		.private_data = frame->octets,
 		.private_len = frame->len,
 	};
@@ -94,7 +95,8 @@ static int cm_shutdown(struct fid_ep *fid, uint64_t flags)
 {
 	struct xiw_fi_ep *ep = (struct xiw_fi_ep *)fid;
 
-	(void)flags;
+	if (flags)
+		return -FI_EINVAL;
 	return ep->qp ? xiw_host_disconnect(ep->qp) : -FI_ENOTCONN;
 }
 
@@ -276,7 +278,7 @@ static struct fi_ops_ep ep_ops = {
 
 static unsigned int depth(size_t size)
 {
-	return size < 1 ? 1 : size > XIW_HOST_DEPTH_MAX ? XIW_HOST_DEPTH_MAX : (unsigned int)size;
+	return size < 1 ? 1 : (unsigned int)size;
 }
 
 static void take_addr(const void *from, size_t from_len, struct sockaddr_storage *to,
@@ -316,7 +318,8 @@ int xiw_fi_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep *
 	struct xiw_fi_ep *e;
 	int err;
 
-	if (!info->ep_attr || info->ep_attr->type != FI_EP_MSG || !info->tx_attr || !info->rx_attr)
+	if (!info->ep_attr || info->ep_attr->type != FI_EP_MSG || !info->tx_attr ||
+	    !info->rx_attr || !xiw_fi_ep_fits(info))
 		return -FI_EINVAL;
 	e = calloc(1, sizeof(*e));
 	if (!e)
@@ -344,6 +347,7 @@ int xiw_fi_ep_open(struct fid_domain *fid, struct fi_info *info, struct fid_ep *
 	e->immediate = info->domain_attr && info->domain_attr->cq_data_size;
 	e->send_depth = depth(info->tx_attr->size);
 	e->recv_depth = depth(info->rx_attr->size);
+	e->traffic_class = (uint8_t)(fi_tc_dscp_get(info->tx_attr->tclass) << 2);
 	xiw_fi_flow_init(&e->flow);
 	__atomic_fetch_add(&domain->users, 1, __ATOMIC_RELAXED);
 	*ep = &e->fid;

@@ -190,10 +190,12 @@ static ssize_t eq_write(struct fid_eq *fid, uint32_t event, const void *buf, siz
 			uint64_t flags)
 {
 	struct xiw_fi_eq *eq = (struct xiw_fi_eq *)fid;
-	struct written *w = malloc(sizeof(*w) + len);
+	struct written *w;
 	int err;
 
-	(void)flags;
+	if (!eq->writable || flags)
+		return -FI_EINVAL;
+	w = malloc(sizeof(*w) + len);
 	if (!w)
 		return -FI_ENOMEM;
 	w->event = event;
@@ -288,6 +290,8 @@ int xiw_fi_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_e
 	struct xiw_fi_eq *q;
 	int err;
 
+	if (attr && !xiw_fi_vector_fits(attr->flags & ~FI_WRITE, attr->signaling_vector))
+		return -FI_EINVAL;
 	if (wait != FI_WAIT_NONE && wait != FI_WAIT_UNSPEC && wait != FI_WAIT_FD)
 		return -FI_ENOSYS;
 	q = calloc(1, sizeof(*q));
@@ -304,6 +308,7 @@ int xiw_fi_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_e
 	q->fid.ops = &eq_ops;
 	q->fabric = fabric;
 	q->wait = wait;
+	q->writable = attr && attr->flags & FI_WRITE;
 	pthread_mutex_init(&q->lock, NULL);
 	__atomic_fetch_add(&fabric->users, 1, __ATOMIC_RELAXED);
 	*eq = &q->fid;

@@ -24,6 +24,7 @@
 
 #define XIW_FI_FABRIC_NAME "Ethernet-iWARP"
 #define XIW_FI_IOV_MAX 4u
+#define XIW_FI_DSCP_MAX 63u
 #define XIW_FI_READS 64u /* RDMA Reads outstanding in each direction */
 
 struct xiw_fi_fabric {
@@ -38,6 +39,7 @@ struct xiw_fi_eq {
 	struct xiw_fi_fabric *fabric;
 	struct xiw_host_eq *host;
 	enum fi_wait_obj wait;
+	bool writable; /* FI_WRITE: by fi_eq_write() */
 	unsigned int users;
 	pthread_mutex_t lock; /* of the rest, and held by who takes from the host layer's queue */
 	uint8_t err_data[XIW_PRIVATE_DATA_MAX];
@@ -113,6 +115,7 @@ struct xiw_fi_ep {
 	bool immediate;		       /* FI_REMOTE_CQ_DATA is wanted */
 	uint64_t op_flags, recv_flags; /* of functions that are given none */
 	unsigned int send_depth, recv_depth;
+	uint8_t traffic_class;
 	struct sockaddr_storage local, remote;
 	socklen_t local_len, remote_len; /* 0: any; not known */
 	struct xiw_fi_flow flow;
@@ -138,6 +141,9 @@ bool xiw_fi_sleep(int fd, int64_t deadline);
 
 /* What FI_GETWAIT and FI_GETWAITOBJ ask for. */
 int xiw_fi_wait_control(enum fi_wait_obj wait, struct xiw_host_eq *eq, int command, void *arg);
+
+/* Of completion vectors there is one. */
+bool xiw_fi_vector_fits(uint64_t flags, int vector);
 
 socklen_t xiw_fi_addr_len(const void *addr);
 
@@ -166,6 +172,10 @@ int xiw_fi_getopt(fid_t fid, int level, int name, void *value, size_t *len);
 
 int xiw_fi_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 		   const struct fi_info *hints, struct fi_info **info);
+
+/* False: an endpoint, or shared receive context, cannot be as these attributes say. */
+bool xiw_fi_ep_fits(const struct fi_info *info);
+bool xiw_fi_rx_fits(const struct fi_rx_attr *attr);
 
 /*
  * A copy that fi_freeinfo() of any libfabric can free and fi_dupinfo() can read: each part has zeros behind it, because

@@ -93,19 +93,29 @@ struct fi_info *xiw_fi_info_copy(const struct fi_info *from)
 
 /* ---- hints ------------------------------------------------------------------------------------------------- */
 
+/* A number for IP, or a label, which names none and changes nothing. */
+static bool tclass_fits(uint32_t tclass)
+{
+	return !(tclass & FI_TC_DSCP) ? tclass <= FI_TC_NETWORK_CTRL
+				      : tclass <= fi_tc_dscp_set(XIW_FI_DSCP_MAX);
+}
+
 static bool tx_fits(const struct fi_tx_attr *h)
 {
 	return !h || (!(h->caps & ~(TX_CAPS | DOMAIN_CAPS)) && !(h->op_flags & ~OP_FLAGS) &&
-		      !(h->msg_order & ~ORDER) && h->inject_size <= XIW_HOST_INLINE_MAX &&
+		      !(h->msg_order & ~ORDER) && !(h->comp_order & ~COMPLETION_ORDER) &&
+		      tclass_fits(h->tclass) && h->inject_size <= XIW_HOST_INLINE_MAX &&
 		      h->size <= XIW_HOST_DEPTH_MAX && h->iov_limit <= XIW_FI_IOV_MAX &&
 		      h->rma_iov_limit <= 1);
 }
 
-static bool rx_fits(const struct fi_rx_attr *h)
+bool xiw_fi_rx_fits(const struct fi_rx_attr *h)
 {
-	return !h || (!(h->caps & ~(RX_CAPS | DOMAIN_CAPS)) && !(h->op_flags & ~FI_COMPLETION) &&
-		      !(h->msg_order & ~ORDER) && !h->total_buffered_recv &&
-		      h->size <= XIW_HOST_DEPTH_MAX && h->iov_limit <= XIW_FI_IOV_MAX);
+	return !h ||
+	       (!(h->caps & ~(RX_CAPS | DOMAIN_CAPS)) && !(h->op_flags & ~FI_COMPLETION) &&
+		!(h->msg_order & ~ORDER) && !(h->comp_order & ~(COMPLETION_ORDER | DATA_ORDER)) &&
+		!h->total_buffered_recv && h->size <= XIW_HOST_DEPTH_MAX &&
+		h->iov_limit <= XIW_FI_IOV_MAX);
 }
 
 static bool ep_fits(const struct fi_ep_attr *h)
@@ -113,10 +123,15 @@ static bool ep_fits(const struct fi_ep_attr *h)
 	return !h ||
 	       ((h->type == FI_EP_UNSPEC || h->type == FI_EP_MSG) &&
 		(h->protocol == FI_PROTO_UNSPEC || h->protocol == FI_PROTO_IWARP) &&
-		h->max_msg_size <= MESSAGE_MAX && !h->msg_prefix_size && !h->max_order_raw_size &&
-		!h->max_order_war_size && h->max_order_waw_size <= MESSAGE_MAX &&
-		h->tx_ctx_cnt <= 1 && (h->rx_ctx_cnt <= 1 || h->rx_ctx_cnt == FI_SHARED_CONTEXT) &&
-		!h->auth_key_size);
+		h->protocol_version <= 1 && h->max_msg_size <= MESSAGE_MAX && !h->msg_prefix_size &&
+		!h->max_order_raw_size && !h->max_order_war_size &&
+		h->max_order_waw_size <= MESSAGE_MAX && h->tx_ctx_cnt <= 1 &&
+		(h->rx_ctx_cnt <= 1 || h->rx_ctx_cnt == FI_SHARED_CONTEXT) && !h->auth_key_size);
+}
+
+bool xiw_fi_ep_fits(const struct fi_info *info)
+{
+	return tx_fits(info->tx_attr) && xiw_fi_rx_fits(info->rx_attr) && ep_fits(info->ep_attr);
 }
 
 /* Who does not transfer to or from regions of the peer does not see the modes of keys and addresses. */
@@ -139,13 +154,12 @@ static bool domain_fits(const struct fi_domain_attr *h, uint64_t caps)
 {
 	return !h ||
 	       (!(h->caps & ~DOMAIN_CAPS) && h->mr_key_size <= 4 && h->mr_iov_limit <= 1 &&
-		!h->auth_key_size && mr_mode_fits(h->mr_mode, caps));
+		!h->auth_key_size && tclass_fits(h->tclass) && mr_mode_fits(h->mr_mode, caps));
 }
 
 static bool fits(const struct fi_info *h)
 {
-	return !(h->caps & ~CAPS) && tx_fits(h->tx_attr) && rx_fits(h->rx_attr) &&
-	       ep_fits(h->ep_attr) && domain_fits(h->domain_attr, h->caps) &&
+	return !(h->caps & ~CAPS) && xiw_fi_ep_fits(h) && domain_fits(h->domain_attr, h->caps) &&
 	       (!h->domain_attr || data_fits(h)) &&
 	       (h->addr_format == FI_FORMAT_UNSPEC || h->addr_format == FI_SOCKADDR ||
 		h->addr_format == FI_SOCKADDR_IN || h->addr_format == FI_SOCKADDR_IN6) &&
@@ -200,6 +214,9 @@ static void set_queues(struct fi_tx_attr *tx, struct fi_rx_attr *rx, const struc
 		.size = size_or(t ? t->size : 0, DEPTH),
 		.iov_limit = XIW_FI_IOV_MAX,
 		.rma_iov_limit = 1,
+		.tclass = t && t->tclass		? t->tclass
+			  : hints && hints->domain_attr ? hints->domain_attr->tclass
+							: FI_TC_UNSPEC,
 	};
 	*rx = (struct fi_rx_attr){
 		.caps = info->caps & RX_CAPS,
@@ -240,6 +257,7 @@ static void set_domain(struct fi_domain_attr *d, const struct fi_info *hints,
 		.max_ep_srx_ctx = 65536,
 		.mr_iov_limit = 1,
 		.caps = DOMAIN_CAPS,
+		.tclass = h ? h->tclass : FI_TC_UNSPEC,
 		.max_err_data = XIW_FI_PARAM_MAX,
 		.mr_cnt = 65536,
 	};

@@ -30,6 +30,8 @@ static struct fi_ops region_fid_ops = {
 	.ops_set = XIW_FI_NONE,
 };
 
+#define ACCESS (FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)
+
 static unsigned int rights(uint64_t access)
 {
 	return (access & (FI_RECV | FI_READ) ? XIW_HOST_LOCAL_WRITE : 0) |
@@ -38,14 +40,16 @@ static unsigned int rights(uint64_t access)
 }
 
 static int register_region(struct xiw_fi_domain *domain, const struct iovec *iov, size_t count,
-			   uint64_t access, uint64_t flags, struct fid_mr **mr, void *context)
+			   uint64_t access, uint64_t offset, uint64_t flags, struct fid_mr **mr,
+			   void *context)
 {
 	struct region *r;
 	int err;
 
 	if (flags)
 		return -FI_EBADFLAGS;
-	if (count != 1)
+	/* fi_mr(3): the offset is reserved, and must be 0. */
+	if (count != 1 || offset || access & ~ACCESS)
 		return -FI_EINVAL;
 	r = calloc(1, sizeof(*r));
 	if (!r)
@@ -72,24 +76,26 @@ static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
 {
 	const struct iovec iov = { .iov_base = (void *)buf, .iov_len = len };
 
-	(void)offset;
-	(void)key;
-	return register_region((struct xiw_fi_domain *)fid, &iov, 1, access, flags, mr, context);
+	(void)key; /* FI_MR_PROV_KEY */
+	return register_region((struct xiw_fi_domain *)fid, &iov, 1, access, offset, flags, mr,
+			       context);
 }
 
 static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count, uint64_t access,
 		   uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr, void *context)
 {
-	(void)offset;
 	(void)key;
-	return register_region((struct xiw_fi_domain *)fid, iov, count, access, flags, mr, context);
+	return register_region((struct xiw_fi_domain *)fid, iov, count, access, offset, flags, mr,
+			       context);
 }
 
 static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
 		      struct fid_mr **mr)
 {
+	if (attr->auth_key_size)
+		return -FI_EINVAL;
 	return register_region((struct xiw_fi_domain *)fid, attr->mr_iov, attr->iov_count,
-			       attr->access, flags, mr, attr->context);
+			       attr->access, attr->offset, flags, mr, attr->context);
 }
 
 struct fi_ops_mr xiw_fi_mr_ops = {

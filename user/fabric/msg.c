@@ -62,7 +62,8 @@ ssize_t xiw_fi_post(struct xiw_fi_ep *ep, const struct xiw_fi_op *op, const stru
 
 	if (n < 0)
 		return n;
-	if (op->flags & ~OP_FLAGS || op->key > UINT32_MAX)
+	if (op->flags & ~OP_FLAGS || op->key > UINT32_MAX ||
+	    (op->flags & FI_REMOTE_CQ_DATA && op->kind != XIW_RDMA_WRITE_IMMEDIATE))
 		return -FI_EINVAL;
 	if (!ep->qp)
 		return -FI_EOPBADSTATE;

@@ -80,8 +80,7 @@ static int pep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 	struct xiw_fi_eq *eq = (struct xiw_fi_eq *)other;
 	int err = 0;
 
-	(void)flags;
-	if (other->fclass != FI_CLASS_EQ || pep->eq)
+	if (other->fclass != FI_CLASS_EQ || pep->eq || flags)
 		return -FI_EINVAL;
 	if (pep->listener)
 		err = xiw_host_listener_move(pep->listener, eq->host);

@@ -32,15 +32,16 @@ int xiw_fi_srx_open(struct fid_domain *fid, struct fi_rx_attr *attr, struct fid_
 	struct xiw_fi_domain *domain = (struct xiw_fi_domain *)fid;
 	const struct xiw_host_srq_opts opts = {
 		.pd = domain->pd,
-		.depth = !attr->size			   ? 1
-			 : attr->size > XIW_HOST_DEPTH_MAX ? XIW_HOST_DEPTH_MAX
-							   : (unsigned int)attr->size,
+		.depth = attr->size ? (unsigned int)attr->size : 1,
 		.sge = XIW_FI_IOV_MAX,
 		.unchecked = true,
 	};
-	struct xiw_fi_srx *srx = calloc(1, sizeof(*srx));
+	struct xiw_fi_srx *srx;
 	int err;
 
+	if (!xiw_fi_rx_fits(attr))
+		return -FI_EINVAL;
+	srx = calloc(1, sizeof(*srx));
 	if (!srx)
 		return -FI_ENOMEM;
 	err = xiw_host_srq_create(&opts, &srx->host);

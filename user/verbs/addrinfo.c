@@ -92,6 +92,9 @@ XIW_INTERPOSE int rdma_getaddrinfo(const char *node, const char *service,
 
 	if (!node && !service && !hints)
 		return xiw_cm_result(-EINVAL);
+	/* iWARP has connections only. */
+	if (hints && hints->ai_qp_type && hints->ai_qp_type != IBV_QPT_RC)
+		return EAI_SOCKTYPE;
 	r = calloc(1, sizeof(*r));
 	if (!r)
 		return xiw_cm_result(-ENOMEM);

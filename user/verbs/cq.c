@@ -98,7 +98,8 @@ XIW_INTERPOSE struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe,
 
 	if (!xiw_is_context(context))
 		return XIW_REAL(ibv_create_cq)(context, cqe, cq_context, channel, comp_vector);
-	if (cqe < 1 || cqe >= (int)XIW_CQ_ENTRIES_MAX || comp_vector)
+	if (cqe < 1 || cqe >= (int)XIW_CQ_ENTRIES_MAX || comp_vector ||
+	    (channel && !xiw_is_context(channel->context)))
 		return xiw_refuse(-EINVAL);
 	q = calloc(1, sizeof(*q));
 	if (!q)

@@ -25,12 +25,19 @@ static const struct xiw_host_sge *sges(const struct ibv_sge *list)
 
 /* ---- sends ------------------------------------------------------------------------------------------- */
 
-/* RFC 7306 has no Send with Immediate Data, and windows are not bound. The host layer refuses what it does not know. */
+/*
+ * RFC 7306 has no Send with Immediate Data, windows are not bound, and devices offer no checksums (IBV_SEND_IP_CSUM).
+ * The host layer refuses what it does not know.
+ */
 #define NO_KIND ((enum xiw_rdma_kind) - 1)
 
-static enum xiw_rdma_kind kind(enum ibv_wr_opcode opcode)
+#define FLAGS (IBV_SEND_FENCE | IBV_SEND_SIGNALED | IBV_SEND_SOLICITED | IBV_SEND_INLINE)
+
+static enum xiw_rdma_kind kind(const struct ibv_send_wr *wr)
 {
-	switch (opcode) {
+	if (wr->send_flags & ~(unsigned int)FLAGS)
+		return NO_KIND;
+	switch (wr->opcode) {
 	case IBV_WR_SEND:
 	case IBV_WR_SEND_WITH_INV:
 		return XIW_RDMA_SEND;
@@ -71,7 +78,7 @@ static void translate(const struct ibv_send_wr *wr, struct xiw_host_wr *to)
 {
 	*to = (struct xiw_host_wr){
 		.wr_id = wr->wr_id,
-		.kind = kind(wr->opcode),
+		.kind = kind(wr),
 		.flags = flags(wr),
 		.sge = sges(wr->sg_list),
 		.sge_count = (unsigned int)wr->num_sge, /* a negative number is too many */

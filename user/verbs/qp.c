@@ -139,6 +139,14 @@ static void count(struct xiw_qp *qp, unsigned int by)
 		atomic_fetch_add(&xiw_srq_object(qp->ibv.srq)->users, by);
 }
 
+/* Another library's objects are behind a context that is not ours. */
+static bool all_ours(const struct ibv_qp_init_attr *attr)
+{
+	return attr->send_cq && xiw_is_context(attr->send_cq->context) && attr->recv_cq &&
+	       xiw_is_context(attr->recv_cq->context) &&
+	       (!attr->srq || xiw_is_context(attr->srq->context));
+}
+
 XIW_INTERPOSE struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
 	struct xiw_qp *qp;
@@ -146,7 +154,7 @@ XIW_INTERPOSE struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init
 
 	if (!xiw_is_context(pd->context))
 		return XIW_REAL(ibv_create_qp)(pd, attr);
-	if (!attr->send_cq || !attr->recv_cq)
+	if (!all_ours(attr))
 		return xiw_refuse(-EINVAL);
 	if (attr->qp_type != IBV_QPT_RC)
 		return xiw_refuse(-EOPNOTSUPP);

@@ -43,6 +43,8 @@ XIW_INTERPOSE int ibv_modify_srq(struct ibv_srq *ibv, struct ibv_srq_attr *attr,
 {
 	if (!xiw_is_context(ibv->context))
 		return XIW_REAL(ibv_modify_srq)(ibv, attr, attr_mask);
+	if (attr_mask & ~(IBV_SRQ_MAX_WR | IBV_SRQ_LIMIT))
+		return EINVAL;
 	if (attr_mask & IBV_SRQ_MAX_WR)
 		return EOPNOTSUPP;
 	if (!(attr_mask & IBV_SRQ_LIMIT))

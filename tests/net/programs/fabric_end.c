@@ -21,7 +21,7 @@ struct fi_info *hints(void)
 void open_end(const char *node, const char *service, uint64_t flags)
 {
 	struct fi_info *h = hints();
-	struct fi_eq_attr eq = { .wait_obj = FI_WAIT_FD };
+	struct fi_eq_attr eq = { .flags = FI_WRITE, .wait_obj = FI_WAIT_FD };
 	struct fi_cq_attr cq = { .wait_obj = FI_WAIT_FD,
 				 .format = FI_CQ_FORMAT_DATA,
 				 .size = 1u << 18 };
