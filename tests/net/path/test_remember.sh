@@ -62,7 +62,8 @@ remembers() { # REASON
 # Is a cause held against the peer? On a host that is late, as a crowded one is, that takes a second stretch, of this
 # connection or of the next one, and each ends only when the peer's time-out comes again.
 holds() { # PEER
-	in_ns rcv "$BUILD/xiwarp" status "$IF_RCV" --json | grep -q "\"peer\":\"$1\"[^}]*\"holds\":true"
+	in_ns rcv "$BUILD/xiwarp" status "$IF_RCV" --json |
+		grep -q "\"peer\":\"$1\"[^}]*\"holds\":true"
 }
 peer=$V4_SND
 meets() { # CMD...
