@@ -69,29 +69,18 @@ static __always_inline void xiw_note_ecn(const struct xiw_seg *s)
 		XIW_WRITE_ONCE(s->flow->ece, xiw_ece_pack(epoch, XIW_ECE_OFF));
 }
 
-/* In ticks of the peer's clock. Segments of one connection do not overtake each other by more. */
-#define XIW_TSVAL_AHEAD (1u << 16)
-
 /*
  * PAWS behind a stretch (RFC 7323 section 5.3). The socket has not seen the stretch's timestamps, so its TS.Recent is
  * too old. That of the stretch stays in the flow until xiw_egress sees that the socket's is as new. Returns false for
  * an old duplicate: drop the packet.
- *
- * Also notes the newest TSval that was passed, which may become the socket's TS.Recent, for the engine, which injects
- * frames that came before (user/path/inject.c). One that is older by more is from before the clock has wrapped.
  */
-static __always_inline bool xiw_note_tsval(const struct xiw_seg *s)
+static __always_inline bool xiw_new_enough(const struct xiw_seg *s)
 {
-	struct xiw_flow *flow = s->flow;
-	__u32 tsval, newest = flow->kernel_tsval, recent = XIW_READ_ONCE(flow->ts_recent);
+	const struct xiw_flow *flow = s->flow;
+	__u32 tsval, recent = XIW_READ_ONCE(flow->ts_recent);
 
-	if (!(flow->flags & XIW_FLOW_TIMESTAMPS) || !xiw_read_tsval(s, &tsval))
-		return true;
-	if (recent && !xiw_seq_leq(recent, tsval))
-		return false;
-	if (!newest || (tsval != newest && newest - tsval >= XIW_TSVAL_AHEAD))
-		XIW_WRITE_ONCE(flow->kernel_tsval, tsval);
-	return true;
+	return !recent || !(flow->flags & XIW_FLOW_TIMESTAMPS) || !xiw_read_tsval(s, &tsval) ||
+	       xiw_seq_leq(recent, tsval);
 }
 
 /*
@@ -104,7 +93,7 @@ static __always_inline __u32 xiw_kernel_data(const struct xiw_seg *s, __u32 end)
 	if (xiw_within_window(flow, s->seq) && !xiw_raise_high(flow, s->owner, end))
 		return XIW_STAT_DROP_EPOCH;
 	if (xiw_acceptable(flow, s->seq, end)) {
-		if (!xiw_note_tsval(s))
+		if (!xiw_new_enough(s))
 			return XIW_STAT_DROP_PAWS;
 		if (flow->flags & XIW_FLOW_ECN)
 			xiw_note_ecn(s);

@@ -310,7 +310,7 @@ struct xiw_flow {
 		__u32 seen;	/* changes when the engine looked at frames and committed nothing */
 		__u32 other_segs; /* how often a segment was not direct for its queue is not one of the engine */
 		__u32 other_queue; /* which queue that was last */
-		__u32 kernel_tsval; /* newest TSval of acceptable data passed to the kernel; 0: none yet */
+		__u32 early_refused; /* the engine: FPDUs behind a gap that pointed where the peer may not write */
 		/*
 		 * xiw_egress: the TSecr that the kernel socket sent last, which is its TS.Recent, so that checksum,
 		 * window and PAWS have been verified. The upper half is the second of CLOCK_MONOTONIC, plus 1, in which
@@ -322,8 +322,7 @@ struct xiw_flow {
 		 * passed. None is counted before xiw_ingress has seen a segment of the flow.
 		 */
 		__u64 bypass_segs;
-		__u32 early_refused; /* the engine: FPDUs behind a gap that pointed where the peer may not write */
-		__u32 reserved7[3];
+		__u32 reserved7[4];
 	};
 };
 

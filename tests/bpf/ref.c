@@ -108,15 +108,9 @@ static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit
 	if (!beyond && after(s->end, s->f->kernel_high))
 		s->f->kernel_high = s->end;
 	if (!beyond && !after(s->f->acked, s->end) && s->f->flags & XIW_FLOW_TIMESTAMPS &&
-	    timestamp(s, &tsval)) {
-		if (s->f->ts_recent && after(s->f->ts_recent, tsval)) {
-			drop(s->c, XIW_STAT_DROP_PAWS, REF_PAWS);
-			return;
-		}
-		/* The newest one stays; one that is older by 65536 or more is from after a wrap. */
-		if (!s->f->kernel_tsval || after(tsval, s->f->kernel_tsval) ||
-		    s->f->kernel_tsval - tsval > 0xffff)
-			s->f->kernel_tsval = tsval;
+	    timestamp(s, &tsval) && s->f->ts_recent && after(s->f->ts_recent, tsval)) {
+		drop(s->c, XIW_STAT_DROP_PAWS, REF_PAWS);
+		return;
 	}
 	if (!beyond && s->f->flags & XIW_FLOW_ECN && !after(s->f->acked, s->end)) {
 		if (s->ce)

@@ -65,7 +65,6 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 	f->try_seen = f->seen - chance(30);
 	f->try_nxt = chance(80) ? value : near(base);
 	f->try_ns = now - (chance(60) ? rnd(STUCK / 2) : STUCK + 50000000 + rnd(1000000000));
-	f->kernel_tsval = chance(30) ? 0 : harness_random() >> rnd(20);
 	f->ts_recent = chance(70) ? 0 : harness_random() >> rnd(20);
 	f->barred = 0;
 	f->served_by = chance(95) ? ENGINE : rnd(3);

@@ -51,10 +51,11 @@ void xiw_inject_note_ecn(struct xiw_conn *c, const struct xiw_packet *p,
 
 void xiw_inject_behind_kernel(struct xiw_conn *c)
 {
-	uint32_t tsval = xiw_flow_get(&c->flow->kernel_tsval), *newest = &c->handoff.injected_tsval;
+	uint64_t echoed = __atomic_load_n(&c->flow->echoed, __ATOMIC_RELAXED);
+	uint32_t *newest = &c->handoff.injected_tsval;
 
-	if (tsval && (!*newest || xiw_seq_after(tsval, *newest)))
-		*newest = tsval;
+	if (echoed && (!*newest || xiw_seq_after((uint32_t)echoed, *newest)))
+		*newest = (uint32_t)echoed;
 }
 
 /* The socket trims the octets that it has already. */

@@ -21,8 +21,9 @@ void xiw_inject_whole(struct xiw_conn *c, const struct xiw_packet *p, const stru
 		      uint32_t skew);
 
 /*
- * Says that XDP may have given the socket segments that came after those that are injected from here on, so that they
- * get a TSval that is not older than theirs.
+ * Says that XDP may have given the socket segments that came after those that are injected from here on. So they get a
+ * TSval that is not older than the socket's TS.Recent, as xiw_egress has seen it in the socket's answers. Nobody has
+ * verified the TSval of a segment that XDP passes: after an injected one that was damaged, PAWS would drop all others.
  */
 void xiw_inject_behind_kernel(struct xiw_conn *c);
 

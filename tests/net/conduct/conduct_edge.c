@@ -254,6 +254,57 @@ static void no_timestamp_behind_the_end(struct peer *p)
 		}
 }
 
+/* ---- frames on the ring of an engine that stands still -------------------------------------------- */
+
+static bool new_ack(struct peer *p, const struct raw_got *g)
+{
+	return acked(p, g) > p->nxt - 3 * FPDU;
+}
+
+static bool all_acked(struct peer *p, const struct raw_got *g)
+{
+	return acked(p, g) == p->nxt;
+}
+
+/*
+ * XDP takes the stream back, and the segment that comes again is the socket's. The engine gives it the frames, which
+ * are older, and no octet of them comes again. What nobody has verified says nothing about the peer's clock.
+ */
+static void take_back(struct peer *p, bool damaged)
+{
+	const int32_t first = p->nxt;
+
+	if (p->direct)
+		app_hangs = true;
+	pause_ms(10);
+	for (; p->nxt < first + 3 * FPDU; p->nxt += FPDU)
+		SEND(p, .seq = p->nxt, .len = FPDU);
+	pause_ms(300); /* longer than the watchdog's patience */
+	SEND(p, .seq = first, .len = FPDU);
+	await(p, new_ack);
+	if (damaged)
+		SEND(p, .seq = p->nxt, .len = FPDU, .ts = 1 << 24, .bad_csum = true);
+	app_hangs = false;
+	if (acked(p, &p->last) < p->nxt)
+		await(p, all_acked);
+	quietly(p);
+	goes_on(p);
+	go_direct(p);
+	goes_on(p);
+}
+
+static void older_than_the_sockets(struct peer *p)
+{
+	for (int n = 0; n < 3; n++)
+		take_back(p, false);
+}
+
+static void damaged_behind_a_take_back(struct peer *p)
+{
+	for (int n = 0; n < 3; n++)
+		take_back(p, true);
+}
+
 const struct script conduct_edge[] = {
 	{ "rfc7323-paws-at-the-begin-of-a-stretch", paws_at_the_begin, V46 },
 	{ "rfc7323-paws-at-the-end-of-a-stretch", paws_at_the_end, V46 },
@@ -263,6 +314,8 @@ const struct script conduct_edge[] = {
 	{ "rfc5961-ack-behind-the-end-of-a-stretch", ack_behind_the_end, ALONE },
 	{ "rfc7323-no-timestamp-behind-the-end-of-a-stretch", no_timestamp_behind_the_end,
 	  ALONE },
+	{ "rfc7323-frames-older-than-the-sockets", older_than_the_sockets, ALONE },
+	{ "rfc7323-damaged-tsval-behind-a-take-back", damaged_behind_a_take_back, ALONE },
 	{ "rfc3168-cwr-at-the-end-of-a-stretch", cwr_at_the_end, ECN | V46 },
 	{ "rfc3168-ce-at-the-end-of-a-stretch", ce_at_the_end, ECN },
 	{ "rfc3168-ce-at-the-begin-cwr-at-the-end", ce_to_cwr, ECN },
