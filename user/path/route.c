@@ -107,15 +107,6 @@ static uint64_t bypasses(struct xiw_conn *c, const struct answer *answer)
 	return more ? 1 + c->engine->now_ms - p->bypass_ms : 0;
 }
 
-void xiw_route_end(struct xiw_conn *c)
-{
-	struct answer answer = ask_socket(c);
-	bool all = !came(c->flow) && (unnoticed(c, &answer) || c->route.bypass_ms);
-
-	if (!c->no_direct[0] && (all || get(&c->flow->bypass_segs)))
-		xiw_conn_bar(c, XIW_REASON_BYPASS);
-}
-
 /*
  * Returns for how long (in ms, plus 1) the peer's segments have come by another interface and none by ours; 0
  * if that is not so.
@@ -182,6 +173,22 @@ static void say_queue(struct xiw_conn *c, uint32_t queue)
 		snprintf(c->no_direct, sizeof(c->no_direct),
 			 "its segments come on queue %u of %s, which %s", queue, p->ifname,
 			 taker(p, queue));
+}
+
+void xiw_route_end(struct xiw_conn *c)
+{
+	const struct xiw_flow *f = c->flow;
+	struct answer answer = ask_socket(c);
+	bool all = !came(f) && (unnoticed(c, &answer) || c->route.bypass_ms);
+
+	if (c->no_direct[0])
+		return;
+	if (all || get(&f->bypass_segs))
+		xiw_conn_bar(c, XIW_REASON_BYPASS);
+	else if (!f->went_direct && get(&f->elsewhere_segs))
+		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
+	else if (!f->went_direct && xiw_flow_get(&f->other_segs))
+		say_queue(c, xiw_flow_get(&f->other_queue));
 }
 
 /* A NIC puts all packets of a connection on one queue. They are not direct as long as it is not one of the engine's. */

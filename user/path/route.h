@@ -7,7 +7,10 @@
 /* Notes the counters from which the checks start. Called before the flow is published. */
 void xiw_route_begin(struct xiw_conn *c);
 
-/* The connection leaves XDP: notes in no_direct that segments of it have passed XDP by, if nothing else was said. */
+/*
+ * The connection leaves XDP, perhaps before it was ever checked: notes in no_direct that segments of it have come
+ * around XDP, or on another engine's queues alone, if nothing else was said.
+ */
 void xiw_route_end(struct xiw_conn *c);
 
 /*
