@@ -6,12 +6,13 @@
 
 /*
  * Is the next connection kept from standing still by remembering this cause? XDP finds some before anything stands
- * still, so that connections go direct as soon as such a cause has gone. A wrong CRC says nothing of the path.
+ * still, and the interface shows whether tags are stripped, so that connections go direct as soon as such a cause has
+ * gone. A wrong CRC says nothing of the path.
  */
 static bool keeps_off(enum xiw_reason reason)
 {
 	return reason != XIW_REASON_EGRESS && reason != XIW_REASON_HEADROOM &&
-	       reason != XIW_REASON_LONG && reason != XIW_REASON_CRC;
+	       reason != XIW_REASON_LONG && reason != XIW_REASON_CRC && reason != XIW_REASON_TAGS;
 }
 
 void xiw_remember(struct xiw_conn *c, enum xiw_reason reason, bool stalled)
