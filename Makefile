@@ -217,6 +217,12 @@ tsan: ## test what threads and CPUs share, under ThreadSanitizer
 
 .PHONY: tsan
 
+.PHONY: kinds
+kinds: ## try interfaces of each kind with all offloads, gateways, queues and firewalls; check tries pairs of them
+	$(Q)tools/setup
+	$(submake) tests
+	$(Q)ALL=1 XIW_BUILD=$(abspath $(B)) tests/net/matrix/test_kinds.sh
+
 FAULTS_BIN := $(addprefix $(B)/tests/net/,lib/relay matrix/matrix_recv matrix/matrix_send)
 
 .PHONY: faults

@@ -6,6 +6,8 @@
 # so connections go direct. Segments are lost and cut anew, and the stream changes its path often, so that there are
 # many injected segments. A firewall that drops them is told as the cause.
 . "${0%/*}/../lib/lib.sh"
+# shellcheck source=tests/net/lib/firewalls.sh
+. "${0%/*}/../lib/firewalls.sh"
 
 if ! command -v nft >/dev/null; then
 	skip firewall "nft is not installed (tools/setup)"
@@ -58,77 +60,9 @@ wire_up relay 1500
 wire_clamp 196608
 load_patient rcv || fail load "exit code $?"
 
-passes ct-invalid-before-lo <<'R'
-table inet filter {
-	chain input {
-		type filter hook input priority filter; policy drop;
-		ct state invalid drop
-		ct state { established, related } accept
-		iif lo accept
-		meta l4proto { icmp, ipv6-icmp } accept
-		tcp dport 15045 accept
-	}
-}
-R
-passes no-flags-dropped-in-input <<'R'
-table inet filter {
-	chain input {
-		type filter hook input priority filter; policy accept;
-		tcp flags & (fin | syn | rst | psh | ack | urg) == 0 drop
-		tcp flags & (fin | syn) == (fin | syn) drop
-		tcp flags & (syn | rst) == (syn | rst) drop
-	}
-}
-R
-passes no-flags-dropped-in-prerouting <<'R'
-table inet raw {
-	chain prerouting {
-		type filter hook prerouting priority raw; policy accept;
-		tcp flags & (fin | syn | rst | psh | ack | urg) == 0 drop
-		iif lo tcp flags & (fin | syn | rst | ack) == 0 drop
-	}
-}
-table inet mangle {
-	chain prerouting {
-		type filter hook prerouting priority mangle; policy accept;
-		ct state invalid drop
-		tcp flags & (fin | syn | rst | ack) != syn ct state new drop
-	}
-}
-R
-passes output-established-only <<'R'
-table inet filter {
-	chain output {
-		type filter hook output priority filter; policy drop;
-		ct state established accept
-		meta l4proto { icmp, ipv6-icmp } accept
-	}
-}
-R
-passes output-ct-invalid <<'R'
-table inet filter {
-	chain output {
-		type filter hook output priority filter; policy accept;
-		ct state invalid drop
-	}
-}
-R
-passes reverse-path <<'R'
-table inet filter {
-	chain prerouting {
-		type filter hook prerouting priority raw; policy accept;
-		iif != lo fib saddr . iif oif missing drop
-	}
-	chain input {
-		type filter hook input priority filter; policy drop;
-		iif lo accept
-		ct state { established, related } accept
-		ct state invalid drop
-		meta l4proto { icmp, ipv6-icmp } accept
-		tcp dport 15045 ct state new accept
-	}
-}
-R
+for rules in "${firewalls[@]}"; do
+	passes "$rules" < <(firewall "$rules" 15045)
+done
 
 # One that nothing can pass.
 rules <<'R'
