@@ -23,7 +23,7 @@ engines() {
 	spawn "RECV_$process" rcv "$process" "$BUILD/tests/net/faults/trouble" "${args[@]}"
 	wait_until "$LONG" _ready "$process" $# || fail "engines-$process" "$(cat "$TMP/$process")"
 }
-_ready() { (($(grep -c '^ready' "$TMP/$1") == $2)); }
+_ready() { [[ $(grep -c '^ready' "$TMP/$1") == "$2" ]]; }
 
 serves() { grep -q "^engine $2 serves $3 *${4-}" "$TMP/$1" || { cat "$TMP/$1"; return 1; }; }
 
