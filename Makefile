@@ -431,7 +431,7 @@ $(NET_ROOMS:%=$(B)/tests/net/%/room.a): $(B)/netparts.stamp
 # It includes the command's main.c.
 $(B)/tests/net/peer/peer_wrap: $(call obj,$(filter-out %/main.c,$(TOOL_SRC)))
 
-$(B)/tests/net/programs/fabric $(B)/tests/net/stop/fabric_stop: TOOL_LIBS += -lfabric
+$(B)/tests/net/programs/fabric $(B)/tests/net/programs/fabric_% $(B)/tests/net/stop/fabric_stop: TOOL_LIBS += -lfabric
 $(B)/tests/net/programs/attributes_fabric: TOOL_LIBS += -lfabric
 $(B)/tests/net/programs/attributes_verbs: TOOL_LIBS += -lrdmacm -libverbs
 $(B)/tests/net/programs/verbs_% $(B)/tests/net/stop/verbs_stop: TOOL_LIBS += -lrdmacm -libverbs

@@ -83,6 +83,7 @@ struct xiw_fi_pep {
 	struct sockaddr_storage addr;
 	socklen_t addr_len; /* 0: any */
 	bool listens;
+	int backlog; /* 0: the default */
 };
 
 /* Buffers that endpoints share. */

@@ -51,10 +51,25 @@ static int pep_listen(struct fid_pep *fid)
 	int err = pep->eq ? bind_it(pep) : -FI_ENOEQ;
 
 	if (!err)
-		err = xiw_host_listen(pep->listener, 0);
+		err = xiw_host_listen(pep->listener, pep->backlog);
 	if (!err)
 		pep->listens = true;
 	return err;
+}
+
+/* FI_BACKLOG counts for fi_listen(), as with libfabric's own provider for verbs. */
+static int pep_control(struct fid *fid, int command, void *arg)
+{
+	struct xiw_fi_pep *pep = (struct xiw_fi_pep *)fid;
+
+	if (command != FI_BACKLOG)
+		return -FI_ENOSYS;
+	if (!arg || *(int *)arg < 0)
+		return -FI_EINVAL;
+	if (pep->listens)
+		return -FI_EBUSY;
+	pep->backlog = *(int *)arg;
+	return 0;
 }
 
 static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param, size_t len)
@@ -110,7 +125,7 @@ static struct fi_ops pep_fid_ops = {
 	.size = sizeof(pep_fid_ops),
 	.close = pep_close,
 	.bind = pep_bind,
-	.control = XIW_FI_NONE,
+	.control = pep_control,
 	.ops_open = XIW_FI_NONE,
 	.tostr = XIW_FI_NONE,
 	.ops_set = XIW_FI_NONE,

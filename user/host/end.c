@@ -17,12 +17,14 @@
 
 #include "host/engines.h"
 #include "host/eq.h"
+#include "host/interfaces.h"
 #include "host/link.h"
 
 enum how {
 	DRAIN, /* operations that are posted are still sent */
 	NOW,   /* they complete at once */
 	LEAVE, /* the same, and the QP goes */
+	RESET, /* everything completes, and nobody waits for the peer */
 };
 
 struct stop {
@@ -59,7 +61,7 @@ static void stop_stream(struct stop *s)
 	pthread_mutex_unlock(&xiw_host_lock);
 }
 
-/* One that is not established is given up. */
+/* One that is not established, or whose way is gone, is given up. */
 static void give_up(struct stop *s)
 {
 	struct xiw_host_request *l = s->link;
@@ -94,7 +96,7 @@ static void stop(void *ctx)
 		s->engine = had;
 	else if (!had)
 		xiw_host_link_finish(l, 0);
-	else if (!ended && l->established)
+	else if (!ended && l->established && s->how != RESET)
 		stop_stream(s);
 	else if (!ended)
 		give_up(s);
@@ -260,16 +262,32 @@ static void stop_last(struct xiw_engine *e, struct xiw_call *call, int status)
 	free(s);
 }
 
-/* With xiw_host_lock. */
-static void ask_to_stop(struct xiw_host_request *l, struct xiw_group *group)
+/* With xiw_host_lock. Nobody waits. */
+static void ask_to_stop(struct xiw_host_request *l, enum how how, struct xiw_group *group)
 {
 	struct last_stop *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return;
 	s->call.run = stop_last;
-	prepare(&s->stop, l, DRAIN, group);
+	prepare(&s->stop, l, how, group);
 	xiw_engine_call(s->stop.engine, &s->call);
+}
+
+/* Of those that the program has given up, the engines see to the end. With xiw_host_lock. */
+static void reset_homeless(bool (*is_here)(const struct sockaddr *addr))
+{
+	struct xiw_group *group = xiw_host_group();
+
+	for (struct xiw_host_request *l = group ? xiw_host_links : NULL; l; l = l->all.next)
+		if (!xiw_host_dead(&l->life) && l->qp && !l->ended && l->local.ss_family &&
+		    !is_here((const struct sockaddr *)&l->local))
+			ask_to_stop(l, RESET, group);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	xiw_host_addresses_gone = reset_homeless;
 }
 
 /* Nobody waits here: a handler of a signal may end the process while its thread is in a turn. */
@@ -281,7 +299,7 @@ static void stop_all(void)
 	for (struct xiw_host_request *l = xiw_host_links; l; l = l->all.next)
 		if (!xiw_host_dead(&l->life) && l->qp && !l->end_asked && !l->ended &&
 		    (group || (group = xiw_host_group())))
-			ask_to_stop(l, group);
+			ask_to_stop(l, DRAIN, group);
 	pthread_mutex_unlock(&xiw_host_lock);
 }
 

@@ -18,6 +18,7 @@
 #include "host/cq.h"
 #include "host/files.h"
 #include "host/host.h"
+#include "host/interfaces.h"
 #include "host/life.h"
 #include "host/settings.h"
 
@@ -334,6 +335,7 @@ static int start(struct xiw_group **group)
 	}
 	if (err)
 		return err;
+	xiw_host_interfaces_watch();
 	admit_all(g);
 	prepare(g, eo.path);
 	err = start_threads(g);

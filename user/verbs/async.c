@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The asynchronous events of a device: those of queue pairs and of shared receive queues. A completion queue has room
- * for all that can be posted and never overflows, whatever size was asked for, and a connection is established by
- * librdmacm alone: there are neither IBV_EVENT_CQ_ERR nor IBV_EVENT_COMM_EST.
+ * The asynchronous events of a device: those of queue pairs and of shared receive queues, and of its port (ports.c). A
+ * completion queue has room for all that can be posted and never overflows, whatever size was asked for, and a
+ * connection is established by librdmacm alone: there are neither IBV_EVENT_CQ_ERR nor IBV_EVENT_COMM_EST.
  */
 #include <errno.h>
 
@@ -16,8 +16,11 @@ void xiw_verbs_async_taken(const struct xiw_host_event *event)
 	const bool of_srq = event->kind == XIW_HOST_SRQ_LOW;
 	struct xiw_srq_object *srq = event->context;
 	struct xiw_qp *qp = event->context;
-	pthread_mutex_t *lock = of_srq ? &srq->ibv.mutex : &qp->ibv.mutex;
+	pthread_mutex_t *lock;
 
+	if (event->kind == XIW_HOST_OTHER)
+		return;
+	lock = of_srq ? &srq->ibv.mutex : &qp->ibv.mutex;
 	pthread_mutex_lock(lock);
 	if (of_srq)
 		srq->told++;
@@ -26,9 +29,11 @@ void xiw_verbs_async_taken(const struct xiw_host_event *event)
 	pthread_mutex_unlock(lock);
 }
 
-static enum ibv_event_type type(enum xiw_host_event_kind kind)
+static enum ibv_event_type type(const struct xiw_host_event *event)
 {
-	switch (kind) {
+	switch (event->kind) {
+	case XIW_HOST_OTHER:
+		return (enum ibv_event_type)event->other;
 	case XIW_HOST_SRQ_LOW:
 		return IBV_EVENT_SRQ_LIMIT_REACHED;
 	case XIW_HOST_QP_ACCESS:
@@ -54,8 +59,10 @@ XIW_INTERPOSE int ibv_get_async_event(struct ibv_context *context, struct ibv_as
 		errno = -rc;
 		return -1;
 	}
-	event->event_type = type(e.kind);
-	if (e.kind == XIW_HOST_SRQ_LOW)
+	event->event_type = type(&e);
+	if (e.kind == XIW_HOST_OTHER)
+		event->element.port_num = 1;
+	else if (e.kind == XIW_HOST_SRQ_LOW)
 		event->element.srq = &((struct xiw_srq_object *)e.context)->ibv;
 	else
 		event->element.qp = &((struct xiw_qp *)e.context)->ibv;
@@ -88,6 +95,10 @@ XIW_INTERPOSE void ibv_ack_async_event(struct ibv_async_event *event)
 		if (!xiw_is_context(qp->context))
 			break;
 		count(&qp->mutex, &qp->cond, &qp->events_completed);
+		return;
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_PORT_ERR:
+	case IBV_EVENT_DEVICE_FATAL: /* of no object, whosever it is */
 		return;
 	default: /* No other event has an object of ours. */
 		break;

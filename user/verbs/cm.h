@@ -54,6 +54,8 @@ struct xiw_id {
 	bool has_init;
 	struct ibv_qp_init_attr init;
 
+	struct xiw_id *next; /* of all (ports.c) */
+
 	pthread_mutex_t lock;
 	pthread_cond_t acked;
 	unsigned int told; /* events that the program has and has not acknowledged; under lock */

@@ -13,6 +13,7 @@
 #include "host/host.h"
 #include "verbs/objects.h"
 #include "verbs/ops.h"
+#include "verbs/ports.h"
 #include "verbs/verbs.h"
 
 /* ---- the interface ---------------------------------------------------------------------------------- */
@@ -41,13 +42,6 @@ static enum ibv_mtu mtu(const struct xiw_device *d)
 	       : octets >= 1024 ? IBV_MTU_1024
 	       : octets >= 512	? IBV_MTU_512
 				: IBV_MTU_256;
-}
-
-static bool runs(const struct xiw_device *d)
-{
-	struct ifreq ifr;
-
-	return !ask(d, SIOCGIFFLAGS, &ifr) && ifr.ifr_flags & IFF_UP && ifr.ifr_flags & IFF_RUNNING;
 }
 
 /* A number that is no IEEE OUI in use: programs know software devices by theirs, as they do siw and rxe. */
@@ -108,8 +102,9 @@ static int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
 		      size_t len)
 {
 	const struct xiw_device *d = xiw_context(context)->device;
+	const bool runs = xiw_port_runs(d);
 	struct ibv_port_attr a = {
-		.state = runs(d) ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
+		.state = runs ? IBV_PORT_ACTIVE : IBV_PORT_DOWN,
 		.max_mtu = IBV_MTU_4096,
 		.active_mtu = mtu(d),
 		.gid_tbl_len = 1,
@@ -118,7 +113,7 @@ static int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
 		.max_vl_num = 1,
 		.active_width = 2, /* 4X ... */
 		.active_speed = 4, /* ... of 10 Gbit/s: what the link carries is not known */
-		.phys_state = runs(d) ? 5 : 3, /* LinkUp, Disabled */
+		.phys_state = runs ? 5 : 3, /* LinkUp, Disabled */
 		.link_layer = IBV_LINK_LAYER_ETHERNET,
 	};
 
@@ -288,6 +283,7 @@ XIW_INTERPOSE struct ibv_context *ibv_open_device(struct ibv_device *device)
 		.abi_compat = __VERBS_ABI_IS_EXTENDED,
 	};
 	pthread_mutex_init(&c->verbs.context.mutex, NULL);
+	xiw_ports_open(c);
 	return &c->verbs.context;
 }
 
@@ -298,6 +294,7 @@ XIW_INTERPOSE int ibv_close_device(struct ibv_context *context)
 	if (!xiw_is_context(context))
 		return XIW_REAL(ibv_close_device)(context);
 	c = xiw_context(context);
+	xiw_ports_close(c);
 	xiw_host_eq_free(c->async);
 	pthread_mutex_destroy(&context->mutex);
 	free(c);

@@ -44,10 +44,13 @@ bool xiw_is_context(const struct ibv_context *context)
 	return context && xiw_is_device(context->device);
 }
 
+/* An interface that has the name of one that is gone is another device. */
 static struct xiw_device *find(const char *ifname)
 {
+	const int ifindex = (int)if_nametoindex(ifname);
+
 	for (unsigned int i = 0; i < devices.n; i++)
-		if (!strcmp(devices.all[i]->ifname, ifname))
+		if (devices.all[i]->ifindex == ifindex && !strcmp(devices.all[i]->ifname, ifname))
 			return devices.all[i];
 	return NULL;
 }

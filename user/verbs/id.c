@@ -9,6 +9,7 @@
 #include "verbs/cm.h"
 #include "verbs/devices.h"
 #include "verbs/objects.h"
+#include "verbs/ports.h"
 #include "verbs/theirs.h"
 #include "verbs/verbs.h"
 
@@ -54,11 +55,16 @@ static struct ibv_context *context_of(struct xiw_device *device)
 
 int xiw_cm_set_device(struct xiw_id *id, struct xiw_device *device)
 {
+	struct ibv_context *context;
+
 	if (!device)
 		return -ENODEV;
 	pthread_mutex_lock(&opened.lock);
-	id->cm.verbs = context_of(device);
+	context = context_of(device);
 	pthread_mutex_unlock(&opened.lock);
+	pthread_mutex_lock(&xiw_host_lock);
+	id->cm.verbs = context;
+	pthread_mutex_unlock(&xiw_host_lock);
 	id->cm.port_num = 1;
 	if (!id->cm.verbs)
 		return -ENOMEM;
@@ -133,6 +139,7 @@ XIW_INTERPOSE int rdma_create_id(struct rdma_event_channel *channel, struct rdma
 	new->cm.qp_type = IBV_QPT_RC;
 	pthread_mutex_init(&new->lock, NULL);
 	pthread_cond_init(&new->acked, NULL);
+	xiw_ports_add(new);
 	*id = &new->cm;
 	return 0;
 }
@@ -216,6 +223,7 @@ XIW_INTERPOSE int rdma_destroy_id(struct rdma_cm_id *cm)
 	if (id->request)
 		xiw_host_reject(id->request, NULL, 0);
 	leave_qp(id);
+	xiw_ports_remove(id);
 	xiw_host_eq_purge(xiw_id_eq(id), id);
 	pthread_mutex_lock(&id->lock);
 	while (id->told)
@@ -231,6 +239,7 @@ XIW_INTERPOSE int rdma_destroy_id(struct rdma_cm_id *cm)
 /* Events of the old channel that the program has not acknowledged are waited for, as librdmacm does. */
 XIW_INTERPOSE int rdma_migrate_id(struct rdma_cm_id *cm, struct rdma_event_channel *channel)
 {
+	struct rdma_event_channel *old;
 	struct xiw_id *id = xiw_id(cm);
 	bool sync = !channel;
 	struct xiw_host_eq *eq;
@@ -263,13 +272,17 @@ XIW_INTERPOSE int rdma_migrate_id(struct rdma_cm_id *cm, struct rdma_event_chann
 		return xiw_cm_result(rc);
 	}
 	/* Those that are no connection's, or of one that has ended. */
+	pthread_mutex_lock(&xiw_host_lock);
 	xiw_host_eq_hand_over(xiw_id_eq(id), eq, id);
+	old = cm->channel;
+	cm->channel = channel;
+	pthread_mutex_unlock(&xiw_host_lock);
 	pthread_mutex_lock(&id->lock);
 	while (id->told)
 		pthread_cond_wait(&id->acked, &id->lock);
 	pthread_mutex_unlock(&id->lock);
-	free_channel(id);
+	if (id->sync)
+		rdma_destroy_event_channel(old);
 	id->sync = sync;
-	cm->channel = channel;
 	return 0;
 }

@@ -38,6 +38,9 @@ struct xiw_context {
 	char slack_behind[XIW_SLACK];
 	struct xiw_device *device;
 	struct xiw_host_eq *async; /* whose descriptor is the context's async_fd */
+	/* Of ports.c. */
+	struct xiw_context *next;
+	bool up, gone; /* what was told of the port, and of the device */
 };
 
 /* The next definition of a function: that of the real library; NULL: there is none. */
