@@ -3,7 +3,7 @@
  * From the first octet of a packet to its TCP header: Ethernet, VLAN tags, IPv4, IPv6 with extension headers.
  *
  * Every step checks its bounds before it reads. Offsets count from the packet's first octet and are in host byte
- * order; addresses and ports stay in network byte order.
+ * order; addresses and ports stay in network byte order. Few headers are followed; hidden.h follows all.
  */
 #ifndef XIW_BPF_PARSE_H
 #define XIW_BPF_PARSE_H
@@ -42,6 +42,8 @@ struct xiw_ext_hdr { /* hop-by-hop, routing, destination options (RFC 8200 secti
 	__u8 data[6];
 };
 
+#define XIW_SEGMENTS_LEFT 1 /* in `data` of a Routing header (RFC 8200 section 4.4) */
+
 struct xiw_frag_hdr {
 	__u8 next;
 	__u8 reserved;
@@ -56,7 +58,15 @@ struct xiw_pkt {
 	__u32 ip_end;	/* end of the IP packet, by its own header; Ethernet padding may follow */
 	__u32 vlan;	/* its VLAN; 0: none, or only a priority */
 	__u32 fragment; /* 1: the first fragment of an IP packet; later ones are not recognised */
+	__u32 hides; /* 1: if no known flow was found, the packet may still be one's (hidden.h) */
 };
+
+/* Stops in front of a header that is not followed, though the kernel may pass over it. */
+static __always_inline bool xiw_parse_stops(struct xiw_pkt *pkt)
+{
+	pkt->hides = 1;
+	return false;
+}
 
 static __always_inline bool xiw_parse_ip4(void *data, void *data_end, __u32 off,
 					  struct xiw_pkt *pkt, bool egress)
@@ -64,9 +74,12 @@ static __always_inline bool xiw_parse_ip4(void *data, void *data_end, __u32 off,
 	struct iphdr *ip = data + off;
 	__u16 frag;
 
-	if ((void *)(ip + 1) > data_end || ip->version != 4 || ip->ihl < 5 ||
-	    ip->protocol != IPPROTO_TCP)
+	if ((void *)(ip + 1) > data_end)
+		return xiw_parse_stops(pkt);
+	if (ip->version != 4 || ip->ihl < 5)
 		return false;
+	if (ip->protocol != IPPROTO_TCP)
+		return ip->protocol == IPPROTO_AH && xiw_parse_stops(pkt);
 	frag = bpf_ntohs(ip->frag_off);
 	if (frag & XIW_IP4_OFFSET)
 		return false;
@@ -99,7 +112,9 @@ static __always_inline bool xiw_parse_ip6(void *data, void *data_end, __u32 off,
 	 * A key holds IPv4 addresses as mapped addresses, but an IPv6 packet never belongs to an IPv4 flow. The kernel
 	 * drops packets from a mapped address.
 	 */
-	if (nh > data_end || ip->version != 6 || xiw_is_mapped(&ip->saddr))
+	if (nh > data_end)
+		return xiw_parse_stops(pkt);
+	if (ip->version != 6 || xiw_is_mapped(&ip->saddr))
 		return false;
 	next = ip->nexthdr;
 #pragma unroll
@@ -111,23 +126,25 @@ static __always_inline bool xiw_parse_ip6(void *data, void *data_end, __u32 off,
 		if (next == IPPROTO_TCP)
 			break;
 		if ((void *)(ext + 1) > data_end)
-			return false;
+			return xiw_parse_stops(pkt);
 		if (next == IPPROTO_FRAGMENT) {
 			if (frag->offset & bpf_htons(XIW_IP6_OFFSET))
 				return false;
 			pkt->fragment = 1;
+			pkt->hides = 1;
 			len = sizeof(*frag);
-		} else if (next == IPPROTO_HOPOPTS || next == IPPROTO_ROUTING ||
-			   next == IPPROTO_DSTOPTS) {
+		} else if (next == IPPROTO_HOPOPTS || next == IPPROTO_DSTOPTS ||
+			   (next == IPPROTO_ROUTING && !ext->data[XIW_SEGMENTS_LEFT])) {
 			len = ((__u32)ext->len + 1) * 8;
 		} else {
-			return false;
+			return (next == IPPROTO_ROUTING || next == IPPROTO_AH) &&
+			       xiw_parse_stops(pkt);
 		}
 		next = ext->next;
 		nh += len;
 	}
 	if (next != IPPROTO_TCP)
-		return false;
+		return xiw_parse_stops(pkt);
 	pkt->l3_off = off;
 	/*
 	 * The verifier knows nothing about a difference of pointers, so all paths through the chain look the same to
@@ -141,9 +158,9 @@ static __always_inline bool xiw_parse_ip6(void *data, void *data_end, __u32 off,
 }
 
 /*
- * Find the TCP header of an Ethernet frame. Returns false if there is none (not TCP, or a later fragment), or if the
- * headers do not end in the linear part; the packet's flow cannot be found then. `pkt` must be zeroed. The caller
- * reads the ports, which may lie beyond the linear part.
+ * Find the TCP header of an Ethernet frame. Returns false if there is none (not TCP, or a later fragment), or if it is
+ * not found: pkt->hides says so. `pkt` must be zeroed. The caller reads the ports, which may lie beyond the linear
+ * part.
  */
 static __always_inline bool xiw_parse(void *data, void *data_end, struct xiw_pkt *pkt, bool egress)
 {
@@ -154,7 +171,7 @@ static __always_inline bool xiw_parse(void *data, void *data_end, struct xiw_pkt
 	int i;
 
 	if ((void *)(eth + 1) > data_end)
-		return false;
+		return xiw_parse_stops(pkt);
 	proto = eth->h_proto;
 #pragma unroll
 	for (i = 0; i < XIW_MAX_VLANS; i++) {
@@ -162,7 +179,7 @@ static __always_inline bool xiw_parse(void *data, void *data_end, struct xiw_pkt
 			break;
 		vlan = data + off;
 		if ((void *)(vlan + 1) > data_end)
-			return false;
+			return xiw_parse_stops(pkt);
 		proto = vlan->proto;
 		pkt->vlan |= bpf_ntohs(vlan->tci) & XIW_VLAN_ID;
 		off += sizeof(*vlan);
@@ -171,7 +188,8 @@ static __always_inline bool xiw_parse(void *data, void *data_end, struct xiw_pkt
 		return xiw_parse_ip4(data, data_end, off, pkt, egress);
 	if (proto == bpf_htons(ETH_P_IPV6))
 		return xiw_parse_ip6(data, data_end, off, pkt, egress);
-	return false;
+	return (proto == bpf_htons(ETH_P_8021Q) || proto == bpf_htons(ETH_P_8021AD)) &&
+	       xiw_parse_stops(pkt);
 }
 
 /* `ports` are as in the TCP header: source, then destination. */

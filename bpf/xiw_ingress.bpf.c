@@ -20,6 +20,7 @@
 #include "handoff.h"
 #include "pass.h"
 #include "cut.h"
+#include "hidden.h"
 #include "direct.h"
 #include "straight.h"
 
@@ -83,16 +84,17 @@ static __always_inline __u32 xiw_packet(struct xiw_seg *seg)
 	__be16 ports[2];
 	__u32 index;
 
+	seg->flow = NULL; /* xiw_straight() may have looked at another one */
 	if (xiw_cut(ctx, seg->queue))
 		return XIW_STAT_DROP_CUT;
-	if (!xiw_parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, &pkt, false) ||
-	    !xiw_read_ports(ctx, pkt.l4_off, ports))
-		return XIW_STAT_OTHER;
-	xiw_set_ports(&pkt.key, ports, false);
-	xiw_note_arrival(ctx, seg->queue, &pkt);
-	seg->flow = xiw_flow_find(&pkt.key, &index);
+	if (xiw_parse((void *)(long)ctx->data, (void *)(long)ctx->data_end, &pkt, false) &&
+	    xiw_read_ports(ctx, pkt.l4_off, ports)) {
+		xiw_set_ports(&pkt.key, ports, false);
+		xiw_note_arrival(ctx, seg->queue, &pkt);
+		seg->flow = xiw_flow_find(&pkt.key, &index);
+	}
 	if (!seg->flow)
-		return XIW_STAT_OTHER;
+		return pkt.hides ? xiw_hidden(ctx) : XIW_STAT_OTHER;
 	seg->index = index;
 	return xiw_segment(seg, &pkt);
 }
@@ -117,6 +119,7 @@ int xiw_ingress(struct xdp_md *ctx)
 	case XIW_STAT_DROP_MALFORMED:
 	case XIW_STAT_DROP_FOREIGN:
 	case XIW_STAT_DROP_PAWS:
+	case XIW_STAT_DROP_HIDDEN:
 		if (seg.flow)
 			seg.flow->dropped++;
 		return XDP_DROP;

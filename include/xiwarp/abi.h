@@ -433,6 +433,7 @@ enum xiw_stat {
 	XIW_STAT_DROP_FRAGMENT,	 /* outside the window, and longer than AF_XDP takes or an IP fragment */
 	XIW_STAT_DROP_MALFORMED, /* the headers disagree with the packet's length */
 	XIW_STAT_DROP_FOREIGN,	 /* the frame is addressed to another host */
+	XIW_STAT_DROP_HIDDEN,	 /* a flow's, behind more headers than are followed, or a fragment without TCP's */
 	XIW_STAT_DROP_CUT,	 /* a piece of a packet that hardware has cut in two */
 	XIW_STAT_DROP_PAWS, /* older than the timestamps of a stretch that has ended (RFC 7323 section 5.3) */
 	XIW_STAT_WATCHDOG, /* passed after DIRECT -> KERNEL by the watchdog or for lack of progress */

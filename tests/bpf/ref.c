@@ -45,7 +45,8 @@ static void drop(struct ref_case *c, uint32_t stat, enum ref_exit exit)
 	c->action = XDP_DROP;
 	c->stat = stat;
 	c->exit = exit;
-	c->flow->state->dropped++;
+	if (c->flow)
+		c->flow->state->dropped++;
 }
 
 static uint32_t path_of(const struct xiw_flow *f)
@@ -422,10 +423,44 @@ static void segment(struct ref_case *c, const struct ref_parse *p)
 	}
 }
 
+static struct ref_flow *flow_of(struct ref_case *c, const struct ref_parse *p)
+{
+	for (int i = 0; i < c->nflows; i++)
+		if (!memcmp(&c->flows[i].key, &p->key, sizeof(p->key)))
+			return &c->flows[i];
+	return NULL;
+}
+
+/* No flow was found within the headers that are followed. */
+static void hidden(struct ref_case *c)
+{
+	struct ref_parse p;
+	enum ref_deep found = ref_parse_deep(c, &p);
+	struct ref_flow *flow = found == REF_DEEP_SEGMENT && !p.vlan ? flow_of(c, &p) : NULL;
+	struct ref_segment s = { .f = flow ? flow->state : NULL };
+	uint32_t path = flow ? path_of(s.f) : XIW_PATH_NONE;
+
+	if (found == REF_DEEP_HEADLESS)
+		drop(c, XIW_STAT_DROP_HIDDEN, REF_HEADLESS);
+	if (path == XIW_PATH_NONE)
+		return;
+	c->flow = flow;
+	s.seq = be32(c->pkt + p.l4 + 4);
+	if (path == XIW_PATH_DIRECT && !k_is_for(s.f, s.f->owner >> 8 & 0xffffff)) {
+		drop(c, XIW_STAT_DROP_EPOCH, REF_TORN);
+	} else if (path == XIW_PATH_DIRECT || skew_of(s.f)) {
+		drop(c, XIW_STAT_DROP_HIDDEN, REF_HIDDEN);
+	} else {
+		c->exit = REF_HIDDEN_PASSED;
+		if (!beyond_windows(&s) && after(s.seq + 0xffff, s.f->kernel_high))
+			s.f->kernel_high = s.seq + 0xffff;
+	}
+	c->flow = NULL; /* its checksum is not looked at */
+}
+
 void ref_ingress(struct ref_case *c)
 {
 	struct ref_parse p;
-	int i;
 
 	c->action = XDP_PASS;
 	c->stat = XIW_STAT_OTHER;
@@ -434,11 +469,9 @@ void ref_ingress(struct ref_case *c)
 	c->flow = NULL;
 	if (c->pulls && c->linear < 142)
 		c->linear = c->len < 142 ? c->len : 142;
-	if (!ref_parse(c, &p))
-		return;
-	for (i = 0; i < c->nflows; i++)
-		if (!memcmp(&c->flows[i].key, &p.key, sizeof(p.key)))
-			c->flow = &c->flows[i];
+	c->flow = ref_parse(c, &p) ? flow_of(c, &p) : NULL;
+	if (!c->flow)
+		hidden(c);
 	if (!c->flow || path_of(c->flow->state) == XIW_PATH_NONE) {
 		c->flow = NULL;
 		return;

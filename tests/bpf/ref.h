@@ -22,6 +22,9 @@ enum ref_exit {
 	REF_VLAN,	    /* the frame is of a VLAN */
 	REF_FOREIGN,	    /* it is addressed to another host */
 	REF_FOREIGN_PASSED, /* and its numbers are those of the kernel */
+	REF_HIDDEN,	    /* more headers than are followed */
+	REF_HIDDEN_PASSED,  /* and its numbers are those of the kernel */
+	REF_HEADLESS,	    /* a first fragment without the TCP header */
 	REF_TORN,	    /* DIRECT, but K belongs to another stretch */
 	REF_MALFORMED,
 	REF_FRAGMENT,

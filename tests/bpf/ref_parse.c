@@ -87,7 +87,7 @@ static bool parse_ip6(const struct ref_case *c, uint32_t off, struct ref_parse *
 				return false;
 			p->fragment = true;
 			p->l4 += 8;
-		} else if (next == 0 || next == 43 || next == 60) {
+		} else if (next == 0 || next == 60 || (next == 43 && !ext[3])) {
 			p->l4 += 8 + 8 * ext[1];
 		} else {
 			return false;
@@ -126,4 +126,75 @@ bool ref_parse(const struct ref_case *c, struct ref_parse *p)
 	memcpy(&p->key.remote_port, c->pkt + p->l4, 2);
 	memcpy(&p->key.local_port, c->pkt + p->l4 + 2, 2);
 	return true;
+}
+
+/* Follows the headers from p->l4 on, of which `next` is the first. */
+static enum ref_deep deep_headers(const struct ref_case *c, struct ref_parse *p, int next)
+{
+	const enum ref_deep ends[] = { REF_DEEP_NONE, REF_DEEP_HEADLESS };
+
+	for (;;) {
+		const uint8_t *ext = c->pkt + p->l4;
+
+		if (p->l4 + 8 > p->ip_end || p->l4 + 8 > c->len)
+			return ends[p->fragment];
+		if (next == 6)
+			return REF_DEEP_SEGMENT;
+		if (next == 44 && be16(ext + 2) >> 3)
+			return REF_DEEP_NONE;
+		if (next == 43 && ext[3]) {
+			if (p->l4 + 24 > c->len)
+				return REF_DEEP_NONE;
+			memcpy(p->key.local_addr, ext + 8, 16);
+		}
+		if (next == 44)
+			p->l4 += 8, p->fragment = true;
+		else if (next == 0 || next == 43 || next == 60)
+			p->l4 += 8 + 8 * ext[1];
+		else if (next == 51)
+			p->l4 += 8 + 4 * ext[1];
+		else
+			return REF_DEEP_NONE;
+		next = ext[0];
+	}
+}
+
+enum ref_deep ref_parse_deep(const struct ref_case *c, struct ref_parse *p)
+{
+	uint32_t off = 12;
+	const uint8_t *ip;
+	enum ref_deep found;
+
+	memset(p, 0, sizeof(*p));
+	for (; off + 6 <= c->len; off += 4) {
+		const uint32_t type = be16(c->pkt + off);
+
+		if (type != 0x8100 && type != 0x88a8)
+			break;
+		p->vlan |= be16(c->pkt + off + 2) % 4096;
+	}
+	ip = c->pkt + off + 2;
+	if (off + 2 + 20 <= c->len && be16(ip - 2) == 0x0800 && ip[0] >> 4 == 4 &&
+	    (ip[0] & 15) >= 5 && !(be16(ip + 6) & 0x1fff)) {
+		p->l4 = off + 2 + (ip[0] & 15) * 4;
+		p->ip_end = off + 2 + be16(ip + 2);
+		p->key.remote_addr[2] = p->key.local_addr[2] = __builtin_bswap32(0xffff);
+		memcpy(&p->key.remote_addr[3], ip + 12, 4);
+		memcpy(&p->key.local_addr[3], ip + 16, 4);
+		found = deep_headers(c, p, ip[9]);
+	} else if (off + 2 + 40 <= c->len && be16(ip - 2) == 0x86dd && ip[0] >> 4 == 6 &&
+		   memcmp(ip + 8, "\0\0\0\0\0\0\0\0\0\0\377\377", 12)) {
+		p->l4 = off + 42;
+		p->ip_end = off + 42 + be16(ip + 4);
+		memcpy(p->key.remote_addr, ip + 8, 16);
+		memcpy(p->key.local_addr, ip + 24, 16);
+		found = deep_headers(c, p, ip[6]);
+	} else {
+		return REF_DEEP_NONE;
+	}
+	if (found == REF_DEEP_SEGMENT) {
+		memcpy(&p->key.remote_port, c->pkt + p->l4, 2);
+		memcpy(&p->key.local_port, c->pkt + p->l4 + 2, 2);
+	}
+	return found;
 }

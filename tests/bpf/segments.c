@@ -222,13 +222,20 @@ static uint32_t gen_ip4(uint8_t *ip, const struct xiw_flow_key *key)
 	ip[9] = chance(99) ? 6 : 17;
 	memcpy(ip + 12, &key->remote_addr[3], 4);
 	memcpy(ip + 16, &key->local_addr[3], 4);
+	if (chance(1)) {
+		ip[9] = 51;
+		memset(ip + hdr, 0, 24);
+		ip[hdr] = 6;
+		ip[hdr + 1] = 4;
+		hdr += 24;
+	}
 	return hdr;
 }
 
 static uint32_t gen_ip6(uint8_t *ip, const struct xiw_flow_key *key)
 {
 	static const uint8_t kinds[] = { 0, 43, 60, 60, 60, 60, 44, 51 };
-	uint32_t hdr = 40, n = chance(75) ? 0 : rnd(8);
+	uint32_t hdr = 40, n = chance(75) ? 0 : chance(95) ? rnd(8) : rnd(40);
 	uint8_t *next = ip + 6;
 
 	memset(ip, 0, 40);
@@ -249,6 +256,10 @@ static uint32_t gen_ip6(uint8_t *ip, const struct xiw_flow_key *key)
 			len = 8 + 8 * ext[1];
 			memset(ext + 2, 0, len - 2);
 		}
+		if (*next == 43 && chance(20))
+			ext[3] = 1; /* a segment is left, */
+		if (*next == 43 && len >= 24 && chance(80))
+			memcpy(ext + 8, key->local_addr, 16); /* which is ours */
 		next = ext;
 		hdr += len;
 	}
@@ -358,6 +369,21 @@ static void damage_headers(struct gen *g)
 	}
 }
 
+/* A first fragment that ends in front of the TCP header, or in it. What is behind its end looks like headers. */
+static void cut_headers(struct gen *g)
+{
+	uint8_t *ip = g->pkt + g->l3, *frag = ip + 40;
+
+	g->sound = false;
+	memset(frag, 0, 8);
+	ip[6] = 44;
+	frag[0] = chance(80) ? 60 : 6;
+	put16(frag + 2, chance(80));
+	frag[8] = chance(80) ? 60 : 6;
+	frag[9] = 0;
+	put16(ip + 4, 8 + rnd(25));
+}
+
 void gen_packet(struct gen *g, uint32_t mtu)
 {
 	const struct xiw_flow *f;
@@ -405,4 +431,6 @@ void gen_packet(struct gen *g, uint32_t mtu)
 			g->pkt[g->len++] = harness_random();
 	if (chance(10))
 		damage_headers(g);
+	else if (g->v6 && chance(2))
+		cut_headers(g);
 }

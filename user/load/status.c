@@ -33,6 +33,7 @@ static const char *const stat_names[XIW_STAT__COUNT] = {
 	[XIW_STAT_DROP_FRAGMENT] = "drop_fragment",
 	[XIW_STAT_DROP_MALFORMED] = "drop_malformed",
 	[XIW_STAT_DROP_FOREIGN] = "drop_foreign",
+	[XIW_STAT_DROP_HIDDEN] = "drop_hidden",
 	[XIW_STAT_DROP_CUT] = "drop_cut",
 	[XIW_STAT_DROP_PAWS] = "drop_paws",
 	[XIW_STAT_WATCHDOG] = "watchdog",

@@ -111,6 +111,7 @@ struct seg {
 	uint8_t opt_len;
 	bool bad_csum, bad_ip_csum, ip_options, group, foreign, spoofed;
 	uint16_t vlan;
+	uint8_t tags, headers; /* as in struct raw_seg */
 	uint8_t data_offset;
 	uint32_t cut;	/* in two fragments, the first with so many octets of IP payload */
 	int only;	/* 1, 2: this fragment only */

@@ -188,6 +188,86 @@ static void vlan(struct peer *p)
 	goes_on(p);
 }
 
+/* ---- behind more headers than xiw_ingress follows ------------------------------------------------- */
+
+/* Old octets, wherever the socket may wait for octets in its own numbers. Other ones, and an end of the stream. */
+static void hidden_old(struct peer *p, const struct seg *how)
+{
+	struct seg s = *how;
+
+	for (s.seq = -(int32_t)(p->begun * FPDU); s.seq < 0; s.seq += FPDU) {
+		s.len = FPDU;
+		s.evil = true;
+		peer_send(p, &s);
+		s.len = 0;
+		s.flags = RAW_RST;
+		peer_send(p, &s);
+		s.flags = 0;
+	}
+	quietly(p);
+	REQUIRE(p, acked(p, &p->last) == p->nxt);
+}
+
+/* What plain TCP takes is lost as long as the socket counts otherwise: such a segment is never mistaken for another. */
+static void hidden_new(struct peer *p, const struct seg *how)
+{
+	struct seg s = *how;
+
+	s.seq = p->nxt;
+	s.len = FPDU;
+	s.evil = p->direct;
+	peer_send(p, &s);
+	quietly(p);
+	if (p->direct)
+		REQUIRE(p, acked(p, &p->last) == p->nxt);
+	else
+		p->nxt = acked(p, &p->last);
+}
+
+static void hidden(struct peer *p, const struct seg *how)
+{
+	hidden_old(p, how);
+	hidden_new(p, how);
+	still_direct(p);
+	goes_on(p);
+	/* Now the kernel has the stream, and its numbers are others. */
+	SEND(p, .seq = p->nxt, .len = 100);
+	SEND(p, .seq = p->nxt + 100, .len = FPDU - 100);
+	p->nxt += FPDU;
+	quietly(p);
+	caught_up(p);
+	hidden_old(p, how);
+	hidden_new(p, how);
+	goes_on(p);
+	go_direct(p);
+	hidden_old(p, how);
+	still_direct(p);
+	goes_on(p);
+}
+
+static void hidden_by_tags(struct peer *p)
+{
+	hidden(p, &(struct seg){ .tags = 3 });
+	hidden(p, &(struct seg){ .tags = 20 });
+}
+
+static void hidden_by_headers(struct peer *p)
+{
+	if (!p->v6)
+		return;
+	hidden(p, &(struct seg){ .headers = 7 });
+	hidden(p, &(struct seg){ .headers = 50 });
+	hidden(p, &(struct seg){ .headers = 7, .tags = 3 });
+}
+
+/* The first fragment ends in front of the TCP header (RFC 8200 section 4.5: discarded), or is behind many headers. */
+static void hidden_in_fragments(struct peer *p)
+{
+	hidden(p, &(struct seg){ .cut = 8, .headers = p->v6 ? 3 : 0, .tags = 3 });
+	if (p->v6)
+		hidden(p, &(struct seg){ .cut = 8, .headers = 2 });
+}
+
 /* ---- urgent data: RFC 9293 section 3.8.5 --------------------------------------------------------- */
 
 /* The urgent pointer is only a pointer: its octets belong to the stream like all others. */
@@ -349,6 +429,9 @@ const struct script conduct_odd[] = {
 	{ "spoofed-frame", spoofed_frame, V46 },
 	{ "acks-like-the-socket", like_the_socket, V46 | LOUD },
 	{ "vlan", vlan, 0 },
+	{ "hidden-by-vlan-tags", hidden_by_tags, V46 | NO_ECHO },
+	{ "hidden-by-extension-headers", hidden_by_headers, V46 | NO_ECHO },
+	{ "hidden-in-fragments", hidden_in_fragments, V46 | NO_ECHO },
 	{ "rfc9293-urgent", urgent, V46 },
 	{ "rfc9293-urgent-at-the-end", urgent_at_the_end, 0 },
 	{ "rfc9293-urgent-out-of-order", urgent_out_of_order, 0 },

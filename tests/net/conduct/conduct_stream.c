@@ -80,6 +80,8 @@ void peer_send(struct peer *p, const struct seg *s)
 		.foreign = s->foreign,
 		.spoofed = s->spoofed,
 		.vlan = s->vlan,
+		.tags = s->tags,
+		.headers = s->headers,
 		.data_offset = s->data_offset,
 		.data = data,
 		.len = s->len,

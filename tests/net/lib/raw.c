@@ -12,7 +12,8 @@
 
 #include "tests/net/lib/raw.h"
 
-#define PACKET_MAX (14 + 4 + 40 + 8 + 60 + RAW_DATA_MAX)
+#define PAYLOAD_MAX (8 * RAW_HEADERS_MAX + 60 + RAW_DATA_MAX) /* of an IP packet */
+#define PACKET_MAX (14 + 4 + 4 * RAW_HEADERS_MAX + 40 + 16 + PAYLOAD_MAX)
 #define FRAGMENT_ID 0x5eed0000u
 
 #ifndef PACKET_IGNORE_OUTGOING
@@ -40,11 +41,21 @@ static uint32_t pseudo(bool v6, const uint8_t *src, const uint8_t *dst, uint32_t
 
 /* ---- out ----------------------------------------------------------------------------------------- */
 
+static uint8_t *build_headers(uint8_t *p, unsigned int n)
+{
+	for (; n; n--, p += 8)
+		memcpy(p, n > 1 ? "\74\0\1\4\0\0\0\0" : "\6\0\1\4\0\0\0\0", 8); /* PadN */
+	return p;
+}
+
+/* What IP carries. Returns its length. */
 static uint32_t build_tcp(const struct raw *r, const struct raw_seg *s, uint8_t *p)
 {
 	uint32_t hlen = 20 + (s->opt_len + 3u) / 4 * 4, len = hlen + s->len;
+	uint32_t headers = r->v6 ? 8u * s->headers : 0;
 	uint16_t check;
 
+	p = build_headers(p, headers / 8);
 	memset(p, 0, hlen);
 	put(p, r->sport, 2);
 	put(p + 2, r->dport, 2);
@@ -59,7 +70,7 @@ static uint32_t build_tcp(const struct raw *r, const struct raw_seg *s, uint8_t 
 		memcpy(p + hlen, s->data, s->len);
 	check = (uint16_t)~sum(p, len, pseudo(r->v6, r->src, r->dst, len));
 	put(p + 16, s->bad_csum ? check ^ 0x0100u : check, 2);
-	return len;
+	return headers + len;
 }
 
 static uint8_t *build_eth(const struct raw *r, const struct raw_seg *s, uint8_t *p)
@@ -77,6 +88,10 @@ static uint8_t *build_eth(const struct raw *r, const struct raw_seg *s, uint8_t 
 		put(p, ETH_P_8021Q, 2);
 		put(p + 2, s->vlan, 2);
 		p += 4;
+	}
+	for (unsigned int i = 0; i < s->tags; i++, p += 4) {
+		put(p, i % 2 ? ETH_P_8021AD : ETH_P_8021Q, 2);
+		put(p + 2, i % 8 << 13, 2);
 	}
 	put(p, r->v6 ? ETH_P_IPV6 : ETH_P_IP, 2);
 	return p + 2;
@@ -134,7 +149,7 @@ static uint8_t *build_ip6(struct raw *r, const struct raw_seg *s, uint8_t *p, ui
 		put(p + 4, FRAGMENT_ID + r->id, 4);
 		p += 8;
 	}
-	*next = 6;
+	*next = s->headers ? 60 : 6;
 	return p;
 }
 
@@ -160,7 +175,7 @@ static bool put_packet(struct raw *r, const struct raw_seg *s, const uint8_t *pa
 
 bool raw_send(struct raw *r, const struct raw_seg *s)
 {
-	uint8_t tcp[60 + RAW_DATA_MAX];
+	uint8_t tcp[PAYLOAD_MAX];
 	uint32_t len = build_tcp(r, s, tcp);
 
 	r->id++;
@@ -169,7 +184,7 @@ bool raw_send(struct raw *r, const struct raw_seg *s)
 
 bool raw_send_fragments(struct raw *r, const struct raw_seg *s, uint32_t cut, int only)
 {
-	uint8_t tcp[60 + RAW_DATA_MAX];
+	uint8_t tcp[PAYLOAD_MAX];
 	uint32_t len = build_tcp(r, s, tcp);
 	bool ok = true;
 

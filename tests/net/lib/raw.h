@@ -26,6 +26,7 @@ enum {
 enum { RAW_NOT_ECT = 0, RAW_ECT0 = 2, RAW_CE = 3 };
 
 #define RAW_DATA_MAX 9000
+#define RAW_HEADERS_MAX 64 /* .tags and .headers */
 #define RAW_SACKS 4
 
 struct raw {
@@ -52,6 +53,8 @@ struct raw_seg {
 	bool foreign;	 /* to another host's */
 	bool spoofed;	 /* from another host's */
 	uint16_t vlan;	 /* 802.1Q tag control information; 0: no tag */
+	uint8_t tags;	 /* so many more, 802.1Q and 802.1ad in turn, which only say a priority */
+	uint8_t headers; /* IPv6: so many Destination Options headers, behind a Fragment header */
 	const uint8_t *data;
 	uint32_t len;
 };
