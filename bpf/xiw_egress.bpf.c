@@ -154,9 +154,6 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
 	__u32 recent = XIW_READ_ONCE(flow->ts_recent);
 	bool ece = old->ece;
 
-	/* A new connection has the addresses of a registered one, and is not registered yet. */
-	if (old->syn)
-		flow->flags |= XIW_FLOW_ANOTHER;
 	if (!old->ack)
 		return false;
 	if (wscale > XIW_MAX_WSCALE)
@@ -292,6 +289,37 @@ static __always_inline void xiw_note_class(const struct __sk_buff *skb, struct x
 	}
 }
 
+/*
+ * The kernel sends a SYN: a new connection has the addresses of a registered one, which has ended, whatever its engine
+ * knows. The peer's SYN got its number by the skew of this moment, and so must all that follows. Therefore the stretch
+ * ends, and no other begins until the new connection is registered. If the engine has committed since the peer's SYN
+ * came, that finds the acknowledgement wrong, and sends another one. Returns false if ownership moves all the time.
+ */
+static __always_inline bool xiw_begin_another(struct xiw_flow *flow)
+{
+	__u64 owner, kernel_nxt;
+	int i;
+
+	flow->flags |= XIW_FLOW_ANOTHER;
+#pragma unroll
+	for (i = 0; i < XIW_OWNER_TRIES; i++) {
+		if (!xiw_read_owner(flow, &owner, &kernel_nxt))
+			continue;
+		switch (xiw_owner_path(owner)) {
+		case XIW_PATH_DIRECT:
+			owner = xiw_to_kernel(flow, owner, xiw_owner_skew(owner, kernel_nxt),
+					      XIW_REASON_CLOSE);
+			break;
+		case XIW_PATH_ARMED:
+			owner = xiw_disarm(flow, owner, XIW_REASON_CLOSE);
+			break;
+		}
+		if (owner)
+			return true;
+	}
+	return false;
+}
+
 static __always_inline int xiw_out_segment(struct __sk_buff *skb, struct xiw_flow *flow,
 					   __u32 l3_off, __u32 l4_off)
 {
@@ -314,6 +342,8 @@ static __always_inline int xiw_out_segment(struct __sk_buff *skb, struct xiw_flo
 			return TC_ACT_UNSPEC;
 	}
 
+	if (th->syn && !xiw_begin_another(flow))
+		goto moved;
 	if (!xiw_load_owner(flow, &owner, &kernel_nxt))
 		goto moved;
 	/* Take the length from the skb: the length field of an IP header may be too small for a GSO packet. */

@@ -37,6 +37,7 @@
  *   ARMED   value = skew                       XDP -> DIRECT, or -> KERNEL; library -> KERNEL
  *   DIRECT  value = rcv_nxt (wire), committed  library: commit (same epoch, new value) or -> KERNEL;
  *                                              XDP -> KERNEL: see enum xiw_reason
+ *   ARMED, DIRECT                              xiw_egress -> KERNEL, when the kernel sends a SYN
  *   any                                        library -> NONE, when the slot is out of the index
  *
  * ARMED allows XDP to go direct. XDP chooses the wire sequence number S where it does: the end of everything that the

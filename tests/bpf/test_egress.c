@@ -143,6 +143,12 @@ static const struct row rows[] = {
 	  .want_edge = K, .want_snd = SND + 1 },
 	{ "SYN: the old connection's edges are void", IN_KERNEL, FLOW, .tcp_flags = SYN, .ack = 0,
 	  .win = 64000, .want_ack = 0, .want_win = 64000, .want_edge = WIRE, .want_snd = SND + 1 },
+	{ "SYN: the old connection's stretch ends", IN_DIRECT, FLOW, .tcp_flags = SYN | ACK,
+	  .ack = K, .win = 64000, .want_ack = WIRE + 5000, .want_win = 64000, .want_edge = WIRE,
+	  .want_snd = SND + 1, .rewritten = true },
+	{ "SYN: the old connection is not armed any more", IN_KERNEL, FLOW, .path = XIW_PATH_ARMED,
+	  .tcp_flags = SYN | ACK, .ack = K, .win = 64000, .want_ack = WIRE, .want_win = 64000,
+	  .want_edge = WIRE, .want_snd = SND + 1, .rewritten = true },
 	{ "and its windows and ECN are ignored", IN_KERNEL, FLOW,
 	  .flags = XIW_FLOW_ANOTHER | XIW_FLOW_ECN, .ece = XIW_ECE_ON,
 	  .direct_edge = WIRE + (1 << 29), .tcp_flags = ACK, .ack = K, .win = 100, .want_ack = WIRE,
@@ -320,6 +326,26 @@ static int run(const struct packet *p, uint8_t *out, uint32_t *len)
 	return (int32_t)opts.retval;
 }
 
+static void expect_another(struct xiw_flow *want, const struct row *r)
+{
+	want->flags |= XIW_FLOW_ANOTHER;
+	if (r->path == XIW_PATH_KERNEL)
+		return;
+	want->owner = xiw_owner_pack(xiw_owner_skew(want->owner, want->kernel_nxt), EPOCH + 1,
+				     XIW_PATH_KERNEL);
+	want->reasons[XIW_REASON_CLOSE]++;
+	if (r->path == XIW_PATH_DIRECT)
+		want->kernel_high = r->value;
+}
+
+static void expect_link(struct xiw_flow *want, bool ip6, bool vlan)
+{
+	want->out_class = ip6 ? 0x0d412345 : 0x0d400000;
+	want->out_hops = 63;
+	want->out_tag = vlan ? TAG : 0;
+	memcpy(want->out_mac, LINK, sizeof(LINK));
+}
+
 static void one_row(const struct row *r, bool ip6, bool vlan)
 {
 	struct xiw_flow_key key;
@@ -348,11 +374,8 @@ static void one_row(const struct row *r, bool ip6, bool vlan)
 	};
 	want = *f;
 	if (r->tcp_flags & SYN)
-		want.flags |= XIW_FLOW_ANOTHER;
-	want.out_class = ip6 ? 0x0d412345 : 0x0d400000;
-	want.out_hops = 63;
-	want.out_tag = vlan ? TAG : 0;
-	memcpy(want.out_mac, LINK, sizeof(LINK));
+		expect_another(&want, r);
+	expect_link(&want, ip6, vlan);
 	want.egress_segs++;
 	want.egress_rewritten += r->rewritten;
 	want.snd_nxt = r->want_snd;

@@ -115,6 +115,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	memcpy(f->mac, c->netif->mac, sizeof(f->mac));
 	xiw_route_begin(c);
 	xiw_flow_publish(f, skew);
+	c->handoff.since = xiw_owner_epoch(xiw_flow_owner(f));
 	err = xiw_table_insert(&c->netif->table, c->reg.index);
 	if (!err)
 		err = xiw_sock_read(c->fd, &c->reg.sock);

@@ -161,6 +161,7 @@ struct xiw_handoff {
 	uint32_t injected_tsval;     /* the newest timestamp that was injected */
 	uint32_t crc_seq, crc_tries; /* a place with a bad CRC, and how often it was bad */
 	bool want_arm; /* try to arm at the end of the batch; engine/turn.c clears it */
+	uint32_t since; /* epoch of the owner word when the connection was registered */
 	struct xiw_conn *next_telling, **telling_at; /* in engine->agenda.telling */
 };
 

@@ -93,12 +93,21 @@ static inline void xiw_flow_publish(struct xiw_flow *flow, uint32_t skew)
 				 __ATOMIC_RELEASE);
 }
 
+/*
+ * Has the kernel begun another connection with the flow's addresses? Then the one that it is registered for has ended,
+ * and nothing of that may get into the other one, nor change how its numbers are translated.
+ */
+static inline bool xiw_flow_of_another(const struct xiw_flow *flow)
+{
+	return xiw_flow_get(&flow->flags) & XIW_FLOW_ANOTHER;
+}
+
 /* KERNEL -> ARMED: XDP may go direct at the end of @run aligned segments in a row. */
 static inline bool xiw_flow_arm(struct xiw_flow *flow, uint32_t run)
 {
 	uint64_t owner = xiw_flow_owner(flow);
 
-	if (xiw_owner_path(owner) != XIW_PATH_KERNEL)
+	if (xiw_owner_path(owner) != XIW_PATH_KERNEL || xiw_flow_of_another(flow))
 		return false;
 	flow->run_needed = run;
 	return xiw_flow_swap(flow, owner,

@@ -156,6 +156,12 @@ void xiw_ownership_lost(struct xiw_conn *c)
 	out_of_direct(c);
 }
 
+/* Has the frame come since the connection was registered? Otherwise it is of the one that had the slot before. */
+static bool of_this_connection(const struct xiw_conn *c, const struct xiw_meta *meta)
+{
+	return ((meta->epoch - c->handoff.since) & XIW_EPOCH_MASK) <= XIW_EPOCH_MASK / 2;
+}
+
 /*
  * The socket gets the frame if the kernel owns the stream; else TCP sends the segment again. Under ARMED, XDP
  * may go direct at the same time, at a kernel_high that does not cover this segment. The rule that keeps two
@@ -165,7 +171,9 @@ void xiw_stale_segment(struct xiw_conn *c, const struct xiw_packet *p, const str
 {
 	uint64_t owner = xiw_flow_owner(c->flow);
 
-	if (xiw_owner_path(owner) != XIW_PATH_KERNEL && xiw_owner_path(owner) != XIW_PATH_ARMED)
+	if ((xiw_owner_path(owner) != XIW_PATH_KERNEL &&
+	     xiw_owner_path(owner) != XIW_PATH_ARMED) ||
+	    !of_this_connection(c, meta))
 		goto drop;
 	if (!xiw_receiver_passes(c, p, meta))
 		return;

@@ -74,6 +74,10 @@ void xiw_inject_segment(struct xiw_conn *c, const struct xiw_packet *p, const st
 		.cut = len < meta->payload_len,
 	};
 
+	if (xiw_flow_of_another(c->flow)) {
+		xiw_segment_dropped(c);
+		return;
+	}
 	xiw_inject(&c->engine->injector, &what);
 	c->counts.injected++;
 	xiw_dirty(c);
@@ -178,7 +182,8 @@ void xiw_feedback_flush(struct xiw_conn *c)
 {
 	if (c->stretch.state != XIW_STRETCH_RUNS || !c->tcp.feedback_due)
 		return;
-	if (__atomic_load_n(&c->flow->control_segs, __ATOMIC_RELAXED) != c->handoff.control_seen)
+	if (__atomic_load_n(&c->flow->control_segs, __ATOMIC_RELAXED) != c->handoff.control_seen ||
+	    xiw_flow_of_another(c->flow))
 		xiw_tcp_rx_feedback_given(&c->tcp);
 	else
 		inject_feedback(c);

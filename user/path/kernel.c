@@ -6,6 +6,7 @@
 #include "path/kernel.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -296,8 +297,11 @@ void xiw_stream_resume(struct xiw_conn *c)
  * The socket delivered data, or the end of the stream, although the engine thinks that it owns the stream: XDP
  * must have taken it back. Frames of other connections may be the cause, so that no frame of this connection
  * shows it. A whole stretch may also have passed without a frame that the engine saw.
+ *
+ * If the engine does own the stream, the octets are not of the stream: somebody has put them into the socket around
+ * xiw_ingress. What is in the socket then has no place in the stream any more, and the connection ends.
  */
-static void look_at_owner(struct xiw_conn *c)
+static void look_at_owner(struct xiw_conn *c, int res)
 {
 	uint64_t owner;
 
@@ -307,6 +311,11 @@ static void look_at_owner(struct xiw_conn *c)
 	owner = xiw_flow_owner(c->flow);
 	if (c->stretch.state != XIW_STRETCH_OFF && xiw_owner_epoch(owner) != c->stretch.epoch) {
 		xiw_ownership_lost(c);
+	} else if (c->stretch.state == XIW_STRETCH_RUNS && res > 0) {
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "bytes that did not pass xiw_ingress on %s got into the socket",
+			 c->netif->ifname);
+		xiw_conn_ask_end(c, EUNATCH, true);
 	} else if (c->stretch.state == XIW_STRETCH_OFF &&
 		   xiw_owner_path(owner) == XIW_PATH_KERNEL) {
 		c->handoff.want_arm = true;
@@ -318,7 +327,7 @@ void xiw_recv_done(struct xiw_conn *c, int res, uint32_t flags)
 {
 	if (res >= 0 && c->flow) {
 		xiw_watch_read(c->engine);
-		look_at_owner(c);
+		look_at_owner(c, res);
 	}
 	if (!(flags & IORING_CQE_F_MORE)) {
 		c->recv.posted = false;

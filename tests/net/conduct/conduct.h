@@ -45,6 +45,7 @@ enum app_want {
 
 struct app {
 	_Atomic(struct xiw_conn *) conn;
+	struct xiw_conn *before; /* by the same port, if conn is the second */
 	_Atomic unsigned int want;
 	_Atomic unsigned int messages;
 	_Atomic bool eof, closed, error;
@@ -82,6 +83,7 @@ enum {
 	ALONE = 1 << 5, /* not while other scripts run */
 	LOUD = 1 << 6, /* the receiver sends on its own: its segments are not compared */
 	NO_WSCALE = 1 << 8,
+	WIDE = 1 << 9, /* the peer's windows are scaled by 14 */
 };
 
 struct peer;
@@ -195,6 +197,9 @@ void intact(struct peer *p);
  * and numbers are relative to their end.
  */
 void go_direct(struct peer *p);
+/* Another connection by the same port: its handshake, and later its startup. */
+void connect_again(struct peer *p);
+void startup(struct peer *p);
 /* On the direct path the flow is still DIRECT. */
 void still_direct(struct peer *p);
 /* Waits until the application was told of the end, and notes that. */

@@ -3,6 +3,8 @@
  * The edges of a stretch: the segment that begins it, the one that ends it, and those right after that. On the kernel
  * path, the same segments are ordinary ones.
  */
+#include <errno.h>
+
 #include "tests/net/conduct/conduct.h"
 
 /* ---- segments that end a stretch ----------------------------------------------------------------- */
@@ -305,6 +307,36 @@ static void damaged_behind_a_take_back(struct peer *p)
 		take_back(p, true);
 }
 
+/* ---- another connection by the same port ----------------------------------------------------------- */
+
+/*
+ * The peer resets the connection and begins another, while the engine does not run and segments of the first lie in its
+ * ring. The numbers of the second are translated from its SYN on, and nothing of the first may change that.
+ */
+static void again_by_the_port(struct peer *p)
+{
+	const int32_t sent = 4 * FPDU;
+
+	if (p->direct)
+		app_hangs = true;
+	pause_ms(10);
+	for (int32_t at = 0; at < sent; at += FPDU)
+		SEND(p, .seq = at, .len = FPDU);
+	/* The socket knows nothing of what is in the ring. */
+	SEND(p, .seq = p->direct ? 0 : sent, .flags = RAW_RST);
+	connect_again(p);
+	app_hangs = false;
+	awaits(p, &p->app->closed, "closed");
+	REQUIRE(p, p->app->status == -ECONNRESET);
+	p->app->closed = p->app->error = false;
+	/* What the application got of the first one does not come again. */
+	p->begun = p->app->messages;
+	startup(p);
+	go_direct(p);
+	goes_on(p);
+	REQUIRE(p, !p->app->error && !p->app->closed);
+}
+
 const struct script conduct_edge[] = {
 	{ "rfc7323-paws-at-the-begin-of-a-stretch", paws_at_the_begin, V46 },
 	{ "rfc7323-paws-at-the-end-of-a-stretch", paws_at_the_end, V46 },
@@ -319,5 +351,6 @@ const struct script conduct_edge[] = {
 	{ "rfc3168-cwr-at-the-end-of-a-stretch", cwr_at_the_end, ECN | V46 },
 	{ "rfc3168-ce-at-the-end-of-a-stretch", ce_at_the_end, ECN },
 	{ "rfc3168-ce-at-the-begin-cwr-at-the-end", ce_to_cwr, ECN },
+	{ "another-by-the-same-port", again_by_the_port, V46 | ALONE | WIDE },
 	{},
 };

@@ -49,11 +49,14 @@ static void take_connection(int fd, const struct sockaddr_in6 *from, bool direct
 	struct xiw_region_opts ro = { .size = sizeof(ro), .stag = &stag };
 	struct xiw_conn *c = NULL;
 
-	if (port < FIRST_PORT || port >= FIRST_PORT + PORTS || a->conn)
+	if (port < FIRST_PORT || port >= FIRST_PORT + PORTS || a->before)
 		goto refuse;
-	a->mem = mmap(NULL, APP_MEM, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (a->mem == MAP_FAILED || xiw_region_register(engine, a->mem, APP_MEM, &ro, &a->region) ||
+	a->before = a->conn;
+	if (!a->before)
+		a->mem = mmap(NULL, APP_MEM, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (a->mem == MAP_FAILED ||
+	    (!a->before && xiw_region_register(engine, a->mem, APP_MEM, &ro, &a->region)) ||
 	    xiw_conn_from_fd(engine, fd, false, &co, NULL, &c))
 		goto refuse;
 	a->fd = fd;
@@ -74,8 +77,6 @@ static void handle(const struct xiw_completion *c)
 		xiw_conn_accept(c->conn, NULL, 0);
 		break;
 	case XIW_EV_WRITTEN:
-		for (a = apps; a < apps + PORTS && a->conn != c->conn; a++)
-			;
 		a->messages++;
 		break;
 	case XIW_EV_EOF:
@@ -153,9 +154,12 @@ static void *work(void *arg)
 			serve(a);
 		app_lost = loss_of_rings(engine);
 	}
-	for (struct app *a = apps; a < apps + PORTS; a++)
+	for (struct app *a = apps; a < apps + PORTS; a++) {
+		if (a->before)
+			xiw_conn_free(a->before);
 		if (a->conn)
 			xiw_conn_free(a->conn);
+	}
 	xiw_engine_destroy(engine);
 	return NULL;
 }

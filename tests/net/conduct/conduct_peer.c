@@ -12,6 +12,7 @@
 
 #define MSS 1448
 #define AGAIN_MS 700
+#define AGAIN_AT 50000000 /* so much further is the ISN of another connection, seconds later */
 #define FENCES 1400 /* places: a segment that comes again is one that nobody heard of */
 #define FENCE_LEN 2
 #define FENCE_AT (PREAMBLE * FPDU) /* so far back: the first octets of the preamble */
@@ -375,7 +376,7 @@ static void syn_options(const struct peer *p, struct raw_seg *r)
 	o[4] = 1;
 	o[5] = 3;
 	o[6] = 3;
-	o[7] = 0; /* our windows are not scaled */
+	o[7] = p->flags & WIDE ? 14 : 0;
 	if (p->flags & NO_WSCALE)
 		memset(o + 4, 1, 4);
 	r->opt_len = 8;
@@ -387,16 +388,14 @@ static void syn_options(const struct peer *p, struct raw_seg *r)
 		put_ts(p, r, p->clock);
 }
 
-static bool any(struct peer *p, const struct raw_got *g)
+static bool is_syn(struct peer *p, const struct raw_got *g)
 {
 	(void)p;
-	(void)g;
-	return true;
+	return g->flags & RAW_SYN;
 }
 
-static void handshake(struct peer *p)
+static void handshake(struct peer *p, uint32_t isn)
 {
-	uint32_t isn = p->flags & WRAP ? 0u - (1 + 20 + PREAMBLE * FPDU + 600) : 0x1234567;
 	struct raw_seg r = { .seq = isn, .flags = RAW_SYN, .wnd = 65535 };
 	struct raw_got *g;
 
@@ -406,7 +405,7 @@ static void handshake(struct peer *p)
 	p->origin = isn + 1; /* for now */
 	if (!raw_send(&p->raw, &r))
 		FAIL(p, "send: %m");
-	g = await(p, any);
+	g = await(p, is_syn);
 	if ((g->flags & ~RAW_ECE) != (RAW_SYN | RAW_ACK) || g->ack != isn + 1)
 		FAIL(p, "no SYN-ACK");
 	if (g->has_ts == !!(p->flags & NO_TS) || g->sack_ok == !!(p->flags & NO_SACK) ||
@@ -417,8 +416,14 @@ static void handshake(struct peer *p)
 	SEND(p, .seq = 0);
 }
 
+void connect_again(struct peer *p)
+{
+	p->nxt = 0;
+	handshake(p, p->origin + AGAIN_AT);
+}
+
 /* RFC 5044 section 7.1: with CRC, without Markers. */
-static void startup(struct peer *p)
+void startup(struct peer *p)
 {
 	struct raw_seg r = { .seq = p->origin,
 			     .ack = p->theirs,
@@ -465,7 +470,7 @@ bool peer_run(struct peer *p)
 {
 	if (setjmp(p->end))
 		return false;
-	handshake(p);
+	handshake(p, p->flags & WRAP ? 0u - (1 + 20 + PREAMBLE * FPDU + 600) : 0x1234567);
 	startup(p);
 	go_direct(p);
 	p->script->run(p);
