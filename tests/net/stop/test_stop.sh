@@ -113,6 +113,7 @@ for path in kernel direct; do
 		expect "$path-$call" leaves $call
 	done
 	expect "$path-gone" gone destroy-qp 200
+	expect "$path-gone-libfabric" gone fi_close 200
 done
 path=kernel
 [[ -n ${CASE:-} && $CASE != all-end ]] || expect all-end all_end

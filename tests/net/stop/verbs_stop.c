@@ -17,10 +17,8 @@
 #include "tests/net/lib/common.h"
 #include "tests/net/stop/watched.h"
 
-#define MOST 256u
 #define SENDS 10
 #define SEND_LEN 1000
-#define FAST_MS 300 /* a call, on the average, however busy the machine: it waits for no peer */
 
 #define IS(cond)                                                                                   \
 	do {                                                                                       \
@@ -28,17 +26,14 @@
 			die("%s:%d: not so: %s (errno %d)", __FILE__, __LINE__, #cond, errno);     \
 	} while (0)
 
-struct conn {
+static struct {
 	struct rdma_cm_id *id;
 	struct ibv_qp *qp;
 	struct ibv_cq *cq;
 	struct ibv_mr *mr;
-	unsigned int posted, told;
-};
+} conns[MOST];
 
-static struct conn conns[MOST];
-static uint8_t *memory[MOST];
-static unsigned int nconns, established;
+static unsigned int established;
 static struct rdma_event_channel *channel;
 static const char *call_name;
 
@@ -47,36 +42,32 @@ static bool call_is(const char *name)
 	return !strcmp(call_name, name);
 }
 
-static void post_buffer(struct conn *c)
+static void post_buffer(unsigned int i)
 {
-	const unsigned int at = WATCHED / 2 + c->posted % BUFFERS * BUFFER;
-	struct ibv_sge sge = { (uintptr_t)memory[c - conns] + at, BUFFER, c->mr->lkey };
+	struct ibv_sge sge = { (uintptr_t)watched_buffer(i), BUFFER, conns[i].mr->lkey };
 	struct ibv_recv_wr wr = { .sg_list = &sge, .num_sge = 1 }, *bad;
 
-	IS(!ibv_post_recv(c->qp, &wr, &bad));
-	c->posted++;
+	IS(!ibv_post_recv(conns[i].qp, &wr, &bad));
 }
 
 static void accept_one(struct rdma_cm_id *id)
 {
-	struct { uint64_t to; uint32_t stag, unused; } own = {};
-	struct conn *c = &conns[nconns];
+	const unsigned int i = watched_new();
+	struct param own = { .to = (uintptr_t)watched[i].octets };
 	struct ibv_qp_init_attr init = { .cap = { SENDS, BUFFERS, 1, 1, 0 },
 					 .qp_type = IBV_QPT_RC };
 	struct rdma_conn_param param = { .private_data = &own, .private_data_len = sizeof(own) };
 
-	c->id = id;
-	memory[nconns++] = watched_new();
-	IS(c->cq = init.send_cq = init.recv_cq = ibv_create_cq(id->verbs, 64, NULL, NULL, 0));
+	conns[i].id = id;
+	IS(conns[i].cq = init.send_cq = init.recv_cq = ibv_create_cq(id->verbs, 64, NULL, NULL, 0));
 	IS(!rdma_create_qp(id, NULL, &init));
-	c->qp = id->qp;
-	IS(c->mr = ibv_reg_mr(id->pd, memory[nconns - 1], WATCHED,
-			      IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
-				      IBV_ACCESS_REMOTE_READ));
-	for (unsigned int i = 0; i < BUFFERS; i++)
-		post_buffer(c);
-	own.to = (uintptr_t)memory[nconns - 1];
-	own.stag = c->mr->rkey;
+	conns[i].qp = id->qp;
+	IS(conns[i].mr = ibv_reg_mr(id->pd, watched[i].octets, WATCHED,
+				    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+					    IBV_ACCESS_REMOTE_READ));
+	for (unsigned int n = 0; n < BUFFERS; n++)
+		post_buffer(i);
+	own.stag = conns[i].mr->rkey;
 	IS(!rdma_accept(id, &param));
 }
 
@@ -103,48 +94,38 @@ static void accept_all(unsigned int count)
 }
 
 /* The completions that are there; `good`: nothing else may be. */
-static void poll_one(struct conn *c, bool good, bool again)
+static void poll_all(unsigned int i, bool good, bool again)
 {
 	struct ibv_wc wc;
 
-	while (ibv_poll_cq(c->cq, 1, &wc) == 1) {
+	while (ibv_poll_cq(conns[i].cq, 1, &wc) == 1) {
 		IS(!good || wc.status == IBV_WC_SUCCESS);
-		c->told++;
+		watched[i].told++;
 		if (again)
-			post_buffer(c);
+			post_buffer(i);
 	}
 }
 
-/* Each peer has sent, and has written if it writes. */
-static void await_traffic(bool writes)
+static void take(unsigned int i, bool again)
 {
-	const unsigned int enough = writes ? 20 : 1;
-	const uint64_t end = now_ms() + 20000;
-
-	for (unsigned int i = 0; i < nconns; i++) {
-		while (conns[i].told < enough) {
-			for (unsigned int k = 0; k < nconns; k++)
-				poll_one(&conns[k], true, writes);
-			if (now_ms() > end)
-				die("nothing comes");
-		}
-		if (writes)
-			watched_await(memory[i]);
-	}
+	poll_all(i, true, again);
 }
 
-static void post_sends(struct conn *c)
+static void post_sends(void)
 {
 	static uint8_t text[SEND_LEN];
-	struct ibv_mr *mr = ibv_reg_mr(c->id->pd, text, SEND_LEN, 0);
 
-	IS(mr);
-	for (unsigned int i = 0; i < SENDS; i++) {
-		struct ibv_sge sge = { (uintptr_t)text, SEND_LEN, mr->lkey };
+	for (unsigned int n = 0; n < nwatched * SENDS; n++) {
+		struct rdma_cm_id *id = conns[n / SENDS].id;
+		static struct ibv_mr *mr;
+		struct ibv_sge sge = { (uintptr_t)text, SEND_LEN, 0 };
 		struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND },
 				   *bad;
 
-		IS(!ibv_post_send(c->qp, &wr, &bad));
+		if (!mr)
+			IS(mr = ibv_reg_mr(id->pd, text, SEND_LEN, 0));
+		sge.lkey = mr->lkey;
+		IS(!ibv_post_send(id->qp, &wr, &bad));
 	}
 }
 
@@ -160,8 +141,7 @@ static void become_another(void)
 	char *const argv[] = { "true", NULL };
 
 	IS(execv("/nowhere/true", argv) && errno == ENOENT);
-	for (unsigned int i = 0; i < nconns; i++)
-		post_sends(&conns[i]);
+	post_sends();
 	execlp("true", "true", NULL);
 }
 
@@ -169,8 +149,7 @@ static void leave(void)
 {
 	const char *how = strchr(call_name, '-');
 
-	for (unsigned int i = 0; i < nconns; i++)
-		post_sends(&conns[i]);
+	post_sends();
 	if (call_is("exit"))
 		exit(0);
 	if (call_is("posted-_exit"))
@@ -189,23 +168,23 @@ static void leave(void)
 		_exit(0);
 	}
 	IS(how && !strcmp(how, "-_exit"));
-	for (unsigned int i = 0; i < nconns; i++)
+	for (unsigned int i = 0; i < nwatched; i++)
 		IS(!rdma_disconnect(conns[i].id));
 	_exit(0);
 }
 
-static void carry_out(struct conn *c)
+static void carry_out(unsigned int i)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
 	if (strstr(call_name, "error"))
-		IS(!ibv_modify_qp(c->qp, &attr, IBV_QP_STATE));
+		IS(!ibv_modify_qp(conns[i].qp, &attr, IBV_QP_STATE));
 	else if (strstr(call_name, "disconnect"))
-		IS(!rdma_disconnect(c->id));
+		IS(!rdma_disconnect(conns[i].id));
 	else if (call_is("destroy-qp"))
-		rdma_destroy_qp(c->id);
+		rdma_destroy_qp(conns[i].id);
 	else if (call_is("destroy-id"))
-		IS(!rdma_destroy_id(c->id));
+		IS(!rdma_destroy_id(conns[i].id));
 	else
 		die("no call %s", call_name);
 }
@@ -216,23 +195,24 @@ static bool destroys(void)
 }
 
 /* Every buffer is back at once, and what is posted now comes back as well. */
-static void check_flushed(struct conn *c)
+static void check_flushed(unsigned int i)
 {
+	const struct watched *w = &watched[i];
 	struct ibv_qp_attr attr;
 	struct ibv_qp_init_attr init;
 
-	poll_one(c, false, false);
-	IS(c->told == c->posted);
-	IS(!ibv_query_qp(c->qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_ERR);
-	post_buffer(c);
-	for (uint64_t end = now_ms() + 20000; c->told != c->posted && now_ms() < end;)
-		poll_one(c, false, false);
-	IS(c->told == c->posted);
+	poll_all(i, false, false);
+	IS(w->told == w->posted);
+	IS(!ibv_query_qp(conns[i].qp, &attr, IBV_QP_STATE, &init) && attr.qp_state == IBV_QPS_ERR);
+	post_buffer(i);
+	for (uint64_t end = now_ms() + 20000; w->told != w->posted && now_ms() < end;)
+		poll_all(i, false, false);
+	IS(w->told == w->posted);
 }
 
 static void await_disconnected(double since)
 {
-	for (unsigned int i = 0; i < nconns; i++) {
+	for (unsigned int i = 0; i < nwatched; i++) {
 		struct pollfd p = { .fd = channel->fd, .events = POLLIN };
 		struct rdma_cm_event *e;
 
@@ -256,34 +236,28 @@ static void listen_at(uint16_t port)
 
 int main(int argc, char **argv)
 {
-	double since, took;
 	unsigned int n;
+	double since;
 
 	if (argc < 5 || (n = (unsigned int)atoi(argv[4])) > MOST)
 		die("verbs_stop CALL HOW PORT COUNT [FILE]");
 	call_name = argv[1];
 	listen_at((uint16_t)atoi(argv[3]));
 	accept_all(n);
-	await_traffic(!strcmp(argv[2], "writes"));
+	watched_await_traffic(!strcmp(argv[2], "writes"), take);
 	if (argc > 5)
 		await_file(argv[5]);
 	if (strstr(call_name, "exit") || !strncmp(call_name, "posted", 6))
 		leave();
 	since = now_s();
-	for (unsigned int i = 0; i < n; i++)
-		carry_out(&conns[i]);
-	took = now_s() - since;
-	printf("%u calls in %.2f ms\n", n, took * 1e3);
+	watched_end_all(carry_out);
 	for (unsigned int i = 0; i < n && !destroys(); i++)
-		check_flushed(&conns[i]);
-	watched_reuse(memory, n);
-	watched_check(memory, n);
+		check_flushed(i);
+	watched_check();
 	if (!strncmp(call_name, "wait", 4))
 		await_disconnected(since);
 	for (unsigned int i = 0; i < n; i++)
 		IS(!ibv_dereg_mr(conns[i].mr));
-	watched_unmap(memory, n);
-	if (took * 1e3 > n * FAST_MS)
-		die("each call takes %.1f ms", took * 1e3 / n);
+	watched_unmap();
 	return 0;
 }

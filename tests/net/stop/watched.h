@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* Memory that a peer may write to until a connection is ended, and never after that. */
+/*
+ * Connections that a program ends, and their memory, which a peer may write to until then and never after that: what
+ * verbs_stop and fabric_stop share.
+ */
 #ifndef XIW_TESTS_NET_WATCHED_H
 #define XIW_TESTS_NET_WATCHED_H
 
@@ -10,21 +13,44 @@
 #define WATCHED 8192u /* octets: the first half is the region for Writes, the second for buffers */
 #define BUFFERS 8u
 #define BUFFER 256u
+#define MOST 256u
 
-/* Octets of a mapping of its own, all 0. */
-uint8_t *watched_new(void);
+/* What a peer is told of the region. */
+struct param {
+	uint64_t to;
+	uint32_t stag, unused;
+};
 
-/* Has the peer written to it? Waits until it has. */
-void watched_await(const uint8_t *memory);
+struct watched {
+	uint8_t *octets;	   /* a mapping of its own, all 0 */
+	unsigned int posted, told; /* buffers, and their completions */
+};
 
-/* The connections of `n` memories have been ended: the program uses them for something else. */
-void watched_reuse(uint8_t *const *memory, unsigned int n);
+/* One for each connection, in the order in which they have come. */
+extern struct watched watched[MOST];
+extern unsigned int nwatched;
 
-/* Ends the program if any of it has changed since, within a while. */
-void watched_check(uint8_t *const *memory, unsigned int n);
+/* One more. Returns its number. */
+unsigned int watched_new(void);
 
-/* Whoever touches it after this dies. */
-void watched_unmap(uint8_t *const *memory, unsigned int n);
+/* Where the next buffer of a connection is, which counts as posted. */
+uint8_t *watched_buffer(unsigned int i);
+
+/*
+ * Each peer has sent, and has written if it writes. take() takes the completions that are there, counts them, and
+ * posts as many buffers again if that is asked for.
+ */
+void watched_await_traffic(bool writes, void (*take)(unsigned int i, bool again));
+
+/* Calls end() for each connection, and ends the program if a call seems to have waited for its peer. */
+void watched_end_all(void (*end)(unsigned int i));
+
+/*
+ * The connections have ended: the program uses the memory for something else, and ends if any of it has changed within
+ * a while. Then whoever touches it dies.
+ */
+void watched_check(void);
+void watched_unmap(void);
 
 /* The file is there: the script has come so far. */
 void await_file(const char *path);
