@@ -51,6 +51,36 @@ expect few-descriptors-said \
 crowd 200:200 300 300 300 >/dev/null
 expect many-waiting-said said "connections are refused: too many wait for the program's answer"
 
+# libfabric's: a listener of the wildcard address, that clients reach by two interfaces.
+second=${IF_RCV}b
+in_ns rcv ip link add "$second" type veth peer name "${IF_SND}b" netns "$(_ns snd)"
+in_ns rcv ip addr add 10.78.0.2/24 dev "$second"
+in_ns snd ip addr add 10.78.0.1/24 dev "${IF_SND}b"
+in_ns rcv ip link set "$second" up
+in_ns snd ip link set "${IF_SND}b" up
+
+# fabric_crowd CONNECTIONS: as many at once, half of them by each interface.
+fabric_crowd() {
+	local program=$BUILD/tests/net/programs/fabric_crowd server clients=() host n=0 rc=0
+	local run=(env XIWARP_PATH=kernel FI_PROVIDER_PATH="$BUILD" "$program")
+	wait_until 10 _silent || return
+	spawn server rcv server prlimit --nofile=1024: "${run[@]}" server - 7311 "$1" "$1" 2 \
+		"$fifo"
+	wait_listen rcv 7311 || { stop "$server"; cat "$TMP/server"; return 1; }
+	for host in "$V4_RCV" 10.78.0.2; do
+		spawn "clients[$n]" snd "client$n" prlimit --nofile=8192:8192 "${run[@]}" client \
+			"$host" 7311 $(($1 / 2)) "$fifo"
+		((++n))
+	done
+	for n in 0 1; do
+		reap "${clients[n]}" 100 || { rc=$?; stop "${clients[n]}"; }
+	done
+	reap "$server" 60 || { rc=$?; stop "$server"; }
+	cat "$TMP/server" "$TMP/client0" "$TMP/client1"
+	return "$rc"
+}
+expect at-once-libfabric fabric_crowd 300
+
 # A server that is started again at once, after SIGKILL. Whoever writes to the FIFO waits until the server listens.
 again() {
 	local server i listens
