@@ -10,6 +10,16 @@
 #include <bpf/bpf_helpers.h>
 #include <xiwarp/abi.h>
 
+/* An array that user space maps into its memory. */
+#define XIW_MAPPED(name, entry, entries)                                                           \
+	struct {                                                                                   \
+		__uint(type, BPF_MAP_TYPE_ARRAY);                                                  \
+		__uint(map_flags, BPF_F_MMAPABLE);                                                 \
+		__uint(max_entries, entries);                                                      \
+		__type(key, __u32);                                                                \
+		__type(value, entry);                                                              \
+	} name SEC(".maps") __weak
+
 /* Its number of entries is all that counts: the library looks for programs of its own version. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -18,31 +28,13 @@ struct {
 	__type(value, __u32);
 } xiw_abi SEC(".maps") __weak;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, XIW_DEFAULT_FLOWS);
-	__type(key, __u32);
-	__type(value, struct xiw_flow);
-} xiw_flows SEC(".maps") __weak;
+XIW_MAPPED(xiw_flows, struct xiw_flow, XIW_DEFAULT_FLOWS);
 
 /* Which slots of xiw_flows are taken: bit i of entry w is for slot 64 * w + i. For user space alone. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, XIW_DEFAULT_FLOWS / 64);
-	__type(key, __u32);
-	__type(value, __u64);
-} xiw_taken SEC(".maps") __weak;
+XIW_MAPPED(xiw_taken, __u64, XIW_DEFAULT_FLOWS / 64);
 
 /* What speaks against the direct path. For user space alone. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, XIW_OBSTACLES);
-	__type(key, __u32);
-	__type(value, struct xiw_obstacle);
-} xiw_obstacles SEC(".maps") __weak;
+XIW_MAPPED(xiw_obstacles, struct xiw_obstacle, XIW_OBSTACLES);
 
 /* Only user space adds entries, so their memory need not be there before. */
 struct {
@@ -53,13 +45,7 @@ struct {
 	__type(value, __u32);
 } xiw_flow_index SEC(".maps") __weak;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, XIW_MAX_QUEUES);
-	__type(key, __u32);
-	__type(value, struct xiw_queue);
-} xiw_queues SEC(".maps") __weak;
+XIW_MAPPED(xiw_queues, struct xiw_queue, XIW_MAX_QUEUES);
 
 /* The kernel accepts no BTF for the key and value of an XSKMAP. */
 struct {

@@ -89,26 +89,26 @@ int xiw_if_ethtool(const char *ifname, void *request)
 	return if_ioctl(ifname, SIOCETHTOOL, &ifr);
 }
 
-uint32_t xiw_if_queues(const char *ifname)
+/* At least 1: an interface that does not say has one. */
+static uint32_t queues(const char *ifname, bool send)
 {
 	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
 	uint32_t n;
 
 	if (xiw_if_ethtool(ifname, &channels))
 		return 1;
-	n = channels.rx_count + channels.combined_count;
+	n = channels.combined_count + (send ? channels.tx_count : channels.rx_count);
 	return n ? n : 1;
+}
+
+uint32_t xiw_if_queues(const char *ifname)
+{
+	return queues(ifname, false);
 }
 
 uint32_t xiw_if_send_queues(const char *ifname)
 {
-	struct ethtool_channels channels = { .cmd = ETHTOOL_GCHANNELS };
-	uint32_t n;
-
-	if (xiw_if_ethtool(ifname, &channels))
-		return 1;
-	n = channels.tx_count + channels.combined_count;
-	return n ? n : 1;
+	return queues(ifname, true);
 }
 
 static bool read_driver(const char *ifname, char name[DRIVER_MAX])

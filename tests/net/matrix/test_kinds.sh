@@ -11,6 +11,7 @@
 # only the names with this word, as in tap-generic-gro-on-csum-off-gateway-on-rx1-tx1-reverse-path.
 
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/counts.sh"
 # shellcheck source=tests/net/lib/firewalls.sh
 . "${0%/*}/../lib/firewalls.sh"
 
@@ -21,12 +22,6 @@ PEER_IF=$IF_SND	   # whose offloads change
 ALL=${ALL:-} TAP=
 QUEUES=(1:1 4:4 4:1 2:3) # rx:tx of the receiver's interface
 progs=$_bpffs/xiw-wire-$$ # lib.sh removes it
-
-# Where the machine stands still for long, no time-out is to come of that alone: the shortest is longer than that.
-timeouts() {
-	in_ns snd cat /proc/net/netstat | awk '/^TcpExt:/ { if (n++) print $at; else
-		for (i = 1; i <= NF; i++) if ($i == "TCPTimeouts") at = i }'
-}
 
 send_one() {
 	local rc

@@ -6,6 +6,7 @@
 # xiw_egress is the first of tcx, they end no connection, whatever they return.
 
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/counts.sh"
 
 if ! kernel_has 6 6; then
 	skip tcx "needs Linux 6.6"
@@ -14,12 +15,6 @@ if ! kernel_has 6 6; then
 fi
 tcx=$BUILD/tests/net/lib/tcx
 progs=$_bpffs/xiw-wire-$$ # lib.sh removes it
-
-direct_by_now() {
-	local octets
-	octets=$(in_ns rcv "$BUILD/xiwarp" status --json | field octets_direct /dev/stdin)
-	((${octets:-0} > 10000))
-}
 
 # pings NAME CODES DIRECT CMD...: CMD is run while a ping-pong is direct. At least DIRECT octets are direct in the end.
 pings() {

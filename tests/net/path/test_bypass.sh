@@ -6,6 +6,7 @@
 # redirect packets to the interface behind it. Here a second wire brings them, whose end redirects them. Connections
 # that meet it say so, and are right; a direct stream goes on if it passes, and ends at both ends if it does not.
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/counts.sh"
 # shellcheck source=tests/net/faults/trouble.sh
 . "${0%/*}/../faults/trouble.sh"
 
@@ -25,11 +26,6 @@ put() { # INDEX VALUE
 # from LEAST: TCP packets of so many bytes or more pass XDP by from now on; 0: none.
 from() {
 	put 0 "$1"
-}
-
-timeouts() {
-	in_ns snd cat /proc/net/netstat | awk '/^TcpExt:/ { if (n++) print $at; else
-		for (i = 1; i <= NF; i++) if ($i == "TCPTimeouts") at = i }'
 }
 
 send_one() {

@@ -7,6 +7,7 @@
 # socket sends nothing, the stream falls back once, and the socket's next frame shows the way.
 
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/counts.sh"
 
 progs=$_bpffs/xiw-wire-$$ # lib.sh removes it
 
@@ -18,16 +19,6 @@ gateway() {
 			nud permanent
 }
 
-timeouts() {
-	in_ns snd cat /proc/net/netstat | awk '/^TcpExt:/ { if (n++) print $at; else
-		for (i = 1; i <= NF; i++) if ($i == "TCPTimeouts") at = i }'
-}
-
-octets_direct() {
-	local octets
-	octets=$(in_ns rcv "$BUILD/xiwarp" status --json | field octets_direct /dev/stdin)
-	echo "${octets:-0}"
-}
 beyond() {
 	(($(octets_direct) > $1))
 }
@@ -74,11 +65,6 @@ transfer() {
 	else
 		pass "$name"
 	fi
-}
-
-# Each end has its own least retransmission time-out. Where none is needed it is longer than this machine stalls.
-rto_min() {
-	in_ns snd ip route change 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min "$1ms"
 }
 
 wire_up plain 1500 || exit 1

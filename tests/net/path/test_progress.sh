@@ -6,6 +6,7 @@
 # TCP would, and says why. Faults that the direct path can tolerate do not move the connection.
 
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/counts.sh"
 
 PINS=$_bpffs/xiwarp/$IF_RCV
 MIB=4
@@ -37,17 +38,6 @@ transfer() {
 		return 0
 	fi
 	return 1
-}
-
-# The sender's least retransmission time-out. Where none may be needed it is longer than this machine stalls: then
-# each shows that a segment was lost.
-rto_min() {
-	in_ns snd ip route change 10.77.0.0/24 dev "$IF_SND" src "$V4_SND" rto_min "$1ms"
-}
-
-timeouts() {
-	in_ns snd cat /proc/net/netstat | awk '/^TcpExt:/ { if (n++) print $at; else
-		for (i = 1; i <= NF; i++) if ($i == "TCPTimeouts") at = i }'
 }
 
 # says NAME WORDS SHARE: by the report, at most SHARE per cent went direct, and WORDS say why.
@@ -151,12 +141,6 @@ pings() { # NAME WHAT
 	rc_server=$?
 	((rc_server == 124)) && stop "$SERVER"
 	echo "$rc_server $rc_client" >"$TMP/codes"
-}
-
-direct_by_now() {
-	local octets
-	octets=$(in_ns rcv "$BUILD/xiwarp" status --json | field octets_direct /dev/stdin)
-	((${octets:-0} > 10000))
 }
 
 lo_down() {

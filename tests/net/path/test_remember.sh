@@ -7,14 +7,10 @@
 # other peer's connections.
 
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/counts.sh"
 
 OCTETS=300000
 PORT=15060
-
-timeouts() {
-	in_ns snd cat /proc/net/netstat | awk '/^TcpExt:/ { if (n++) print $at; else
-		for (i = 1; i <= NF; i++) if ($i == "TCPTimeouts") at = i }'
-}
 
 begin_sink() { # ARG...
 	spawn SINK rcv json "$BUILD/xiwarp" sink --stag 0x1234 --size 1M --json "$@" \
