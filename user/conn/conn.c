@@ -28,6 +28,7 @@
 #include "path/fallback.h"
 #include "path/hold.h"
 #include "path/kernel.h"
+#include "path/progress.h"
 
 /* The revision of an Initiator that leaves it open is chosen when its Request is made (send_request()). */
 static void take_terms(struct xiw_conn *c)
@@ -296,10 +297,11 @@ void xiw_conn_end(struct xiw_conn *c, int error)
 	if (!c->send.busy)
 		xiw_stage_free(c);
 	/*
-	 * There is no reset if the peer was told why and must be able to read it, or if both sides have closed.
+	 * There is no reset if the peer was told why and must be able to read it, or if both sides have closed,
+	 * unless our FIN was none to the peer.
 	 */
-	if (error && !c->startup.rejected && !c->startup.refusing && !(c->end.shut && c->end.eof) &&
-	    c->fd >= 0) {
+	if (error && !c->startup.rejected && !c->startup.refusing &&
+	    (error == EUNATCH || !(c->end.shut && c->end.eof)) && c->fd >= 0) {
 		setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
 		/*
 		 * The reset must come at once: a send that waits for room ends, and no FIN claims that all was
@@ -390,7 +392,7 @@ void xiw_conn_maybe_end(struct xiw_conn *c)
 		c->end.mpa_error = XIW_MPA_ERR_CLOSED;
 		xiw_conn_end(c, ECONNRESET);
 	} else if (c->end.shut) {
-		xiw_conn_end(c, 0);
+		xiw_conn_end(c, xiw_progress_untranslated(c) ? EUNATCH : 0);
 	} else if (!c->end.eof_told) {
 		c->end.eof_told = true;
 		xiw_conn_poll_socket(c);

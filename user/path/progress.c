@@ -95,6 +95,21 @@ static bool egress_is_blind(const struct xiw_conn *c)
 	       xiw_seq_after(now.snd_nxt, xiw_flow_get(&c->flow->snd_nxt));
 }
 
+/* What has not left the socket yet cannot have been seen. */
+bool xiw_progress_untranslated(struct xiw_conn *c)
+{
+	uint64_t kernel_nxt, owner;
+
+	if (!c->flow)
+		return false;
+	owner = xiw_flow_owner(c->flow);
+	kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
+	if (!xiw_owner_skew(owner, kernel_nxt) || xiw_sock_unsent(c->fd) || !egress_is_blind(c))
+		return false;
+	xiw_progress_tell(c, XIW_REASON_EGRESS);
+	return true;
+}
+
 /*
  * Says whether the cause is likely to last. Damage and lost acknowledgements can end a stretch on a bad wire or
  * a busy machine, so a cause lasts only if it comes back soon, and more than once.

@@ -35,6 +35,12 @@ void xiw_progress_tell(struct xiw_conn *c, enum xiw_reason reason);
 void xiw_progress_end(struct xiw_conn *c);
 
 /*
+ * The connection ends, and the socket has sent its FIN. Says whether the peer cannot have understood it, as the numbers
+ * need translation and xiw_egress has not seen it; no_direct then says so.
+ */
+bool xiw_progress_untranslated(struct xiw_conn *c);
+
+/*
  * Notes that a segment whose octets the stream waits for was refused for `reason`. Returns true if that has
  * happened too often: the connection has then fallen back, and `in_hand` (or NULL) was given to the socket.
  */

@@ -7,7 +7,7 @@
 #   rto_min MS       the least of these from now on. Where none may be needed it is longer than this machine stalls:
 #                    then each shows that a segment was lost
 #   octets_direct    how many octets of the connection of rcv have come direct, while it is open
-#   direct_by_now    some have
+#   direct_by_now [N]   more than N (10000) have
 
 timeouts() {
 	in_ns snd cat /proc/net/netstat | awk '/^TcpExt:/ { if (n++) print $at; else
@@ -25,5 +25,5 @@ octets_direct() {
 }
 
 direct_by_now() {
-	(($(octets_direct) > 10000))
+	(($(octets_direct) > ${1:-10000}))
 }

@@ -61,13 +61,29 @@ pings tcx-behind "0 0" 1500000 in_ns rcv "$tcx" last "$IF_RCV" "$progs/ahead"
 pings tcx-in-front-that-goes-on "0 0" 1500000 in_ns rcv "$tcx" first "$IF_RCV" "$progs/beside"
 expect tcx-behind-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
 # This one hides segments, as it is in front. Both ends are told.
-pings tcx-in-front-that-ends "7 7" 10000 in_ns rcv "$tcx" first "$IF_RCV" "$progs/ahead"
+pings tcx-in-front-that-ends "7 7" 1000 in_ns rcv "$tcx" first "$IF_RCV" "$progs/ahead"
 if [[ $(field no_direct) == *"xiw_egress does not see them"* ]]; then
 	pass tcx-in-front-says
 else
 	fail tcx-in-front-says "$(cat "$TMP/json")"
 fi
 expect tcx-in-front-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
+# The peer closes before that shows, and refuses our FIN, whose acknowledgement is older than any window. Neither end
+# takes that for an orderly end, or waits.
+spawn sink rcv json "$BUILD/xiwarp" sink --once --stag 0x1234 --size 1M --json \
+	--listen "$V4_RCV:15048"
+wait_listen rcv 15048 || fail close-behind-tcx "nobody listens: $(cat "$TMP/json")"
+spawn sender snd sent "$BUILD/tests/net/lib/sendto" -t 1048576 -w "$TMP/close" "$V4_RCV" 15048
+wait_until 20 direct_by_now 64000000 || fail close-behind-tcx "never direct"
+expect close-behind-tcx-on in_ns rcv "$tcx" first "$IF_RCV" "$progs/ahead"
+touch "$TMP/close"
+reap "$sink" 20
+expect close-behind-tcx-is-told test $? -eq 7
+expect close-behind-tcx-says grep -q 'xiw_egress does not see them' "$TMP/json"
+reap "$sender" 20
+expect close-behind-tcx-sender test $? -eq 1
+expect close-behind-tcx-reset grep -q 'reset by peer' "$TMP/sent"
+expect close-behind-tcx-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
 pings as-before "0 0" 1500000 true
 
 # Nothing is left behind, and other people's qdiscs are no hindrance.
