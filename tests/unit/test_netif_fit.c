@@ -73,11 +73,52 @@ static void on_top(const char *kind, uint32_t below, const int32_t *netnsid)
 		(unsigned short)(link_message.octets + link_message.n.nlmsg_len - (uint8_t *)nest);
 }
 
+static char why[128];
+
 static bool fits(void)
 {
-	char why[128];
-
 	return !xiw_fit(IFINDEX, "eth7", why, sizeof(why));
+}
+
+/* The interface itself, of this type and kind. */
+static void is_a(unsigned short type, const char *kind)
+{
+	const struct ifinfomsg i = { .ifi_index = IFINDEX, .ifi_type = type };
+	struct rtattr *nest;
+
+	link_message.n.nlmsg_len = NLMSG_LENGTH(sizeof(i));
+	memcpy(NLMSG_DATA(&link_message.n), &i, sizeof(i));
+	if (!kind)
+		return;
+	nest = put(IFLA_LINKINFO, NULL, 0);
+	put(IFLA_INFO_KIND, kind, strlen(kind) + 1);
+	nest->rta_len =
+		(unsigned short)(link_message.octets + link_message.n.nlmsg_len - (uint8_t *)nest);
+}
+
+/* Whatever a tunnel is called, its type says whether there are Ethernet headers. */
+Test(netif_fit, frames_that_are_none_of_ethernet)
+{
+	static const struct {
+		unsigned short type;
+		const char *kind;
+	} without[] = { { ARPHRD_NONE, "tun" },	      { ARPHRD_NONE, "wireguard" },
+			{ ARPHRD_IPGRE, "gre" },      { ARPHRD_TUNNEL, "ipip" },
+			{ ARPHRD_TUNNEL6, "ip6tnl" }, { ARPHRD_SIT, "sit" } };
+	static const char *const with[] = { "tun", "gretap", "bridge", "veth", NULL };
+
+	for (unsigned int i = 0; i < sizeof(without) / sizeof(without[0]); i++) {
+		is_a(without[i].type, without[i].kind);
+		cr_expect_not(fits(), "%s", without[i].kind);
+		cr_expect(strstr(why, without[i].kind), "%s", why);
+	}
+	is_a(ARPHRD_PPP, NULL);
+	cr_expect_not(fits());
+	for (unsigned int i = 0; i < sizeof(with) / sizeof(with[0]); i++) {
+		is_a(ARPHRD_ETHER, with[i]);
+		cr_expect(fits(), "%s", with[i]);
+	}
+	cr_expect(xiw_fit(IFINDEX, "lo", why, sizeof(why)));
 }
 
 Test(netif_fit, tags_that_are_stripped_are_missing)

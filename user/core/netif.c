@@ -209,18 +209,15 @@ static int port_open(struct xiw_engine *e, struct xiw_netif *p, char *why, size_
 	xiw_table_none(&p->table);
 	p->ifindex = if_nametoindex(p->ifname);
 	query_interface(p);
-	err = xiw_pins_init(&pins, e->pin_dir, p->ifname);
+	err = xiw_fit_name(p->ifname, why, len);
+	if (!err)
+		err = xiw_pins_init(&pins, e->pin_dir, p->ifname);
 	if (!err)
 		err = open_pins(p, &pins, why, len);
 	if (!err)
 		err = xiw_fit(p->ifindex, p->ifname, why, len);
 	if (!err)
 		err = xiw_fit_tags(p->ifname, why, len);
-	if (!err && !strcmp(p->ifname, "lo")) {
-		/* XDP would take injected segments for the peer's. */
-		snprintf(why, len, "not on lo: segments for the socket are injected there");
-		err = -EOPNOTSUPP;
-	}
 	if (!err)
 		err = open_sockets(e, why, len);
 	if (err)

@@ -10,6 +10,7 @@
 
 #include "core/engine.h"
 #include "core/serve.h"
+#include "netif/fit.h"
 
 static bool wildcard(const struct sockaddr *addr)
 {
@@ -64,6 +65,8 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 	for (struct if_nameindex *i = all; i->if_index; i++) {
 		int one;
 
+		if (xiw_fit_name(i->if_name, line, sizeof(line)))
+			continue;
 		line[0] = '\0';
 		one = xiw_netif_by_name(e, i->if_name, &netif, line, sizeof(line));
 		ready |= !one;

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/ethtool.h>
 #include <linux/if_link.h>
+#include <net/if_arp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 
 struct links {
 	uint32_t ifindex;
+	unsigned short type;   /* ARPHRD_... */
 	char kind[KIND_MAX];   /* of the interface */
 	char member[KIND_MAX]; /* of the interface that it is a member of */
 	bool vlans;	       /* there are VLANs on top of it */
@@ -37,6 +39,8 @@ static void take_link(const struct nlmsghdr *n, void *ctx)
 	struct links *l = ctx;
 	char kind[KIND_MAX] = "";
 
+	if ((uint32_t)i->ifi_index == l->ifindex)
+		l->type = i->ifi_type;
 	if (!info)
 		return;
 	copy_kind(kind, info, IFLA_INFO_KIND);
@@ -56,13 +60,30 @@ static bool strips_tags(const char *ifname)
 	return !xiw_if_ethtool(ifname, &flags) && flags.data & ETH_FLAG_RXVLAN;
 }
 
+int xiw_fit_name(const char *ifname, char *why, size_t len)
+{
+	if (strcmp(ifname, "lo") != 0)
+		return 0;
+	snprintf(why, len,
+		 "not on lo, where segments for sockets are injected: use an address of another "
+		 "interface");
+	return -EOPNOTSUPP;
+}
+
 int xiw_fit(uint32_t ifindex, const char *ifname, char *why, size_t len)
 {
-	struct links l = { .ifindex = ifindex };
+	struct links l = { .ifindex = ifindex, .type = ARPHRD_ETHER };
+	int err = xiw_fit_name(ifname, why, len);
 
+	if (err)
+		return err;
 	/* If the kernel does not answer, nothing is known against the interface. */
 	xiw_if_ask(0, take_link, &l);
-	if (!strcmp(l.kind, "bond") || !strcmp(l.kind, "team"))
+	if (l.type != ARPHRD_ETHER)
+		snprintf(why, len,
+			 "frames of %s (%s) are none of Ethernet: use the interface below it",
+			 ifname, l.kind[0] ? l.kind : "of unknown kind");
+	else if (!strcmp(l.kind, "bond") || !strcmp(l.kind, "team"))
 		snprintf(why, len, "%s is a %s: AF_XDP gets no frames there", ifname, l.kind);
 	else if (!strcmp(l.kind, "vrf"))
 		snprintf(why, len, "%s is a VRF: sockets and XDP see different interfaces there",

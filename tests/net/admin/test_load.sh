@@ -200,9 +200,11 @@ expect generic-mode mode_is generic
 expect generic-passes ping_through $V4_RCV
 expect generic-unload unload "$IF_RCV"
 expect generic-bare bare
-refused native-refused 6 "--mode generic" "$xiwarp" load lo --mode native
-expect auto-falls-back load lo
-expect auto-unload unload lo
+in_ns rcv ip link add xiwd0 type bridge
+refused native-refused 6 "--mode generic" "$xiwarp" load xiwd0 --mode native
+expect auto-falls-back load xiwd0
+expect auto-unload unload xiwd0
+in_ns rcv ip link del xiwd0
 in_ns rcv ip link set "$IF_RCV" mtu 9000
 in_ns snd ip link set "$IF_SND" mtu 9000
 expect mtu-9000 load "$IF_RCV" --mode native
@@ -446,8 +448,14 @@ refused no-version-direct 1 "another version" "$xiwarp" serve --path direct "$TM
 in_ns rcv bpftool map create "$pins/xiw_abi" type array key 4 value 4 entries 4 name xiw_abi
 refused other-version-direct 1 "another version" "$xiwarp" serve --path direct "$TMP/in"
 expect other-version-unload unload "$IF_RCV"
-# The programs cannot run on lo, where injected segments arrive.
-load lo >/dev/null 2>&1
-refused lo-direct 6 "not on lo" "$xiwarp" serve --path direct --listen 127.0.0.1 "$TMP"
-unload lo >/dev/null
+# No direct path on lo, where injected segments arrive, whatever addresses it has, nor where there is no Ethernet.
+refused lo 6 "not on lo, where segments for sockets are injected" "$xiwarp" load lo
+refused lo-direct 6 "use an address of another interface" "$xiwarp" serve \
+	--path direct --listen 127.0.0.1 "$TMP"
+in_ns rcv ip tuntap add xiwd0 mode tun &&
+	refused no-ethernet-tun 6 "frames of xiwd0 (tun) are none of Ethernet: use the" \
+		"$xiwarp" load xiwd0
+in_ns rcv ip link del xiwd0
+in_ns rcv ip tuntap add xiwd0 mode tap && expect ethernet-tap load xiwd0 && unload xiwd0 >/dev/null
+in_ns rcv ip link del xiwd0
 finish
