@@ -536,7 +536,7 @@ static const struct attribute rows[] = {
 	{ "fi_getopt", "any other", REFUSED(try_control, C_OPT_OTHER, FI_ENOPROTOOPT) },
 	{ "fi_setopt", "all", REFUSED(try_control, C_SETOPT, FI_ENOSYS) },
 	{ "fi_control", "FI_ENABLE", DOES(try_control, C_ENABLE) },
-	{ "fi_control", "FI_BACKLOG", REFUSED(try_control, C_BACKLOG, FI_ENOSYS) },
+	{ "fi_control", "FI_BACKLOG", DOES(try_control, C_BACKLOG) },
 	{ "fi_shutdown", "flags but 0", REFUSED(try_control, C_SHUTDOWN, FI_EINVAL) },
 
 	{ "fi_mr_regattr", "access, FI_RECV and FI_READ", DOES(try_access, FI_RECV | FI_READ) },
