@@ -88,7 +88,15 @@ static int query_device_ex(struct ibv_context *context,
 			   const struct ibv_query_device_ex_input *input,
 			   struct ibv_device_attr_ex *attr, size_t attr_size)
 {
-	struct ibv_device_attr_ex all = { .phys_port_cnt_ex = 1 };
+	struct ibv_device_attr_ex all = {
+		.phys_port_cnt_ex = 1,
+		/* But for regions of all addresses (IBV_ODP_SUPPORT_IMPLICIT). */
+		.odp_caps.general_caps = IBV_ODP_SUPPORT,
+		.odp_caps.per_transport_caps.rc_odp_caps =
+			IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_RECV | IBV_ODP_SUPPORT_WRITE |
+			IBV_ODP_SUPPORT_READ | IBV_ODP_SUPPORT_SRQ_RECV |
+			(xiw_verbs_extended() ? IBV_ODP_SUPPORT_ATOMIC : 0),
+	};
 
 	if (input && input->comp_mask)
 		return EINVAL;
@@ -273,6 +281,7 @@ XIW_INTERPOSE struct ibv_context *ibv_open_device(struct ibv_device *device)
 	c->verbs.query_port = query_port;
 	c->verbs.create_qp_ex = xiw_verbs_create_qp_ex;
 	c->verbs.query_device_ex = query_device_ex;
+	c->verbs.advise_mr = xiw_verbs_advise_mr;
 	c->verbs.priv = (void *)c->slack_behind; /* libibverbs' own: nobody else looks there */
 	c->verbs.context = (struct ibv_context){
 		.device = device,

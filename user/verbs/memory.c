@@ -2,15 +2,19 @@
 /* Protection domains and memory regions. */
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "host/mr.h"
 #include "verbs/objects.h"
+#include "verbs/ops.h"
 #include "verbs/verbs.h"
 
 #define REMOTE_CHANGES (IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC)
 #define ACCESS_KNOWN                                                                               \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC | IBV_ACCESS_ZERO_BASED | IBV_ACCESS_HUGETLB |                   \
-	 IBV_ACCESS_OPTIONAL_RANGE)
+	 IBV_ACCESS_ON_DEMAND | IBV_ACCESS_OPTIONAL_RANGE)
 
 XIW_INTERPOSE struct ibv_pd *ibv_alloc_pd(struct ibv_context *context)
 {
@@ -125,4 +129,41 @@ XIW_INTERPOSE int ibv_dereg_mr(struct ibv_mr *mr)
 	atomic_fetch_sub(&xiw_pd(mr->pd)->users, 1);
 	free(m);
 	return 0;
+}
+
+/*
+ * All memory is on demand here: a page comes when it is touched. The advice has it come now. Where that fails, nothing
+ * has changed, which is no error.
+ */
+static int advise(const struct xiw_pd *pd, const struct ibv_sge *sge, bool write)
+{
+	const struct xiw_host_sge_rules rules = { .pd = pd->number, .max = 1 };
+	const struct xiw_host_sge s = { (void *)(uintptr_t)sge->addr, sge->length, sge->lkey };
+	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+	struct xiw_host_seen seen = {};
+	struct iovec iov;
+	uintptr_t from;
+
+	if (!sge->length || xiw_host_pieces(&s, 1, &rules, write, &seen, &iov) < 0)
+		return EINVAL;
+	from = (uintptr_t)iov.iov_base & ~page;
+	madvise((void *)from, (uintptr_t)iov.iov_base + iov.iov_len - from,
+		write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
+	return 0;
+}
+
+int xiw_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+			struct ibv_sge *sges, uint32_t n)
+{
+	const bool write = advice == IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE;
+	int rc = 0;
+
+	if (!write && advice != IBV_ADVISE_MR_ADVICE_PREFETCH &&
+	    advice != IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT)
+		return EOPNOTSUPP;
+	if (flags & ~(uint32_t)IBV_ADVISE_MR_FLAG_FLUSH || !n)
+		return EINVAL;
+	for (uint32_t i = 0; i < n && !rc; i++)
+		rc = advise(xiw_pd(pd), &sges[i], write);
+	return rc;
 }

@@ -16,4 +16,8 @@ int xiw_verbs_post_srq_recv(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct 
 /* An event of a device was taken: it counts. */
 void xiw_verbs_async_taken(const struct xiw_host_event *event);
 
+/* Of the context: ibv_advise_mr(). EINVAL: flags, or what no region of the domain has. */
+int xiw_verbs_advise_mr(struct ibv_pd *pd, enum ibv_advise_mr_advice advice, uint32_t flags,
+			struct ibv_sge *sges, uint32_t n);
+
 #endif

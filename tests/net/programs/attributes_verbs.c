@@ -403,7 +403,7 @@ static const struct attribute rows[] = {
 	FLAG_NOTHING(MR, try_mr, IBV_ACCESS_HUGETLB),
 	FLAG_NOTHING(MR, try_mr, IBV_ACCESS_RELAXED_ORDERING),
 	FLAG_REFUSED(MR, try_mr, IBV_ACCESS_MW_BIND, EOPNOTSUPP),
-	FLAG_REFUSED(MR, try_mr, IBV_ACCESS_ON_DEMAND, EOPNOTSUPP),
+	FLAG_NOTHING(MR, try_mr, IBV_ACCESS_ON_DEMAND),
 	{ MR, "any other", REFUSED(try_mr, 1 << 8, EOPNOTSUPP) },
 
 	{ CQ, "cqe", NOTHING(try_cq, CQE) },

@@ -4,6 +4,7 @@
 
 #include <rdma/rdma_verbs.h>
 
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -142,9 +143,48 @@ static void says_what_it_is(void)
 	IS(!ibv_query_device(s.id->verbs, &plain) && plain.vendor_id && plain.vendor_part_id);
 	IS(!ibv_query_device_ex(s.id->verbs, NULL, &ex) && ex.phys_port_cnt_ex == 1);
 	IS(!memcmp(&ex.orig_attr, &plain, sizeof(plain)));
+	IS(ex.odp_caps.general_caps == IBV_ODP_SUPPORT);
+	IS(ex.odp_caps.per_transport_caps.rc_odp_caps & IBV_ODP_SUPPORT_SRQ_RECV);
 	IS(plain.max_sge >= 32 && plain.max_sge_rd >= 32 && plain.max_srq_sge >= 32);
 	IS(!ibv_query_gid_type(s.id->verbs, 1, 0, &type) && type == 0);
 	IS(ibv_query_gid_type(s.id->verbs, 1, 1, &type) == -1 && errno == EINVAL);
+	free_side(&s);
+}
+
+/* Memory on demand is as all is: nothing of it is there before it is touched, or a program advises to. */
+#define PAGES 16
+
+static unsigned int resident(void *at, size_t page)
+{
+	unsigned char there[PAGES];
+	unsigned int n = 0;
+
+	IS(!mincore(at, PAGES * page, there));
+	for (int i = 0; i < PAGES; i++)
+		n += there[i] & 1;
+	return n;
+}
+
+static void has_memory_on_demand(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), len = PAGES * page;
+	uint8_t *at = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_sge sge = { (uintptr_t)at + page, (uint32_t)(2 * page), 0 };
+	struct side s = {};
+	struct ibv_mr *mr;
+
+	IS(at != MAP_FAILED && !madvise(at, len, MADV_NOHUGEPAGE));
+	connect_side(&s);
+	IS(mr = ibv_reg_mr(s.pd, at, len, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND));
+	IS(!resident(at, page));
+	sge.lkey = mr->lkey;
+	IS(!ibv_advise_mr(s.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_WRITE, IBV_ADVISE_MR_FLAG_FLUSH, &sge,
+			  1));
+	IS(!ibv_advise_mr(s.pd, IBV_ADVISE_MR_ADVICE_PREFETCH_NO_FAULT, 0, &sge, 1));
+	IS(resident(at, page) == 2);
+	IS(!ibv_dereg_mr(mr) && !munmap(at, len));
+	IS(!rdma_disconnect(s.id));
+	await_end(&s);
 	free_side(&s);
 }
 
@@ -232,6 +272,7 @@ const struct verbs_case cases_of_habits[] = {
 	{ "extended-attributes", extended_attributes, NULL },
 	{ "moves-itself", moves_itself, only_waits },
 	{ "what-it-is", says_what_it_is, NULL },
+	{ "memory-on-demand", has_memory_on_demand, only_waits },
 	{ "posts-extended", posts_extended, only_waits },
 	{ "requests-gone", asks_and_goes, forgets_requests },
 	{},

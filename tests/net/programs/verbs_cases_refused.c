@@ -38,7 +38,7 @@ static void memory(struct side *s)
 	NULL_FOR(EOPNOTSUPP, ibv_import_mr(s->pd, 1));
 	NULL_FOR(EOPNOTSUPP, ibv_import_dm(s->id->verbs, 1));
 	NULL_FOR(EOPNOTSUPP, ibv_reg_dmabuf_mr(s->pd, 0, 64, 0, 0, IBV_ACCESS_LOCAL_WRITE));
-	NULL_FOR(EOPNOTSUPP, ibv_reg_mr(s->pd, s->memory, 64, IBV_ACCESS_ON_DEMAND));
+	NULL_FOR(EINVAL, ibv_reg_mr(s->pd, NULL, SIZE_MAX, IBV_ACCESS_ON_DEMAND));
 	NULL_FOR(EOPNOTSUPP, ibv_reg_mr(s->pd, s->memory, 64, IBV_ACCESS_MW_BIND));
 	NULL_FOR(EINVAL, ibv_reg_mr(s->pd, s->memory, 64, IBV_ACCESS_REMOTE_WRITE));
 	NULL_FOR(EOPNOTSUPP, ibv_alloc_null_mr(s->pd));
@@ -47,7 +47,13 @@ static void memory(struct side *s)
 	IS((errno = 0, ibv_rereg_mr(s->mr, IBV_REREG_MR_CHANGE_ACCESS, NULL, NULL, 0, 0)) ==
 		   IBV_REREG_MR_ERR_INPUT &&
 	   errno == EOPNOTSUPP);
-	CODE(EOPNOTSUPP, ibv_advise_mr(s->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1));
+	CODE(EOPNOTSUPP, ibv_advise_mr(s->pd, (enum ibv_advise_mr_advice)77, 0, &sge, 1));
+	CODE(EINVAL, ibv_advise_mr(s->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 2, &sge, 1));
+	CODE(EINVAL, ibv_advise_mr(s->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 0));
+	sge.length = OCTETS + 1;
+	CODE(EINVAL, ibv_advise_mr(s->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1));
+	sge = (struct ibv_sge){ (uintptr_t)s->memory, 64, s->mr->lkey + 1 };
+	CODE(EINVAL, ibv_advise_mr(s->pd, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, &sge, 1));
 }
 
 static void domains_and_flows(struct side *s)
