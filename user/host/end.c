@@ -20,6 +20,8 @@
 #include "host/interfaces.h"
 #include "host/link.h"
 
+#define SETTLE_S 1 /* the end of a process waits no longer for its connections' */
+
 enum how {
 	DRAIN, /* operations that are posted are still sent */
 	NOW,   /* they complete at once */
@@ -313,7 +315,7 @@ __attribute__((destructor)) void xiw_host_settle(void)
 
 	stop_all();
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += 1;
+	until.tv_sec += SETTLE_S;
 	pthread_mutex_lock(&xiw_host_lock);
 	while (xiw_host_links_leave() &&
 	       !pthread_cond_clockwait(&xiw_host_link_ended, &xiw_host_lock, CLOCK_MONOTONIC,

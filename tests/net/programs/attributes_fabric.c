@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* attributes_fabric ADDRESS - each attribute of libfabric, set by an application of the provider, which has ADDRESS. */
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
@@ -8,184 +12,15 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
-#include "tests/net/programs/attributes.h"
+#include "tests/net/programs/attributes_fabric.h"
 
-#define MUST(call)                                                                                 \
-	do {                                                                                       \
-		long rc_ = (long)(call);                                                           \
-		if (rc_)                                                                           \
-			die("%s:%d: %s: %ld", __FILE__, __LINE__, #call, rc_);                     \
-	} while (0)
-
-static const char *host;
+const char *fabric_host;
 static struct fi_info *info;
 static struct fid_fabric *fabric;
 static struct fid_domain *domain;
 static struct fid_eq *eq;
 static struct fid_cq *cq;
 static uint8_t memory[4096];
-
-/* ---- hints ---- */
-
-static struct fi_info *hints(void)
-{
-	struct fi_info *h = fi_allocinfo();
-
-	if (!h)
-		die("no memory");
-	h->caps = FI_MSG | FI_RMA;
-	h->mode = FI_RX_CQ_DATA;
-	h->ep_attr->type = FI_EP_MSG;
-	h->domain_attr->mr_mode = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-	h->fabric_attr->prov_name = strdup("xiwarp");
-	return h;
-}
-
-enum {
-	H_FORMAT,
-	H_NIC,
-	TX_OP_FLAGS,
-	TX_OP_OTHER,
-	TX_MSG_ORDER,
-	TX_RAR,
-	TX_COMP_ORDER,
-	TX_COMP_OTHER,
-	TX_INJECT,
-	TX_INJECT_MORE,
-	TX_SIZE,
-	TX_SIZE_MORE,
-	TX_IOV,
-	TX_IOV_MORE,
-	TX_RMA_IOV,
-	TX_TCLASS,
-	TX_LABEL,
-	TX_TCLASS_OTHER,
-	RX_OP_FLAGS,
-	RX_OP_OTHER,
-	RX_MSG_ORDER,
-	RX_COMP_ORDER,
-	RX_BUFFERED,
-	RX_SIZE,
-	RX_SIZE_MORE,
-	RX_IOV_MORE,
-	EP_OTHER,
-	EP_PROTOCOL,
-	EP_VERSION,
-	EP_SIZE,
-	EP_PREFIX,
-	EP_RAW,
-	EP_WAR,
-	EP_TAG,
-	EP_TX_CTX,
-	EP_RX_SHARED,
-	EP_KEY,
-	D_NAME,
-	D_THREADING,
-	D_PROGRESS,
-	D_DATA_PROGRESS,
-	D_RM,
-	D_AV,
-	D_MR,
-	D_MR_OTHER,
-	D_KEY_SIZE,
-	D_CQ_DATA,
-	D_CQ_DATA_MORE,
-	D_COUNTS,
-	D_IOV,
-	D_TCLASS,
-	D_CAPS,
-	F_NAME,
-	H_CAPS,
-};
-
-static void set_tx(struct fi_tx_attr *a, uint64_t what)
-{
-	a->op_flags = what == TX_OP_FLAGS   ? FI_TRANSMIT_COMPLETE
-		      : what == TX_OP_OTHER ? FI_FENCE
-					    : 0;
-	a->msg_order = what == TX_MSG_ORDER ? FI_ORDER_SAS : what == TX_RAR ? FI_ORDER_RAR : 0;
-	a->comp_order = what == TX_COMP_ORDER ? 0x1ff : what == TX_COMP_OTHER ? FI_ORDER_DATA : 0;
-	a->inject_size = what == TX_INJECT ? 100 : what == TX_INJECT_MORE ? 100000 : 0;
-	a->size = what == TX_SIZE ? 100 : what == TX_SIZE_MORE ? 1 << 20 : 0;
-	a->iov_limit = what == TX_IOV ? 4 : what == TX_IOV_MORE ? 100 : 0;
-	a->rma_iov_limit = what == TX_RMA_IOV ? 2 : 0;
-	a->tclass = what == TX_TCLASS	      ? fi_tc_dscp_set(10)
-		    : what == TX_LABEL	      ? (uint32_t)FI_TC_BULK_DATA
-		    : what == TX_TCLASS_OTHER ? fi_tc_dscp_set(64)
-					      : 0;
-}
-
-static void set_rx(struct fi_rx_attr *a, uint64_t what)
-{
-	a->op_flags = what == RX_OP_FLAGS ? FI_COMPLETION : what == RX_OP_OTHER ? FI_MULTI_RECV : 0;
-	a->msg_order = what == RX_MSG_ORDER ? FI_ORDER_SAS : 0;
-	a->comp_order = what == RX_COMP_ORDER ? FI_ORDER_DATA : 0;
-	a->total_buffered_recv = what == RX_BUFFERED;
-	a->size = what == RX_SIZE ? 100 : what == RX_SIZE_MORE ? 1 << 20 : 0;
-	a->iov_limit = what == RX_IOV_MORE ? 100 : 0;
-}
-
-static void set_ep(struct fi_ep_attr *a, uint64_t what)
-{
-	a->type = what == EP_OTHER ? FI_EP_DGRAM : FI_EP_MSG;
-	a->protocol = what == EP_PROTOCOL ? FI_PROTO_RDMA_CM_IB_RC : FI_PROTO_IWARP;
-	a->protocol_version = what == EP_VERSION ? 2 : 1;
-	a->max_msg_size = what == EP_SIZE ? 1ull << 32 : 1 << 20;
-	a->msg_prefix_size = what == EP_PREFIX;
-	a->max_order_raw_size = what == EP_RAW;
-	a->max_order_war_size = what == EP_WAR;
-	a->mem_tag_format = what == EP_TAG;
-	a->tx_ctx_cnt = what == EP_TX_CTX ? 2 : 1;
-	a->rx_ctx_cnt = what == EP_RX_SHARED ? FI_SHARED_CONTEXT : 1;
-	a->auth_key_size = what == EP_KEY ? 1 : 0;
-	a->auth_key = what == EP_KEY ? calloc(1, 8) : NULL;
-}
-
-static void set_domain(struct fi_domain_attr *a, uint64_t what)
-{
-	a->name = what == D_NAME ? strdup("no-such-interface") : NULL;
-	a->threading = what == D_THREADING ? FI_THREAD_DOMAIN : FI_THREAD_UNSPEC;
-	a->control_progress = what == D_PROGRESS ? FI_PROGRESS_MANUAL : FI_PROGRESS_UNSPEC;
-	a->data_progress = what == D_DATA_PROGRESS ? FI_PROGRESS_MANUAL : FI_PROGRESS_UNSPEC;
-	a->resource_mgmt = what == D_RM ? FI_RM_DISABLED : FI_RM_UNSPEC;
-	a->av_type = what == D_AV ? FI_AV_MAP : FI_AV_UNSPEC;
-	if (what == D_MR)
-		a->mr_mode |= FI_MR_LOCAL;
-	if (what == D_MR_OTHER)
-		a->mr_mode = 0;
-	a->mr_key_size = what == D_KEY_SIZE ? 8 : 4;
-	a->cq_data_size = what == D_CQ_DATA ? 4 : what == D_CQ_DATA_MORE ? 9 : 0;
-	a->cq_cnt = a->ep_cnt = a->tx_ctx_cnt = a->rx_ctx_cnt = a->mr_cnt =
-		what == D_COUNTS ? 1 << 20 : 0;
-	a->mr_iov_limit = what == D_IOV ? 2 : 1;
-	a->tclass = what == D_TCLASS ? fi_tc_dscp_set(10) : 0;
-	a->caps = what == D_CAPS ? FI_SHARED_AV : 0;
-}
-
-static int try_hint(uint64_t what)
-{
-	struct fi_info *h = hints(), *found = NULL;
-	int got;
-
-	h->addr_format = what == H_FORMAT ? FI_SOCKADDR_IN : FI_FORMAT_UNSPEC;
-	h->caps |= what == H_CAPS ? FI_TAGGED : 0;
-	set_tx(h->tx_attr, what);
-	set_rx(h->rx_attr, what);
-	set_ep(h->ep_attr, what);
-	set_domain(h->domain_attr, what);
-	h->fabric_attr->name = what == F_NAME ? strdup("another") : NULL;
-	got = -fi_getinfo(FI_VERSION(1, 17), host, NULL, FI_SOURCE, h, &found);
-	/* What was asked for is what there is. */
-	if (what == TX_TCLASS && (got || found->tx_attr->tclass != fi_tc_dscp_set(10)))
-		got = -1;
-	if (what == D_TCLASS && (got || found->tx_attr->tclass != fi_tc_dscp_set(10)))
-		got = -1;
-	if (what == TX_SIZE && (got || found->tx_attr->size != 100))
-		got = -1;
-	fi_freeinfo(found);
-	fi_freeinfo(h);
-	return got;
-}
 
 /* ---- endpoints ---- */
 
@@ -223,15 +58,66 @@ static int try_srx(uint64_t size)
 	return got;
 }
 
-static struct fid_ep *endpoint(void)
+static struct fid_ep *endpoint_of(struct fi_info *i)
 {
 	struct fid_ep *ep;
 
-	MUST(fi_endpoint(domain, info, &ep, NULL));
+	MUST(fi_endpoint(domain, i, &ep, NULL));
 	MUST(fi_ep_bind(ep, &eq->fid, 0));
 	MUST(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV));
 	MUST(fi_enable(ep));
 	return ep;
+}
+
+static struct fid_ep *endpoint(void)
+{
+	return endpoint_of(info);
+}
+
+/* The library's socket is somewhere among the descriptors. */
+static int class_of_connection(in_port_t port)
+{
+	struct sockaddr_in peer;
+	socklen_t len;
+	int class;
+
+	for (int fd = 0; fd < 1 << 17; fd++) {
+		len = sizeof(peer);
+		if (getpeername(fd, (struct sockaddr *)&peer, &len) || peer.sin_port != port)
+			continue;
+		len = sizeof(class);
+		MUST(getsockopt(fd, IPPROTO_IP, IP_TOS, &class, &len));
+		return class;
+	}
+	die("no connection");
+}
+
+/* A connection to a listener that says nothing has the class. */
+static int try_class(uint64_t what)
+{
+	struct sockaddr_storage to;
+	socklen_t len = sizeof(to);
+	struct fi_info *h = fabric_hints(), *found;
+	int listener = socket(AF_INET, SOCK_STREAM, 0), peer, class;
+	struct fid_ep *ep;
+
+	if (!address_of(fabric_host, 0, &to) ||
+	    bind(listener, (struct sockaddr *)&to, sizeof(struct sockaddr_in)) ||
+	    listen(listener, 1) || getsockname(listener, (struct sockaddr *)&to, &len))
+		die_errno("listener");
+	set_fabric_tx(h->tx_attr, what);
+	h->domain_attr->tclass = what == D_TCLASS ? fi_tc_dscp_set(10) : 0;
+	MUST(fi_getinfo(FI_VERSION(1, 17), fabric_host, NULL, FI_SOURCE, h, &found));
+	ep = endpoint_of(found);
+	MUST(fi_connect(ep, &to, NULL, 0));
+	peer = accept(listener, NULL, NULL);
+	class = class_of_connection(((struct sockaddr_in *)&to)->sin_port);
+	close(peer);
+	close(listener);
+	MUST(fi_close(&ep->fid));
+	fi_freeinfo(found);
+	fi_freeinfo(h);
+	return class == 10 << 2 ? 0 : -1;
 }
 
 enum { C_BIND_CQ, C_SELECTIVE, C_SETOPT, C_GETOPT, C_OPT_OTHER, C_ENABLE, C_BACKLOG, C_SHUTDOWN };
@@ -467,60 +353,70 @@ static int try_recv(uint64_t flags)
 #define INFO "fi_getinfo"
 
 static const struct attribute rows[] = {
-	{ INFO, "caps but FI_MSG, FI_RMA and theirs", REFUSED(try_hint, H_CAPS, FI_ENODATA) },
-	{ INFO, "addr_format", DOES(try_hint, H_FORMAT) },
-	{ INFO, "nic", NOTHING(try_hint, H_NIC) },
-	{ INFO, "tx_attr.op_flags", DOES(try_hint, TX_OP_FLAGS) },
-	{ INFO, "tx_attr.op_flags, any other", REFUSED(try_hint, TX_OP_OTHER, FI_ENODATA) },
-	{ INFO, "tx_attr.msg_order", DOES(try_hint, TX_MSG_ORDER) },
-	{ INFO, "tx_attr.msg_order, behind Reads", REFUSED(try_hint, TX_RAR, FI_ENODATA) },
-	{ INFO, "tx_attr.comp_order", DOES(try_hint, TX_COMP_ORDER) },
-	{ INFO, "tx_attr.comp_order, FI_ORDER_DATA", REFUSED(try_hint, TX_COMP_OTHER, FI_ENODATA) },
-	{ INFO, "tx_attr.inject_size", DOES(try_hint, TX_INJECT) },
-	{ INFO, "tx_attr.inject_size over 256", REFUSED(try_hint, TX_INJECT_MORE, FI_ENODATA) },
-	{ INFO, "tx_attr.size", DOES(try_hint, TX_SIZE) },
-	{ INFO, "tx_attr.size over 16,384", REFUSED(try_hint, TX_SIZE_MORE, FI_ENODATA) },
-	{ INFO, "tx_attr.iov_limit", DOES(try_hint, TX_IOV) },
-	{ INFO, "tx_attr.iov_limit over 4", REFUSED(try_hint, TX_IOV_MORE, FI_ENODATA) },
-	{ INFO, "tx_attr.rma_iov_limit over 1", REFUSED(try_hint, TX_RMA_IOV, FI_ENODATA) },
-	{ INFO, "tx_attr.tclass, FI_TC_DSCP", DOES(try_hint, TX_TCLASS) },
-	{ INFO, "tx_attr.tclass, a label", NOTHING(try_hint, TX_LABEL) },
-	{ INFO, "tx_attr.tclass, any other", REFUSED(try_hint, TX_TCLASS_OTHER, FI_ENODATA) },
-	{ INFO, "rx_attr.op_flags", DOES(try_hint, RX_OP_FLAGS) },
-	{ INFO, "rx_attr.op_flags, any other", REFUSED(try_hint, RX_OP_OTHER, FI_ENODATA) },
-	{ INFO, "rx_attr.msg_order", DOES(try_hint, RX_MSG_ORDER) },
-	{ INFO, "rx_attr.comp_order", DOES(try_hint, RX_COMP_ORDER) },
-	{ INFO, "rx_attr.total_buffered_recv", REFUSED(try_hint, RX_BUFFERED, FI_ENODATA) },
-	{ INFO, "rx_attr.size", DOES(try_hint, RX_SIZE) },
-	{ INFO, "rx_attr.size over 16,384", REFUSED(try_hint, RX_SIZE_MORE, FI_ENODATA) },
-	{ INFO, "rx_attr.iov_limit over 4", REFUSED(try_hint, RX_IOV_MORE, FI_ENODATA) },
-	{ INFO, "ep_attr.type but FI_EP_MSG", REFUSED(try_hint, EP_OTHER, FI_ENODATA) },
-	{ INFO, "ep_attr.protocol but FI_PROTO_IWARP", REFUSED(try_hint, EP_PROTOCOL, FI_ENODATA) },
-	{ INFO, "ep_attr.protocol_version over 1", REFUSED(try_hint, EP_VERSION, FI_ENODATA) },
-	{ INFO, "ep_attr.max_msg_size over 4294967295", REFUSED(try_hint, EP_SIZE, FI_ENODATA) },
-	{ INFO, "ep_attr.msg_prefix_size", REFUSED(try_hint, EP_PREFIX, FI_ENODATA) },
-	{ INFO, "ep_attr.max_order_raw_size", REFUSED(try_hint, EP_RAW, FI_ENODATA) },
-	{ INFO, "ep_attr.max_order_war_size", REFUSED(try_hint, EP_WAR, FI_ENODATA) },
-	{ INFO, "ep_attr.mem_tag_format", NOTHING(try_hint, EP_TAG) },
-	{ INFO, "ep_attr.tx_ctx_cnt over 1", REFUSED(try_hint, EP_TX_CTX, FI_ENODATA) },
-	{ INFO, "ep_attr.rx_ctx_cnt, shared", DOES(try_hint, EP_RX_SHARED) },
-	{ INFO, "ep_attr.auth_key", REFUSED(try_hint, EP_KEY, FI_ENODATA) },
-	{ INFO, "domain_attr.name of no interface", REFUSED(try_hint, D_NAME, FI_ENODATA) },
-	{ INFO, "domain_attr.threading", NOTHING(try_hint, D_THREADING) },
-	{ INFO, "domain_attr.control_progress", NOTHING(try_hint, D_PROGRESS) },
-	{ INFO, "domain_attr.data_progress", NOTHING(try_hint, D_DATA_PROGRESS) },
-	{ INFO, "domain_attr.resource_mgmt", NOTHING(try_hint, D_RM) },
-	{ INFO, "domain_attr.av_type", NOTHING(try_hint, D_AV) },
-	{ INFO, "domain_attr.mr_mode", DOES(try_hint, D_MR) },
-	{ INFO, "domain_attr.mr_mode without these", REFUSED(try_hint, D_MR_OTHER, FI_ENODATA) },
-	{ INFO, "domain_attr.mr_key_size over 4", REFUSED(try_hint, D_KEY_SIZE, FI_ENODATA) },
-	{ INFO, "domain_attr.cq_data_size", DOES(try_hint, D_CQ_DATA) },
-	{ INFO, "domain_attr.cq_data_size over 8", REFUSED(try_hint, D_CQ_DATA_MORE, FI_ENODATA) },
-	{ INFO, "domain_attr.cq_cnt and other counts", NOTHING(try_hint, D_COUNTS) },
-	{ INFO, "domain_attr.mr_iov_limit over 1", REFUSED(try_hint, D_IOV, FI_ENODATA) },
-	{ INFO, "domain_attr.tclass", DOES(try_hint, D_TCLASS) },
-	{ INFO, "domain_attr.caps, any other", REFUSED(try_hint, D_CAPS, FI_ENODATA) },
-	{ INFO, "fabric_attr.name of another", REFUSED(try_hint, F_NAME, FI_ENODATA) },
+	{ INFO, "caps but FI_MSG, FI_RMA and theirs",
+	  REFUSED(try_fabric_hint, H_CAPS, FI_ENODATA) },
+	{ INFO, "addr_format", DOES(try_fabric_hint, H_FORMAT) },
+	{ INFO, "nic", NOTHING(try_fabric_hint, H_NIC) },
+	{ INFO, "tx_attr.op_flags", DOES(try_fabric_hint, TX_OP_FLAGS) },
+	{ INFO, "tx_attr.op_flags, any other", REFUSED(try_fabric_hint, TX_OP_OTHER, FI_ENODATA) },
+	{ INFO, "tx_attr.msg_order", DOES(try_fabric_hint, TX_MSG_ORDER) },
+	{ INFO, "tx_attr.msg_order, behind Reads", REFUSED(try_fabric_hint, TX_RAR, FI_ENODATA) },
+	{ INFO, "tx_attr.comp_order", DOES(try_fabric_hint, TX_COMP_ORDER) },
+	{ INFO, "tx_attr.comp_order, FI_ORDER_DATA",
+	  REFUSED(try_fabric_hint, TX_COMP_OTHER, FI_ENODATA) },
+	{ INFO, "tx_attr.inject_size", DOES(try_fabric_hint, TX_INJECT) },
+	{ INFO, "tx_attr.inject_size over 256",
+	  REFUSED(try_fabric_hint, TX_INJECT_MORE, FI_ENODATA) },
+	{ INFO, "tx_attr.size", DOES(try_fabric_hint, TX_SIZE) },
+	{ INFO, "tx_attr.size over 16,384", REFUSED(try_fabric_hint, TX_SIZE_MORE, FI_ENODATA) },
+	{ INFO, "tx_attr.iov_limit", DOES(try_fabric_hint, TX_IOV) },
+	{ INFO, "tx_attr.iov_limit over 4", REFUSED(try_fabric_hint, TX_IOV_MORE, FI_ENODATA) },
+	{ INFO, "tx_attr.rma_iov_limit over 1", REFUSED(try_fabric_hint, TX_RMA_IOV, FI_ENODATA) },
+	{ INFO, "tx_attr.tclass, FI_TC_DSCP", DOES(try_class, TX_TCLASS) },
+	{ INFO, "tx_attr.tclass, a label", NOTHING(try_fabric_hint, TX_LABEL) },
+	{ INFO, "tx_attr.tclass, any other",
+	  REFUSED(try_fabric_hint, TX_TCLASS_OTHER, FI_ENODATA) },
+	{ INFO, "rx_attr.op_flags", DOES(try_fabric_hint, RX_OP_FLAGS) },
+	{ INFO, "rx_attr.op_flags, any other", REFUSED(try_fabric_hint, RX_OP_OTHER, FI_ENODATA) },
+	{ INFO, "rx_attr.msg_order", DOES(try_fabric_hint, RX_MSG_ORDER) },
+	{ INFO, "rx_attr.comp_order", DOES(try_fabric_hint, RX_COMP_ORDER) },
+	{ INFO, "rx_attr.total_buffered_recv", REFUSED(try_fabric_hint, RX_BUFFERED, FI_ENODATA) },
+	{ INFO, "rx_attr.size", DOES(try_fabric_hint, RX_SIZE) },
+	{ INFO, "rx_attr.size over 16,384", REFUSED(try_fabric_hint, RX_SIZE_MORE, FI_ENODATA) },
+	{ INFO, "rx_attr.iov_limit over 4", REFUSED(try_fabric_hint, RX_IOV_MORE, FI_ENODATA) },
+	{ INFO, "ep_attr.type but FI_EP_MSG", REFUSED(try_fabric_hint, EP_OTHER, FI_ENODATA) },
+	{ INFO, "ep_attr.protocol but FI_PROTO_IWARP",
+	  REFUSED(try_fabric_hint, EP_PROTOCOL, FI_ENODATA) },
+	{ INFO, "ep_attr.protocol_version over 1",
+	  REFUSED(try_fabric_hint, EP_VERSION, FI_ENODATA) },
+	{ INFO, "ep_attr.max_msg_size over 4294967295",
+	  REFUSED(try_fabric_hint, EP_SIZE, FI_ENODATA) },
+	{ INFO, "ep_attr.msg_prefix_size", REFUSED(try_fabric_hint, EP_PREFIX, FI_ENODATA) },
+	{ INFO, "ep_attr.max_order_raw_size", REFUSED(try_fabric_hint, EP_RAW, FI_ENODATA) },
+	{ INFO, "ep_attr.max_order_war_size", REFUSED(try_fabric_hint, EP_WAR, FI_ENODATA) },
+	{ INFO, "ep_attr.mem_tag_format", NOTHING(try_fabric_hint, EP_TAG) },
+	{ INFO, "ep_attr.tx_ctx_cnt over 1", REFUSED(try_fabric_hint, EP_TX_CTX, FI_ENODATA) },
+	{ INFO, "ep_attr.rx_ctx_cnt, shared", DOES(try_fabric_hint, EP_RX_SHARED) },
+	{ INFO, "ep_attr.auth_key", REFUSED(try_fabric_hint, EP_KEY, FI_ENODATA) },
+	{ INFO, "domain_attr.name of no interface", REFUSED(try_fabric_hint, D_NAME, FI_ENODATA) },
+	{ INFO, "domain_attr.threading", NOTHING(try_fabric_hint, D_THREADING) },
+	{ INFO, "domain_attr.control_progress", NOTHING(try_fabric_hint, D_PROGRESS) },
+	{ INFO, "domain_attr.data_progress", NOTHING(try_fabric_hint, D_DATA_PROGRESS) },
+	{ INFO, "domain_attr.resource_mgmt", NOTHING(try_fabric_hint, D_RM) },
+	{ INFO, "domain_attr.av_type", NOTHING(try_fabric_hint, D_AV) },
+	{ INFO, "domain_attr.mr_mode", DOES(try_fabric_hint, D_MR) },
+	{ INFO, "domain_attr.mr_mode without these",
+	  REFUSED(try_fabric_hint, D_MR_OTHER, FI_ENODATA) },
+	{ INFO, "domain_attr.mr_key_size over 4",
+	  REFUSED(try_fabric_hint, D_KEY_SIZE, FI_ENODATA) },
+	{ INFO, "domain_attr.cq_data_size", DOES(try_fabric_hint, D_CQ_DATA) },
+	{ INFO, "domain_attr.cq_data_size over 8",
+	  REFUSED(try_fabric_hint, D_CQ_DATA_MORE, FI_ENODATA) },
+	{ INFO, "domain_attr.cq_cnt and other counts", NOTHING(try_fabric_hint, D_COUNTS) },
+	{ INFO, "domain_attr.mr_iov_limit over 1", REFUSED(try_fabric_hint, D_IOV, FI_ENODATA) },
+	{ INFO, "domain_attr.tclass", DOES(try_class, D_TCLASS) },
+	{ INFO, "domain_attr.caps, any other", REFUSED(try_fabric_hint, D_CAPS, FI_ENODATA) },
+	{ INFO, "fabric_attr.name of another", REFUSED(try_fabric_hint, F_NAME, FI_ENODATA) },
 
 	{ "fi_endpoint", "info", DOES(try_ep, E_SAME) },
 	{ "fi_endpoint", "tx_attr, out of bounds", REFUSED(try_ep, E_TX_SIZE, FI_EINVAL) },
@@ -608,13 +504,13 @@ int main(int argc, char **argv)
 {
 	struct fi_eq_attr eq_attr = {};
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_DATA };
-	struct fi_info *h = hints();
+	struct fi_info *h = fabric_hints();
 	unsigned int wrong;
 
 	if (argc != 2)
 		return 2;
-	host = argv[1];
-	MUST(fi_getinfo(FI_VERSION(1, 17), host, NULL, FI_SOURCE, h, &info));
+	fabric_host = argv[1];
+	MUST(fi_getinfo(FI_VERSION(1, 17), fabric_host, NULL, FI_SOURCE, h, &info));
 	fi_freeinfo(h);
 	MUST(fi_fabric(info->fabric_attr, &fabric, NULL));
 	MUST(fi_domain(fabric, info, &domain, NULL));
