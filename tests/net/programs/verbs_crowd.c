@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define WAIT_MS 30000
+#define GONE_MS 10000
 
 #define IS(cond)                                                                                   \
 	do {                                                                                       \
@@ -122,7 +123,8 @@ static void serve(struct sockaddr *at, int backlog, const char *fifo)
 	fd = open(fifo, O_RDONLY | O_CLOEXEC); /* waits for the client to open it */
 	IS(fd >= 0);
 	close(fd);
-	while (established < connections && !failed && !ended && step(WAIT_MS))
+	/* The client may end some before this side has heard that the others are established; or it has failed. */
+	while (established < connections && !failed && step(ended ? GONE_MS : WAIT_MS))
 		;
 	has_low_descriptors(l.rlim_cur);
 	while (ended < established && step(WAIT_MS))
