@@ -92,9 +92,10 @@ struct xiw_status {
 	uint64_t stats[XIW_STAT__COUNT]; /* sums over CPUs */
 	uint64_t too_long, tx_full;	 /* of struct xiw_queue, sums over queues */
 	uint32_t max_flows;		 /* that the table has room for */
-	uint32_t reserved;
+	uint32_t loaded_mtu;		 /* the MTU when the programs were loaded; 0: not known */
 	uint32_t engines[XIW_MAX_QUEUES]; /* which engine serves each queue; 0: none */
 	uint64_t cuts; /* packets that hardware has cut in two: the sum over queues of struct xiw_queue */
+	uint64_t outgrown; /* a bit for each queue whose engine takes no packets as long as the MTU */
 };
 
 /*

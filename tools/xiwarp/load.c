@@ -111,6 +111,9 @@ const struct xiw_cmd xiw_cmd_load = {
 		"packets "
 		"(lro), that is turned off until 'unload'. Many drivers reset the NIC for XDP: its "
 		"link is then down for some seconds.\n\n"
+		"Change the MTU first, and then load: many drivers make no larger buffers while an "
+		"XDP program is attached, and lose longer packets, of all programs; 'xiwarp "
+		"status' says if the MTU has grown since. "
 		"On virtio-net with an MTU above 1500 the receive rings are made anew, because "
 		"what arrives in buffers from before the load would be lost. Needs Linux 6.1. "
 		"CAP_SYS_ADMIN can replace CAP_BPF and CAP_PERFMON.",

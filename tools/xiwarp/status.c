@@ -96,6 +96,7 @@ static int flow_json(uint32_t index, const struct xiw_flow *f, struct report *r)
 	xiw_json_u64(o, "segments_kernel", f->kernel_segs);
 	xiw_json_u64(o, "segments_control", f->control_segs);
 	xiw_json_u64(o, "segments_elsewhere", f->elsewhere_segs);
+	xiw_json_u64(o, "segments_past_xdp", f->bypass_segs);
 	xiw_json_u64(o, "segments_other_queue", f->other_segs);
 	xiw_json_u64(o, "payload_direct", f->direct_octets);
 	xiw_json_u64(o, "payload_kernel", f->kernel_octets);
@@ -218,12 +219,27 @@ static void add_engines(struct json_object *o, const struct xiw_status *s)
 	json_object_object_add(o, "engines", all);
 }
 
+static void print_mtu(const struct xiw_status *s)
+{
+	char queues[XIW_RANGES_MAX];
+
+	if (s->loaded_mtu && s->mtu > s->loaded_mtu)
+		printf("  its MTU was %u when the programs were loaded, and longer packets may be "
+		       "lost, all programs': unload, and load again\n",
+		       s->loaded_mtu);
+	if (s->outgrown)
+		printf("  queues %s take no packets as long as the MTU, which take the kernel "
+		       "path: start the receivers again\n",
+		       xiw_ranges(s->outgrown, queues));
+}
+
 static void print_interface(const struct xiw_status *s)
 {
 	int n = 0;
 
 	print_attachment(s);
 	print_engines(s);
+	print_mtu(s);
 	for (unsigned int i = 0; i < XIW_STAT__COUNT; i++) {
 		if (!s->stats[i])
 			continue;
@@ -253,6 +269,8 @@ static struct json_object *add_interface(const struct xiw_status *s, struct repo
 		     : s->mode == XIW_XDP_GENERIC ? "generic"
 						  : "native");
 	xiw_json_u64(o, "mtu", s->mtu);
+	xiw_json_u64(o, "loaded_mtu", s->loaded_mtu);
+	xiw_json_u64(o, "outgrown", s->outgrown);
 	xiw_json_u64(o, "queues", s->queues);
 	add_engines(o, s); /* of each queue; 0: none */
 	xiw_json_u64(o, "max_flows", s->max_flows);

@@ -149,6 +149,8 @@ static int make_pin_dir(struct load *l)
 				   l->ifname);
 	if (!err) {
 		err = xiw_pins_mark(&l->pins);
+		if (!err)
+			err = xiw_pins_note(l->pins.dir, XIW_PINS_MTU, l->mtu);
 		if (err)
 			rmdir(l->pins.dir);
 	}

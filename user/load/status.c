@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <linux/if_ether.h>
 #include <fcntl.h>
 #include <linux/if_link.h>
 #include <net/if.h>
@@ -103,8 +104,11 @@ static int read_queues(const struct xiw_pins *pins, struct xiw_status *s)
 		s->tx_full += q.tx_full;
 		s->cuts += q.cuts;
 		q.engine &= ~XIW_QUEUE_HELD;
-		if (q.engine && xiw_engine_lives_at(dir_fd, q.engine))
-			s->engines[i] = q.engine;
+		if (!q.engine || !xiw_engine_lives_at(dir_fd, q.engine))
+			continue;
+		s->engines[i] = q.engine;
+		if (q.takes && q.takes < s->mtu + ETH_HLEN)
+			s->outgrown |= 1ull << i;
 	}
 out:
 	if (fd >= 0)
@@ -146,6 +150,7 @@ static int status_quietly(const struct xiw_pins *pins, struct xiw_status *s)
 	s->ifindex = if_nametoindex(s->ifname);
 	if (s->ifindex) {
 		xiw_if_mtu(s->ifname, &s->mtu);
+		s->loaded_mtu = xiw_pins_noted(pins->dir, XIW_PINS_MTU);
 		s->queues = xiw_if_queues(s->ifname);
 		read_attachment(pins, s, xdp_id);
 	}

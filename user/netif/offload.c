@@ -3,16 +3,13 @@
 
 #include <errno.h>
 #include <linux/ethtool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "netif/interface.h"
 #include "netif/pins.h"
 
 #define BLOCKS 4	/* of 32 features */
-#define NOTE "offloads" /* a symbolic link, as nothing else holds text in a BPF file system */
+#define NOTE "offloads"
 
 /* The kernel's names, by bit. */
 static const char *const names[] = { "rx-vlan-hw-parse", "rx-vlan-stag-hw-parse", "rx-lro" };
@@ -140,15 +137,6 @@ bool xiw_offloads_strip(const char *ifname)
 	       o.active & (XIW_OFFLOAD_TAGS | XIW_OFFLOAD_STAGS);
 }
 
-static int note(const char *dir, uint32_t which)
-{
-	char path[XIW_PIN_PATH_MAX], text[16];
-	int err = xiw_pins_path(dir, NOTE, path);
-
-	snprintf(text, sizeof(text), "%u", which);
-	return err ? err : symlink(text, path) ? -errno : 0;
-}
-
 int xiw_offloads_off(const char *ifname, const char *dir)
 {
 	struct xiw_offloads o;
@@ -160,7 +148,7 @@ int xiw_offloads_off(const char *ifname, const char *dir)
 	which = (o.active | o.requested) & ~o.fixed;
 	if (!which)
 		return (int)o.active;
-	err = note(dir, which);
+	err = xiw_pins_note(dir, NOTE, which);
 	if (!err)
 		err = set(ifname, which, false);
 	if (!err)
@@ -170,11 +158,8 @@ int xiw_offloads_off(const char *ifname, const char *dir)
 
 void xiw_offloads_restore(const char *ifname, const char *dir)
 {
-	char path[XIW_PIN_PATH_MAX], text[16];
-	ssize_t n = xiw_pins_path(dir, NOTE, path) ? -1 : readlink(path, text, sizeof(text) - 1);
+	uint32_t which = xiw_pins_noted(dir, NOTE);
 
-	if (n <= 0)
-		return;
-	text[n] = '\0';
-	set(ifname, (uint32_t)strtoul(text, NULL, 10), true);
+	if (which)
+		set(ifname, which, true);
 }

@@ -190,6 +190,26 @@ int xiw_pins_path(const char *dir, const char *name, char path[XIW_PIN_PATH_MAX]
 	return n > 0 && n < XIW_PIN_PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
+int xiw_pins_note(const char *dir, const char *name, uint32_t value)
+{
+	char path[XIW_PIN_PATH_MAX], text[16];
+	int err = xiw_pins_path(dir, name, path);
+
+	snprintf(text, sizeof(text), "%u", value);
+	return err ? err : symlink(text, path) ? -errno : 0;
+}
+
+uint32_t xiw_pins_noted(const char *dir, const char *name)
+{
+	char path[XIW_PIN_PATH_MAX], text[16];
+	ssize_t n = xiw_pins_path(dir, name, path) ? -1 : readlink(path, text, sizeof(text) - 1);
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return (uint32_t)strtoul(text, NULL, 10);
+}
+
 int xiw_pins_open(const char *dir, const char *name, bool writable)
 {
 	LIBBPF_OPTS(bpf_obj_get_opts, opts, .file_flags = writable ? 0 : BPF_F_RDONLY);

@@ -39,6 +39,14 @@ bool xiw_pins_exist(const struct xiw_pins *pins);
 /* Removes every pin and the directory; the base directory too, if it is empty then. */
 int xiw_pins_remove(const struct xiw_pins *pins);
 
+/*
+ * A number that stands among the pins, as a symbolic link: nothing else holds text in a BPF file system. Noting it
+ * returns 0 or a negative errno; xiw_pins_noted() is 0 if there is none.
+ */
+int xiw_pins_note(const char *dir, const char *name, uint32_t value);
+uint32_t xiw_pins_noted(const char *dir, const char *name);
+#define XIW_PINS_MTU "mtu" /* the interface's when the programs were loaded */
+
 int xiw_pins_path(const char *dir, const char *name, char path[XIW_PIN_PATH_MAX]);
 /* Opens a pin. -ENOENT: there is none; -EPERM. */
 int xiw_pins_open(const char *dir, const char *name, bool writable);

@@ -81,5 +81,26 @@ expect every-verdict stats_shown
 one_run by-the-kernel misaligned
 one_run direct aligned
 one_run mixed mixed
+
+# The MTU grows behind the load, and the receiver, which has given up its capabilities, cannot bind its queues anew.
+says_of_mtu() { # WORDS
+	in_ns rcv "$xiwarp" status "$IF_RCV" >"$TMP/text"
+	grep -q "$1" "$TMP/text" || { cat "$TMP/text"; return 1; }
+}
+of_mtu() { # LOADED OUTGROWN
+	in_ns rcv "$xiwarp" status --json "$IF_RCV" | grep -q "\"loaded_mtu\":$1,\"outgrown\":$2,"
+}
+spawn sink rcv sink "$xiwarp" sink
+wait_listen rcv 15044
+expect mtu-as-loaded of_mtu 1500 0
+in_ns rcv ip link set "$IF_RCV" mtu 3000
+expect mtu-grown says_of_mtu "its MTU was 1500 when the programs were loaded"
+expect mtu-beyond-queues says_of_mtu "queues 0 take no packets as long as the MTU"
+expect mtu-json of_mtu 1500 1
+stop "$sink" INT >/dev/null
+expect mtu-no-receiver of_mtu 1500 0
 in_ns rcv "$xiwarp" unload "$IF_RCV" --force >/dev/null
+expect mtu-loaded-anew in_ns rcv "$xiwarp" load "$IF_RCV"
+expect mtu-loaded-anew-json of_mtu 3000 0
+in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null
 finish
