@@ -229,6 +229,9 @@ static struct segment make(struct fuzz_in *in)
 	if (how & 0x40)
 		s.h.msn += fuzz_below(in, 8) - 2;
 	s.h.mo = how & 0x80 ? fuzz_u32(in) : fuzz_below(in, BUF_MAX + 4);
+	/* Mostly where the message goes on. */
+	if (!(how & 0x80) && s.h.mo % 4)
+		s.h.mo = queues[s.h.qn % QUEUES].extent;
 	return s;
 }
 
@@ -393,12 +396,11 @@ static enum xiw_ddp_error model_deliver(const struct segment *s, struct xiw_ddp_
 	}
 	if (s->h.msn != q->next_msn)
 		return XIW_DDP_UNTAGGED_MSN_RANGE;
-	if (s->h.mo + s->len > q->extent)
-		q->extent = s->h.mo + s->len;
+	if (s->h.mo != q->extent)
+		return XIW_DDP_UNTAGGED_MO;
+	q->extent += s->len;
 	if (!s->h.last)
 		return XIW_DDP_OK;
-	if (s->h.mo + s->len < q->extent)
-		return XIW_DDP_UNTAGGED_MO;
 	*m = (struct xiw_ddp_msg){ .complete = true, .len = q->extent };
 	m->qn = s->h.qn;
 	m->msn = s->h.msn;

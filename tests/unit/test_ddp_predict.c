@@ -56,7 +56,7 @@ Test(ddp_predict, is_exact)
 /* A posted buffer is also a Tagged Buffer. */
 Test(ddp_predict, keeps_to_its_model)
 {
-	struct xiw_ddp_hdr u = untagged(0, 1, 20, false), t = tagged(STAG, BASE + 20, false);
+	struct xiw_ddp_hdr u = untagged(0, 1, 20, false), t = tagged(STAG, BASE + 40, false);
 	struct xiw_ddp_place p;
 	struct xiw_ddp_msg m;
 
@@ -65,9 +65,9 @@ Test(ddp_predict, keeps_to_its_model)
 	cr_assert_eq(receive(tagged(STAG, BASE, false), 20, &p, &m), XIW_DDP_OK);
 	cr_assert_eq(xiw_ddp_rx_place(rx, &u, 5, &p), XIW_DDP_OK);
 	cr_expect(p.dst == mem + 20 && !p.predicted);
-	cr_assert_eq(receive(untagged(0, 1, 0, false), 20, &p, &m), XIW_DDP_OK);
+	cr_assert_eq(receive(u, 20, &p, &m), XIW_DDP_OK);
 	cr_assert_eq(xiw_ddp_rx_place(rx, &t, 5, &p), XIW_DDP_OK);
-	cr_expect(p.dst == mem + 20 && !p.predicted);
+	cr_expect(p.dst == mem + 40 && !p.predicted);
 }
 
 /* STags are given to other regions between two segments. */

@@ -270,6 +270,7 @@ Test(ddp_recv, longest_message)
 	cr_expect_eq(receive(untagged(0, 1, UINT32_MAX, true), 1, &p, &m), XIW_DDP_UNTAGGED_MO);
 	cr_expect_eq(receive(untagged(0, 1, UINT32_MAX - 1, true), 2, &p, &m),
 		     XIW_DDP_UNTAGGED_TOO_LONG);
+	rx->queues[0].extent = UINT32_MAX - 9;
 	cr_assert_eq(receive(untagged(0, 1, UINT32_MAX - 9, true), 9, &p, &m), XIW_DDP_OK);
 	cr_expect_eq(m.len, UINT32_MAX);
 }
@@ -314,15 +315,35 @@ Test(ddp_recv, msn_skipped)
 	cr_expect_eq(xiw_ddp_rx_post(rx, 0, bufs[2], BUF, 0), -ESHUTDOWN);
 }
 
-/* Section 4.1: the last segment carries the highest MO. */
-Test(ddp_recv, last_segment_is_not_the_highest)
+/* Section 5.3: segments come in order. What a message has not brought must not pass for its octets. */
+Test(ddp_recv, message_with_a_hole)
+{
+	static const uint32_t mo[] = { 0, 5, 9, 11, 50 }; /* behind ten octets */
+	struct xiw_ddp_place p;
+	struct xiw_ddp_msg m;
+
+	for (size_t i = 0; i < sizeof(mo) / sizeof(mo[0]); i++) {
+		for (int last = 0; last < 2; last++) {
+			rx->error = XIW_DDP_OK;
+			rx->queues[0].extent = 0;
+			rx->queues[0].next_msn = 1;
+			rx->queues[0].head = rx->queues[0].count = 0;
+			post_buf(0, 0);
+			cr_assert_eq(receive(untagged(0, 1, 0, false), 10, &p, &m), XIW_DDP_OK);
+			cr_expect_eq(receive(untagged(0, 1, mo[i], last), 10, &p, &m),
+				     XIW_DDP_UNTAGGED_MO);
+			cr_expect_not(m.complete);
+		}
+	}
+}
+
+Test(ddp_recv, message_without_its_begin)
 {
 	struct xiw_ddp_place p;
 	struct xiw_ddp_msg m;
 
 	post_buf(0, 0);
-	cr_assert_eq(receive(untagged(0, 1, 50, false), 10, &p, &m), XIW_DDP_OK);
-	cr_expect_eq(receive(untagged(0, 1, 0, true), 50, &p, &m), XIW_DDP_UNTAGGED_MO);
+	cr_expect_eq(receive(untagged(0, 1, BUF - 1, true), 1, &p, &m), XIW_DDP_UNTAGGED_MO);
 	cr_expect_not(m.complete);
 }
 

@@ -307,14 +307,16 @@ static enum xiw_ddp_error deliver_untagged(struct xiw_ddp_rx *rx, const struct x
 	if (ahead)
 		return XIW_DDP_UNTAGGED_MSN_RANGE;
 
+	/*
+	 * Its segments come in order (section 5.3), so each goes on where the one before has ended. A message that has
+	 * all of its octets from the peer has none that were in the buffer before.
+	 */
 	q = &rx->queues[h->qn];
-	if (h->mo + len > q->extent)
-		q->extent = h->mo + len;
+	if (h->mo != q->extent)
+		return XIW_DDP_UNTAGGED_MO;
+	q->extent += len;
 	if (!h->last)
 		return XIW_DDP_OK;
-	/* Section 4.1: the last segment carries the highest MO, otherwise the length would be wrong. */
-	if (h->mo + len < q->extent)
-		return XIW_DDP_UNTAGGED_MO;
 	*m = (struct xiw_ddp_msg){
 		.complete = true,
 		.len = q->extent,

@@ -33,7 +33,7 @@ struct xiw_ddp_queue {
 	uint32_t next_msn; /* the message that is delivered next; its buffer is ring[head] */
 	uint32_t head;
 	uint32_t count, room;
-	uint32_t extent; /* octets of that message: highest MO + length delivered so far */
+	uint32_t extent; /* octets of that message delivered so far */
 };
 
 /* Where the delivered segment said that the next one continues. */
