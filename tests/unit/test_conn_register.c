@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "core/netif.h"
 #include "handoff/ecn.h"
@@ -172,6 +173,23 @@ Test(conn_register, and_leaves_one_that_translates)
 	cr_expect_eq(removed, 0);
 	cr_expect_eq(abandoned, 1);
 	cr_expect_eq(filters, 1);
+}
+
+/* TCP_REPAIR fails on a socket of MPTCP, and its own error says nothing that would help. */
+Test(conn_register, sockets_of_mptcp)
+{
+	slots_left = 2;
+	states[1].ended = true;
+	c->fd = socket(AF_INET, SOCK_STREAM, IPPROTO_TCP);
+	expect_none();
+	cr_expect(strstr(c->no_direct, "socket of the connection"), "%s", c->no_direct);
+	close(c->fd);
+	c->fd = socket(AF_INET, SOCK_STREAM, IPPROTO_MPTCP);
+	if (c->fd < 0)
+		return;
+	expect_none();
+	cr_expect_str_eq(c->no_direct, XIW_SOCK_MPTCP);
+	close(c->fd);
 }
 
 /* First come, first served; one that has ended meanwhile takes none. */

@@ -355,6 +355,32 @@ Test(path_progress, injections_that_are_missing_for_a_time)
 	cr_assert_eq(flow->barred, XIW_REASON_INJECT);
 }
 
+/* XDP has seen so many segments, and the last of them was the end of a run of @run aligned ones. */
+static const char *told_at_the_end(uint32_t segs, uint32_t run, enum xiw_reason reason)
+{
+	setup();
+	is_the_kernels();
+	c->counts.armed = 1;
+	flow->kernel_segs = segs;
+	flow->run_end = flow->kernel_high = AT;
+	flow->run_len = run;
+	flow->reasons[reason] = !!reason;
+	xiw_progress_end(c);
+	return c->no_direct;
+}
+
+Test(path_progress, segments_of_no_whole_fpdus)
+{
+	cr_assert(strstr(told_at_the_end(64, 0, XIW_REASON_NONE), "whole FPDUs"));
+	cr_assert_str_eq(told_at_the_end(63, 0, XIW_REASON_NONE), "", "few say nothing");
+	cr_assert_str_eq(told_at_the_end(64, 1, XIW_REASON_NONE), "", "one was aligned");
+	cr_assert_str_eq(told_at_the_end(64, 0, XIW_REASON_WATCHDOG), "", "there is another cause");
+	flow->reasons[XIW_REASON_WATCHDOG] = 0;
+	flow->kernel_high++;
+	xiw_progress_end(c);
+	cr_assert_str_eq(c->no_direct, "", "XDP has not judged the last one");
+}
+
 Test(path_progress, what_xdp_has_against_the_direct_path_is_told)
 {
 	is_the_kernels();

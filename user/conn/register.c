@@ -6,6 +6,7 @@
 #include "conn/register.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -214,6 +215,15 @@ static int check_ecn(struct xiw_conn *c)
 	return ecn < 0 ? ecn : -EOPNOTSUPP;
 }
 
+static bool is_mptcp(int fd)
+{
+	socklen_t len = sizeof(int);
+	int protocol;
+
+	return !getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &len) &&
+	       protocol == IPPROTO_MPTCP;
+}
+
 int xiw_conn_register(struct xiw_conn *c)
 {
 	char *text = c->no_direct;
@@ -238,8 +248,11 @@ int xiw_conn_register(struct xiw_conn *c)
 	if (!err)
 		err = publish(c, skew);
 	if (err) {
-		snprintf(text, len, "socket of the connection: %s%s", strerror(-err),
-			 err == -EPERM ? " (needs CAP_NET_ADMIN)" : "");
+		if (is_mptcp(c->fd))
+			snprintf(text, len, XIW_SOCK_MPTCP);
+		else
+			snprintf(text, len, "socket of the connection: %s%s", strerror(-err),
+				 err == -EPERM ? " (needs CAP_NET_ADMIN)" : "");
 		/* An earlier connection still needs the translation of the slot that was adopted. */
 		if (skew)
 			xiw_table_abandon(&c->netif->table, c->reg.index);

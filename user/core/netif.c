@@ -189,8 +189,11 @@ static int open_sockets(struct xiw_engine *e, char *why, size_t len)
 	int err = xiw_sock_allowed();
 
 	if (err) {
-		snprintf(why, len, "TCP_REPAIR: %s",
-			 err == -EPERM ? "CAP_NET_ADMIN is missing" : strerror(-err));
+		if (err == -ENOPROTOOPT || err == -EOPNOTSUPP)
+			snprintf(why, len, XIW_SOCK_MPTCP);
+		else
+			snprintf(why, len, "TCP_REPAIR: %s",
+				 err == -EPERM ? "CAP_NET_ADMIN is missing" : strerror(-err));
 		return err;
 	}
 	if (e->injector.fd4 < 0)

@@ -14,8 +14,9 @@ struct xiw_sock_state {
 	uint32_t copied_seq; /* of the next octet that a read returns */
 	uint32_t rcv_edge;   /* right edge of the window last advertised */
 	uint32_t snd_nxt;
-	uint32_t snd_una;     /* SND.UNA, or an earlier value of it */
-	uint32_t bytes_acked; /* TCP_INFO's count at or after that, modulo 2^32, for xiw_sock_peer() */
+	uint32_t snd_una; /* SND.UNA, or an earlier value of it */
+	uint32_t
+		bytes_acked; /* TCP_INFO's count at or after that, modulo 2^32, for xiw_sock_peer() */
 	uint16_t rcv_mss;
 	uint8_t snd_wscale, rcv_wscale;
 	bool timestamps, sack, ecn;
@@ -33,6 +34,9 @@ int xiw_sock_allowed(void);
  * acknowledgement allows it to, and repeats that by its time-out.
  */
 int xiw_sock_read(int fd, struct xiw_sock_state *state);
+
+/* What is told of a socket of MPTCP, whose numbers the kernel does not give: TCP_REPAIR is TCP's alone. */
+#define XIW_SOCK_MPTCP "the socket is one of MPTCP: make it with IPPROTO_TCP, without mptcpize"
 
 /* Is there something that the socket has not sent yet, to which that may happen? */
 bool xiw_sock_unsent(int fd);

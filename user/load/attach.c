@@ -145,6 +145,13 @@ static int xdp_failed(const struct xiw_attach *a, int err)
 				   "%s is part of %s, which has an XDP program: 'xiwarp unload "
 				   "%s', load on %s, and then on %s again",
 				   a->ifname, upper, upper, a->ifname, upper);
+	if (err == -EEXIST && strstr(line, "upper device"))
+		return xiw_explain(
+			a->why, -EBUSY,
+			"an interface on top of %s, such as a macvlan, maybe of another network "
+			"namespace, has an XDP program (%s): 'xiwarp unload' there, load on %s, "
+			"and then there again",
+			a->ifname, line, a->ifname);
 	if (err == -EBUSY || err == -EEXIST)
 		return xiw_explain(a->why, -EBUSY,
 				   "%s has another XDP program, which was attached meanwhile or is "

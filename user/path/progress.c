@@ -29,6 +29,7 @@
 #define ENDS 3		 /* this many stretches that end for one cause show that the cause lasts */
 #define UNHEARD_MS 180 /* an ACK that was sent so long ago was there before the shortest time-out */
 #define FOUND_BEFORE " (found before)"
+#define MANY_SEGS 64
 #define PROBES 3     /* injected segments that may be lost before the connection is barred */
 #define PROBE_MS 300 /* an injected segment that has not arrived by then counts as lost */
 
@@ -352,6 +353,19 @@ static bool injection_works(struct xiw_conn *c)
 	return s->inject_works;
 }
 
+/*
+ * A new connection needs one aligned segment to go direct. If XDP has judged the last of all segments, which were many,
+ * and a stretch has not begun for any, none was. A count of reasons says that there was another cause.
+ */
+static bool never_aligned(const struct xiw_flow *f)
+{
+	for (unsigned int i = 0; i < XIW_REASON_MAX; i++)
+		if (__atomic_load_n(&f->reasons[i], __ATOMIC_RELAXED))
+			return false;
+	return __atomic_load_n(&f->kernel_segs, __ATOMIC_RELAXED) >= MANY_SEGS && !f->run_len &&
+	       !f->other_segs && f->run_end == xiw_flow_get(&f->kernel_high);
+}
+
 void xiw_progress_end(struct xiw_conn *c)
 {
 	const struct xiw_flow *f = c->flow;
@@ -364,6 +378,10 @@ void xiw_progress_end(struct xiw_conn *c)
 		return;
 	if (__atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) < f->egress_floor)
 		xiw_progress_tell(c, XIW_REASON_EGRESS);
+	else if (never_aligned(f))
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "its segments are not made of whole FPDUs: the peer's TCP cuts the "
+			 "stream");
 }
 
 /* The socket may repeat data because it is not told that the peer has acknowledged them on the direct path. */

@@ -448,6 +448,18 @@ refused no-version-direct 1 "another version" "$xiwarp" serve --path direct "$TM
 in_ns rcv bpftool map create "$pins/xiw_abi" type array key 4 value 4 entries 4 name xiw_abi
 refused other-version-direct 1 "another version" "$xiwarp" serve --path direct "$TMP/in"
 expect other-version-unload unload "$IF_RCV"
+# Of two interfaces, one on top of the other, the lower one is loaded first. The upper one may be anywhere.
+if in_ns rcv ip link add xiwm0 link "$IF_RCV" type macvlan 2>/dev/null; then
+	in_ns rcv ip link set xiwm0 netns "$(_ns snd)"
+	expect upper-elsewhere in_ns snd "$xiwarp" load xiwm0
+	refused upper-elsewhere-lower 5 "an interface on top of $IF_RCV" "$xiwarp" load "$IF_RCV"
+	in_ns snd "$xiwarp" unload xiwm0 >/dev/null
+	expect upper-elsewhere-gone load "$IF_RCV"
+	unload "$IF_RCV" >/dev/null
+	in_ns snd ip link del xiwm0
+else
+	skip upper-elsewhere "this kernel has no macvlan"
+fi
 # No direct path on lo, where injected segments arrive, whatever addresses it has, nor where there is no Ethernet.
 refused lo 6 "not on lo, where segments for sockets are injected" "$xiwarp" load lo
 refused lo-direct 6 "use an address of another interface" "$xiwarp" serve \
