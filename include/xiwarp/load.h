@@ -83,7 +83,7 @@ XIW_API int xiw_unload(const char *ifname, const char *pin_dir, bool force, char
 /* What is loaded on an interface. */
 struct xiw_status {
 	char ifname[16];
-	uint32_t ifindex; /* 0: no such interface in this network namespace */
+	uint32_t ifindex; /* also if it was renamed since; 0: no such interface in this network namespace */
 	uint32_t mtu;
 	uint32_t queues;		 /* RX queues */
 	enum xiw_xdp_mode mode;		 /* as attached */

@@ -161,6 +161,10 @@ static int each_flow(uint32_t index, const struct xiw_flow *f, void *ctx)
 
 static void print_attachment(const struct xiw_status *s)
 {
+	char now[IF_NAMESIZE];
+
+	if (s->ifindex && if_indextoname(s->ifindex, now) && strcmp(now, s->ifname) != 0)
+		printf("%s was renamed since it was loaded; ", now);
 	if (!s->xdp_id && !s->tc_id)
 		printf("%s: pinned, but no program is attached: %s: 'xiwarp unload %s'%s",
 		       s->ifname,

@@ -140,18 +140,40 @@ static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, u
 		s->tc_id = tc_id;
 }
 
+/* The interface may have another name by now than its pins. @name gets the present one. */
+static void find_interface(struct xiw_status *s, uint32_t xdp_id, char name[IF_NAMESIZE])
+{
+	struct if_nameindex *all;
+
+	s->ifindex = if_nametoindex(s->ifname);
+	snprintf(name, IF_NAMESIZE, "%s", s->ifname);
+	if (s->ifindex && xiw_query_xdp((int)s->ifindex, xdp_id) == 1)
+		return;
+	all = if_nameindex();
+	for (struct if_nameindex *i = all; i && i->if_index; i++) {
+		if (xiw_query_xdp((int)i->if_index, xdp_id) != 1)
+			continue;
+		s->ifindex = i->if_index;
+		snprintf(name, IF_NAMESIZE, "%s", i->if_name);
+		break;
+	}
+	if (all)
+		if_freenameindex(all);
+}
+
 static int status_quietly(const struct xiw_pins *pins, struct xiw_status *s)
 {
+	char name[IF_NAMESIZE];
 	uint32_t xdp_id;
 	int err = xiw_pins_prog_id(pins->dir, "xiw_ingress", &xdp_id);
 
 	if (err)
 		return err;
-	s->ifindex = if_nametoindex(s->ifname);
+	find_interface(s, xdp_id, name);
 	if (s->ifindex) {
-		xiw_if_mtu(s->ifname, &s->mtu);
+		xiw_if_mtu(name, &s->mtu);
 		s->loaded_mtu = xiw_pins_noted(pins->dir, XIW_PINS_MTU);
-		s->queues = xiw_if_queues(s->ifname);
+		s->queues = xiw_if_queues(name);
 		read_attachment(pins, s, xdp_id);
 	}
 	err = xiw_flows_each(s->ifname, pins->base, count_flow, &s->flows);

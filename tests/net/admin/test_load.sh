@@ -88,6 +88,8 @@ rename() { in_ns rcv ip link set "$1" down && in_ns rcv ip link set "$1" name "$
 	in_ns rcv ip link set "$2" up; }
 expect renamed-load load "$IF_RCV"
 rename "$IF_RCV" "new$$"
+expect renamed-status eval 'in_ns rcv "$xiwarp" status |
+	grep -q "^new$$ was renamed since it was loaded; $IF_RCV: XDP native mode, MTU 1500"'
 expect renamed-unload unload "$IF_RCV"
 expect renamed-detached [ -z "$(xdp_of "new$$")$(tc_of "new$$" | grep -v 0)" ]
 expect renamed-pins-gone test ! -e "$pins"
