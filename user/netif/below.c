@@ -9,6 +9,7 @@
 
 #include "netif/interface.h"
 #include "netif/netlink.h"
+#include "netif/offload.h"
 
 struct below {
 	uint32_t ifindex;
@@ -34,6 +35,7 @@ void xiw_below_joins(uint32_t ifindex, const char *ifname, char *text, size_t le
 {
 	const bool veth = xiw_if_driven_by(ifname, "veth");
 	struct below b = { .ifindex = ifindex };
+	struct xiw_offloads offloads;
 	char name[IF_NAMESIZE] = "";
 	int n = snprintf(text, len, "packets of %s are longer than its MTU: ", ifname);
 
@@ -50,6 +52,8 @@ void xiw_below_joins(uint32_t ifindex, const char *ifname, char *text, size_t le
 	else if ((b.port && if_indextoname(b.port, name)) ||
 		 (b.link && if_indextoname(b.link, name)))
 		snprintf(text, len, "ethtool -K %s gro off", name);
+	else if (!xiw_offloads_read(ifname, &offloads) && offloads.active & XIW_OFFLOAD_LRO)
+		snprintf(text, len, "ethtool -K %s lro off", ifname);
 	else
 		snprintf(text, len, "GRO of the interface below it joins them");
 }
