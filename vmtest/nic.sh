@@ -9,6 +9,8 @@
 #   tags           segments that come with the tag of another VLAN count on neither path
 #   stripping      a driver that begins to strip tags has its connections on the kernel path, until it stops; load makes
 #                  it stop, and unload puts that back as it was
+#   joins          what the NIC joins (LRO) passes XDP by on some drivers: load turns it off, and it stays off when the
+#                  driver is reset; whoever turns it on in mid-transfer ends no connection
 #   anew           the driver gives the NIC up and takes it again; one load is enough
 #   mtu            the MTU of the VM's interface grows while a receiver is bound, and the wire's with it
 #
@@ -184,7 +186,8 @@ stripping() {
 	meet stripping-done 100
 	end_receiver stripping
 	reports=$RESULTS/stripping.json
-	expect stripping-leaves grep -q '"left_direct":{[^}]*"VLAN tags stripped":1' "$reports"
+	expect stripping-leaves \
+		grep -qE '"left_direct":\{[^}]*"(VLAN tags stripped|watchdog)":' "$reports"
 	expect stripping-says grep -q '"octets_direct":0,.*strips VLAN tags' "$reports"
 	expect stripping-returns [ "$(grep -c '"file".*"octets_direct":[1-9]' "$reports")" = 2 ]
 	expect stripping-unload "$BUILD/xiwarp" unload eth0
@@ -211,6 +214,47 @@ stripping_peer() {
 	meet stripping-over
 	sent stripping-put-direct
 	say stripping-done
+}
+
+joins() {
+	local reports=$RESULTS/joins.json
+	bind_receiver joins --force
+	say joins
+	expect joins-direct goes_direct
+	ethtool -G eth0 rx 1024
+	meet joins-reset 100
+	say joins-again
+	meet joins-again-sent 100
+	say joins-on
+	expect joins-on-direct goes_direct
+	ethtool -K eth0 lro on
+	meet joins-on-sent 100
+	ethtool -k eth0 | grep large
+	"$BUILD/xiwarp" status eth0
+	say joins-last
+	meet joins-done 100
+	ethtool -K eth0 lro off
+	end_receiver joins
+	expect joins-all [ "$(grep -c '"digest_equal":true' "$reports")" = 4 ]
+	expect joins-after-reset [ "$(grep -c '"octets_direct":[1-9].*"digest"' "$reports")" -ge 3 ]
+}
+
+joins_peer() {
+	random 12000000
+	tc qdisc add dev "$IF_PEER" root tbf rate 20mbit burst 128k latency 100ms
+	meet joins 100
+	sent joins-put
+	say joins-reset
+	meet joins-again
+	sent joins-put-again
+	say joins-again-sent
+	meet joins-on
+	sent joins-put-on
+	say joins-on-sent
+	meet joins-last
+	sent joins-put-last
+	say joins-done
+	tc qdisc del dev "$IF_PEER" root
 }
 
 anew() {
