@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * The edges of a stretch: which segments begin it, and which the socket is given where it ends, as a model for Spin. All
- * steps of XDP are one here, and nothing is lost in injecting; handoff.pml has what that leaves out. Numbers are those of
- * the wire on both sides: where a commit moves the skew, the socket's place moves with it.
+ * The edges of a stretch: which segments begin it, and which the socket is given where it ends, as a model for Spin.
+ * All steps of XDP are one here, and nothing is lost in injecting; handoff.pml has what that leaves out. Numbers are
+ * those of the wire on both sides: where a commit moves the skew, the socket's place moves with it.
  *
  *   ingress   xiw_kernel_data(), xiw_armed_data(), xiw_direct_data(), and XDP taking the stream back
  *   engine    wait_for_socket(), enter(), segment(), xiw_fall_back(), xiw_inject_late(), xiw_fall_back_finish(),
- *             xiw_ownership_lost(), xiw_stale_segment(); PASSES: xiw_receiver_passes(); PASSES_OLD: xiw_receiver_passes_old()
+ *             xiw_ownership_lost(), xiw_stale_segment()
+ *   PASSES    xiw_receiver_passes()        PASSES_OLD    xiw_receiver_passes_old()
  *
  * A segment is one octet. The network may deliver any one at any time, also one of three kinds that no receiver takes:
- * OLD, whose timestamp is older than the newest; UNACK, whose acknowledgement is too old; and BARE, without the timestamp
- * that was negotiated, which Linux takes. Injected segments are not judged by the socket any more: their timestamp is
- * brought up to date, and Linux does not look at the acknowledgement of a segment in order.
+ * OLD, whose timestamp is older than the newest; UNACK, whose acknowledgement is too old; and BARE, without the
+ * timestamp that was negotiated, which Linux takes. Injected segments are not judged by the socket any more: their
+ * timestamp is brought up to date, and Linux does not look at the acknowledgement of a segment in order.
  *
  * Properties
- *   took_old, took_unack   no such octet is taken, by the engine or, injected, by the socket (RFC 7323 5.3, RFC 5961 5.2)
+ *   took_old, took_unack   no such octet is taken, by the engine or, injected, by the socket (RFC 7323 section 5.3,
+ *                          RFC 5961 section 5.2)
  *   took_bare              nor is a segment without the timestamp (RFC 7323 section 3.2)
  *   bare_begins            none begins a stretch
  */
