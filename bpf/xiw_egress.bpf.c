@@ -63,8 +63,8 @@ static __always_inline void xiw_shift_sack(struct xiw_out *o, __u32 skew)
 }
 
 /*
- * Echo the newer of two TSvals. That of the stretch is newer than the socket's, except where the stretch has just begun,
- * or is over and the socket has got newer segments. Then the socket's is enough, from now on.
+ * Echo the newer of two TSvals. That of the stretch is newer than the socket's, except where the stretch has just
+ * begun, or is over and the socket has got newer segments. Then the socket's is enough, from now on.
  */
 static __always_inline void xiw_newer_tsecr(struct xiw_out *o, struct xiw_flow *flow, __u32 recent,
 					    bool direct)

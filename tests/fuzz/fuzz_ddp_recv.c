@@ -195,7 +195,7 @@ static void post(struct fuzz_in *in)
 	q->count++;
 }
 
-/* Mostly plausible segments: known STags, places in and around a buffer, the next MSNs. */
+/* Plausible segments: known STags, places in and around a buffer, the next MSNs. */
 static struct segment make(struct fuzz_in *in)
 {
 	struct segment s = { .len = fuzz_below(in, 24) };
@@ -208,7 +208,6 @@ static struct segment make(struct fuzz_in *in)
 	s.h.rsvdulp[0] = fuzz_u8(in);
 	s.h.len = s.h.tagged ? 14 : 18;
 	if (how & 0x20 && any_before && before.h.tagged == s.h.tagged && !before.h.last) {
-		/* It begins where the previous one ended. */
 		s.h.stag = before.h.stag;
 		s.h.to = before.h.to + before.len;
 		s.h.qn = before.h.qn;
@@ -229,8 +228,7 @@ static struct segment make(struct fuzz_in *in)
 	if (how & 0x40)
 		s.h.msn += fuzz_below(in, 8) - 2;
 	s.h.mo = how & 0x80 ? fuzz_u32(in) : fuzz_below(in, BUF_MAX + 4);
-	/* Mostly where the message goes on. */
-	if (!(how & 0x80) && s.h.mo % 4)
+	if (!(how & 0x80) && s.h.mo % 4) /* mostly where the message goes on */
 		s.h.mo = queues[s.h.qn % QUEUES].extent;
 	return s;
 }
@@ -378,10 +376,10 @@ static enum xiw_ddp_error model_deliver(const struct segment *s, struct xiw_ddp_
 			contiguous = !tagged.len ||
 				     (contiguous && tagged.to_end == s->h.to &&
 				      tagged.stag == s->h.stag && tagged_serial == serial);
-			if (!tagged.len)
+			if (!tagged.len) {
 				tagged.to = s->h.to;
-			if (!tagged.len)
 				tagged_serial = serial;
+			}
 			tagged.stag = s->h.stag;
 			tagged.to_end = s->h.to + s->len;
 			tagged.len += s->len;

@@ -66,6 +66,26 @@ Test(core_agenda, an_end_is_noted_once_and_keeps_the_first_error)
 	cr_expect(!c->end.at_once);
 }
 
+/* Linux has the last ICMP or ARP error for a time-out's, where there was one. */
+Test(core_agenda, a_peer_that_is_gone_is_a_time_out)
+{
+	static const int gone[] = { ETIMEDOUT, EHOSTUNREACH, ENETUNREACH, ENETDOWN };
+
+	for (unsigned int i = 0; i < sizeof(gone) / sizeof(gone[0]); i++) {
+		c->state = XIW_OPEN;
+		c->end.asked = false;
+		e->agenda.ending = NULL;
+		xiw_conn_broken(c, gone[i]);
+		cr_expect_eq(c->end.asked_error, ETIMEDOUT);
+	}
+	/* A connection that is not open yet has its own words for them. */
+	c->state = XIW_CONNECTING;
+	c->end.asked = false;
+	e->agenda.ending = NULL;
+	xiw_conn_broken(c, EHOSTUNREACH);
+	cr_expect_eq(c->end.asked_error, EHOSTUNREACH);
+}
+
 Test(core_agenda, a_later_request_may_make_an_end_immediate)
 {
 	xiw_conn_ask_end(c, ETIMEDOUT, false);

@@ -6,6 +6,7 @@
  */
 #include "core/agenda.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 
 #include "core/budget.h"
@@ -99,6 +100,10 @@ void xiw_conn_broken(struct xiw_conn *c, int error)
 {
 	if (!c->end.mpa_error && !c->end.ddp_error)
 		c->end.mpa_error = XIW_MPA_ERR_CLOSED;
+	/* Where the link or the neighbour is gone, too, a socket's time-out has that for its error. */
+	if (c->state == XIW_OPEN &&
+	    (error == EHOSTUNREACH || error == ENETUNREACH || error == ENETDOWN))
+		error = ETIMEDOUT;
 	xiw_conn_ask_end(c, error, false);
 }
 

@@ -53,6 +53,28 @@ static void take_link(const struct nlmsghdr *n, void *ctx)
 		l->vlans |= !strcmp(kind, "vlan");
 }
 
+/*
+ * Does the kernel take segments out of other packets on the interface? XDP sees the outer ones, and xiw_socket cannot
+ * tell that the inner ones have passed it by. The kernel asks both settings.
+ */
+static bool unwraps(const char *ifname, const char *setting)
+{
+	const char *const of[] = { "all", ifname };
+	bool on = true;
+
+	for (int i = 0; i < 2; i++) {
+		char path[128];
+		FILE *f;
+
+		snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/%s", of[i], setting);
+		f = fopen(path, "re");
+		on = on && f && fgetc(f) > '0';
+		if (f)
+			fclose(f);
+	}
+	return on;
+}
+
 static bool strips_tags(const char *ifname)
 {
 	struct ethtool_value flags = { .cmd = ETHTOOL_GFLAGS };
@@ -93,6 +115,11 @@ int xiw_fit(uint32_t ifindex, const char *ifname, char *why, size_t len)
 			 ifname);
 	else if (l.vlans && xiw_if_virtual(ifname) && strips_tags(ifname))
 		snprintf(why, len, "%s has VLANs, and strips their tags: ethtool -K %s rxvlan off",
+			 ifname, ifname);
+	else if (unwraps(ifname, "seg6_enabled") || unwraps(ifname, "rpl_seg_enabled"))
+		snprintf(why, len,
+			 "%s unwraps segment routing, unseen by XDP: sysctl net.ipv6.conf.%s."
+			 "seg6_enabled=0 and rpl_seg_enabled=0",
 			 ifname, ifname);
 	else
 		return 0;

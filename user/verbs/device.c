@@ -174,6 +174,8 @@ struct xiw_device *xiw_device_of(const struct sockaddr *addr)
 	}
 	free(list);
 	freeifaddrs(all);
+	if (!found)
+		errno = ENODEV;
 	return found;
 }
 

@@ -14,7 +14,7 @@ struct xiw_device;
  */
 struct xiw_device **xiw_devices(unsigned int *n);
 
-/* The device with this IP address; NULL: it is none of theirs. */
+/* The device with this IP address; NULL, with errno: ENODEV, it is none of theirs. */
 struct xiw_device *xiw_device_of(const struct sockaddr *addr);
 
 /*

@@ -58,7 +58,7 @@ int xiw_cm_set_device(struct xiw_id *id, struct xiw_device *device)
 	struct ibv_context *context;
 
 	if (!device)
-		return -ENODEV;
+		return -errno;
 	pthread_mutex_lock(&opened.lock);
 	context = context_of(device);
 	pthread_mutex_unlock(&opened.lock);
@@ -177,7 +177,7 @@ struct xiw_id *xiw_id_of_request(struct xiw_id *listener, const struct xiw_host_
 	xiw_host_request_addr(event->request, &cm->route.addr.src_storage,
 			      &cm->route.addr.dst_storage);
 	device = xiw_device_of(&cm->route.addr.src_addr);
-	if (!device)
+	if (!device && errno == ENODEV)
 		say_no_device(&cm->route.addr.src_addr);
 	if (xiw_cm_set_device(id, device)) {
 		rdma_destroy_id(cm);

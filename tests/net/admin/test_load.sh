@@ -206,6 +206,18 @@ in_ns rcv ip link add xiwd0 type bridge
 refused native-refused 6 "--mode generic" "$xiwarp" load xiwd0 --mode native
 expect auto-falls-back load xiwd0
 expect auto-unload unload xiwd0
+# Segments in packets of segment routing would pass XDP by.
+unwraps() { # SETTING VALUE
+	set_sysctl rcv "net.ipv6.conf.all.$1" "$2" && set_sysctl rcv "net.ipv6.conf.xiwd0.$1" "$2"
+}
+for setting in seg6_enabled rpl_seg_enabled; do
+	if ! unwraps $setting 1; then
+		skip "$setting" "no sysctl net.ipv6.conf.all.$setting"
+		continue
+	fi
+	refused "$setting" 6 "$setting=0" "$xiwarp" load xiwd0
+	expect "$setting-off" unwraps $setting 0
+done
 in_ns rcv ip link del xiwd0
 in_ns rcv ip link set "$IF_RCV" mtu 9000
 in_ns snd ip link set "$IF_SND" mtu 9000
