@@ -114,7 +114,7 @@ one() { # KIND MODE IF GRO TX GATEWAY QUEUES RULES
 	gateway "$6" "$3" || { fail "$name" "gateway"; return; }
 	if [[ $nft ]]; then
 		in_ns rcv nft flush ruleset
-		[[ $8 == none ]] || in_ns rcv nft -f - < <(firewall "$8" 15050) ||
+		[[ $8 == none ]] || firewall "$8" 15050 | in_ns rcv nft -f - ||
 			{ fail "$name" "nft refuses the rules"; return; }
 	fi
 	try "$name" "$3" "$2" "$4" "$7"
