@@ -145,23 +145,23 @@ struct xiw_registration {
 	struct xiw_sock_state sock;
 	uint32_t marker_origin;
 	uint32_t window;	     /* octets to advertise on the direct path */
-	uint32_t index;		     /* of the slot in the flow table */
 	struct xiw_flow_report last; /* of the slot from when the connection left it */
 	bool zero_copy;
 	uint8_t ip_version;
 	uint8_t remote_ip[16], local_ip[16];
+	uint32_t index; /* of the slot in the flow table */
 	struct xiw_conn *next_slotless, **slotless_at; /* in engine->agenda.slotless */
 };
 
 /* path/fallback.c, direct.c, inject.c: leaving the direct path, and coming back to it. */
 struct xiw_handoff {
 	enum xiw_reason reason; /* why the stretch ends */
+	uint32_t since;		/* epoch of the owner word when the connection was registered */
 	struct xiw_conn *next_falling_back;
 	uint64_t control_seen;	     /* the flow's control_segs when the last frame was taken */
 	uint32_t injected_tsval;     /* the newest timestamp that was injected */
 	uint32_t crc_seq, crc_tries; /* a place with a bad CRC, and how often it was bad */
 	bool want_arm; /* try to arm at the end of the batch; engine/turn.c clears it */
-	uint32_t since; /* epoch of the owner word when the connection was registered */
 	struct xiw_conn *next_telling, **telling_at; /* in engine->agenda.telling */
 };
 
@@ -232,7 +232,8 @@ struct xiw_send {
 	struct xiw_queued
 		*queue; /* a ring of `room` places, which become more as they are needed */
 	uint32_t depth, room, head, count;
-	uint32_t staged; /* messages in the stage that are not reported yet */
+	uint32_t staged;   /* messages in the stage that are not reported yet */
+	uint32_t ooo_seen; /* the socket's count of packets out of order */
 	struct xiw_stage *stage;
 	uint32_t stage_len, stage_off;
 	uint64_t stage_ms;    /* when the socket is last known to have taken octets of it */
@@ -249,7 +250,6 @@ struct xiw_send {
 	uint16_t sack_room; /* octets of a segment that SACK blocks may take; 0: not negotiated */
 	uint16_t sacks;	    /* octets that they took when TCP was last asked */
 	uint64_t asked_ms;  /* when that was */
-	uint32_t ooo_seen;  /* the socket's count of packets out of order */
 	uint64_t ooo_ms;    /* when that count last grew */
 	struct xiw_conn *next_stageless, **stageless_at;
 };
@@ -345,8 +345,8 @@ struct xiw_startup {
 	bool rejected;	/* MPA was rejected, and the TCP connection is left open */
 	bool rtr_wait;	/* Responder: the RTR indication of RFC 6581 has not come yet */
 	bool arrived;	/* Initiator of a group: open, and the application has not gone on yet */
+	bool depths_set; /* the application has set the depths of this connection */
 	struct xiw_dial *dial; /* while an engine of a group opens it (conn/arrive.c) */
-	bool depths_set;       /* the application has set the depths of this connection */
 	int refusing;	       /* errno to end with when the Terminate message is sent */
 	int local_error;       /* Responder: errno of the error that answers the first FPDU */
 	/*
@@ -378,6 +378,7 @@ struct xiw_conn {
 	bool dirty; /* in agenda.dirty or agenda.finishing */
 	bool crc;
 	bool rx_dead; /* the incoming stream is in error or stopped: nothing is passed up any more */
+	bool initiator;
 
 	/* Line 1 on: the receiver's state, its own hot line first. */
 	struct xiw_tcp_rx tcp;
@@ -417,12 +418,12 @@ struct xiw_conn {
 	struct xiw_conn *next, *prev; /* in engine->conns */
 	/* What it was charged until it is freed (xiw_conn_charge()), without buffers that come and go. */
 	size_t memory;
-	bool initiator;
 	char no_direct[96]; /* why it does not use the direct path: a line for people */
 } __attribute__((aligned(64)));
 
 _Static_assert(offsetof(struct xiw_conn, tcp) == 64,
 	       "a segment needs line 0 and the receiver's state");
+_Static_assert(sizeof(struct xiw_conn) <= 2688, "with an RDMAP Stream it takes 4 KiB");
 
 /* True while a stretch is under way and is not being left. */
 static inline bool xiw_stretch_live(const struct xiw_conn *c)

@@ -28,11 +28,11 @@ struct xiw_hold {
 struct xiw_keeps {
 	/* Until the socket has been read up to S, or behind `hand` */
 	struct xiw_kept *waiting, **waiting_end;
-	uint32_t frames; /* of these, and of those behind a gap */
 	/* path/patience.c: the segment whose next Send has no buffer, and what of it has not been taken */
 	struct xiw_kept *hand;
 	struct xiw_tcp_take rest;
-	bool go_on; /* a buffer was posted */
+	uint32_t frames; /* of all these, and of those behind a gap */
+	bool go_on;	 /* a buffer was posted */
 };
 
 #endif
