@@ -7,6 +7,7 @@
 
 #include "address.h"
 #include "exit.h"
+#include "telling.h"
 
 const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256])
 {
@@ -69,15 +70,16 @@ static void startup_failed(struct xiw_conn *conn)
 
 	xiw_conn_info(conn, &info, sizeof(info));
 	why = startup_text(&info, text);
-	xiw_fail(0, "%s: no connection: %s%s%s", xiw_addr_name(&info.remote, name),
-		 why ? why : "closed before MPA startup was complete",
-		 *info.no_direct ? "; no direct path: " : "", info.no_direct);
+	if (xiw_may_tell())
+		xiw_fail(0, "%s: no connection: %s%s%s", xiw_addr_name(&info.remote, name),
+			 why ? why : "closed before MPA startup was complete",
+			 *info.no_direct ? "; no direct path: " : "", info.no_direct);
 	xiw_conn_free(conn);
 }
 
 bool xiw_unaccepted_ended(const struct xiw_completion *c)
 {
-	if (c->event == XIW_EV_NOT_ACCEPTED)
+	if (c->event == XIW_EV_NOT_ACCEPTED && xiw_may_tell())
 		xiw_fail(0, "a connection could not be taken: %s%s; the others go on",
 			 strerror(-c->status), xiw_remedy(c->status));
 	if (c->event != XIW_EV_CLOSED)

@@ -11,6 +11,7 @@
 #include "report.h"
 #include "quota.h"
 #include "signals.h"
+#include "telling.h"
 #include "text.h"
 #include "worker.h"
 
@@ -72,7 +73,8 @@ static unsigned int thread_of(const struct xiw_receiver *r)
 /* Tells the client why, who shows that to its user. */
 static int refuse(struct perf_peer *p, const char *why)
 {
-	xiw_fail(0, "%s: refused: %s", p->peer.name, why);
+	if (xiw_may_tell())
+		xiw_fail(0, "%s: refused: %s", p->peer.name, why);
 	snprintf(p->stream.why, sizeof(p->stream.why), "refused: %s", why);
 	p->stream.code = XIW_EXIT_PEER;
 	p->stream.state = XIW_PERF_CLOSING;
@@ -167,6 +169,8 @@ static void report_text(const struct perf_peer *p, const struct xiw_conn_info *i
 {
 	char octets[32], sent[32], why[128];
 
+	if (*p->stream.why && !xiw_may_tell())
+		return;
 	printf("client %s: %s%s, received %s, %.2f %% direct, sent %s%s\n", p->peer.name,
 	       xiw_perf_op_name(p->stream.params.op), p->stream.params.latency ? " latency" : "",
 	       xiw_octets(i->octets_direct + i->octets_kernel, octets),

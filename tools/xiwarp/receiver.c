@@ -12,6 +12,7 @@
 #include "receiver_opts.h"
 #include "report.h"
 #include "signals.h"
+#include "telling.h"
 #include "text.h"
 
 #define TURN_MS 500 /* a turn waits no longer, so that timers of the commands run */
@@ -131,7 +132,7 @@ void xiw_receiver_fail(struct xiw_receiver *r, int code)
 static void refuse(struct xiw_receiver *r, struct xiw_conn *conn, struct xiw_peer *p, int err)
 {
 	/* The end of a connection that has ended by itself is reported with its last event. */
-	if (err != -ENOTCONN && err != -ESHUTDOWN && err != -EBUSY)
+	if (err != -ENOTCONN && err != -ESHUTDOWN && err != -EBUSY && xiw_may_tell())
 		xiw_fail(0, "a connection was not accepted: %s", strerror(-err));
 	if (err == -EBUSY)
 		xiw_conn_free(conn);
@@ -251,6 +252,7 @@ static void run_one(struct xiw_receiver *r)
 			on_completion(r, &c);
 		if (r->ops->after)
 			r->ops->after(r);
+		xiw_tell_rest(false);
 	}
 	while (r->peers)
 		end_peer(r, r->peers, true);
@@ -349,6 +351,7 @@ int xiw_receiver_run(struct xiw_receiver *r)
 	for (unsigned int i = 1; i < n; i++)
 		if (threads[i].runs)
 			pthread_join(threads[i].id, NULL);
+	xiw_tell_rest(true);
 	if (n > 1)
 		report_threads(r, threads, n);
 	for (unsigned int i = 1; i < n; i++)

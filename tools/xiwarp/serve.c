@@ -11,6 +11,7 @@
 #include "ends.h"
 #include "receiver_opts.h"
 #include "signals.h"
+#include "telling.h"
 #include "text.h"
 
 /* How often idle connections are looked for. */
@@ -34,7 +35,8 @@ void xiw_serve_end(struct xiw_serve_peer *p, const char *why)
 {
 	if (p->state == XIW_SERVE_ENDED)
 		return;
-	xiw_fail(0, "%s: %s; connection ended", p->peer.name, why);
+	if (xiw_may_tell())
+		xiw_fail(0, "%s: %s; connection ended", p->peer.name, why);
 	xiw_serve_drop(p);
 	p->state = XIW_SERVE_ENDED;
 	xiw_conn_abort(p->peer.conn);
@@ -173,7 +175,7 @@ static void on_ended(struct xiw_peer *peer, bool stopped)
 	why = xiw_end_text(&info, text);
 	if (!why && p->state == XIW_SERVE_RECEIVING)
 		why = "closed in the middle of a file";
-	if (why && p->state != XIW_SERVE_ENDED)
+	if (why && p->state != XIW_SERVE_ENDED && xiw_may_tell())
 		xiw_fail(0, "%s: %s", peer->name, why);
 	if (why || p->state == XIW_SERVE_ENDED)
 		xiw_receiver_fail(peer->receiver, XIW_EXIT_PEER);

@@ -8,6 +8,7 @@
 
 #include "exit.h"
 #include "report.h"
+#include "telling.h"
 #include "text.h"
 
 /*
@@ -57,9 +58,10 @@ static void not_taken(const struct xiw_serve_peer *p, const char *how, const cha
 	const int err = p->store.err;
 	char shown[XIW_XFER_NAME_MAX + 1];
 
-	xiw_fail(0, "%s: %s '%s': %s%s%s", p->peer.name, how,
-		 xiw_printable(name, shown, sizeof(shown)), xiw_xfer_status_name(status),
-		 err ? ": " : "", err ? strerror(err) : "");
+	if (xiw_may_tell())
+		xiw_fail(0, "%s: %s '%s': %s%s%s", p->peer.name, how,
+			 xiw_printable(name, shown, sizeof(shown)), xiw_xfer_status_name(status),
+			 err ? ": " : "", err ? strerror(err) : "");
 }
 
 /* ---- windows ------------------------------------------------------------------------------------- */

@@ -16,6 +16,7 @@
 #include "out.h"
 #include "receiver_opts.h"
 #include "signals.h"
+#include "telling.h"
 #include "text.h"
 
 #define RECVS 16 /* posted buffers per queue and connection */
@@ -136,14 +137,17 @@ static void on_ended(struct xiw_peer *peer, bool stopped)
 {
 	const struct sink *s = sink_of(peer);
 	struct xiw_conn_info info;
+	bool failed;
 
 	(void)stopped;
 	xiw_conn_info(peer->conn, &info, sizeof(info));
-	xiw_sink_report(sink_peer(peer), &info);
+	failed = info.mpa_error || info.ddp_error || (info.error && !info.rejected);
+	if (peer->receiver->args->json || !failed || xiw_may_tell())
+		xiw_sink_report(sink_peer(peer), &info);
 	/* Up to the highest octet delivered. */
 	if (s->out && xiw_out_write(s->out, s->buf, __atomic_load_n(s->high, __ATOMIC_RELAXED)))
 		xiw_receiver_fail(peer->receiver, XIW_EXIT_FAILURE);
-	if (info.mpa_error || info.ddp_error || (info.error && !info.rejected))
+	if (failed)
 		xiw_receiver_fail(peer->receiver, XIW_EXIT_PEER);
 }
 
@@ -264,7 +268,9 @@ const struct xiw_cmd xiw_cmd_sink = {
 		"buffer; untagged ones are received and counted. The report at each connection's "
 		"end has octets and segments by path, FPDUs, messages, hand-offs, refused "
 		"segments by reason, and errors with the numbers of RFC 5044 section 8 and RFC "
-		"5041 section 7.2. All connections share the one buffer.\n\n"
+		"5041 section 7.2. All connections share the one buffer. Of connections that "
+		"fail, 20 are shown in 12 seconds, and the others counted; with --json all have a "
+		"report.\n\n"
 		"Runs until SIGINT or SIGTERM, or with --once until a connection has ended "
 		"and no other is open; then the exit code is 7 if one ended in an error.",
 	.examples = "sudo xiwarp sink --stag 0x1234 --size 1G --once --json\n"
