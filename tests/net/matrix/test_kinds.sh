@@ -177,7 +177,7 @@ at_end rm -rf "$_bpffs/xiwarp/$KIND_RCV"
 tap() {
 	spawn WIRE host wire "$BUILD/tests/net/lib/tap_wire" "/run/netns/$(_ns snd)" "$KIND_SND" \
 		"/run/netns/$(_ns rcv)" "$KIND_RCV"
-	if ! wait_until 10 grep -q ready "$TMP/wire"; then
+	if ! wait_until 10 grep -qs ready "$TMP/wire"; then
 		skip tap "$(cat "$TMP/wire")"
 		return
 	fi
