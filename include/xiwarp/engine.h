@@ -401,7 +401,10 @@ struct xiw_engine_info {
 	uint64_t unstarted_reset; /* connections reset in favour of others: see max_unstarted */
 	uint32_t connections;	  /* that are not freed */
 	uint32_t unstarted;	  /* of these, those that max_unstarted counts */
-	/* of these, those on the kernel path because the interface's flow table is full */
+	/*
+	 * of these, those on the kernel path because the interface's flow table is full, or their peer has its
+	 * share of it
+	 */
 	uint32_t slotless;
 	uint32_t reserved;
 	uint64_t queued; /* completions in its own queue that are not taken yet */

@@ -47,6 +47,16 @@ static int claim_slot(const struct xiw_flow_key *key, uint32_t *skew)
 	return SLOT;
 }
 
+/* The peer with this port has its share. */
+static uint16_t crowd_port;
+static unsigned int asked;
+
+static bool share_used(const struct xiw_flow_key *key)
+{
+	asked++;
+	return crowd_port && key->remote_port == crowd_port;
+}
+
 static int read_sock(struct xiw_sock_state *s)
 {
 	*s = states[reads++ % 2];
@@ -65,6 +75,7 @@ static int set_option(int option, const void *value)
 #define xiw_netif_by_name(e, name, netif, why, len) by_name(netif)
 #define xiw_ecn_of(fd) XIW_ECN_PLAIN
 #define xiw_table_claim(t, key, skew) claim_slot(key, skew)
+#define xiw_table_share_used(t, key) share_used(key)
 #define xiw_table_insert(t, index) 0
 #define xiw_table_make_room(t, now) ((void)(t), (void)(now), false)
 #define xiw_table_remove(t, index) ((void)removed++)
@@ -217,4 +228,52 @@ Test(conn_register, slots_that_become_free_go_to_those_that_wait)
 	cr_expect_eq(e->wheel.collect_ms, e->now_ms + XIW_COLLECT_MS);
 	for (int i = 0; i < 3; i++)
 		free(waits[i]);
+}
+
+static void set_port(struct xiw_conn *conn, uint16_t port)
+{
+	((struct sockaddr_in *)&conn->addr.remote)->sin_port = port;
+}
+
+/* Those of a peer that has its share are tried once each, and do not stand before others. */
+Test(conn_register, who_has_its_share_waits_and_lets_others_pass)
+{
+	struct xiw_conn *waits[3];
+
+	crowd_port = 7;
+	slots_left = 0;
+	for (int i = 0; i < 3; i++) {
+		waits[i] = aligned_alloc(64, (sizeof(*c) + 63) & ~63ul);
+		memcpy(waits[i], c, sizeof(*c));
+		waits[i]->state = XIW_OPEN;
+		set_port(waits[i], i < 2 ? 7 : 8);
+		cr_expect_eq(xiw_conn_register(waits[i]), i < 2 ? -EDQUOT : -ENOSPC);
+	}
+	cr_expect_str_eq(waits[0]->no_direct,
+			 "flow table of eth7: this peer has its share; tried again "
+			 "when a connection has ended");
+	slots_left = 2;
+	asked = 0;
+	e->now_ms = e->wheel.collect_ms;
+	xiw_slots_collect(e);
+	cr_expect_eq(asked, 3);
+	cr_expect_null(waits[0]->flow);
+	cr_expect_null(waits[1]->flow);
+	cr_expect_eq(waits[2]->flow, &flows[SLOT]);
+	cr_expect_eq(e->agenda.slotless, waits[0]);
+	crowd_port = 0;
+	e->now_ms = e->wheel.collect_ms;
+	xiw_slots_collect(e);
+	cr_expect_eq(waits[0]->flow, &flows[SLOT]);
+	cr_expect_eq(slots_left, 0);
+	for (int i = 0; i < 3; i++)
+		free(waits[i]);
+}
+
+Test(conn_register, our_own_connections_have_no_share)
+{
+	crowd_port = 7;
+	set_port(c, 7);
+	c->initiator = true;
+	cr_expect_eq(xiw_conn_register(c), 0);
 }

@@ -86,7 +86,8 @@ static const struct xiw_opt load_opts[] = {
 	{ "flows", .arg = "N",
 	  .help = "the most connections that can go direct at a time, 64 to 65536, rounded up to "
 		  "a power of two; each takes half a KiB of the kernel's memory from now on; "
-		  "default 4096",
+		  "default 4096. Of more than half, a peer that connects to us gets no more than "
+		  "half of what the others leave",
 	  XIW_NUMBER(load.flows, 64, XIW_MAX_FLOWS) },
 	{},
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Registers connections with XDP: finds the interface, claims a slot in the flow table, and publishes the flow.
- * A connection that finds the table full uses the kernel path until a slot is free: first come, first served.
+ * A connection that finds the table full, or whose peer has its share of it, uses the kernel path until there is a slot
+ * for it: first come, first served.
  */
 #include "conn/register.h"
 
@@ -16,6 +17,7 @@
 #include "core/timer.h"
 #include "handoff/ecn.h"
 #include "handoff/key.h"
+#include "handoff/share.h"
 #include "path/commit.h"
 #include "path/fallback.h"
 #include "path/progress.h"
@@ -136,26 +138,37 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	return 0;
 }
 
-/* Claims a slot. If the table is full, the oldest slot that only TIME-WAIT needs is given up for it. */
-static int claim(struct xiw_table *t, const struct xiw_flow_key *key, uint64_t now_ms,
-		 uint32_t *skew)
+/*
+ * Claims a slot. If the table is full, the oldest slot that only TIME-WAIT needs is given up for it. A peer that has its
+ * share gets no more by connecting to us (-EDQUOT). Our own application may connect as often as it likes.
+ */
+static int claim(const struct xiw_conn *c, const struct xiw_flow_key *key, uint32_t *skew)
 {
-	int slot = xiw_table_claim(t, key, skew);
+	struct xiw_table *t = &c->netif->table;
+	const uint64_t now_ms = c->engine->now_ms;
+	int slot;
 
+	if (!c->initiator && xiw_table_share_used(t, key))
+		return -EDQUOT;
+	slot = xiw_table_claim(t, key, skew);
 	return slot == -ENOSPC && xiw_table_make_room(t, now_ms) ? xiw_table_claim(t, key, skew)
 								 : slot;
 }
 
 /*
- * Handles a claim that has failed. If the table is full, the connection waits for a slot. What it needs for a
+ * Handles a claim that has failed. If there is no slot for it, the connection waits for one. What it needs for a
  * later attempt is noted before it reads on.
  */
 static int no_slot(struct xiw_conn *c, int err)
 {
-	snprintf(c->no_direct, sizeof(c->no_direct), "flow table of %s: %s", c->netif->ifname,
-		 err == -ENOSPC ? "full; tried again when a connection has ended" : strerror(-err));
+	const bool waits = err == -ENOSPC || err == -EDQUOT;
+	const char *why = err == -ENOSPC ? "full" : "this peer has its share";
+
+	snprintf(c->no_direct, sizeof(c->no_direct), "flow table of %s: %s%s", c->netif->ifname,
+		 waits ? why : strerror(-err),
+		 waits ? "; tried again when a connection has ended" : "");
 	c->netif = NULL;
-	if (err == -ENOSPC &&
+	if (waits &&
 	    (c->recv.known || (!xiw_sock_read(c->fd, &c->reg.sock) && !c->reg.sock.ended))) {
 		note_position(c);
 		wait_for_slot(c);
@@ -239,7 +252,7 @@ int xiw_conn_register(struct xiw_conn *c)
 		return err;
 	xiw_flow_key_set(&key, &c->addr.remote, &c->addr.local);
 	remember_addresses(c, &key);
-	slot = claim(&c->netif->table, &key, c->engine->now_ms, &skew);
+	slot = claim(c, &key, &skew);
 	if (slot < 0)
 		return no_slot(c, slot);
 	c->reg.index = (uint32_t)slot;
@@ -311,7 +324,7 @@ void xiw_slot_describe(struct xiw_conn *c)
 	c->flow->flags |= (c->opts.markers ? XIW_FLOW_MARKERS : 0) | (c->crc ? XIW_FLOW_CRC : 0);
 }
 
-/* Tries to register a connection that waits for a slot. Returns false if the table is still full. */
+/* Tries to register a connection that waits for a slot. Returns false if the table is still full for everybody. */
 static bool retry(struct xiw_conn *c)
 {
 	int err;
@@ -331,9 +344,16 @@ static bool retry(struct xiw_conn *c)
 /* A connection that tries in vain goes to the end of the list. One of another interface may succeed. */
 static void retry_all(struct xiw_engine *e)
 {
-	for (int i = 0; e->agenda.slotless && i < RETRIES; i++)
-		if (!retry(e->agenda.slotless))
+	struct xiw_conn *waits_on = NULL; /* the first of those that have been tried */
+
+	for (int i = 0; e->agenda.slotless != waits_on && i < RETRIES; i++) {
+		struct xiw_conn *c = e->agenda.slotless;
+
+		if (!retry(c))
 			break;
+		if (c->reg.slotless_at && !waits_on)
+			waits_on = c;
+	}
 }
 
 void xiw_slots_collect(struct xiw_engine *e)

@@ -13,7 +13,7 @@ int xiw_conn_netif(struct xiw_conn *c, struct xiw_netif **netif);
 /*
  * Registers the connection with XDP. Called when the startup frames have been read, and before an octet behind
  * them is. On failure no_direct says why, and the connection uses the kernel path alone; if the table is full
- * (-ENOSPC), only until a slot is free.
+ * (-ENOSPC), or its peer has its share of it (-EDQUOT), only until there is a slot for it.
  */
 int xiw_conn_register(struct xiw_conn *c);
 

@@ -12,6 +12,14 @@ bool xiw_flow_key_v4(const struct xiw_flow_key *key)
 	return !a[0] && !a[1] && a[2] == htonl(0xffff);
 }
 
+bool xiw_flow_key_same_peer(const struct xiw_flow_key *a, const struct xiw_flow_key *b)
+{
+	const bool v4 = xiw_flow_key_v4(a);
+
+	return v4 == xiw_flow_key_v4(b) &&
+	       !memcmp(a->remote_addr, b->remote_addr, v4 ? sizeof(a->remote_addr) : 8);
+}
+
 static void set_addr(__be32 addr[4], __be16 *port, const struct sockaddr_storage *ss)
 {
 	if (ss->ss_family == AF_INET) {

@@ -13,5 +13,7 @@ void xiw_flow_key_set(struct xiw_flow_key *key, const struct sockaddr_storage *r
 		      const struct sockaddr_storage *local);
 /* Is the connection's family IPv4? */
 bool xiw_flow_key_v4(const struct xiw_flow_key *key);
+/* Are the peers one, as far as we can tell? An IPv6 host has its whole /64. An IPv4 address is taken for a host. */
+bool xiw_flow_key_same_peer(const struct xiw_flow_key *a, const struct xiw_flow_key *b);
 
 #endif

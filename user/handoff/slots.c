@@ -29,6 +29,16 @@ uint32_t xiw_bits_clear_from(const uint64_t *words, uint32_t from, uint32_t to)
 	return find(words, ~0ull, from, to);
 }
 
+uint32_t xiw_bits_count(const uint64_t *words, uint32_t n)
+{
+	uint32_t count = 0;
+
+	for (uint32_t w = 0; w < n / 64; w++)
+		count += (uint32_t)__builtin_popcountll(
+			__atomic_load_n(&words[w], __ATOMIC_RELAXED));
+	return count;
+}
+
 void xiw_bits_set(uint64_t *words, uint32_t i)
 {
 	__atomic_fetch_or(&words[i / 64], 1ull << i % 64, __ATOMIC_SEQ_CST);

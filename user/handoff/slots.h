@@ -14,6 +14,8 @@
 /* The first bit in [from, to) that is set, or that is clear; `to` if there is none. */
 uint32_t xiw_bits_set_from(const uint64_t *words, uint32_t from, uint32_t to);
 uint32_t xiw_bits_clear_from(const uint64_t *words, uint32_t from, uint32_t to);
+/* How many of the first n are set; n is a multiple of 64. */
+uint32_t xiw_bits_count(const uint64_t *words, uint32_t n);
 void xiw_bits_set(uint64_t *words, uint32_t i);
 void xiw_bits_clear(uint64_t *words, uint32_t i);
 

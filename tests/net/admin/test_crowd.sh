@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
-# One peer with many connections, to the commands that serve everybody: it does not fill their logs. timeout: 120
+# One peer with many connections, to the commands that serve everybody: it does not fill their logs, and leaves others
+# connections and the direct path. timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp crowd=(python3 "$ROOT/tests/net/admin/crowd.py")
@@ -46,4 +47,36 @@ open sink --stag 1 --json
 expect bad-to-sink-json crowd bad $V4_RCV 15044 $bad
 stop "$server" INT
 expect json-is-complete [ "$(grep -c '"ddp_error":' "$TMP/out")" = $bad ]
+
+# hold N ADDRESS: N connections that say nothing; those that the server accepts stay until drop.
+hold() {
+	mkfifo "$TMP/go-on"
+	spawn holder snd hold sh -c "exec python3 '$ROOT/tests/net/admin/crowd.py' hold $2 15044 $1 <'$TMP/go-on'"
+	exec 3>"$TMP/go-on"
+	wait_until 30 grep -q . "$TMP/hold" || fail hold "$(cat "$TMP/hold" "$TMP/server")"
+}
+drop() {
+	exec 3>&-
+	reap "$holder" 10 || fail hold "exit code $?"
+	rm "$TMP/go-on"
+}
+
+# One peer asks for all slots of the flow table; another one goes direct.
+load_patient rcv --flows 64 || fail load "exit code $?"
+random_file "$TMP/file" 1
+open_direct() {
+	spawn server rcv server sh -c "exec '$xiwarp' sink --stag 0x1234 --json >'$TMP/out'"
+	wait_listen rcv 15044 || fail "open sink" "nobody listens: $(cat "$TMP/server")"
+}
+open_direct
+hold 80 $V4_RCV
+expect flows-all-accepted [ "$(cat "$TMP/hold")" = 80 ]
+in_ns rcv "$xiwarp" status --json "$IF_RCV" >"$TMP/status"
+expect flows-half [ "$(grep -o '"index":' "$TMP/status" | wc -l)" = 33 ]
+spawn other snd other "$BUILD/tests/net/lib/sendto" -t 100000 "$V6_RCV" 15044
+reap "$other" 30 || fail flows-other "exit code $?: $(cat "$TMP/other")"
+expect flows-other-direct eval 'wait_until 5 grep -q . "$TMP/out" && (($(field octets_direct "$TMP/out") > 0))'
+drop
+stop "$server" INT
+expect flows-told [ "$(grep -c "flow table of $IF_RCV: this peer has its share" "$TMP/out")" -gt 30 ]
 finish
