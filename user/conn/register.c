@@ -139,8 +139,8 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 }
 
 /*
- * Claims a slot. If the table is full, the oldest slot that only TIME-WAIT needs is given up for it. A peer that has its
- * share gets no more by connecting to us (-EDQUOT). Our own application may connect as often as it likes.
+ * Claims a slot. If the table is full, the oldest slot that only TIME-WAIT needs is given up for it. A peer that has
+ * its share gets no more by connecting to us (-EDQUOT). Our own application may connect as often as it likes.
  */
 static int claim(const struct xiw_conn *c, const struct xiw_flow_key *key, uint32_t *skew)
 {

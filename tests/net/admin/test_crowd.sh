@@ -51,7 +51,7 @@ expect json-is-complete [ "$(grep -c '"ddp_error":' "$TMP/out")" = $bad ]
 # hold N ADDRESS: N connections that say nothing; those that the server accepts stay until drop.
 hold() {
 	mkfifo "$TMP/go-on"
-	spawn holder snd hold sh -c "exec python3 '$ROOT/tests/net/admin/crowd.py' hold $2 15044 $1 <'$TMP/go-on'"
+	spawn holder snd hold sh -c "exec ${crowd[*]} hold $2 15044 $1 <'$TMP/go-on'"
 	exec 3>"$TMP/go-on"
 	wait_until 30 grep -q . "$TMP/hold" || fail hold "$(cat "$TMP/hold" "$TMP/server")"
 }
@@ -75,8 +75,10 @@ in_ns rcv "$xiwarp" status --json "$IF_RCV" >"$TMP/status"
 expect flows-half [ "$(grep -o '"index":' "$TMP/status" | wc -l)" = 33 ]
 spawn other snd other "$BUILD/tests/net/lib/sendto" -t 100000 "$V6_RCV" 15044
 reap "$other" 30 || fail flows-other "exit code $?: $(cat "$TMP/other")"
-expect flows-other-direct eval 'wait_until 5 grep -q . "$TMP/out" && (($(field octets_direct "$TMP/out") > 0))'
+wait_until 5 grep -q . "$TMP/out"
+expect flows-other-direct [ "$(field octets_direct "$TMP/out")" -gt 0 ]
 drop
 stop "$server" INT
-expect flows-told [ "$(grep -c "flow table of $IF_RCV: this peer has its share" "$TMP/out")" -gt 30 ]
+told=$(grep -c "flow table of $IF_RCV: this peer has its share" "$TMP/out")
+expect flows-told [ "$told" -gt 30 ]
 finish
