@@ -174,6 +174,14 @@ struct xiw_conn_opts {
 	 * connection ends with -ECONNRESET. 0: hold_ms counts
 	 */
 	unsigned int hold_closed_ms;
+	/*
+	 * Listener: how many connections that it has accepted, started or not, the application has room for, as in
+	 * descriptors. One address (IPv6: one /64) that has one gets no more than half of what the others leave of
+	 * this; further ones are reset (XIW_EV_NOT_ACCEPTED with -EDQUOT). It limits nothing else. 0: peers have no
+	 * shares.
+	 */
+	unsigned int capacity;
+	unsigned int reserved2; /* 0 */
 };
 
 #define XIW_NO_LIMIT UINT32_MAX

@@ -142,7 +142,9 @@ enum xiw_event {
 	 * A listener could not accept a connection. conn is NULL, user_data is the listener's, and
 	 * status says why: file descriptors or memory are missing (reported once until it accepts one
 	 * again; it goes on trying), or with -EUSERS too many connections have not sent a Request
-	 * (reported once until there has been room for as long as a startup may take).
+	 * (reported once until there has been room for as long as a startup may take), or with -EDQUOT a
+	 * peer has its share of `capacity` (reported once in as long as a startup may take, by each engine;
+	 * xiw_engine_info() says which peer).
 	 */
 	XIW_EV_NOT_ACCEPTED,
 	XIW_EV_ATOMIC, /* RDMAP: an atomic operation is complete; value is what was there before */
@@ -410,6 +412,8 @@ struct xiw_engine_info {
 	uint64_t queued; /* completions in its own queue that are not taken yet */
 	uint32_t cqs;	 /* completion queues that the application has made of it (cq.h) */
 	uint32_t srqs;	 /* shared receive queues (srq.h) */
+	uint64_t share_refused; /* connections refused because their peer has its share: see `capacity` in conn.h */
+	struct sockaddr_storage share_peer; /* the peer of which XIW_EV_NOT_ACCEPTED told last with -EDQUOT */
 };
 
 /* `size` is sizeof(struct xiw_engine_info). */

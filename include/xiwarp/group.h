@@ -87,8 +87,8 @@ XIW_API int xiw_group_destroy(struct xiw_group *group);
  * Listens with all engines on one address (Responder). A connection belongs to the engine that serves the receive
  * queue of its SYN, from its first event to its last. Queues are known on the interfaces that xiw_group_prepare() has
  * opened. Elsewhere, and while a flood of SYNs is under way, any engine may get it. Otherwise as xiw_listen();
- * max_unstarted and max_unstarted_peer are divided among the engines, and rounded up. XIW_EV_NOT_ACCEPTED comes from
- * each engine for itself.
+ * max_unstarted and max_unstarted_peer are divided among the engines, and rounded up; capacity is that of all
+ * together. XIW_EV_NOT_ACCEPTED comes from each engine for itself.
  *
  * An engine that ends leaves the connections that it has not accepted yet to the others.
  *

@@ -124,7 +124,7 @@ Test(conn_unstarted, a_peer_may_have_half)
 
 	for (int i = 0; i < 3; i++) {
 		const struct xiw_conn_opts o = { .max_unstarted = limits[i][0] };
-		struct xiw_listener *n = xiw_listener_new(e, &o);
+		struct xiw_listener *n = xiw_listener_new(e, &o, NULL);
 
 		cr_assert(n);
 		cr_expect_eq(n->opts.max_unstarted_peer, limits[i][1]);

@@ -2,6 +2,7 @@
 #include "ends.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -77,9 +78,22 @@ static void startup_failed(struct xiw_conn *conn)
 	xiw_conn_free(conn);
 }
 
-bool xiw_unaccepted_ended(const struct xiw_completion *c)
+/* The event itself is limited in rate, and tells why honest peers may find less room. */
+static void share_used(const struct xiw_engine *engine)
 {
-	if (c->event == XIW_EV_NOT_ACCEPTED && xiw_may_tell())
+	struct xiw_engine_info info;
+	char name[80];
+
+	xiw_engine_info(engine, &info, sizeof(info));
+	xiw_fail(0, "%s: has its share of connections; %" PRIu64 " refused so far%s",
+		 xiw_addr_name(&info.share_peer, name), info.share_refused, xiw_remedy(-EMFILE));
+}
+
+bool xiw_unaccepted_ended(const struct xiw_engine *engine, const struct xiw_completion *c)
+{
+	if (c->event == XIW_EV_NOT_ACCEPTED && c->status == -EDQUOT)
+		share_used(engine);
+	else if (c->event == XIW_EV_NOT_ACCEPTED && xiw_may_tell())
 		xiw_fail(0, "a connection could not be taken: %s%s; the others go on",
 			 strerror(-c->status), xiw_remedy(c->status));
 	if (c->event != XIW_EV_CLOSED)

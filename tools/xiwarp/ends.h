@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include <xiwarp/conn.h>
+#include <xiwarp/engine.h>
 
 /* The errors that a connection ended with, by the RFCs' numbers; NULL if it ended orderly. */
 const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256]);
@@ -14,9 +15,9 @@ int xiw_cannot_connect(const char *target, int err);
 /* Says why a connection to `target`, where `command` should run, was not established; returns an exit code. */
 int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, const char *command);
 /*
- * An event of a connection that no command has accepted, or of a listener. Says why a listener could not take a
- * connection, or why one ended before its Request came: that one is freed, and the result is true.
+ * An event of a connection that no command has accepted, or of a listener of @engine. Says why a listener could not
+ * take a connection, or why one ended before its Request came: that one is freed, and the result is true.
  */
-bool xiw_unaccepted_ended(const struct xiw_completion *c);
+bool xiw_unaccepted_ended(const struct xiw_engine *engine, const struct xiw_completion *c);
 
 #endif

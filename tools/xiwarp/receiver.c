@@ -2,9 +2,11 @@
 #include "receiver.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "endpoint.h"
 #include "ends.h"
@@ -67,6 +69,19 @@ static int open_all(struct xiw_receiver *r, const struct xiw_conn_opts *opts,
 	return xiw_endpoint_drop(r->args, direct, r->output_dir);
 }
 
+/*
+ * For how many connections there are descriptors, if each takes so many. An eighth of all is for what a process needs
+ * besides.
+ */
+static unsigned int capacity(unsigned int each)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) || files.rlim_cur > INT_MAX)
+		return INT_MAX / each;
+	return (unsigned int)(files.rlim_cur - files.rlim_cur / 8) / each;
+}
+
 int xiw_receiver_open(struct xiw_receiver *r, const struct xiw_conn_opts *given)
 {
 	struct xiw_conn_opts opts = *given;
@@ -83,6 +98,7 @@ int xiw_receiver_open(struct xiw_receiver *r, const struct xiw_conn_opts *given)
 	}
 	pthread_mutex_init(&r->all->lock, NULL);
 	xiw_endpoint_limits(r->args, &opts);
+	opts.capacity = capacity(r->ops->with_file ? 2 : 1);
 	code = open_all(r, &opts, list, *where ? where : "port " XIW_PORT);
 	freeaddrinfo(list);
 	if (code)
@@ -211,7 +227,7 @@ static void on_completion(struct xiw_receiver *r, const struct xiw_completion *c
 		r->ops->completion(p, c);
 		if (c->event == XIW_EV_CLOSED)
 			end_peer(r, p, false);
-	} else if (xiw_unaccepted_ended(c) && r->ops->count_failed_startups) {
+	} else if (xiw_unaccepted_ended(r->engine, c) && r->ops->count_failed_startups) {
 		xiw_receiver_fail(r, XIW_EXIT_PEER);
 		pthread_mutex_lock(&r->all->lock);
 		r->all->ended++;

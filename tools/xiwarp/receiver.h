@@ -59,6 +59,7 @@ struct xiw_receiver_ops {
 	void (*finish)(struct xiw_receiver *r);
 	/* A connection that ended during MPA startup counts as ended, and as failed. */
 	bool count_failed_startups;
+	bool with_file; /* a connection may have an open file beside its socket */
 };
 
 /* What the threads share. */

@@ -239,6 +239,7 @@ static const struct xiw_receiver_ops ops = {
 	.begin = begin,
 	.finish = finish,
 	.count_failed_startups = true,
+	.with_file = true,
 };
 
 /* ---- the command --------------------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "conn/conn.h"
+#include "conn/crowd.h"
 #include "conn/listener.h"
 #include "conn/sockopts.h"
 #include "conn/startup.h"
@@ -24,26 +25,39 @@ static bool exhausted(int err)
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM || err == -ENOBUFS;
 }
 
+static int make(struct xiw_listener *l, const struct sockaddr_storage *peer, struct xiw_conn **c)
+{
+	int err = xiw_unstarted_admit(l, peer);
+
+	if (err)
+		xiw_listener_crowded(l);
+	return err == -EBUSY ? -EUSERS : xiw_conn_new(l->engine, false, &l->opts, c);
+}
+
 /* Makes a connection of an accepted socket. On failure the caller closes the socket. */
 static int take(struct xiw_listener *l, int fd)
 {
 	struct sockaddr_storage peer = {};
 	socklen_t len = sizeof(peer);
+	struct xiw_crowd_peer *share = NULL;
 	struct xiw_conn *c;
 	int err;
 
 	if (l->closing)
 		return -ECANCELED;
 	getpeername(fd, (struct sockaddr *)&peer, &len);
-	err = xiw_unstarted_admit(l, &peer);
-	if (err)
-		xiw_listener_crowded(l);
-	if (err == -EBUSY)
-		return -EUSERS;
-	err = xiw_conn_new(l->engine, false, &l->opts, &c);
+	err = l->crowd ? xiw_crowd_enter(l->crowd, xiw_peer_key(&peer), &share) : 0;
+	if (err == -EDQUOT)
+		xiw_listener_refused(l, &peer);
 	if (err)
 		return err;
+	err = make(l, &peer, &c);
+	if (err) {
+		xiw_crowd_exit(share);
+		return err;
+	}
 	l->told = 0;
+	c->unstarted.crowd = share;
 	c->fd = fd;
 	c->addr.remote = peer;
 	c->state = XIW_LISTENING;
@@ -62,7 +76,7 @@ void xiw_accepted(struct xiw_listener *l, int fd)
 	if (!err)
 		return;
 	xiw_sock_reset(fd);
-	if (!l->closing && err != -EUSERS)
+	if (!l->closing && err != -EUSERS && err != -EDQUOT)
 		xiw_not_accepted(l, err);
 }
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/opts.h"
+#include "conn/crowd.h"
 #include "conn/frames.h"
 #include "conn/limits.h"
 #include "conn/opts.h"
@@ -102,10 +103,18 @@ static void leave_engine(struct xiw_conn *c)
 	c->engine = NULL;
 }
 
+/* The descriptor is closed, or the application's: the peer may have another one. */
+static void leave_crowd(struct xiw_conn *c)
+{
+	xiw_crowd_exit(c->unstarted.crowd);
+	c->unstarted.crowd = NULL;
+}
+
 static void release(struct xiw_conn *c)
 {
 	if (c->fd >= 0)
 		close(c->fd);
+	leave_crowd(c);
 	if (c->ulp)
 		c->ulp->free(c);
 	xiw_ddp_rx_free(c->ddp);
@@ -262,6 +271,7 @@ static void close_socket(struct xiw_conn *c)
 		return;
 	close(c->fd);
 	c->fd = -1;
+	leave_crowd(c);
 }
 
 static void cancel(struct xiw_conn *c, enum xiw_op op)
@@ -343,6 +353,7 @@ int xiw_conn_take_fd(struct xiw_conn *c)
 		setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
 	xiw_sock_restore(fd, &c->sock_was);
 	c->fd = -1;
+	leave_crowd(c);
 	return fd;
 }
 
@@ -461,6 +472,7 @@ void xiw_conns_detach(struct xiw_engine *e)
 		if (c->fd >= 0)
 			close(c->fd);
 		c->fd = -1;
+		leave_crowd(c);
 		xiw_orphan_add(&c->orphan);
 	}
 }

@@ -12,6 +12,7 @@
 
 #include "base/socket.h"
 #include "conn/accept.h"
+#include "conn/crowd.h"
 #include "conn/opts.h"
 #include "conn/sockopts.h"
 #include "conn/unstarted.h"
@@ -79,7 +80,14 @@ static unsigned int at_least_backlog(const struct xiw_conn_opts *opts, unsigned 
 		       : limit;
 }
 
-struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_conn_opts *opts)
+void xiw_listener_discard(struct xiw_listener *l)
+{
+	xiw_crowd_leave(l->crowd);
+	free(l);
+}
+
+struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_conn_opts *opts,
+				      struct xiw_crowd *crowd)
 {
 	struct xiw_listener *l = aligned_alloc(64, (sizeof(*l) + 63) & ~63ul);
 
@@ -95,7 +103,13 @@ struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_con
 	if (!l->opts.max_unstarted_peer)
 		l->opts.max_unstarted_peer =
 			at_least_backlog(&l->opts, xiw_unstarted_part(l->opts.max_unstarted, 2));
-	return l;
+	if (!l->opts.capacity)
+		return l;
+	l->crowd = crowd ? xiw_crowd_share(crowd) : xiw_crowd_new(l->opts.capacity);
+	if (l->crowd)
+		return l;
+	free(l);
+	return NULL;
 }
 
 static void enlist(struct xiw_listener *l)
@@ -131,13 +145,13 @@ int xiw_listener_bind(struct xiw_engine *e, const struct sockaddr *addr, socklen
 
 	if (err)
 		return err;
-	l = xiw_listener_new(e, &own);
+	l = xiw_listener_new(e, &own, NULL);
 	if (!l)
 		return -ENOMEM;
 	l->fd = xiw_listener_bound(e, &own, addr, len, false, &l->sock_was);
 	if (l->fd < 0) {
 		err = l->fd;
-		free(l);
+		xiw_listener_discard(l);
 		return err;
 	}
 	enlist(l);
@@ -170,7 +184,7 @@ int xiw_listener_from_fd(struct xiw_engine *e, int fd, const struct xiw_conn_opt
 
 	if (err || listens < 0)
 		return err ? err : listens;
-	l = xiw_listener_new(e, &own);
+	l = xiw_listener_new(e, &own, NULL);
 	if (!l)
 		return -ENOMEM;
 	l->fd = fd;
@@ -253,7 +267,7 @@ void xiw_listener_free(struct xiw_listener *l)
 		xiw_orphan_remove(&l->orphan);
 	}
 	if (!l->armed) {
-		free(l);
+		xiw_listener_discard(l);
 		return;
 	}
 	/*
@@ -287,7 +301,7 @@ void xiw_listeners_detach(struct xiw_engine *e)
 		l->armed = false;
 		l->engine = NULL;
 		if (l->freed)
-			free(l);
+			xiw_listener_discard(l);
 		else
 			xiw_orphan_add(&l->orphan);
 	}
@@ -300,7 +314,7 @@ void xiw_listener_forget(struct xiw_listener *l)
 	while (*at != l)
 		at = &(*at)->next;
 	*at = l->next;
-	free(l);
+	xiw_listener_discard(l);
 }
 
 static void tell(struct xiw_listener *l, int err)
@@ -330,6 +344,18 @@ void xiw_listener_crowded(struct xiw_listener *l)
 	if (!l->crowded_ms || now - l->crowded_ms > l->opts.startup_timeout_ms)
 		tell(l, -EUSERS);
 	l->crowded_ms = now;
+}
+
+void xiw_listener_refused(struct xiw_listener *l, const struct sockaddr_storage *peer)
+{
+	struct xiw_engine *e = l->engine;
+
+	e->unstarted.refused++;
+	if (l->shared_ms && e->now_ms - l->shared_ms < l->opts.startup_timeout_ms)
+		return;
+	l->shared_ms = e->now_ms;
+	e->unstarted.refused_peer = *peer;
+	tell(l, -EDQUOT);
 }
 
 void xiw_accept_again(struct xiw_engine *e)

@@ -25,10 +25,14 @@ int xiw_listener_socket(const struct xiw_engine *e, const struct xiw_conn_opts *
 
 /*
  * Makes a listener without a socket, with options that are complete but for the limits, for which the engine's are
- * taken. xiw_listener_begin() begins to accept, once it has one. NULL: no memory.
+ * taken. xiw_listener_begin() begins to accept, once it has one. `crowd`: if peers have shares, where they are counted;
+ * NULL: in a crowd of its own. Returns NULL if there is no memory.
  */
-struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_conn_opts *opts);
+struct xiw_listener *xiw_listener_new(struct xiw_engine *e, const struct xiw_conn_opts *opts,
+				      struct xiw_crowd *crowd);
 void xiw_listener_begin(struct xiw_listener *l);
+/* Frees a listener without a socket. */
+void xiw_listener_discard(struct xiw_listener *l);
 
 /* Closes all listeners of an engine. The application still has to free them. */
 void xiw_listeners_end(struct xiw_engine *e);
@@ -52,6 +56,12 @@ void xiw_not_accepted(struct xiw_listener *l, int err);
  * room for as long as a startup may take.
  */
 void xiw_listener_crowded(struct xiw_listener *l);
+
+/*
+ * A connection is refused because its peer has its share. Counts it, and tells the application: once in as long as a
+ * startup may take.
+ */
+void xiw_listener_refused(struct xiw_listener *l, const struct sockaddr_storage *peer);
 
 /* Posts the accepts whose retry is due. */
 void xiw_accept_again(struct xiw_engine *e);

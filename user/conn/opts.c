@@ -14,7 +14,7 @@
 /* The size of struct xiw_conn_opts in the first release. */
 #define CONN_OPTS_FIRST 80
 
-XIW_OPTS_WHOLE(struct xiw_conn_opts, hold_closed_ms);
+XIW_OPTS_WHOLE(struct xiw_conn_opts, reserved2);
 
 static bool sizes_valid(const struct xiw_conn_opts *o)
 {
@@ -36,7 +36,7 @@ static int check(const struct xiw_conn_opts *o, bool initiator)
 
 	if (o->path > XIW_USE_DIRECT || o->revision > 2 || o->ird > XIW_DEPTH_ULP ||
 	    o->ord > XIW_DEPTH_ULP || !rtr_valid(o->rtr, initiator) || o->hold_ms == XIW_NO_LIMIT ||
-	    o->reserved1 || o->reserved || o->backlog < 0 || !sizes_valid(o))
+	    o->reserved1 || o->reserved || o->reserved2 || o->backlog < 0 || !sizes_valid(o))
 		return -EINVAL;
 	if (!initiator)
 		return 0;

@@ -27,8 +27,7 @@ unsigned int xiw_unstarted_default(void)
 	return limit.rlim_cur < 4 ? 1 : (unsigned int)limit.rlim_cur / 2;
 }
 
-/* Returns what identifies a peer: its IPv4 address, or its IPv6 /64 network, which belongs to one owner. */
-static uint64_t peer_key(const struct sockaddr_storage *ss)
+uint64_t xiw_peer_key(const struct sockaddr_storage *ss)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
 	const struct sockaddr_in *in = (const struct sockaddr_in *)ss;
@@ -91,7 +90,7 @@ void xiw_unstarted_add(struct xiw_conn *c, struct xiw_listener *l)
 
 	c->unstarted.listener = l;
 	c->unstarted.accepted_ms = c->engine->now_ms;
-	c->unstarted.peer_key = peer_key(&c->addr.remote);
+	c->unstarted.peer_key = xiw_peer_key(&c->addr.remote);
 	c->unstarted.prev = u->last;
 	c->unstarted.next = NULL;
 	*(u->last ? &u->last->unstarted.next : &u->first) = c;
@@ -154,7 +153,7 @@ int xiw_unstarted_admit(struct xiw_listener *l, const struct sockaddr_storage *p
 	bool full = false;
 	unsigned int n;
 
-	c = of_peer(e, l, peer_key(peer), &n);
+	c = of_peer(e, l, xiw_peer_key(peer), &n);
 	if (n >= l->opts.max_unstarted_peer)
 		full = true;
 	else if (l->unstarted >= l->opts.max_unstarted)

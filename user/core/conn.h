@@ -28,6 +28,8 @@
 #define XIW_TX_STAGE (256u << 10) /* octets given to TCP in one send */
 
 struct xiw_cq;
+struct xiw_crowd;
+struct xiw_crowd_peer;
 struct xiw_engine;
 struct xiw_kept;
 struct xiw_netif;
@@ -356,8 +358,9 @@ struct xiw_startup {
 	int (*gate)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload);
 };
 
-/* conn/unstarted.c: the connection's places in engine->unstarted while chain_at is set. */
+/* conn/unstarted.c: the connection's places in engine->unstarted while chain_at is set; crowd: conn/crowd.c. */
 struct xiw_waiting_room {
+	struct xiw_crowd_peer *crowd; /* until the socket is closed; NULL: not counted */
 	struct xiw_listener *listener;
 	uint64_t peer_key, accepted_ms;
 	struct xiw_conn *next, *prev, *chain_next, **chain_at;
@@ -446,6 +449,8 @@ struct xiw_listener {
 	uint64_t serial;     /* of the group's listener that it is part of (group/listen.c) */
 	uint32_t unstarted;  /* connections in engine->unstarted */
 	uint64_t crowded_ms; /* when one of these was last reset to make room */
+	struct xiw_crowd *crowd; /* NULL: peers have no shares */
+	uint64_t shared_ms;	 /* when the application was last told that a peer has its share */
 	struct xiw_conn_opts opts;
 } __attribute__((aligned(64)));
 

@@ -44,6 +44,9 @@ struct xiw_unstarted {
 	struct xiw_conn *chains[XIW_UNSTARTED_CHAINS];
 	uint64_t secret, resets;
 	uint32_t n;
+	/* Connections that were refused because their peer has its share, and the last one of which was told. */
+	uint64_t refused;
+	struct sockaddr_storage refused_peer;
 };
 
 /* core/region.c */

@@ -53,6 +53,8 @@ void xiw_engine_info(const struct xiw_engine *e, struct xiw_engine_info *info, s
 		.connections = e->nconns,
 		.unstarted = e->unstarted.n,
 		.queued = queued(&e->cq),
+		.share_refused = e->unstarted.refused,
+		.share_peer = e->unstarted.refused_peer,
 	};
 
 	for (const struct xiw_conn *c = e->agenda.slotless; c; c = c->reg.next_slotless)

@@ -19,6 +19,7 @@
 #include "base/now.h"
 #include "conn/accept.h"
 #include "conn/arrive.h"
+#include "conn/crowd.h"
 #include "conn/listener.h"
 #include "conn/opts.h"
 #include "conn/sockopts.h"
@@ -44,6 +45,7 @@ struct xiw_group_listener {
 	uint64_t serial;
 	bool started;
 	struct xiw_conn_opts opts;
+	struct xiw_crowd *crowd; /* NULL: peers have no shares */
 	struct xiw_sock_was sock_was;
 	int fds[XIW_GROUP_ENGINES_MAX];
 	struct xiw_group_accept *accepts[XIW_GROUP_ENGINES_MAX]; /* by socket; NULL: nobody does */
@@ -83,7 +85,7 @@ static int accept_from(struct xiw_group_listener *gl, uint32_t i)
 	a->engine = e;
 	a->begin.run = begin;
 	a->end.run = end;
-	a->listener = xiw_listener_new(e, &gl->opts);
+	a->listener = xiw_listener_new(e, &gl->opts, gl->crowd);
 	if (!a->listener) {
 		free(a);
 		return -ENOMEM;
@@ -93,7 +95,7 @@ static int accept_from(struct xiw_group_listener *gl, uint32_t i)
 	/* A single engine needs no copy, as nobody could accept in its place. */
 	a->listener->fd = gl->group->n > 1 ? fcntl(gl->fds[i], F_DUPFD_CLOEXEC, 0) : gl->fds[i];
 	if (a->listener->fd < 0) {
-		free(a->listener);
+		xiw_listener_discard(a->listener);
 		free(a);
 		return -EMFILE;
 	}
@@ -342,6 +344,13 @@ static int bind_patiently(struct xiw_group *g, struct xiw_group_listener *gl,
 	return err;
 }
 
+static void discard(struct xiw_group_listener *gl)
+{
+	if (gl)
+		xiw_crowd_leave(gl->crowd);
+	free(gl);
+}
+
 int xiw_group_listener_bind(struct xiw_group *g, const struct sockaddr *addr, socklen_t len,
 			    const struct xiw_conn_opts *opts, struct xiw_group_listener **listener)
 {
@@ -352,11 +361,16 @@ int xiw_group_listener_bind(struct xiw_group *g, const struct sockaddr *addr, so
 	if (!err) {
 		gl->opts.max_unstarted = xiw_unstarted_part(gl->opts.max_unstarted, g->n);
 		gl->opts.max_unstarted_peer = xiw_unstarted_part(gl->opts.max_unstarted_peer, g->n);
-		err = bind_patiently(g, gl, addr, len);
+		if (gl->opts.capacity)
+			gl->crowd = xiw_crowd_new(gl->opts.capacity);
+		if (gl->opts.capacity && !gl->crowd)
+			err = -ENOMEM;
 	}
+	if (!err)
+		err = bind_patiently(g, gl, addr, len);
 	xiw_cancel_restore(cancel);
 	if (err)
-		free(gl);
+		discard(gl);
 	else
 		*listener = gl;
 	return err;
@@ -427,5 +441,5 @@ void xiw_group_listener_free(struct xiw_group_listener *gl)
 	} else {
 		xiw_orphan_remove(&gl->orphan);
 	}
-	free(gl);
+	discard(gl);
 }

@@ -59,10 +59,12 @@ else:
         try:
             s = connection()
             s.sendall(REQUEST)
+            if len(answer(s)) == 20:
+                held.append(s)
         except ConnectionError:
             continue
-        if len(answer(s)) == 20:
-            held.append(s)
+        except TimeoutError:  # the server takes no more
+            break
     for s in select.select(held, [], [], 0)[0] if held else []:
         held.remove(s)
     print(len(held), flush=True)

@@ -61,9 +61,41 @@ drop() {
 	rm "$TMP/go-on"
 }
 
+# One peer asks for all connections that the descriptors allow, and another one finds some. The peer itself does again
+# when these have ended. With one thread, and with several.
+hostile() { # SHARE COMMAND...
+	local share=$1
+	shift
+	hold 130 $V4_RCV
+	expect "$*-share" [ "$(cat "$TMP/hold")" = "$share" ]
+	expect "$*-named" grep -q "^xiwarp: $V4_SND:[0-9]*: has its share of .* refused" \
+		"$TMP/server"
+	# One in the time that a startup may take, by each thread.
+	expect "$*-seldom" [ "$(grep -c "has its share" "$TMP/server")" -le 16 ]
+}
+put() { in_ns snd timeout 60 "$xiwarp" put "$TMP/file" "$1" >"$TMP/put" 2>&1; }
+few_files() { # COMMAND...
+	spawn server rcv server sh -c "ulimit -n 128; exec '$xiwarp' $* --path kernel >'$TMP/out'"
+	wait_listen rcv 15044 || fail "few $1" "nobody listens: $(cat "$TMP/server")"
+}
+random_file "$TMP/file" 1
+for threads in 1 2; do
+	few_files serve --threads $threads --force "$TMP/in"
+	hostile 28 serve-$threads
+	expect "serve-$threads-other" put "$V6_RCV"
+	drop
+	expect "serve-$threads-again" wait_until 10 put $V4_RCV
+	stop "$server" INT
+done
+few_files sink --stag 0x1234
+hostile 56 sink
+spawn other snd other "$BUILD/tests/net/lib/sendto" -t 100000 "$V6_RCV" 15044
+reap "$other" 30 && pass sink-other || fail sink-other "exit code $?: $(cat "$TMP/other")"
+drop
+stop "$server" INT
+
 # One peer asks for all slots of the flow table; another one goes direct.
 load_patient rcv --flows 64 || fail load "exit code $?"
-random_file "$TMP/file" 1
 open_direct() {
 	spawn server rcv server sh -c "exec '$xiwarp' sink --stag 0x1234 --json >'$TMP/out'"
 	wait_listen rcv 15044 || fail "open sink" "nobody listens: $(cat "$TMP/server")"
