@@ -195,6 +195,7 @@ enum xiw_reason {
 	XIW_REASON_REBOUND, /* the engine binds its queues anew, as their frames do not fit the packets any more */
 	XIW_REASON_TAGS, /* the interface's hardware takes VLAN tags out of frames */
 	XIW_REASON_BYPASS, /* packets of the interface reach the socket without having passed XDP */
+	XIW_REASON_GAP, /* frames were short, and those of this connection waited behind a gap that lasted */
 	XIW_REASON__COUNT,
 };
 #define XIW_REASON_MAX 32 /* a power of two */

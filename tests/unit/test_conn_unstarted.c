@@ -239,7 +239,7 @@ Test(conn_unstarted, any_place_can_be_left)
 		cr_expect_eq(e->unstarted.n, 0);
 		cr_expect_null(e->unstarted.first);
 		cr_expect_null(e->unstarted.last);
-		for (unsigned int i = 0; i < XIW_UNSTARTED_CHAINS; i++)
+		for (unsigned int i = 0; i < XIW_PEER_PLACES; i++)
 			cr_expect_null(e->unstarted.chains[i]);
 	}
 }

@@ -9,7 +9,7 @@
 #define L4 (XIW_ETH_LEN + XIW_IP4_MIN)
 #define PAYLOAD (L4 + XIW_TCP_MIN)
 #define LEN 100
-#define FRAMES 16
+#define FRAMES 48
 #define FIRST (PAYLOAD + 60) /* octets in the first frame of two */
 
 static uint8_t room[sizeof(struct xiw_meta) + 256] __attribute__((aligned(64)));
@@ -17,7 +17,7 @@ static uint8_t more[256];
 static struct xiw_meta *meta;
 static struct xiw_packet p;
 static struct xiw_engine *e;
-static struct xiw_conn *c, *d;
+static struct xiw_conn *c, *d; /* of two peers */
 static struct xiw_rxq q;
 static struct xiw_kept kept[FRAMES];
 static uint64_t free_frames[4 * FRAMES];
@@ -45,6 +45,7 @@ static void setup(void)
 	q.xsk.free = free_frames;
 	c = new_conn();
 	d = new_conn();
+	d->keeps.peer = 1;
 	meta = (struct xiw_meta *)(void *)room;
 	*meta = (struct xiw_meta){ .l3_off = XIW_ETH_LEN,
 				   .l4_off = L4,
@@ -171,19 +172,42 @@ static struct xiw_kept *keep(struct xiw_conn *owner)
 	return xiw_keep(owner, &s);
 }
 
-Test(path_packet, half_of_what_is_left_may_be_kept)
+Test(path_packet, a_connection_gets_a_third_of_what_is_left)
 {
 	int n = 0;
 
 	while (keep(c))
 		n++;
-	cr_expect_eq(n, FRAMES / 4, "a connection gets half of the half that may be kept");
-	cr_expect_eq(c->keeps.frames, FRAMES / 4);
+	cr_expect_eq(n, FRAMES / 6, "a third of the half that may be kept");
+	cr_expect_eq(c->keeps.frames, FRAMES / 6);
+	cr_expect(e->pools.kept_short);
 	cr_expect(keep(d), "there is some for the next");
 	while (keep(d))
 		;
 	cr_expect_eq(e->pools.kept_frames, c->keeps.frames + d->keeps.frames);
 	cr_expect_lt(e->pools.kept_frames, FRAMES / 2);
+}
+
+/* What all but one of many connections keep counts against the last one, whoever has them. */
+Test(path_packet, a_peer_gets_half_with_any_number_of_connections)
+{
+	struct xiw_conn *many[FRAMES];
+	unsigned int n = 0;
+
+	for (int i = 0; i < FRAMES; i++) {
+		many[i] = new_conn();
+		while (keep(many[i]))
+			n++;
+	}
+	cr_expect_leq(n, FRAMES / 4, "%u of the %u frames that may be kept", n, FRAMES / 2);
+	cr_expect_geq(n, FRAMES / 6);
+	cr_expect_gt(many[1]->keeps.frames, 0, "its second connection has some");
+	n = 0;
+	while (keep(d))
+		n++;
+	cr_expect_geq(n, FRAMES / 12, "another peer has %u", n);
+	for (int i = 0; i < FRAMES; i++)
+		free(many[i]);
 }
 
 Test(path_packet, each_frame_counts)
@@ -193,12 +217,19 @@ Test(path_packet, each_frame_counts)
 	p.frags = 3;
 	while (keep(c))
 		n++;
-	cr_expect_eq(n, 2, "6 of the 8 frames that may be kept");
-	cr_expect_eq(c->keeps.frames, 6);
-	cr_expect_null(keep(d), "3 frames do not fit in 2");
-	p.frags = 2;
+	cr_expect_eq(n, 3, "9 of 24 frames, as 6 are less than a third");
+	cr_expect_eq(c->keeps.frames, 9);
+	p.frags = 7;
+	while (keep(d))
+		;
+	cr_expect_eq(d->keeps.frames, 7);
+	p.frags = 8;
+	d->keeps.peer = 2;
 	cr_expect(keep(d));
 	cr_expect_eq(e->pools.kept_frames, FRAMES / 2);
+	cr_expect_eq(e->pools.kept_of[0], 9);
+	cr_expect_eq(e->pools.kept_of[1], 7);
+	cr_expect_eq(e->pools.kept_of[2], 8);
 }
 
 Test(path_packet, what_is_freed_can_be_kept_again)
@@ -210,6 +241,7 @@ Test(path_packet, what_is_freed_can_be_kept_again)
 	xiw_kept_uncount(k);
 	xiw_kept_uncount(k);
 	cr_expect_eq(e->pools.kept_frames, 0);
+	cr_expect_eq(e->pools.kept_of[0], 0);
 	cr_expect_eq(c->keeps.frames, 0);
 	xiw_kept_free(e, k);
 	cr_expect_eq(e->pools.kept_frames, 0);

@@ -13,6 +13,7 @@
 #include "conn/startup.h"
 #include "conn/unstarted.h"
 #include "core/agenda.h"
+#include "core/peer.h"
 
 #define RETRY_MS 100
 

@@ -9,11 +9,10 @@
 #include "conn/unstarted.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "core/agenda.h"
+#include "core/peer.h"
 
 #define MOST 4096u
 #define GRACE_MS 1000u
@@ -27,31 +26,10 @@ unsigned int xiw_unstarted_default(void)
 	return limit.rlim_cur < 4 ? 1 : (unsigned int)limit.rlim_cur / 2;
 }
 
-uint64_t xiw_peer_key(const struct sockaddr_storage *ss)
-{
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)ss;
-	const struct sockaddr_in *in = (const struct sockaddr_in *)ss;
-	uint32_t v4;
-	uint64_t key;
-
-	if (ss->ss_family == AF_INET6 && !IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {
-		memcpy(&key, &in6->sin6_addr, sizeof(key));
-		return key;
-	}
-	if (ss->ss_family == AF_INET6)
-		memcpy(&v4, &in6->sin6_addr.s6_addr[12], sizeof(v4));
-	else
-		v4 = in->sin_addr.s_addr;
-	return v4;
-}
-
-/* The secret prevents peers from choosing addresses that share one chain. */
 static struct xiw_conn **chain(struct xiw_engine *e, uint64_t key)
 {
-	return &e->unstarted.chains[(key ^ e->unstarted.secret) * 0x9e3779b97f4a7c15ull >> 56];
+	return &e->unstarted.chains[xiw_peer_place(e, key)];
 }
-
-_Static_assert(XIW_UNSTARTED_CHAINS == 1u << 8, "chain() takes eight bits");
 
 /* Returns the oldest connection without a Request; only of the listener, if one is given. */
 static struct xiw_conn *oldest(struct xiw_engine *e, const struct xiw_listener *l)

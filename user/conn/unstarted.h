@@ -16,9 +16,6 @@ static inline unsigned int xiw_unstarted_part(unsigned int limit, unsigned int n
 	return limit / n + !!(limit % n);
 }
 
-/* Returns what identifies a peer: its IPv4 address, or its IPv6 /64 network, which belongs to one owner. */
-uint64_t xiw_peer_key(const struct sockaddr_storage *ss);
-
 /* Counts a connection as unstarted. */
 void xiw_unstarted_add(struct xiw_conn *c, struct xiw_listener *l);
 

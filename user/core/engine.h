@@ -37,11 +37,12 @@
 #define XIW_LOOK_ROUTES 256u /* connections whose routes are checked in one look */
 #define XIW_COLLECT_MS 100   /* time between two looks for abandoned slots */
 
+#define XIW_PEER_PLACES 256u /* of tables by peer: core/peer.h */
+
 /* conn/unstarted.c: unstarted connections, oldest first, and in chains by peer, newest first. */
-#define XIW_UNSTARTED_CHAINS 256u
 struct xiw_unstarted {
 	struct xiw_conn *first, *last;
-	struct xiw_conn *chains[XIW_UNSTARTED_CHAINS];
+	struct xiw_conn *chains[XIW_PEER_PLACES];
 	uint64_t secret, resets;
 	uint32_t n;
 	/* Connections that were refused because their peer has its share, and the last one of which was told. */
@@ -213,11 +214,15 @@ struct xiw_unready {
 	uint32_t waited_ms;	   /* in vain for busy queues, by other engines, too */
 };
 
-/* path/packet.c, conn/stage.c, core/blocks.c: objects that connections take and give back. */
+/* path/packet.c, gaps.c, conn/stage.c, core/blocks.c: objects that connections take and give back. */
 struct xiw_pools {
 	struct xiw_kept *kept, *kept_free;
 	uint32_t kept_total;	  /* packets that can be kept */
 	uint32_t kept_frames;	  /* frames that are kept */
+	uint32_t kept_of[XIW_PEER_PLACES]; /* of these, by peer */
+	bool kept_short;      /* path/gaps.c: a segment has found no room since the last look */
+	uint8_t gap_look;     /* the number of that look, modulo 256 */
+	uint64_t gap_look_ms; /* when it looks next, at the earliest */
 	struct xiw_stage *stages; /* free ones */
 	uint32_t nstages;
 	struct xiw_free_block *blocks; /* free ones */

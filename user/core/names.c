@@ -36,6 +36,7 @@ const char *xiw_reason_name(unsigned int reason)
 		[XIW_REASON_REBOUND] = "queues bound anew",
 		[XIW_REASON_TAGS] = "VLAN tags stripped",
 		[XIW_REASON_BYPASS] = "packets pass XDP by",
+		[XIW_REASON_GAP] = "gap that lasts",
 	};
 
 	return reason < N(names) ? names[reason] : NULL;

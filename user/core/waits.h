@@ -24,15 +24,19 @@ struct xiw_hold {
 	uint64_t look_ms; /* when the socket is looked at next */
 };
 
-/* path/packet.c, direct.c, fallback.c: packets that wait or are kept. */
+/* path/packet.c, direct.c, fallback.c, gaps.c: packets that wait or are kept. conn/register.c sets peer. */
 struct xiw_keeps {
 	/* Until the socket has been read up to S, or behind `hand` */
 	struct xiw_kept *waiting, **waiting_end;
 	/* path/patience.c: the segment whose next Send has no buffer, and what of it has not been taken */
 	struct xiw_kept *hand;
 	struct xiw_tcp_take rest;
-	uint32_t frames; /* of all these, and of those behind a gap */
-	bool go_on;	 /* a buffer was posted */
+	uint32_t frames;   /* of all these, and of those behind a gap */
+	/* path/gaps.c: where the stream stood at the last look; the end of what was kept, gap_looks looks ago. */
+	uint32_t stood_at, gap_end;
+	uint8_t look, gap_looks;
+	uint8_t peer; /* whose share the frames are of (core/peer.h) */
+	bool go_on;   /* a buffer was posted */
 };
 
 #endif

@@ -32,6 +32,7 @@
 #include "path/commit.h"
 #include "path/direct.h"
 #include "path/fallback.h"
+#include "path/gaps.h"
 #include "path/hold.h"
 #include "path/inject.h"
 #include "path/progress.h"
@@ -346,6 +347,7 @@ static void run_timers(struct xiw_engine *e)
 	xiw_timer_wake(e);
 	xiw_accept_again(e);
 	xiw_watch_scan(e);
+	xiw_gaps_look(e);
 }
 
 /* ---- ends --------------------------------------------------------------------------------------------- */

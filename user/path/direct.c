@@ -85,6 +85,7 @@ static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
 	c->stretch.state = XIW_STRETCH_WAITS;
 	c->keeps.waiting = NULL;
 	c->keeps.waiting_end = &c->keeps.waiting;
+	c->keeps.gap_end = c->stretch.committed;
 	c->counts.went_direct++;
 	xiw_progress_begin(c);
 	return true;

@@ -145,22 +145,26 @@ enum xiw_reason xiw_packet_read(struct xiw_conn *c, const struct xiw_packet *p,
 
 /*
  * At most half of the frames are kept. The other half stays in use for receiving, so that the segment that
- * fills a gap finds a frame. A connection that keeps as many as are left gets no more: a single connection gets
- * half of what may be kept, each of n + 1 connections about one part in n + 2, and some are always left for the
- * next one.
+ * fills a gap finds a frame. A connection gets no more once it and all connections of its peer keep as many as are
+ * left. A peer gets less than half of what may be kept, however many connections it has, and the first of these two
+ * thirds of that. Some are always left for the next peer, and for the peer's next connection.
  */
 struct xiw_kept *xiw_keep(struct xiw_conn *c, const struct xiw_segment *s)
 {
 	struct xiw_engine *e = c->engine;
 	uint32_t left = e->opts.frames / 2 - e->pools.kept_frames;
+	uint32_t *of_peer = &e->pools.kept_of[c->keeps.peer];
 	struct xiw_kept *k = e->pools.kept_free;
 
-	if (!k || s->packet->frags > left || c->keeps.frames >= left)
+	if (!k || s->packet->frags > left || c->keeps.frames + *of_peer >= left) {
+		e->pools.kept_short = true;
 		return NULL;
+	}
 	e->pools.kept_free = k->next_free;
 	k->conn = c;
 	k->frames = s->packet->frags;
 	e->pools.kept_frames += k->frames;
+	*of_peer += k->frames;
 	c->keeps.frames += k->frames;
 	k->packet = *s->packet;
 	k->meta = *s->meta;
@@ -171,6 +175,7 @@ struct xiw_kept *xiw_keep(struct xiw_conn *c, const struct xiw_segment *s)
 void xiw_kept_uncount(struct xiw_kept *k)
 {
 	k->conn->engine->pools.kept_frames -= k->frames;
+	k->conn->engine->pools.kept_of[k->conn->keeps.peer] -= k->frames;
 	k->conn->keeps.frames -= k->frames;
 	k->frames = 0;
 }

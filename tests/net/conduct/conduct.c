@@ -74,6 +74,37 @@ struct raw *other_interface(struct peer *p)
 	return r;
 }
 
+struct peer *another(struct peer *p, const struct script *s, bool v6)
+{
+	const uint16_t port = next_port++;
+	struct peer *q = calloc(1, sizeof(*q));
+
+	if (!q)
+		abort();
+	*q = (struct peer){ .script = s,
+			    .app = &apps[port - FIRST_PORT],
+			    .direct = p->direct,
+			    .v6 = v6,
+			    .flags = s->flags,
+			    .clock = 1000,
+			    .stag = 0x10000u | port,
+			    .trace = malloc(TRACE_MAX) };
+	q->app->port = port;
+	if (!q->trace || !open_raw(&q->raw, v6, port, p->raw.dport, 0))
+		FAIL(p, "another peer's socket: %m");
+	if (!peer_run(q))
+		FAIL(p, "another peer: %s", q->why);
+	return q;
+}
+
+void leave(struct peer *q)
+{
+	q->app->want |= APP_ABORT;
+	raw_close(&q->raw);
+	free(q->trace);
+	free(q);
+}
+
 static uint64_t lost(void)
 {
 	return app_lost + loss_of_backlogs() + loss_of_link(wire.ifname[0]);
@@ -186,7 +217,7 @@ static unsigned int collect(struct test *t, const char *only)
 {
 	static const struct script *const all[] = { conduct_recv,  conduct_sack, conduct_secure,
 						    conduct_close, conduct_odd,	 conduct_window,
-						    conduct_edge };
+						    conduct_edge,  conduct_share };
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]); i++)

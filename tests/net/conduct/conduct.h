@@ -220,9 +220,13 @@ void pause_ms(int ms);
 /* ---- scripts ------------------------------------------------------------------------------------- */
 
 extern const struct script conduct_recv[], conduct_sack[], conduct_secure[], conduct_close[],
-	conduct_odd[], conduct_window[], conduct_edge[];
+	conduct_odd[], conduct_window[], conduct_edge[], conduct_share[];
 
 /* An endpoint on the other interface between the namespaces, for .by: to be closed and freed. */
 struct raw *other_interface(struct peer *p);
+
+/* Another peer, of which the script `s` is run at once, and which stays until it leaves. */
+struct peer *another(struct peer *p, const struct script *s, bool v6);
+void leave(struct peer *q);
 
 #endif
