@@ -141,7 +141,8 @@ const struct xiw_cmd xiw_cmd_perf = {
 		"Lines of intervals count what TCP has taken of Sends and Writes, so the first of "
 		"them includes what fills its buffers; with --both they are of the client alone. "
 		"Several connections from the same client "
-		"are spread over the server's threads by the interface's receive queues. Messages "
+		"are spread over the server's threads by the interface's receive "
+		"queues. " XIW_SHARE_TEXT " Messages "
 		"that are posted together have memory of their own, up to 64 MiB for each "
 		"connection. The first interrupt ends the run, and the report has what was "
 		"measured so far. Exit code 7: the connection or the server failed or refused.",

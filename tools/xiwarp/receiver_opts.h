@@ -61,6 +61,11 @@ extern const struct xiw_word xiw_path_words[], xiw_crc_words[];
 			   XIW_NUMBER(receiver.threads, 1, XIW_GROUP_ENGINES_MAX)                  \
 	}
 
+/* What one peer may take of a receiver, for the text of its command. */
+#define XIW_SHARE_TEXT                                                                             \
+	"One peer (an IPv4 address or an IPv6 /64) gets no more than half of the connections "      \
+	"that others leave of those for which there are descriptors (ulimit -n)."
+
 /* serve and sink. */
 #define XIW_RECEIVER_OPTS                                                                          \
 	{ "listen", .arg = "ADDR[:PORT]",                                                          \

@@ -330,7 +330,8 @@ const struct xiw_cmd xiw_cmd_serve = {
 		"16 MiB of memory while it comes, and up to 4 MiB if more would be over half of "
 		"what its peer (an IPv4 address or an IPv6 /64) may take of --memory. When none "
 		"is left, files of more than 64 KiB are refused. A peer that sends little keeps "
-		"others from no more than its part, and that until --idle ends it.\n\n"
+		"others from no more than its part, and that until --idle ends it. " XIW_SHARE_TEXT
+		"\n\n"
 		"Reports each file: octets, transfer time from the first to the last octet, the "
 		"share of its octets that took the direct path, hand-offs between the paths, and "
 		"the time that it took after the last octet to digest and write the rest. Runs "

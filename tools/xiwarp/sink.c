@@ -270,7 +270,7 @@ const struct xiw_cmd xiw_cmd_sink = {
 		"segments by reason, and errors with the numbers of RFC 5044 section 8 and RFC "
 		"5041 section 7.2. All connections share the one buffer. Of connections that "
 		"fail, 20 are shown in 12 seconds, and the others counted; with --json all have a "
-		"report.\n\n"
+		"report. " XIW_SHARE_TEXT "\n\n"
 		"Runs until SIGINT or SIGTERM, or with --once until a connection has ended "
 		"and no other is open; then the exit code is 7 if one ended in an error.",
 	.examples = "sudo xiwarp sink --stag 0x1234 --size 1G --once --json\n"

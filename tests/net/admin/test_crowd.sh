@@ -48,6 +48,11 @@ expect bad-to-sink-json crowd bad $V4_RCV 15044 $bad
 stop "$server" INT
 expect json-is-complete [ "$(grep -c '"ddp_error":' "$TMP/out")" = $bad ]
 
+open perf -s
+expect bad-to-perf crowd bad $V4_RCV 15044 $bad
+stop "$server" INT
+expect perf-shows-a-few shown "$TMP/server" "^xiwarp: ($V4_SND|\?)"
+
 # hold N ADDRESS: N connections that say nothing; those that the server accepts stay until drop.
 hold() {
 	mkfifo "$TMP/go-on"
