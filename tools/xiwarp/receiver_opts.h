@@ -63,8 +63,8 @@ extern const struct xiw_word xiw_path_words[], xiw_crc_words[];
 
 /* What one peer may take of a receiver, for the text of its command. */
 #define XIW_SHARE_TEXT                                                                             \
-	"One peer (an IPv4 address or an IPv6 /64) gets no more than half of the connections "      \
-	"that others leave of those for which there are descriptors (ulimit -n)."
+	"One peer (an IPv4 address or an IPv6 /64) gets no more than half of the "                 \
+	"connections that others leave of those for which there are descriptors (ulimit -n)."
 
 /* serve and sink. */
 #define XIW_RECEIVER_OPTS                                                                          \
