@@ -407,7 +407,9 @@ struct xiw_obstacle {
 	__u16 again; /* how often it has held again after another connection had shown it to be gone */
 	__u64 last_ns;	/* when the reason was last found, by CLOCK_MONOTONIC */
 	__u64 tried_ns; /* when a connection last tried again */
-	__u64 carried_ns; /* when a stretch of any peer whose hash is the entry's number was last seen to carry */
+	/* Of any peer whose hash is the entry's number, in units of 2^26 ns; 0: never. */
+	__u32 carried; /* when a stretch was last seen to carry */
+	__u32 heard;   /* when it was last known to hear ACKs that are sent by AF_XDP */
 };
 
 /* ---- packet metadata ----------------------------------------------------------------------------- */

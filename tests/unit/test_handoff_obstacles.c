@@ -236,13 +236,37 @@ Test(handoff_obstacles, what_comes_again_and_again_is_no_accident)
 	cr_assert_gt(n, 0);
 }
 
-Test(handoff_obstacles, one_that_is_barred_is_no_accident)
+static void found(enum xiw_reason reason, bool barred)
+{
+	xiw_obstacle_note(all, &(struct xiw_found){ .peer = v4(1),
+						    .reason = reason,
+						    .stalled = true,
+						    .barred = barred,
+						    .now_ns = now,
+						    .acked_ns = now - XIW_OBSTACLE_SECOND });
+}
+
+/* What befalls a connection again and again is its own, as long as others of the peer are carried. */
+Test(handoff_obstacles, one_that_is_barred_beside_others_is_alone)
 {
 	xiw_obstacle_carries(all, v4(1), now);
-	xiw_obstacle_note(all, &(struct xiw_found){ .peer = v4(1),
-						    .reason = XIW_REASON_UNHEARD,
-						    .stalled = true,
-						    .barred = true,
-						    .now_ns = now });
+	found(XIW_REASON_UNHEARD, true);
+	cr_assert(!kept_off(v4(1)));
+	now += 3 * XIW_OBSTACLE_SECOND;
+	found(XIW_REASON_UNHEARD, true);
 	cr_assert(kept_off(v4(1)));
+}
+
+/* Where the peer hears acknowledgements, one that it has not heard is an accident. That says nothing of other causes. */
+Test(handoff_obstacles, a_peer_that_hears)
+{
+	xiw_obstacle_heard(all, v4(1), now - XIW_OBSTACLE_SECOND / 2);
+	found(XIW_REASON_UNHEARD, false);
+	cr_assert(!kept_off(v4(1)));
+	found(XIW_REASON_UNSEEN, false);
+	cr_assert(kept_off(v4(1)));
+	xiw_obstacle_gone(all, v4(1));
+	now += XIW_OBSTACLE_SECOND;
+	found(XIW_REASON_UNHEARD, false);
+	cr_assert(kept_off(v4(1)), "nobody has heard any since");
 }

@@ -78,6 +78,7 @@ Test(path_remember, one_that_has_carried_is_forgiven_an_accident)
 	is_the_kernels();
 	cr_assert(arms());
 	goes_direct();
+	e->now_ns += 3 * XIW_OBSTACLE_SECOND;
 	fails();
 	is_the_kernels();
 	cr_assert(!arms(), "it has not carried since");

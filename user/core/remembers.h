@@ -11,11 +11,13 @@ struct xiw_remembers {
 	bool kept_off; /* one of them keeps it off the direct path */
 	bool tries;    /* it is its turn to try again nevertheless */
 	bool carried;  /* its own direct path has carried for a second, and has not failed since */
+	bool heard;    /* the peer has heard an ACK of this stretch */
 	uint32_t began_at;    /* wire number of the stretch's first octet */
 	uint32_t acks;	      /* counts.acks_sent then, modulo 2^32 */
 	uint32_t went_direct; /* how often it had gone direct when its turn came, modulo 2^32 */
-	uint64_t acked_ms;    /* when its first ACK was sent */
-	uint64_t since_ms;    /* and when it began, or when it was last noted to carry */
+	uint32_t since_ms;    /* when it began, or when it was last noted to carry; modulo 2^32 */
+	/* Of its first ACK: when it was sent, its TSval, and what xiw_egress had seen leave by then, modulo 2^32. */
+	uint32_t acked_ms, acked_tsval, acked_egress;
 };
 
 #endif

@@ -19,6 +19,12 @@ static uint64_t time_of(const __u64 *ns)
 	return __atomic_load_n(ns, __ATOMIC_RELAXED);
 }
 
+/* A time in the units of `carried` and `heard`, never 0. */
+static uint32_t ticks(uint64_t ns)
+{
+	return (uint32_t)(ns >> 26) | !(uint32_t)(ns >> 26);
+}
+
 static uint32_t hash(const __be32 peer[4])
 {
 	uint32_t h = 1;
@@ -33,10 +39,10 @@ static struct xiw_obstacle *set_of(struct xiw_obstacle *all, const __be32 peer[4
 	return all + XIW_REASON_MAX + hash(peer) % SETS * WAYS;
 }
 
-/* Where it is noted when a stretch of this peer, or of one with this hash, was last seen to carry. */
-static __u64 *carried_of(struct xiw_obstacle *all, const __be32 peer[4])
+/* Where it is noted when all was well with this peer, or with one of the same hash. */
+static struct xiw_obstacle *well_of(struct xiw_obstacle *all, const __be32 peer[4])
 {
-	return &all[XIW_REASON_MAX + hash(peer) % (XIW_OBSTACLES - XIW_REASON_MAX)].carried_ns;
+	return &all[XIW_REASON_MAX + hash(peer) % (XIW_OBSTACLES - XIW_REASON_MAX)];
 }
 
 /* Two processes may have written different peers at once. Such an entry is nobody's. */
@@ -138,10 +144,11 @@ static bool of_interface(const struct xiw_obstacle *all, enum xiw_reason reason,
 static bool comes_back(struct xiw_obstacle *all, const struct xiw_obstacle *c,
 		       const struct xiw_found *found)
 {
+	const uint32_t carried = get(&well_of(all, found->peer)->carried);
 	uint64_t last_ns = time_of(&c->last_ns);
 
 	return found->now_ns - last_ns < RECENT_NS &&
-	       (int64_t)(time_of(carried_of(all, found->peer)) - last_ns) < 0;
+	       (!carried || (int32_t)(carried - ticks(last_ns)) < 0);
 }
 
 /* Remembers the cause for the peer. */
@@ -163,16 +170,28 @@ static void note_peer(struct xiw_obstacle *all, const struct xiw_found *found)
 		hold(c, found->now_ns);
 }
 
+/*
+ * It is an accident of the connection where others of the peer are carried just now, or hear what it has not heard in
+ * the same time.
+ */
+static bool accident(struct xiw_obstacle *all, const struct xiw_found *found)
+{
+	const struct xiw_obstacle *well = well_of(all, found->peer);
+	const uint32_t carried = get(&well->carried), heard = get(&well->heard);
+
+	if (carried && ticks(found->now_ns) - carried < ticks(2 * XIW_OBSTACLE_SECOND))
+		return true;
+	return found->reason == XIW_REASON_UNHEARD && heard &&
+	       (int32_t)(heard - ticks(found->acked_ns)) > 0;
+}
+
 void xiw_obstacle_note(struct xiw_obstacle *all, const struct xiw_found *found)
 {
 	struct xiw_obstacle *total = &all[found->reason];
-	uint64_t carried_ns = time_of(carried_of(all, found->peer));
 
 	count(total, found->now_ns);
 	__atomic_store_n(&total->reason, (__u32)found->reason, __ATOMIC_RELEASE);
-	/* Where others of the peer are carried just now, once may be an accident. */
-	if (!found->stalled ||
-	    (!found->barred && carried_ns && found->now_ns - carried_ns < 2 * XIW_OBSTACLE_SECOND))
+	if (!found->stalled || accident(all, found))
 		return;
 	note_peer(all, found);
 	/* Peers that go on failing do not put off the turn of those that try for all. */
@@ -218,7 +237,7 @@ void xiw_obstacle_carries(struct xiw_obstacle *all, const __be32 peer[4], uint64
 	struct xiw_obstacle *interface = &all[XIW_REASON_NONE], *c = find(all, peer);
 
 	__atomic_store_n(&interface->last_ns, now_ns, __ATOMIC_RELAXED);
-	__atomic_store_n(carried_of(all, peer), now_ns, __ATOMIC_RELAXED);
+	__atomic_store_n(&well_of(all, peer)->carried, ticks(now_ns), __ATOMIC_RELAXED);
 	if (c && c->again < XIW_OBSTACLE_AGAIN &&
 	    now_ns - time_of(&c->last_ns) >= XIW_OBSTACLE_SECOND)
 		__atomic_store_n(&c->holds, 0, __ATOMIC_RELEASE);
@@ -227,6 +246,11 @@ void xiw_obstacle_carries(struct xiw_obstacle *all, const __be32 peer[4], uint64
 	__atomic_store_n(&interface->holds, 0, __ATOMIC_RELEASE);
 	for (uint32_t i = XIW_REASON_NONE + 1; i < XIW_REASON__COUNT; i++)
 		__atomic_store_n(&all[i].holds, 0, __ATOMIC_RELEASE);
+}
+
+void xiw_obstacle_heard(struct xiw_obstacle *all, const __be32 peer[4], uint64_t now_ns)
+{
+	__atomic_store_n(&well_of(all, peer)->heard, ticks(now_ns), __ATOMIC_RELAXED);
 }
 
 void xiw_obstacle_gone(struct xiw_obstacle *all, const __be32 peer[4])

@@ -36,7 +36,7 @@ struct xiw_found {
 	bool tried;    /* it was one that tried again */
 	bool barred;   /* it has stood still so often that this cannot be an accident */
 	bool doubtful; /* this host was late itself: an accident, unless it comes back */
-	uint64_t now_ns;
+	uint64_t now_ns, acked_ns; /* now, and when the connection's stretch has sent its first ACK */
 };
 
 /* Counts a cause, and remembers it for the peer if the connection has stood still for it. */
@@ -56,6 +56,9 @@ bool xiw_obstacle_try(struct xiw_obstacle *cause, bool first, uint64_t now_ns);
  * peer has met before was an accident, as on a busy host, unless that happens more than XIW_OBSTACLE_AGAIN times.
  */
 void xiw_obstacle_carries(struct xiw_obstacle *all, const __be32 peer[4], uint64_t now_ns);
+
+/* The peer hears acknowledgements that are sent by AF_XDP. */
+void xiw_obstacle_heard(struct xiw_obstacle *all, const __be32 peer[4], uint64_t now_ns);
 
 /* A connection with this peer has tried again, and nothing was wrong. */
 void xiw_obstacle_gone(struct xiw_obstacle *all, const __be32 peer[4]);

@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/cq.h"
 #include "core/timer.h"
+#include "path/remember.h"
 #include "tcp/csum.h"
 #include "tcp/segment.h"
 
@@ -66,6 +67,7 @@ static void send_ack(struct xiw_conn *c)
 {
 	uint8_t *frame = xiw_xsk_tx_room(c->stretch.rxq->out), *ip, *tcp, header[XIW_TCP_MAX];
 	uint32_t link_len = frame ? link_header(c, frame) : 0;
+	const uint32_t tsval = xiw_sock_tsval(&c->reg.sock, c->engine->now_ns);
 	int len;
 
 	/* The ACK stays due, and the next turn tries again. */
@@ -76,8 +78,7 @@ static void send_ack(struct xiw_conn *c)
 	 * up.
 	 */
 	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
-	len = xiw_tcp_rx_build_ack(&c->tcp, xiw_sock_tsval(&c->reg.sock, c->engine->now_ns), header,
-				   sizeof(header));
+	len = xiw_tcp_rx_build_ack(&c->tcp, tsval, header, sizeof(header));
 	if (len < 0)
 		return;
 	ip = frame + link_len;
@@ -91,7 +92,7 @@ static void send_ack(struct xiw_conn *c)
 	xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
 	xiw_xsk_send(c->stretch.rxq->out, frame, (uint32_t)(tcp + len - frame));
 	if ((uint32_t)c->counts.acks_sent++ == c->progress.memory.acks)
-		c->progress.memory.acked_ms = c->engine->now_ms;
+		xiw_remember_acks(c, tsval);
 }
 
 bool xiw_answer_may_come(const struct xiw_conn *c)

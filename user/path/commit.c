@@ -66,7 +66,7 @@ static void tell_alive(struct xiw_conn *c)
  */
 static void carries(struct xiw_conn *c)
 {
-	c->progress.memory.since_ms = c->engine->now_ms;
+	c->progress.memory.since_ms = (uint32_t)c->engine->now_ms;
 	xiw_remember_carries(c);
 }
 
@@ -94,7 +94,7 @@ void xiw_commit(struct xiw_conn *c)
 			return;
 		}
 		c->stretch.committed = rcv_nxt;
-		if (c->engine->now_ms - c->progress.memory.since_ms >= CARRIES_MS)
+		if ((uint32_t)c->engine->now_ms - c->progress.memory.since_ms >= CARRIES_MS)
 			carries(c);
 	} else if (xiw_owner_epoch(xiw_flow_owner(c->flow)) != c->stretch.epoch) {
 		/* There is nothing to commit, but a delayed ACK and its window would be outdated. */

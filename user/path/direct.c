@@ -16,6 +16,7 @@
 #include "path/patience.h"
 #include "path/progress.h"
 #include "path/receiver.h"
+#include "path/remember.h"
 #include "path/straight.h"
 #include "path/take.h"
 #include "tcp/csum.h"
@@ -204,6 +205,7 @@ static bool segment(struct xiw_conn *c, const struct xiw_segment *s, const struc
 
 	switch (xiw_tcp_rx_segment(&c->tcp, seg, c->engine->now_ms, &t)) {
 	case XIW_TCP_TAKE:
+		xiw_remember_tsecr(c, seg);
 		kept = xiw_take(c, s, &t, NULL);
 		if (c->tcp.keep_head)
 			take_kept(c);

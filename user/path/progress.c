@@ -221,8 +221,8 @@ static bool nothing_was_heard(const struct xiw_conn *c, uint32_t seq, uint32_t e
 {
 	const struct xiw_remembers *m = &c->progress.memory;
 
-	return !m->carried && (uint32_t)c->counts.acks_sent - m->acks >= 2 &&
-	       c->engine->now_ms - m->acked_ms >= UNHEARD_MS &&
+	return !m->carried && !m->heard && (uint32_t)c->counts.acks_sent - m->acks >= 2 &&
+	       (uint32_t)c->engine->now_ms - m->acked_ms >= UNHEARD_MS &&
 	       !xiw_pace_late(&c->engine->ready.pace, c->engine->now_ns) &&
 	       !xiw_seq_after(seq, m->began_at) && xiw_seq_after(end, m->began_at);
 }

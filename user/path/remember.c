@@ -7,12 +7,13 @@
 /*
  * Is the next connection kept from standing still by remembering this cause? XDP finds some before anything stands
  * still, and the interface shows whether tags are stripped, so that connections go direct as soon as such a cause has
- * gone. A wrong CRC says nothing of the path.
+ * gone. Each connection tries injection before its first stretch. A wrong CRC says nothing of the path.
  */
 static bool keeps_off(enum xiw_reason reason)
 {
 	return reason != XIW_REASON_EGRESS && reason != XIW_REASON_HEADROOM &&
-	       reason != XIW_REASON_LONG && reason != XIW_REASON_CRC && reason != XIW_REASON_TAGS;
+	       reason != XIW_REASON_LONG && reason != XIW_REASON_CRC &&
+	       reason != XIW_REASON_TAGS && reason != XIW_REASON_INJECT;
 }
 
 void xiw_remember(struct xiw_conn *c, enum xiw_reason reason, bool stalled)
@@ -27,6 +28,9 @@ void xiw_remember(struct xiw_conn *c, enum xiw_reason reason, bool stalled)
 		.doubtful = xiw_pace_late(&c->engine->ready.pace, c->engine->now_ns),
 		.now_ns = xiw_bpf_clock(c->engine),
 	};
+	const uint32_t acked_for_ms = (uint32_t)c->engine->now_ms - m->acked_ms;
+
+	found.acked_ns = found.now_ns - acked_for_ms * 1000000ull;
 
 	m->carried = false;
 	if (stalled)
@@ -71,6 +75,14 @@ void xiw_remember_carries(struct xiw_conn *c)
 		gone(c);
 	xiw_obstacle_carries(c->netif->table.obstacles, c->flow->key.remote_addr,
 			     xiw_bpf_clock(c->engine));
+}
+
+void xiw_remember_heard(struct xiw_conn *c)
+{
+	c->progress.memory.heard = true;
+	if (c->netif->table.obstacles)
+		xiw_obstacle_heard(c->netif->table.obstacles, c->flow->key.remote_addr,
+				   xiw_bpf_clock(c->engine));
 }
 
 void xiw_remember_end(struct xiw_conn *c)

@@ -25,9 +25,37 @@ static inline void xiw_remember_begin(struct xiw_conn *c)
 {
 	struct xiw_remembers *m = &c->progress.memory;
 
-	m->since_ms = c->engine->now_ms;
+	m->heard = false;
+	m->since_ms = (uint32_t)c->engine->now_ms;
 	m->began_at = c->stretch.committed;
 	m->acks = (uint32_t)c->counts.acks_sent;
+}
+
+/* The stretch's first ACK is sent. */
+static inline void xiw_remember_acks(struct xiw_conn *c, uint32_t tsval)
+{
+	struct xiw_remembers *m = &c->progress.memory;
+
+	m->acked_ms = (uint32_t)c->engine->now_ms;
+	m->acked_tsval = tsval;
+	m->acked_egress = (uint32_t)__atomic_load_n(&c->flow->egress_segs, __ATOMIC_RELAXED);
+}
+
+/* Notes that the peer hears what is sent by AF_XDP. */
+void xiw_remember_heard(struct xiw_conn *c);
+
+/*
+ * The peer's segment has been accepted. Its TSecr says which of our TSvals the peer has seen last (RFC 7323 section
+ * 4.3). If the socket has sent nothing since the stretch's first ACK, a newer one is that of a later ACK.
+ */
+static inline void xiw_remember_tsecr(struct xiw_conn *c, const struct xiw_tcp_seg *seg)
+{
+	const struct xiw_remembers *m = &c->progress.memory;
+
+	if (!m->heard && seg->has_ts && (uint32_t)c->counts.acks_sent - m->acks >= 2 &&
+	    xiw_seq_after(seg->tsecr, m->acked_tsval) &&
+	    (uint32_t)__atomic_load_n(&c->flow->egress_segs, __ATOMIC_RELAXED) == m->acked_egress)
+		xiw_remember_heard(c);
 }
 
 /* The connection's stretch carries: octets come, and their acknowledgements are heard. */
