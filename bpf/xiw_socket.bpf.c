@@ -111,13 +111,17 @@ static __always_inline int xiw_astray(const struct xiw_arrival *a)
 }
 
 /*
- * Has xiw_ingress seen a segment of the flow? Those that passed it before the flow was published are no evidence of
- * anything: the first that it sees is behind them.
+ * Would xiw_ingress have noted the segment, had it seen all of it? It notes what is within the windows that xiw_egress
+ * has seen, and packets may be joined since (GRO). Segments that passed it before the flow was published are no
+ * evidence of anything: the first that it sees is behind them.
  */
-static __always_inline bool xiw_is_seen(const struct xiw_flow *flow)
+static __always_inline bool xiw_is_evidence(const struct xiw_arrival *a)
 {
-	return XIW_READ_ONCE(flow->control_segs) | XIW_READ_ONCE(flow->kernel_segs) |
-	       XIW_READ_ONCE(flow->direct_segs);
+	const struct xiw_flow *flow = a->flow;
+
+	return xiw_within_window(flow, a->end) &&
+	       (XIW_READ_ONCE(flow->control_segs) | XIW_READ_ONCE(flow->kernel_segs) |
+		XIW_READ_ONCE(flow->direct_segs));
 }
 
 /* A segment that has not passed xiw_ingress. */
@@ -133,7 +137,7 @@ static __always_inline int xiw_around(const struct xiw_arrival *a)
 	/* DIRECT may have begun meanwhile. */
 	if (XIW_READ_ONCE(flow->owner) != a->owner)
 		return XIW_DROP;
-	if (xiw_acceptable(flow, a->seq, a->end) && (!a->ours || xiw_is_seen(flow)))
+	if (xiw_acceptable(flow, a->seq, a->end) && (!a->ours || xiw_is_evidence(a)))
 		xiw_count_around(a);
 	return XIW_KEEP;
 }

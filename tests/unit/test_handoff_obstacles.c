@@ -257,7 +257,7 @@ Test(handoff_obstacles, one_that_is_barred_beside_others_is_alone)
 	cr_assert(kept_off(v4(1)));
 }
 
-/* Where the peer hears acknowledgements, one that it has not heard is an accident. That says nothing of other causes. */
+/* Where the peer hears acknowledgements, a silence is an accident. That says nothing of other causes. */
 Test(handoff_obstacles, a_peer_that_hears)
 {
 	xiw_obstacle_heard(all, v4(1), now - XIW_OBSTACLE_SECOND / 2);

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 struct xiw_remembers {
-	bool counted;  /* why the connection is barred has been counted */
-	bool kept_off; /* one of them keeps it off the direct path */
-	bool tries;    /* it is its turn to try again nevertheless */
-	bool carried;  /* its own direct path has carried for a second, and has not failed since */
-	bool heard;    /* the peer has heard an ACK of this stretch */
+	bool counted : 1; /* why the connection is barred has been counted */
+	bool kept_off : 1; /* one of them keeps it off the direct path */
+	bool tries : 1; /* it is its turn to try again nevertheless */
+	bool carried : 1; /* its own direct path has carried for a second, and has not failed since */
+	bool heard : 1; /* the peer has heard an ACK of this stretch */
 	uint32_t began_at;    /* wire number of the stretch's first octet */
 	uint32_t acks;	      /* counts.acks_sent then, modulo 2^32 */
 	uint32_t went_direct; /* how often it had gone direct when its turn came, modulo 2^32 */

@@ -43,15 +43,18 @@ static void begin_ts(struct xiw_conn *c, struct xiw_tcp_rx_conf *conf,
 void xiw_receiver_begin(struct xiw_conn *c, uint32_t right_edge, const struct xiw_tcp_seg *first)
 {
 	struct xiw_flow *f = c->flow;
-	uint32_t snd_nxt = xiw_flow_get(&f->snd_nxt), una;
-	uint16_t wnd;
+	uint32_t snd_nxt = xiw_flow_get(&f->snd_nxt);
 	struct xiw_tcp_rx_conf conf = {
 		.rcv_nxt = c->stretch.committed,
 		.right_edge = right_edge,
 		.last_ack_sent = c->stretch.committed,
 		.window = c->reg.window,
 		.buffer = c->reg.window,
-		/* This is as low as SND.UNA can be. */
+		/*
+		 * The kernel has followed acknowledgements until now. This is as low as SND.UNA can be, so that
+		 * whatever the first segment acknowledges counts as new, however much is in flight. Linux does not
+		 * look at the acknowledgement of a segment in order.
+		 */
 		.snd_una = snd_nxt - (0xffffu << c->reg.sock.snd_wscale),
 		.snd_nxt = snd_nxt,
 		.peer_wnd = 0xffff,
@@ -66,10 +69,6 @@ void xiw_receiver_begin(struct xiw_conn *c, uint32_t right_edge, const struct xi
 		.max_keep = c->engine->opts.frames / 4,
 	};
 
-	/* Otherwise it is where the kernel has it, so that no older acknowledgement is accepted than by the kernel. */
-	if (first && !xiw_sock_peer(c->fd, &c->reg.sock, &una, &wnd) &&
-	    snd_nxt - una <= snd_nxt - conf.snd_una)
-		conf.snd_una = una;
 	if (conf.ts_ok)
 		begin_ts(c, &conf, first);
 	for (unsigned int i = 0; i < XIW_TCP_DROP_MAX; i++)

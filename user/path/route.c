@@ -181,7 +181,7 @@ void xiw_route_end(struct xiw_conn *c)
 	struct answer answer = ask_socket(c);
 	bool all = !came(f) && (unnoticed(c, &answer) || c->route.bypass_ms);
 
-	if (c->no_direct[0])
+	if (c->no_direct[0] || get(&f->egress_segs) < f->egress_floor)
 		return;
 	if (all || get(&f->bypass_segs))
 		xiw_conn_bar(c, XIW_REASON_BYPASS);
@@ -218,7 +218,8 @@ static void bar(struct xiw_conn *c, uint64_t out, uint64_t by)
 {
 	const bool off = c->stretch.state == XIW_STRETCH_OFF;
 
-	if (by > 1 || get(&c->flow->bypass_segs)) {
+	/* Where xiw_egress sees nothing, XDP does not know the windows, and what passes it is no evidence. */
+	if (!out && (by > 1 || get(&c->flow->bypass_segs))) {
 		xiw_progress_lasting(c, XIW_REASON_BYPASS);
 		xiw_conn_bar(c, XIW_REASON_BYPASS);
 	}

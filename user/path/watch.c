@@ -136,7 +136,7 @@ static void check_routes(struct xiw_engine *e)
 	struct xiw_conn *c = e->watch.next_route ? e->watch.next_route : e->conns;
 
 	for (uint32_t n = 0; c && n < XIW_LOOK_ROUTES && n < e->nconns; n++) {
-		if (c->flow && !xiw_route_check(c))
+		if (c->flow && !c->end.asked && !xiw_route_check(c))
 			xiw_conn_ask_end(c, EUNATCH, true);
 		c = c->next ? c->next : e->conns;
 		e->watch.routes++;

@@ -189,26 +189,6 @@ static void begin_without_timestamp(struct peer *p)
 	goes_on(p);
 }
 
-/*
- * RFC 5961 section 5.2: what acknowledges octets from before the largest window begins no stretch. The peer's window is
- * 65,535 octets.
- */
-static void ack_at_the_begin(struct peer *p)
-{
-	end_stretch(p, MISALIGNED, 0, 0);
-	quietly(p);
-	caught_up(p);
-	for (int n = 0; n < 24; n++) {
-		SEND(p, .seq = p->nxt, .len = FPDU, .ack = -100000, .evil = true);
-		quietly(p);
-		REQUIRE(p, acked(p, &p->last) == p->nxt);
-		deliver(p, 1);
-		if (began(p))
-			break;
-	}
-	goes_on(p);
-}
-
 /* ---- segments right behind the one that ends a stretch -------------------------------------------- */
 
 /* One of them comes while the engine gives the stream back. Nobody takes it, and its octets come again. */
@@ -363,7 +343,6 @@ const struct script conduct_edge[] = {
 	{ "rfc7323-same-tsval-at-the-begin-of-a-stretch", same_at_the_begin, 0 },
 	{ "rfc7323-no-timestamp-at-the-begin-of-a-stretch", begin_without_timestamp, V46 },
 	{ "rfc7323-paws-behind-the-end-of-a-stretch", old_behind_the_end, ALONE },
-	{ "rfc5961-ack-at-the-begin-of-a-stretch", ack_at_the_begin, NO_WSCALE },
 	{ "rfc5961-ack-behind-the-end-of-a-stretch", ack_behind_the_end, ALONE },
 	{ "rfc7323-no-timestamp-behind-the-end-of-a-stretch", no_timestamp_behind_the_end,
 	  ALONE },
