@@ -2,6 +2,7 @@
 /* How many slots of the flow table one peer may have. */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
