@@ -96,6 +96,8 @@ struct xiw_status {
 	uint32_t engines[XIW_MAX_QUEUES]; /* which engine serves each queue; 0: none */
 	uint64_t cuts; /* packets that hardware has cut in two: the sum over queues of struct xiw_queue */
 	uint64_t outgrown; /* a bit for each queue whose engine takes no packets as long as the MTU */
+	/* tc_id is 0 as the kernel does not say what is attached, for want of CAP_DAC_OVERRIDE or CAP_NET_ADMIN. */
+	bool tc_unknown;
 };
 
 /*

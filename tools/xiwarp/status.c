@@ -177,9 +177,12 @@ static void print_attachment(const struct xiw_status *s)
 		       s->xdp_id ? "XDP " : "no XDP program",
 		       s->xdp_id ? (s->mode == XIW_XDP_GENERIC ? "generic mode" : "native mode")
 				 : "",
-		       s->tc_id ? "" : ", no TC program", s->mtu, s->queues,
+		       s->tc_id	       ? ""
+		       : s->tc_unknown ? ", TC program not seen without CAP_DAC_OVERRIDE"
+				       : ", no TC program",
+		       s->mtu, s->queues,
 		       s->queues == 1 ? "" : "s", s->flows, s->max_flows);
-	if (!s->xdp_id != !s->tc_id)
+	if (!s->xdp_id != !s->tc_id && !s->tc_unknown)
 		printf(": somebody took it off, or a load was killed: 'xiwarp unload %s', and load "
 		       "again",
 		       s->ifname);
@@ -280,6 +283,7 @@ static struct json_object *add_interface(const struct xiw_status *s, struct repo
 	xiw_json_u64(o, "max_flows", s->max_flows);
 	xiw_json_u64(o, "xdp_id", s->xdp_id);
 	xiw_json_u64(o, "tc_id", s->tc_id);
+	xiw_json_bool(o, "tc_unknown", s->tc_unknown);
 	for (unsigned int i = 0; i < XIW_STAT__COUNT; i++)
 		xiw_json_u64(stats, xiw_stat_name(i), s->stats[i]);
 	json_object_object_add(o, "packets", stats);

@@ -129,15 +129,18 @@ static int count_flow(uint32_t index, const struct xiw_flow *flow, void *ctx)
 static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, uint32_t xdp_id)
 {
 	uint32_t tc_id, flags;
+	int there;
 
 	if (xiw_query_xdp_id(s->ifindex, &flags) == xdp_id) {
 		s->xdp_id = xdp_id;
 		s->mode = flags == XDP_FLAGS_SKB_MODE ? XIW_XDP_GENERIC : XIW_XDP_NATIVE;
 	}
 	/* At whatever place: other tools attach it elsewhere. */
-	if (!xiw_pins_prog_id(pins->dir, "xiw_egress", &tc_id) &&
-	    xiw_query_egress_in(pins->dir, (int)s->ifindex, tc_id) == 1)
-		s->tc_id = tc_id;
+	if (xiw_pins_prog_id(pins->dir, "xiw_egress", &tc_id))
+		return;
+	there = xiw_query_egress_in(pins->dir, (int)s->ifindex, tc_id);
+	s->tc_id = there == 1 ? tc_id : 0;
+	s->tc_unknown = there == -EPERM || there == -EACCES;
 }
 
 /* The interface may have another name by now than its pins. @name gets the present one. */
