@@ -322,8 +322,15 @@ static void again_by_the_port(struct peer *p)
 	pause_ms(10);
 	for (int32_t at = 0; at < sent; at += FPDU)
 		SEND(p, .seq = at, .len = FPDU);
-	/* The socket knows nothing of what is in the ring. */
+	/*
+	 * What is sent from two CPUs may arrive in another order, and the RST is to be where the socket is, which knows
+	 * nothing of what is in the ring.
+	 */
+	p->nxt = sent;
+	if (!p->direct)
+		caught_up(p);
 	SEND(p, .seq = p->direct ? 0 : sent, .flags = RAW_RST);
+	pause_ms(20);
 	connect_again(p);
 	app_hangs = false;
 	awaits(p, &p->app->closed, "closed");

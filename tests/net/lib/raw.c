@@ -178,7 +178,6 @@ bool raw_send(struct raw *r, const struct raw_seg *s)
 	uint8_t tcp[PAYLOAD_MAX];
 	uint32_t len = build_tcp(r, s, tcp);
 
-	r->id++;
 	return put_packet(r, s, tcp, len, r->v6 ? 0 : 0x4000 /* DF */);
 }
 

@@ -35,7 +35,7 @@ struct raw {
 	uint8_t src[16], dst[16]; /* as on the wire; IPv4: the first four */
 	uint8_t src_mac[6], dst_mac[6];
 	uint16_t sport, dport;
-	uint32_t id; /* of the next IPv4 packet */
+	uint32_t id; /* of the last packet that went in fragments */
 };
 
 /* A segment to send: numbers as on the wire. */
