@@ -24,15 +24,20 @@ static void setup(void)
 
 TestSuite(path_remember, .init = setup);
 
-/* Segments whose checksum is wrong end the stretch. */
-static void fails(void)
+static void fails_for(enum xiw_reason reason)
 {
 	for (int i = 0; i < 2; i++, e->now_ms += 250) {
 		struct xiw_segment s = stretch_segment(&t, AT, LEN);
 
-		damaged(c, &s, XIW_REASON_CHECKSUM);
+		damaged(c, &s, reason);
 	}
 	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
+}
+
+/* Segments with bad headers end the stretch. */
+static void fails(void)
+{
+	fails_for(XIW_REASON_REFUSED);
 }
 
 static void is_the_kernels(void)
@@ -82,6 +87,14 @@ Test(path_remember, one_that_has_carried_is_forgiven_an_accident)
 	fails();
 	is_the_kernels();
 	cr_assert(!arms(), "it has not carried since");
+}
+
+/* A bad wire damages one segment twice now and then. */
+Test(path_remember, damage_is_an_accident)
+{
+	fails_for(XIW_REASON_CHECKSUM);
+	is_the_kernels();
+	cr_assert(arms());
 }
 
 /* The rest of a connection's life may be short. */

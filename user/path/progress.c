@@ -140,11 +140,15 @@ static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw
 
 	if (blind)
 		reason = XIW_REASON_EGRESS;
-	/* It may be an accident where the connection's path has carried before. */
+	/*
+	 * It may be an accident where the connection's path has carried before. So may be a wrong checksum, which a bad
+	 * wire makes by chance; one that is unfinished is found at first sight, as damaged() in path/direct.c says.
+	 */
 	if (lasts(c, reason))
 		xiw_conn_bar(c, reason);
 	else
-		xiw_remember(c, reason, !c->progress.memory.carried);
+		xiw_remember(c, reason,
+			     !c->progress.memory.carried && reason != XIW_REASON_CHECKSUM);
 	xiw_fall_back(c, reason, in_hand);
 	/* Nobody translates the numbers, so neither path can go on. The program may be gone altogether. */
 	if (blind && c->stretch.state != XIW_STRETCH_OFF &&
