@@ -218,7 +218,7 @@ __noinline int xiw_hidden(struct xdp_md *ctx)
 	flow = xiw_flow_find(&s.key, &index);
 	if (!flow || xiw_owner_path(XIW_READ_ONCE(flow->owner)) == XIW_PATH_NONE)
 		return XIW_STAT_OTHER;
-	stat = xiw_hidden_segment(flow, bpf_ntohs(tcp[2]) << 16 | bpf_ntohs(tcp[3]));
+	stat = xiw_hidden_segment(flow, (__u32)bpf_ntohs(tcp[2]) << 16 | bpf_ntohs(tcp[3]));
 	if (stat != XIW_STAT_OTHER)
 		flow->dropped++;
 	return stat;
