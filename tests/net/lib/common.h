@@ -20,6 +20,13 @@
 void __attribute__((noreturn, format(printf, 1, 2))) die(const char *fmt, ...);
 void __attribute__((noreturn)) die_errno(const char *what);
 
+/* Ends the program unless the condition holds. */
+#define IS(cond)                                                                                   \
+	do {                                                                                       \
+		if (!(cond))                                                                       \
+			die("%s:%d: not so: %s (errno %d)", __FILE__, __LINE__, #cond, errno);     \
+	} while (0)
+
 /* The monotonic clock. */
 uint64_t now_ms(void);
 double now_s(void);

@@ -5,6 +5,7 @@
 # Many connections to a program that has 1024 descriptors, as programs have by default: as many at once as its backlog
 # names, and more in all than it could have descriptors. What cannot be is told in one line.
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/second.sh"
 
 crowd=$BUILD/tests/net/programs/verbs_crowd
 export ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0
@@ -52,12 +53,7 @@ crowd 200:200 300 300 300 >/dev/null
 expect many-waiting-said said "connections are refused: too many wait for the program's answer"
 
 # libfabric's: a listener of the wildcard address, that clients reach by two interfaces.
-second=${IF_RCV}b
-in_ns rcv ip link add "$second" type veth peer name "${IF_SND}b" netns "$(_ns snd)"
-in_ns rcv ip addr add 10.78.0.2/24 dev "$second"
-in_ns snd ip addr add 10.78.0.1/24 dev "${IF_SND}b"
-in_ns rcv ip link set "$second" up
-in_ns snd ip link set "${IF_SND}b" up
+second_wire_up
 
 # fabric_crowd CONNECTIONS: as many at once, half of them by each interface.
 fabric_crowd() {

@@ -5,6 +5,7 @@
 # The provider for libfabric: as an application of our own uses it, and with libfabric's fi_pingpong, over a wire of two
 # namespaces by both paths; with libfabric's verbs provider at one end; and Open MPI, whose ranks are in one namespace.
 . "${0%/*}/../lib/lib.sh"
+. "${0%/*}/../lib/second.sh"
 . "${0%/*}/foreign.sh"
 
 provider=$BUILD/libxiw-fi.so fabric=$BUILD/tests/net/programs/fabric
@@ -86,12 +87,7 @@ expect exports exported
 expect local in_ns rcv "${foreign[@]}" "$fabric" local "$V4_RCV"
 
 # A listener without an address of its own is reached by each interface, and tells by which.
-second=${IF_RCV}b
-in_ns rcv ip link add "$second" type veth peer name "${IF_SND}b" netns "$(_ns snd)"
-in_ns rcv ip addr add 10.78.0.2/24 dev "$second"
-in_ns snd ip addr add 10.78.0.1/24 dev "${IF_SND}b"
-in_ns rcv ip link set "$second" up
-in_ns snd ip link set "${IF_SND}b" up
+second_wire_up
 wildcard() {
 	spawn server rcv server "${foreign[@]}" "$fabric" serve-any "$1" 15779 3
 	wait_listen rcv 15779 || { cat "$TMP/server"; return 1; }

@@ -20,28 +20,29 @@ static void send_all(struct side *s)
 		completed(s->cq, i, IBV_WC_SUCCESS);
 }
 
-static void destroys_qp(void)
+static void ends(bool destroys)
 {
 	struct side s = {};
 
 	send_all(&s);
-	rdma_destroy_qp(s.id);
+	if (destroys)
+		rdma_destroy_qp(s.id);
+	else
+		IS(!rdma_disconnect(s.id));
 	tell(1);
 	IS(told() == 1);
 	await_end(&s);
 	free_side(&s);
 }
 
+static void destroys_qp(void)
+{
+	ends(true);
+}
+
 static void disconnects(void)
 {
-	struct side s = {};
-
-	send_all(&s);
-	IS(!rdma_disconnect(s.id));
-	tell(1);
-	IS(told() == 1);
-	await_end(&s);
-	free_side(&s);
+	ends(false);
 }
 
 static void exits(void)

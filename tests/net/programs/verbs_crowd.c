@@ -21,12 +21,6 @@
 #define WAIT_MS 30000
 #define GONE_MS 10000
 
-#define IS(cond)                                                                                   \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			die("%s:%d: not so: %s (errno %d)", __FILE__, __LINE__, #cond, errno);     \
-	} while (0)
-
 static struct rdma_event_channel *channel;
 static struct ibv_cq *cq;
 static unsigned int connections, established, failed, ended;

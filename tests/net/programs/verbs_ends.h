@@ -43,12 +43,6 @@ extern const struct verbs_case cases_of_ends[], cases_of_events[], cases_of_work
 /* The other side's, by which rdma_getaddrinfo() finds it. */
 extern const char *peer_host, *peer_port;
 
-#define IS(cond)                                                                                   \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			die("%s:%d: not so: %s (errno %d)", __FILE__, __LINE__, #cond, errno);     \
-	} while (0)
-
 /* ---- steps --------------------------------------------------------------------------------------- */
 
 /* Tells the other process a number, or gets one from it. UINT64_MAX: it is gone. */

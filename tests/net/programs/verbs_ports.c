@@ -15,12 +15,6 @@
 #define WAIT_MS 20000
 #define SOON_MS 5000 /* after the device has gone: long before TCP would find out */
 
-#define IS(cond)                                                                                   \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			die("%s:%d: not so: %s (errno %d)", __FILE__, __LINE__, #cond, errno);     \
-	} while (0)
-
 static struct rdma_event_channel *channel;
 static struct rdma_cm_id *listener, *id;
 static unsigned int removed, disconnected, fatal;

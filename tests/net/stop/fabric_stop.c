@@ -12,12 +12,6 @@
 #include "tests/net/lib/common.h"
 #include "tests/net/stop/watched.h"
 
-#define IS(cond)                                                                                   \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			die("%s:%d: not so: %s", __FILE__, __LINE__, #cond);                       \
-	} while (0)
-
 static struct {
 	struct fid_ep *ep;
 	struct fid_cq *cq;

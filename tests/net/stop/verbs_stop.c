@@ -20,12 +20,6 @@
 #define SENDS 10
 #define SEND_LEN 1000
 
-#define IS(cond)                                                                                   \
-	do {                                                                                       \
-		if (!(cond))                                                                       \
-			die("%s:%d: not so: %s (errno %d)", __FILE__, __LINE__, #cond, errno);     \
-	} while (0)
-
 static struct {
 	struct rdma_cm_id *id;
 	struct ibv_qp *qp;
