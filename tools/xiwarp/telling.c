@@ -57,8 +57,6 @@ bool xiw_may_tell(void)
 
 void xiw_tell_rest(bool end)
 {
-	if (!all.left_out)
-		return;
 	pthread_mutex_lock(&lock);
 	say_rest(xiw_now_ns(), end);
 	pthread_mutex_unlock(&lock);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#define CHAINS 256u
+#include "core/peer.h"
 
 struct xiw_crowd_peer {
 	struct xiw_crowd *crowd;
@@ -19,8 +19,8 @@ struct xiw_crowd_peer {
 struct xiw_crowd {
 	pthread_mutex_t lock;
 	unsigned int capacity, users, conns;
-	uint64_t secret; /* peers cannot choose addresses that share one chain */
-	struct xiw_crowd_peer *chains[CHAINS];
+	uint64_t secret; /* of xiw_peer_place() */
+	struct xiw_crowd_peer *chains[XIW_PEER_PLACES];
 };
 
 struct xiw_crowd *xiw_crowd_new(unsigned int capacity)
@@ -70,7 +70,7 @@ void xiw_crowd_leave(struct xiw_crowd *crowd)
 
 static struct xiw_crowd_peer **chain(struct xiw_crowd *crowd, uint64_t key)
 {
-	return &crowd->chains[(key ^ crowd->secret) * 0x9e3779b97f4a7c15ull >> 56];
+	return &crowd->chains[xiw_peer_place(crowd->secret, key)];
 }
 
 static struct xiw_crowd_peer *add_peer(struct xiw_crowd *crowd, uint64_t key)

@@ -77,7 +77,8 @@ static void remember_addresses(struct xiw_conn *c, const struct xiw_flow_key *ke
 	c->reg.ip_version = v4 ? 4 : 6;
 	memcpy(c->reg.local_ip, v4 ? &key->local_addr[3] : key->local_addr, v4 ? 4 : 16);
 	memcpy(c->reg.remote_ip, v4 ? &key->remote_addr[3] : key->remote_addr, v4 ? 4 : 16);
-	c->keeps.peer = xiw_peer_place(c->engine, xiw_peer_key(&c->addr.remote));
+	c->keeps.peer = xiw_peer_place(c->engine->unstarted.secret,
+					xiw_peer_key(&c->addr.remote));
 }
 
 /*

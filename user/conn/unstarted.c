@@ -28,7 +28,7 @@ unsigned int xiw_unstarted_default(void)
 
 static struct xiw_conn **chain(struct xiw_engine *e, uint64_t key)
 {
-	return &e->unstarted.chains[xiw_peer_place(e, key)];
+	return &e->unstarted.chains[xiw_peer_place(e->unstarted.secret, key)];
 }
 
 /* Returns the oldest connection without a Request; only of the listener, if one is given. */

@@ -22,9 +22,9 @@ uint64_t xiw_peer_key(const struct sockaddr_storage *ss)
 	return v4;
 }
 
-uint8_t xiw_peer_place(const struct xiw_engine *e, uint64_t key)
+uint8_t xiw_peer_place(uint64_t secret, uint64_t key)
 {
-	return (uint8_t)((key ^ e->unstarted.secret) * 0x9e3779b97f4a7c15ull >> 56);
+	return (uint8_t)((key ^ secret) * 0x9e3779b97f4a7c15ull >> 56);
 }
 
 _Static_assert(XIW_PEER_PLACES == 1u << 8, "a place has eight bits");

@@ -9,6 +9,6 @@
 uint64_t xiw_peer_key(const struct sockaddr_storage *ss);
 
 /* Its place in a table of XIW_PEER_PLACES. A secret prevents peers from choosing addresses that share one. */
-uint8_t xiw_peer_place(const struct xiw_engine *e, uint64_t key);
+uint8_t xiw_peer_place(uint64_t secret, uint64_t key);
 
 #endif
