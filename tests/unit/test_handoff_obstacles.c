@@ -268,5 +268,17 @@ Test(handoff_obstacles, a_peer_that_hears)
 	xiw_obstacle_gone(all, v4(1));
 	now += XIW_OBSTACLE_SECOND;
 	found(XIW_REASON_UNHEARD, false);
-	cr_assert(kept_off(v4(1)), "nobody has heard any since");
+	cr_assert(!kept_off(v4(1)), "it has heard some a short time ago");
+	now += XIW_OBSTACLE_SECOND;
+	xiw_obstacle_heard(all, v4(1), now);
+	now += 2 * XIW_OBSTACLE_SECOND;
+	found(XIW_REASON_UNHEARD, false);
+	cr_assert(!kept_off(v4(1)), "and has heard some since");
+	now += XIW_OBSTACLE_SECOND;
+	found(XIW_REASON_UNHEARD, false);
+	cr_assert(kept_off(v4(1)), "and none after that");
+	xiw_obstacle_gone(all, v4(1));
+	now += 2 * XIW_OBSTACLE_HEARD;
+	found(XIW_REASON_UNHEARD, false);
+	cr_assert(kept_off(v4(1)));
 }

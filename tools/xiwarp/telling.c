@@ -19,7 +19,7 @@ unsigned int xiw_telling_rest(struct xiw_telling *t, uint64_t now_ns, bool end)
 	if (!end && now_ns - t->since_ns < SPAN_NS)
 		return 0;
 	t->told = 0;
-	t->left_out = 0;
+	__atomic_store_n(&t->left_out, 0, __ATOMIC_RELAXED);
 	return left_out;
 }
 
@@ -31,7 +31,7 @@ bool xiw_telling_take(struct xiw_telling *t, uint64_t now_ns)
 		t->told++;
 		return true;
 	}
-	t->left_out++;
+	__atomic_store_n(&t->left_out, t->left_out + 1, __ATOMIC_RELAXED);
 	return false;
 }
 
@@ -57,6 +57,9 @@ bool xiw_may_tell(void)
 
 void xiw_tell_rest(bool end)
 {
+	/* Each turn asks. */
+	if (!__atomic_load_n(&all.left_out, __ATOMIC_RELAXED))
+		return;
 	pthread_mutex_lock(&lock);
 	say_rest(xiw_now_ns(), end);
 	pthread_mutex_unlock(&lock);

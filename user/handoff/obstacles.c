@@ -140,22 +140,41 @@ static bool of_interface(const struct xiw_obstacle *all, enum xiw_reason reason,
 	return n == XIW_OBSTACLE_PEERS;
 }
 
-/* Has the peer met a cause a short time ago, and has no stretch of it carried since? */
+static bool since(uint32_t well, uint64_t ns)
+{
+	return well && (int32_t)(well - ticks(ns)) > 0;
+}
+
+/* Has the peer met a cause a short time ago, and has nothing been well with it since? */
 static bool comes_back(struct xiw_obstacle *all, const struct xiw_obstacle *c,
 		       const struct xiw_found *found)
 {
-	const uint32_t carried = get(&well_of(all, found->peer)->carried);
-	uint64_t last_ns = time_of(&c->last_ns);
+	const struct xiw_obstacle *well = well_of(all, found->peer);
+	const uint64_t last_ns = time_of(&c->last_ns);
 
-	return found->now_ns - last_ns < RECENT_NS &&
-	       (!carried || (int32_t)(carried - ticks(last_ns)) < 0);
+	return found->now_ns - last_ns < RECENT_NS && !since(get(&well->carried), last_ns) &&
+	       !(found->reason == XIW_REASON_UNHEARD && since(get(&well->heard), last_ns));
+}
+
+/* Once may be an accident where this host was late, or where the peer has heard acknowledgements a short time ago. */
+static bool is_certain(struct xiw_obstacle *all, const struct xiw_obstacle *c,
+		       const struct xiw_found *found)
+{
+	const uint32_t heard = get(&well_of(all, found->peer)->heard);
+	const bool heard_lately =
+		heard && ticks(found->now_ns) - heard < ticks(XIW_OBSTACLE_HEARD);
+
+	if (found->barred ||
+	    !(found->doubtful || (found->reason == XIW_REASON_UNHEARD && heard_lately)))
+		return true;
+	return c && comes_back(all, c, found);
 }
 
 /* Remembers the cause for the peer. */
 static void note_peer(struct xiw_obstacle *all, const struct xiw_found *found)
 {
 	struct xiw_obstacle *c = find(all, found->peer);
-	bool certain = found->barred || !found->doubtful || (c && comes_back(all, c, found));
+	const bool certain = is_certain(all, c, found);
 
 	if (c)
 		__atomic_store_n(&c->reason, (__u32)found->reason, __ATOMIC_RELEASE);
@@ -177,12 +196,11 @@ static void note_peer(struct xiw_obstacle *all, const struct xiw_found *found)
 static bool accident(struct xiw_obstacle *all, const struct xiw_found *found)
 {
 	const struct xiw_obstacle *well = well_of(all, found->peer);
-	const uint32_t carried = get(&well->carried), heard = get(&well->heard);
+	const uint32_t carried = get(&well->carried);
 
 	if (carried && ticks(found->now_ns) - carried < ticks(2 * XIW_OBSTACLE_SECOND))
 		return true;
-	return found->reason == XIW_REASON_UNHEARD && heard &&
-	       (int32_t)(heard - ticks(found->acked_ns)) > 0;
+	return found->reason == XIW_REASON_UNHEARD && since(get(&well->heard), found->acked_ns);
 }
 
 void xiw_obstacle_note(struct xiw_obstacle *all, const struct xiw_found *found)

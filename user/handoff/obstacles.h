@@ -27,6 +27,7 @@
 #define XIW_OBSTACLE_DOUBLINGS 4u
 #define XIW_OBSTACLE_AGAIN 3u
 #define XIW_OBSTACLE_SECOND 1000000000ull
+#define XIW_OBSTACLE_HEARD (10 * XIW_OBSTACLE_SECOND) /* for so long, what a peer has heard says something */
 
 /* What was found, and how. Times are those of the BPF programs' clock. */
 struct xiw_found {
