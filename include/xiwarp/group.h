@@ -147,7 +147,7 @@ XIW_API int xiw_group_connect(struct xiw_group *group, const struct sockaddr *ad
  * then registered with that connection's engine alone. A peer can invalidate only such a region (RFC 5040 section 5.3:
  * the STag must be bound to its stream), so an STag that all engines know is invalidated by the application alone.
  *
- * -EINVAL, -EEXIST, -ENOMEM, -ENOSPC: as xiw_region_register(); -ESHUTDOWN: all engines have been destroyed.
+ * -EINVAL, -EEXIST, -ENOMEM, -ENOSPC, -EFAULT: as xiw_region_register(); -ESHUTDOWN: all engines have been destroyed.
  */
 XIW_API int xiw_group_region_register(struct xiw_group *group, void *addr, size_t len,
 				      const struct xiw_region_opts *opts,

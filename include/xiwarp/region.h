@@ -51,7 +51,8 @@ enum xiw_access {
  * the application makes it.
  *
  * -EINVAL: opts, addr NULL, a connection of another engine, len 0, or base_to + len is 2^64 or more;
- * -EEXIST: the STag is in use; -ENOMEM; -ENOSPC: 2^24 regions exist.
+ * -EEXIST: the STag is in use; -ENOMEM; -ENOSPC: 2^24 regions exist; -EFAULT: a part is not mapped, or what may be
+ * changed by a right cannot be written, or what may be read cannot be read, as far as the first and the last page show.
  */
 XIW_API int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 				const struct xiw_region_opts *opts, struct xiw_region **region);
@@ -60,7 +61,7 @@ XIW_API uint32_t xiw_region_stag(const struct xiw_region *region);
 
 /*
  * Replaces the rights (RFC 5041 section 8.3.1), at once. -EINVAL: access; -ENOENT: a peer has
- * invalidated the STag, or the engine has been destroyed.
+ * invalidated the STag, or the engine has been destroyed; -EFAULT: as above.
  */
 XIW_API int xiw_region_set_access(struct xiw_region *region, unsigned int access);
 

@@ -57,6 +57,7 @@ struct xiw_region {
 	struct xiw_orphan orphan;
 	uint64_t serial;
 	uint32_t stag;
+	bool writable; /* was so when a right to change it was given */
 };
 
 /* A completion in the queue, and the connection or listener that it names; NULL: that was freed, so it is skipped. */

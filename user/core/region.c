@@ -8,12 +8,16 @@
 #include <unistd.h>
 
 #include "base/opts.h"
+#include "core/mapped.h"
 #include "core/orphan.h"
 
 /* The size of the options in the first release. */
 #define REGION_OPTS_FIRST 40
 
 XIW_OPTS_WHOLE(struct xiw_region_opts, access);
+
+/* Who has one of these changes the memory. */
+#define CHANGED (XIW_DDP_REMOTE_WRITE | XIW_DDP_REMOTE_ATOMIC | XIW_DDP_SINK)
 
 /*
  * The kernel gives a new number for each STag. A generator in this process would have a state that could leak, and that
@@ -79,6 +83,7 @@ int xiw_region_add(struct xiw_engine *engine, void *addr, size_t len,
 	if (!r)
 		return -ENOMEM;
 	r->engine = engine;
+	r->writable = o.access & CHANGED;
 	err = xiw_ddp_region_register(&engine->regions, &o, &r->stag);
 	if (err) {
 		free(r);
@@ -94,11 +99,26 @@ int xiw_region_add(struct xiw_engine *engine, void *addr, size_t len,
 	return 0;
 }
 
+int xiw_region_look(const void *addr, size_t len, unsigned int access)
+{
+	uint32_t rights = CHANGED;
+
+	/* What is no memory at all, or no right, has errors of its own. */
+	if (!addr || !len || (access && xiw_region_rights(access, &rights)))
+		return 0;
+	return xiw_mapped_glance(addr, len, rights & CHANGED);
+}
+
 int xiw_region_register(struct xiw_engine *engine, void *addr, size_t len,
 			const struct xiw_region_opts *opts, struct xiw_region **region)
 {
-	int err;
+	struct xiw_region_opts ro;
+	int err = xiw_region_opts_take(&ro, opts);
 
+	if (!err)
+		err = xiw_region_look(addr, len, ro.access);
+	if (err)
+		return err;
 	xiw_regions_enter(engine);
 	err = xiw_region_add(engine, addr, len, opts, region);
 	xiw_regions_leave(engine);
@@ -121,12 +141,20 @@ uint32_t xiw_region_stag(const struct xiw_region *region)
 
 int xiw_region_change(struct xiw_region *region, unsigned int access)
 {
+	const struct xiw_ddp_region *now = xiw_region_now(region);
 	uint32_t rights;
+	int err = 0;
 
 	if (xiw_region_rights(access, &rights))
 		return -EINVAL;
-	if (!xiw_region_now(region))
+	if (!now)
 		return -ENOENT;
+	/* Rights may change with each operation, so it is looked at once. */
+	if (rights & CHANGED && !region->writable)
+		err = xiw_mapped_glance(now->ptr, now->len, true);
+	if (err)
+		return err;
+	region->writable |= rights & CHANGED;
 	return xiw_ddp_region_set_access(&region->engine->regions, region->stag, rights);
 }
 

@@ -20,6 +20,8 @@ int xiw_region_add(struct xiw_engine *engine, void *addr, size_t len,
 int xiw_region_change(struct xiw_region *region, unsigned int access);
 void xiw_region_drop(struct xiw_region *region);
 
+/* xiw_mapped_glance() for a region with these rights, 0 being the default. */
+int xiw_region_look(const void *addr, size_t len, unsigned int access);
 /* The rights of DDP for enum xiw_access. Returns 0 or -EINVAL. */
 int xiw_region_rights(unsigned int access, uint32_t *rights);
 /* The region as DDP knows it; NULL: a peer has invalidated the STag, or the engine has been destroyed. */

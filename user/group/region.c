@@ -54,8 +54,8 @@ static int add_all(struct xiw_group *g, struct xiw_group_region *r, void *addr, 
 	return err == -ESHUTDOWN && opts.conn ? -EINVAL : err;
 }
 
-int xiw_group_region_register(struct xiw_group *g, void *addr, size_t len,
-			      const struct xiw_region_opts *opts, struct xiw_group_region **region)
+int xiw_group_region_add(struct xiw_group *g, void *addr, size_t len,
+			 const struct xiw_region_opts *opts, struct xiw_group_region **region)
 {
 	struct xiw_region_opts ro;
 	struct xiw_group_region *r;
@@ -86,6 +86,17 @@ int xiw_group_region_register(struct xiw_group *g, void *addr, size_t len,
 	else
 		*region = r;
 	return err;
+}
+
+int xiw_group_region_register(struct xiw_group *g, void *addr, size_t len,
+			      const struct xiw_region_opts *opts, struct xiw_group_region **region)
+{
+	struct xiw_region_opts ro;
+	int err = xiw_region_opts_take(&ro, opts);
+
+	if (!err)
+		err = xiw_region_look(addr, len, ro.access);
+	return err ? err : xiw_group_region_add(g, addr, len, opts, region);
 }
 
 uint32_t xiw_group_region_stag(const struct xiw_group_region *region)

@@ -4,6 +4,10 @@
 
 #include "group/group.h"
 
+/* xiw_group_region_register() without a look at the memory. */
+int xiw_group_region_add(struct xiw_group *g, void *addr, size_t len,
+			 const struct xiw_region_opts *opts, struct xiw_group_region **region);
+
 /* Takes the group's regions from engine i, which is being destroyed. The caller holds the group's lock. */
 void xiw_group_regions_leave(struct xiw_group *g, uint32_t i);
 

@@ -230,13 +230,14 @@ enum xiw_host_access {
 	XIW_HOST_REMOTE_WRITE = 1 << 1,
 	XIW_HOST_REMOTE_READ = 1 << 2,
 	XIW_HOST_REMOTE_ATOMIC = 1 << 3,
+	XIW_HOST_ON_DEMAND = 1 << 4, /* the memory may be mapped later, and is not looked at */
 };
 
 /*
  * Registers [addr, addr + len) with all engines under one STag, which is lkey and rkey. The tagged offset of the first
  * octet is base_to, often the address, for the peer and for our own work alike. Without remote rights no peer can use
  * the STag, except that with LOCAL_WRITE the answers to Reads may name it. -EINVAL: len 0, access, or what
- * xiw_region_register() says.
+ * xiw_region_register() says; -EFAULT: xiw_mapped_check() (core/mapped.h), which has the pages come.
  */
 int xiw_host_mr_register(uint32_t pd, void *addr, size_t len, uint64_t base_to, unsigned int access,
 			 struct xiw_host_mr **mr);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "core/mapped.h"
+#include "group/region.h"
 #include "host/engines.h"
 #include "host/life.h"
 
@@ -48,6 +50,17 @@ static unsigned int rights(unsigned int access)
 	return r ? r : XIW_ACCESS_NONE;
 }
 
+#define CHANGES (XIW_HOST_LOCAL_WRITE | XIW_HOST_REMOTE_WRITE | XIW_HOST_REMOTE_ATOMIC)
+#define KNOWN (CHANGES | XIW_HOST_REMOTE_READ | XIW_HOST_ON_DEMAND)
+
+/* What has no length, or no place, is refused otherwise. */
+static int look_at(const void *addr, size_t len, unsigned int access)
+{
+	if (!addr || !len || access & XIW_HOST_ON_DEMAND)
+		return 0;
+	return xiw_mapped_check(addr, len, access & CHANGES);
+}
+
 int xiw_host_mr_register(uint32_t pd, void *addr, size_t len, uint64_t base_to, unsigned int access,
 			 struct xiw_host_mr **mr)
 {
@@ -61,16 +74,17 @@ int xiw_host_mr_register(uint32_t pd, void *addr, size_t len, uint64_t base_to, 
 	struct xiw_host_mr *m;
 	int err;
 
-	if (access & ~(XIW_HOST_LOCAL_WRITE | XIW_HOST_REMOTE_WRITE | XIW_HOST_REMOTE_READ |
-		       XIW_HOST_REMOTE_ATOMIC))
+	if (access & ~KNOWN)
 		return -EINVAL;
-	err = xiw_host_engines(&group);
+	err = look_at(addr, len, access);
+	if (!err)
+		err = xiw_host_engines(&group);
 	if (err)
 		return err;
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return -ENOMEM;
-	err = xiw_group_region_register(group, addr, len, &opts, &m->region);
+	err = xiw_group_region_add(group, addr, len, &opts, &m->region);
 	if (err) {
 		free(m);
 		return err;

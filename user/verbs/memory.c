@@ -71,9 +71,10 @@ static struct ibv_mr *reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint6
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return xiw_refuse(-ENOMEM);
-	rc = xiw_host_mr_register(xiw_pd(pd)->number, addr, length,
-				  access & IBV_ACCESS_ZERO_BASED ? 0 : iova, xiw_access_of(access),
-				  &mr->host);
+	rc = xiw_host_mr_register(
+		xiw_pd(pd)->number, addr, length, access & IBV_ACCESS_ZERO_BASED ? 0 : iova,
+		xiw_access_of(access) | (access & IBV_ACCESS_ON_DEMAND ? XIW_HOST_ON_DEMAND : 0),
+		&mr->host);
 	if (rc) {
 		free(mr);
 		return xiw_refuse(rc);
@@ -132,7 +133,7 @@ XIW_INTERPOSE int ibv_dereg_mr(struct ibv_mr *mr)
 }
 
 /*
- * All memory is on demand here: a page comes when it is touched. The advice has it come now. Where that fails, nothing
+ * Memory may be on demand here: a page comes when it is touched. The advice has it come now. Where that fails, nothing
  * has changed, which is no error.
  */
 static int advise(const struct xiw_pd *pd, const struct ibv_sge *sge, bool write)

@@ -2,6 +2,8 @@
 /* What one end of the libfabric provider can see alone. */
 #include <malloc.h>
 #include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <rdma/fi_atomic.h>
 
@@ -190,6 +192,23 @@ static void local_events(void)
 	pass("events");
 }
 
+/* What is not mapped, or not so that it can be written where that is asked for, is no memory for a peer. */
+static void local_memory(void)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *at = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct fid_mr *mr;
+
+	NEED(at != MAP_FAILED && !munmap(at + page, page));
+	NEED(fi_mr_reg(end.domain, at, 2 * page, FI_SEND, 0, 0, 0, &mr, NULL) == -FI_EFAULT);
+	NEED(fi_mr_reg(end.domain, at, page, FI_RECV, 0, 0, 0, &mr, NULL) == -FI_EFAULT);
+	NEED(fi_mr_reg(end.domain, at, 1, FI_REMOTE_WRITE, 0, 0, 0, &mr, NULL) == -FI_EFAULT);
+	MUST(fi_mr_reg(end.domain, at, page, FI_REMOTE_READ, 0, 0, 0, &mr, NULL));
+	MUST(fi_close(&mr->fid));
+	munmap(at, page);
+	pass("memory");
+}
+
 void alone(const char *host)
 {
 	open_end(host, "1", FI_SOURCE);
@@ -197,6 +216,7 @@ void alone(const char *host)
 	local_wait_objects();
 	local_handle();
 	local_absent();
+	local_memory();
 	local_events();
 	local_requests();
 	close_end();

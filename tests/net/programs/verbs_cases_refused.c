@@ -5,6 +5,9 @@
  */
 #include "tests/net/programs/verbs_ends.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <rdma/rdma_verbs.h>
 #include <rdma/rsocket.h>
 
@@ -27,6 +30,24 @@ static void addresses(struct side *s)
 	CODE(EOPNOTSUPP, ibv_attach_mcast(s->id->qp, &gid, 0));
 	CODE(EOPNOTSUPP, ibv_detach_mcast(s->id->qp, &gid, 0));
 	CODE(EOPNOTSUPP, ibv_resolve_eth_l2_from_gid(s->id->verbs, &attr, mac, &vid));
+}
+
+/* As the kernel does it for an RNIC, which would have to pin the memory. */
+static void unmapped(struct side *s)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint8_t *at = mmap(NULL, 4 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct ibv_mr *mr;
+
+	IS(at != MAP_FAILED && !munmap(at + 2 * page, page));
+	NULL_FOR(EFAULT, ibv_reg_mr(s->pd, at + 2 * page, 1, IBV_ACCESS_REMOTE_READ));
+	NULL_FOR(EFAULT, ibv_reg_mr(s->pd, at, 4 * page, IBV_ACCESS_REMOTE_READ));
+	NULL_FOR(EFAULT, ibv_reg_mr(s->pd, at, page, IBV_ACCESS_LOCAL_WRITE));
+	NULL_FOR(EFAULT, ibv_reg_mr_iova(s->pd, at, page, 0, IBV_ACCESS_LOCAL_WRITE));
+	IS(mr = ibv_reg_mr(s->pd, at, 2 * page, IBV_ACCESS_REMOTE_READ));
+	IS(!ibv_dereg_mr(mr));
+	IS(mr = ibv_reg_mr(s->pd, at, 4 * page, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_ON_DEMAND));
+	IS(!ibv_dereg_mr(mr) && !munmap(at, 4 * page));
 }
 
 static void memory(struct side *s)
@@ -141,6 +162,7 @@ static void is_refused(void)
 	connect_side(&s);
 	addresses(&s);
 	memory(&s);
+	unmapped(&s);
 	domains_and_flows(&s);
 	queues(&s);
 	identifiers(&s);
