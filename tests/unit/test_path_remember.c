@@ -149,6 +149,44 @@ Test(path_remember, a_peer_that_has_heard_nothing)
 	cr_assert(!arms(), "the peer's connections are kept off");
 }
 
+/* The socket's segments carry the same acknowledgement, and have been lost as well. */
+Test(path_remember, a_peer_that_hears_neither_the_socket)
+{
+	struct xiw_segment s = stretch_segment(&t, AT, LEN);
+
+	goes_direct();
+	c->tcp.rcv_nxt += 3 * LEN;
+	c->counts.acks_sent += 2;
+	flow->egress_segs++;
+	e->now_ms += 200;
+	xiw_progress_unheard(c, &s, AT, AT + LEN);
+	cr_assert(c->stretch.state == XIW_STRETCH_RUNS);
+	cr_assert(!obstacles[XIW_REASON_UNHEARD].count);
+}
+
+/* Between segments of the socket, the echo of a later ACK shows that the peer hears AF_XDP. */
+Test(path_remember, a_peer_that_hears_between_segments_of_the_socket)
+{
+	struct xiw_tcp_seg seg = {.has_ts = true, .tsecr = 1001};
+
+	goes_direct();
+	for (uint32_t tsval = 1000; tsval < 1002; tsval++) {
+		c->counts.acks_sent++;
+		xiw_remember_acks(c, tsval);
+		flow->egress_segs++;
+	}
+	xiw_remember_tsecr(c, &seg);
+	cr_assert(!c->progress.memory.heard, "it may be the socket's");
+	c->counts.acks_sent++;
+	xiw_remember_acks(c, 1001);
+	xiw_remember_tsecr(c, &seg);
+	cr_assert(!c->progress.memory.heard, "that is not newer");
+	seg.tsecr = 1002;
+	xiw_remember_tsecr(c, &seg);
+	cr_assert(c->progress.memory.heard);
+	cr_assert(c->progress.memory.told);
+}
+
 /* The engine has stood still, and what it had sent by then may have left as late. */
 static void is_repeated_to_a_late_engine(void)
 {

@@ -218,6 +218,17 @@ bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
 }
 
 /*
+ * Has the socket sent anything since the stretch's first ACK? xiw_egress puts the stretch's acknowledgement into those
+ * segments, too. What the peer has heard of neither is the wire's loss, and says nothing of AF_XDP.
+ */
+static bool socket_told(const struct xiw_conn *c)
+{
+	return c->progress.memory.told ||
+	       (uint32_t)__atomic_load_n(&c->flow->egress_segs, __ATOMIC_RELAXED) !=
+		       c->progress.memory.acked_egress;
+}
+
+/*
  * Says whether the peer repeats the stretch's first octets, as its time-out makes it do that has heard no
  * acknowledgement of the stretch. Several are hardly lost by accident, but they may be as late as the engine was.
  */
@@ -226,7 +237,7 @@ static bool nothing_was_heard(const struct xiw_conn *c, uint32_t seq, uint32_t e
 	const struct xiw_remembers *m = &c->progress.memory;
 
 	return !m->carried && !m->heard && (uint32_t)c->counts.acks_sent - m->acks >= 2 &&
-	       (uint32_t)c->engine->now_ms - m->acked_ms >= UNHEARD_MS &&
+	       (uint32_t)c->engine->now_ms - m->acked_ms >= UNHEARD_MS && !socket_told(c) &&
 	       !xiw_pace_late(&c->engine->ready.pace, c->engine->now_ns) &&
 	       !xiw_seq_after(seq, m->began_at) && xiw_seq_after(end, m->began_at);
 }

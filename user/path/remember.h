@@ -31,14 +31,23 @@ static inline void xiw_remember_begin(struct xiw_conn *c)
 	m->acks = (uint32_t)c->counts.acks_sent;
 }
 
-/* The stretch's first ACK is sent. */
+/*
+ * An ACK is sent. Noted are the stretch's first one, and the first one after each segment of the socket: what is newer
+ * than that, and not the socket's, is an ACK by AF_XDP.
+ */
 static inline void xiw_remember_acks(struct xiw_conn *c, uint32_t tsval)
 {
 	struct xiw_remembers *m = &c->progress.memory;
+	const uint32_t egress = (uint32_t)__atomic_load_n(&c->flow->egress_segs, __ATOMIC_RELAXED);
+	const bool first = (uint32_t)c->counts.acks_sent == m->acks + 1;
 
-	m->acked_ms = (uint32_t)c->engine->now_ms;
+	if (first)
+		m->acked_ms = (uint32_t)c->engine->now_ms;
+	else if (egress == m->acked_egress)
+		return;
+	m->told = !first;
 	m->acked_tsval = tsval;
-	m->acked_egress = (uint32_t)__atomic_load_n(&c->flow->egress_segs, __ATOMIC_RELAXED);
+	m->acked_egress = egress;
 }
 
 /* Notes that the peer hears what is sent by AF_XDP. */
@@ -46,7 +55,7 @@ void xiw_remember_heard(struct xiw_conn *c);
 
 /*
  * The peer's segment has been accepted. Its TSecr says which of our TSvals the peer has seen last (RFC 7323 section
- * 4.3). If the socket has sent nothing since the stretch's first ACK, a newer one is that of a later ACK.
+ * 4.3). If the socket has sent nothing since the ACK that is noted, a newer one is that of a later ACK.
  */
 static inline void xiw_remember_tsecr(struct xiw_conn *c, const struct xiw_tcp_seg *seg)
 {
