@@ -167,7 +167,7 @@ demo: ## send a file between two namespaces over the direct path
 	$(Q)XIW_BUILD=$(abspath $(B)) tools/demo
 
 # Programs that the tests run unmodified.
-CHECK_PACKAGES := rdmacm-utils perftest libfabric-bin openmpi-bin libopenmpi-dev
+CHECK_PACKAGES := rdmacm-utils ibverbs-utils perftest libfabric-bin openmpi-bin libopenmpi-dev
 
 check: ## run all tests; ONLY="word ..." chooses
 	$(Q)tools/setup $(CHECK_PACKAGES)
