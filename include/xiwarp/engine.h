@@ -101,6 +101,11 @@ struct xiw_engine_opts {
 	 */
 	uint32_t max_queues;
 	uint32_t reserved_end; /* 0 */
+	/*
+	 * The interface that xiw_engine_prepare() opens for a wildcard, and whose queues decide how many engines a
+	 * group has, by any of its names; NULL: all that xiwarp is loaded on.
+	 */
+	const char *interface;
 };
 
 enum xiw_engine_flags {
@@ -243,14 +248,16 @@ struct xiw_completion {
  * Makes an engine. It belongs to the thread that first calls xiw_engine_run(). opts may be NULL for
  * the defaults.
  *
- * -EINVAL: opts; -EBADF: app_ring_fd is not an io_uring; -ENAMETOOLONG: pin_dir; -ENOMEM; -EMFILE;
+ * -EINVAL: opts; -EBADF: app_ring_fd is not an io_uring; -ENAMETOOLONG: pin_dir, interface; -ENOMEM;
+ * -EMFILE;
  * -EPERM, -ENOSYS: io_uring is not available.
  */
 XIW_API int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **engine);
 
 /*
  * Opens what the direct path needs now instead of at the first connection: for connections to the
- * local address @addr, or with a wildcard or NULL on every interface that xiwarp is loaded on.
+ * local address @addr, or with a wildcard or NULL on every interface that xiwarp is loaded on, or on
+ * the one that the options name.
  * Everything that takes CAP_NET_RAW, CAP_IPC_LOCK or the right to open the pins happens here. A
  * process that gives those up afterwards and keeps CAP_NET_ADMIN still has the direct path on these
  * interfaces. The library itself never changes the privilege of the process.

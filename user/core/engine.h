@@ -279,7 +279,10 @@ struct xiw_engine {
 	bool destroying; /* xiw_engine_destroy() is under way */
 	enum xiw_crc_policy crc_policy;
 	struct xiw_engine_opts opts;
-	char pin_dir[433]; /* xiw_load() accepts no longer one */
+	struct {
+		char pin_dir[433];   /* xiw_load() accepts no longer one */
+		char interface[128]; /* ALTIFNAMSIZ */
+	} texts;		     /* of the options */
 	struct xiw_packet packets[XIW_XSK_BATCH_FRAMES];
 };
 

@@ -214,7 +214,7 @@ static int port_open(struct xiw_engine *e, struct xiw_netif *p, char *why, size_
 	query_interface(p);
 	err = xiw_fit_name(p->ifname, why, len);
 	if (!err)
-		err = xiw_pins_init(&pins, e->pin_dir, p->ifname);
+		err = xiw_pins_init(&pins, e->opts.pin_dir, p->ifname);
 	if (!err)
 		err = open_pins(p, &pins, why, len);
 	if (!err)

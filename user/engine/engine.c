@@ -84,7 +84,7 @@ static bool power_of_two(uint32_t n)
 /* The size of the options in the first release. */
 #define ENGINE_OPTS_FIRST 48
 
-XIW_OPTS_WHOLE(struct xiw_engine_opts, reserved_end);
+XIW_OPTS_WHOLE(struct xiw_engine_opts, interface);
 
 /* Zeroed options have descriptor 0, so a descriptor counts only if XIW_ENGINE_APP_RING is set. */
 static int take_app_ring(struct xiw_engine *e)
@@ -129,10 +129,13 @@ static int take_opts(struct xiw_engine *e, const struct xiw_engine_opts *opts)
 		return -EINVAL;
 	if (!e->opts.pin_dir)
 		e->opts.pin_dir = XIW_PIN_DIR;
-	if (strlen(e->opts.pin_dir) >= sizeof(e->pin_dir))
+	if (strlen(e->opts.pin_dir) >= sizeof(e->texts.pin_dir))
 		return -ENAMETOOLONG;
-	strcpy(e->pin_dir, e->opts.pin_dir);
-	e->opts.pin_dir = e->pin_dir;
+	e->opts.pin_dir = strcpy(e->texts.pin_dir, e->opts.pin_dir);
+	if (e->opts.interface && strlen(e->opts.interface) >= sizeof(e->texts.interface))
+		return -ENAMETOOLONG;
+	if (e->opts.interface)
+		e->opts.interface = strcpy(e->texts.interface, e->opts.interface);
 	return take_app_ring(e);
 }
 

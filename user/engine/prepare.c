@@ -11,6 +11,7 @@
 #include "core/engine.h"
 #include "core/serve.h"
 #include "netif/fit.h"
+#include "netif/interface.h"
 
 static bool wildcard(const struct sockaddr *addr)
 {
@@ -23,10 +24,33 @@ static bool wildcard(const struct sockaddr *addr)
 					  : IN6_IS_ADDR_UNSPECIFIED(&in6->sin6_addr);
 }
 
+/* That of e->unready.ifname. */
+static int open_netif(struct xiw_engine *e, char why[96])
+{
+	struct xiw_netif *netif;
+	int err = xiw_netif_by_name(e, e->unready.ifname, &netif, why, 96);
+
+	if (!err)
+		xiw_queues_say(e, netif, why, 96);
+	return err;
+}
+
+static int prepare_only(struct xiw_engine *e, char why[96])
+{
+	char own[IF_NAMESIZE];
+	const char *name = xiw_if_name(e->opts.interface, own);
+
+	if (!if_nametoindex(name)) {
+		snprintf(why, 96, "there is no interface %s", name);
+		return -ENODEV;
+	}
+	snprintf(e->unready.ifname, sizeof(e->unready.ifname), "%s", name);
+	return open_netif(e, why);
+}
+
 static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char why[96])
 {
 	struct sockaddr_storage local = {};
-	struct xiw_netif *netif;
 
 	memcpy(&local, addr,
 	       addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
@@ -38,10 +62,7 @@ static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char w
 			 err == -ENODEV ? "no interface has the address" : strerror(-err));
 		return err;
 	}
-	err = xiw_netif_by_name(e, e->unready.ifname, &netif, why, 96);
-	if (!err)
-		xiw_queues_say(e, netif, why, 96);
-	return err;
+	return open_netif(e, why);
 }
 
 /*
@@ -97,7 +118,7 @@ int xiw_engine_prepare(struct xiw_engine *e, const struct sockaddr *addr, char *
 		snprintf(line, sizeof(e->unready.why), "the kernel path was asked for");
 		err = -EOPNOTSUPP;
 	} else if (wildcard(addr)) {
-		err = prepare_all(e, line);
+		err = e->opts.interface ? prepare_only(e, line) : prepare_all(e, line);
 	} else {
 		err = prepare_one(e, addr, line);
 	}

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/opts.h"
 #include "conn/unstarted.h"
@@ -32,13 +33,19 @@ static uint32_t cpus(void)
 	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (uint32_t)CPU_COUNT(&set);
 }
 
-/* The most receive queues of an interface with the programs. */
-static uint32_t most_queues(void)
+/* The most receive queues of an interface with the programs, or those of the only one if it has them. */
+static uint32_t most_queues(const char *only)
 {
 	struct if_nameindex *all = if_nameindex();
+	char own[IF_NAMESIZE];
 	uint32_t most = 1;
 
+	if (only)
+		only = xiw_if_name(only, own);
+
 	for (struct if_nameindex *i = all; i && i->if_index; i++) {
+		if (only && strcmp(only, i->if_name))
+			continue;
 		if (xiw_query_xdp_named((int)i->if_index, "xiw_ingress") &&
 		    xiw_if_queues(i->if_name) > most)
 			most = xiw_if_queues(i->if_name);
@@ -54,7 +61,8 @@ static uint32_t how_many(const struct xiw_group_opts *o, const struct xiw_engine
 
 	if (o->engines)
 		return o->engines;
-	queues = eo->queues ? (uint32_t)__builtin_popcountll(eo->queues) : most_queues();
+	queues = eo->queues ? (uint32_t)__builtin_popcountll(eo->queues)
+			    : most_queues(eo->interface);
 	if (eo->max_queues && queues > eo->max_queues)
 		queues = eo->max_queues;
 	n = cpus();

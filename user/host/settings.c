@@ -63,6 +63,7 @@ int xiw_host_settings(struct xiw_engine_opts *engine, struct xiw_group_opts *gro
 	int err = path(&engine->path);
 
 	engine->pin_dir = value_of("XIWARP_PIN_DIR");
+	engine->interface = value_of("XIWARP_IF");
 	if (!err)
 		err = number("XIWARP_QUEUES", &engine->max_queues);
 	if (!err)

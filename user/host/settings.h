@@ -2,13 +2,14 @@
 /*
  * host/settings.h - what the environment says about the engines of this process.
  *
- * XIWARP_PATH: `direct`, `kernel` or `auto` (enum xiw_use_path). XIWARP_QUEUES: the most receive queues of
- * an interface that the process takes; unset or 0: all that are free. XIWARP_ENGINES: how many engines; unset or 0: as
- * xiw_group_create() does; never more than XIWARP_QUEUES. XIWARP_PIN_DIR: where the pins are. XIWARP_SEND_FIRST, if it
- * is not empty: who accepts a connection sends without having received anything, after half a second, if the peer does
- * not negotiate who speaks first; see xiw_conn_opts.send_first. What has no meaning is refused: one line on stderr says
- * so, and -EINVAL is returned. If other processes have all queues of an interface, one line on stderr says so, and
- * likewise if `direct` was asked for and is not to be had.
+ * XIWARP_PATH: `direct`, `kernel` or `auto` (enum xiw_use_path). XIWARP_QUEUES: the most receive queues of an
+ * interface that the process takes; unset or 0: all that are free. XIWARP_ENGINES: how many engines; unset or 0: as
+ * xiw_group_create() does; never more than XIWARP_QUEUES. XIWARP_PIN_DIR: where the pins are. XIWARP_IF: the only
+ * interface whose queues are taken before a connection needs others. XIWARP_SEND_FIRST, if it is not empty: who
+ * accepts a connection sends without having received anything, after half a second, if the peer does not negotiate
+ * who speaks first; see xiw_conn_opts.send_first. What has no meaning is refused: one line on stderr says so, and
+ * -EINVAL is returned. If other processes have all queues of an interface, one line on stderr says so, and likewise
+ * if `direct` was asked for and is not to be had.
  */
 #ifndef XIW_HOST_SETTINGS_H
 #define XIW_HOST_SETTINGS_H
@@ -18,8 +19,8 @@
 #include <xiwarp/xiwarp.h>
 
 /*
- * Sets what XIWARP_PATH, XIWARP_PIN_DIR, XIWARP_QUEUES and XIWARP_ENGINES say; an empty one says nothing. The pin
- * directory is the environment's memory. -EINVAL: a value has no meaning, and a line on stderr has said so, once.
+ * Sets what XIWARP_PATH, XIWARP_PIN_DIR, XIWARP_IF, XIWARP_QUEUES and XIWARP_ENGINES say; an empty one says nothing.
+ * Strings are the environment's memory. -EINVAL: a value has no meaning, and a line on stderr has said so, once.
  */
 int xiw_host_settings(struct xiw_engine_opts *engine, struct xiw_group_opts *group);
 

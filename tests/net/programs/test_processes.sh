@@ -52,6 +52,12 @@ queues() {
 			$1 && !($1 in letter) { letter[$1] = substr("ABCDEFGH", ++n, 1) }
 			{ s = s ($1 ? letter[$1] : "-") } END { print s }'
 }
+serves() { # IF QUEUES
+	local n
+	n=$(in_ns rcv "$xiwarp" status "$1" --json | sed 's/.*"engines":\[\([^]]*\)\].*/\1/' |
+		tr -d ' ' | tr , '\n' | grep -vc '^0*$')
+	((n == $2)) || { echo "$n queues of $1 are served"; return 1; }
+}
 are() { [[ $(queues) == "$1" ]] || { queues; return 1; }; }
 
 # steer QUEUE: all segments to rcv come on this queue from now on.
@@ -74,6 +80,20 @@ write one-second second 18516
 expect one-second-kernel kernel second
 write one-first first 18515
 expect one-first-direct direct first
+
+# A process with --if leaves the queues of other interfaces to others; without it, it takes all.
+in_ns rcv ip link add other0 type veth peer name other1 || exit 1
+in_ns rcv sh -c 'ip link set other0 up && ip link set other1 up' || exit 1
+in_ns rcv "$xiwarp" load other0 >/dev/null || exit 1
+serve first 18515
+expect only-one serves "$IF_RCV" 1
+expect only-not-other serves other0 0
+write only-first first 18515
+spawn all rcv all "$xiwarp" run -- rping -s -a "$V4_RCV" -p 18520
+wait_listen rcv 18520
+expect all-other serves other0 1
+stop "$all"
+in_ns rcv "$xiwarp" unload other0 >/dev/null
 
 # ---- four queues
 wire_up plain 1500 4 || exit 1
