@@ -12,7 +12,10 @@
 #include "host/leave.h"
 #include "verbs/verbs.h"
 
-/* Looked up before, as dlsym() has locks, and these functions may be called by the handler of a signal. */
+/*
+ * Looked up before, as dlsym() has locks, and these functions may be called by the handler of a signal. The constructors
+ * of libraries that the program is linked with run before ours: who calls from there looks it up at once.
+ */
 static struct {
 	void (*exit)(int);
 	int (*execvpe)(const char *, char *const *, char *const *);
@@ -21,13 +24,27 @@ static struct {
 	int (*execve)(const char *, char *const *, char *const *);
 } real;
 
+/* Threads that look it up at once find the same. */
+static void *look_up(void *at, const char *function)
+{
+	void *found = __atomic_load_n((void **)at, __ATOMIC_RELAXED);
+
+	if (!found) {
+		found = xiw_real(function);
+		__atomic_store_n((void **)at, found, __ATOMIC_RELAXED);
+	}
+	return found;
+}
+
+#define REAL(function) ((__typeof__(real.function))look_up(&real.function, #function))
+
 __attribute__((constructor)) static void begin(void)
 {
-	*(void **)&real.exit = xiw_real("_exit");
-	*(void **)&real.execve = xiw_real("execve");
-	*(void **)&real.execvpe = xiw_real("execvpe");
-	*(void **)&real.execveat = xiw_real("execveat");
-	*(void **)&real.fexecve = xiw_real("fexecve");
+	look_up(&real.exit, "_exit");
+	REAL(execve);
+	REAL(execvpe);
+	REAL(execveat);
+	REAL(fexecve);
 	/* The first that is registered is called last, and quick_exit() ends within libc. */
 	at_quick_exit(xiw_host_hand_over);
 }
@@ -35,7 +52,7 @@ __attribute__((constructor)) static void begin(void)
 XIW_INTERPOSE void _exit(int status)
 {
 	xiw_host_hand_over();
-	if (real.exit)
+	if (look_up(&real.exit, "_exit"))
 		real.exit(status);
 	while (true)
 		syscall(__NR_exit_group, status);
@@ -49,7 +66,7 @@ XIW_INTERPOSE void _Exit(int status)
 XIW_INTERPOSE int execve(const char *path, char *const argv[], char *const envp[])
 {
 	xiw_host_hand_over();
-	return real.execve(path, argv, envp);
+	return REAL(execve)(path, argv, envp);
 }
 
 XIW_INTERPOSE int execv(const char *path, char *const argv[])
@@ -60,7 +77,7 @@ XIW_INTERPOSE int execv(const char *path, char *const argv[])
 XIW_INTERPOSE int execvpe(const char *file, char *const argv[], char *const envp[])
 {
 	xiw_host_hand_over();
-	return real.execvpe(file, argv, envp);
+	return REAL(execvpe)(file, argv, envp);
 }
 
 XIW_INTERPOSE int execvp(const char *file, char *const argv[])
@@ -72,13 +89,13 @@ XIW_INTERPOSE int execveat(int dir, const char *path, char *const argv[], char *
 			   int flags)
 {
 	xiw_host_hand_over();
-	return real.execveat(dir, path, argv, envp, flags);
+	return REAL(execveat)(dir, path, argv, envp, flags);
 }
 
 XIW_INTERPOSE int fexecve(int fd, char *const argv[], char *const envp[])
 {
 	xiw_host_hand_over();
-	return real.fexecve(fd, argv, envp);
+	return REAL(fexecve)(fd, argv, envp);
 }
 
 static size_t count(va_list args)

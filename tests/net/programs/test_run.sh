@@ -43,6 +43,12 @@ run=("${foreign[@]}" "$xiwarp" run)
 # ---- exit codes
 gives exit-0 0 "" "${run[@]}" true
 gives exit-42 42 "" "${run[@]}" -- sh -c 'exit 42'
+# Before any constructor has run.
+early=$BUILD/tests/net/programs/early
+for how in execve execvpe execveat fexecve; do
+	gives "early-$how" 0 early "${run[@]}" "$early" "$how"
+done
+gives early-exit 5 "" "${run[@]}" "$early" _exit
 # timeout would not tell a signal from an exit code; a shell does.
 # shellcheck disable=SC2016
 gives signal 0 143 bash -c 'exec 2>/dev/null; "$@"; echo $?' sh "${run[@]}" sh -c 'kill -TERM $$'
