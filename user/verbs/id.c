@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "host/files.h"
 #include "host/life.h"
 #include "verbs/cm.h"
 #include "verbs/devices.h"
@@ -171,14 +172,18 @@ struct xiw_id *xiw_id_of_request(struct xiw_id *listener, const struct xiw_host_
 	struct xiw_id *id;
 
 	if (rdma_create_id(listener->sync ? NULL : listener->cm.channel, &cm, listener->cm.context,
-			   listener->cm.ps))
+			   listener->cm.ps)) {
+		xiw_host_files_refused(-errno);
 		return NULL;
+	}
 	id = xiw_id(cm);
 	xiw_host_request_addr(event->request, &cm->route.addr.src_storage,
 			      &cm->route.addr.dst_storage);
 	device = xiw_device_of(&cm->route.addr.src_addr);
 	if (!device && errno == ENODEV)
 		say_no_device(&cm->route.addr.src_addr);
+	else if (!device)
+		xiw_host_files_refused(-errno);
 	if (xiw_cm_set_device(id, device)) {
 		rdma_destroy_id(cm);
 		return NULL;
