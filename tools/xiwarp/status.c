@@ -2,7 +2,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/capability.h>
 #include <net/if.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,12 +12,9 @@
 
 #include "address.h"
 #include "args.h"
-#include "base/caps.h"
 #include "base/ranges.h"
 #include "exit.h"
-#include "netif/bpffs.h"
-#include "netif/pins.h"
-#include "netif/query.h"
+#include "missing.h"
 #include "obstacles.h"
 #include "report.h"
 #include "signals.h"
@@ -296,69 +292,6 @@ static struct json_object *add_interface(const struct xiw_status *s, struct repo
 	return o;
 }
 
-/* Has a load begun to pin there? Directories of others may have any name. */
-static bool pins_are_there(const char *ifname, const char *dir)
-{
-	char own[IF_NAMESIZE];
-	struct xiw_pins pins;
-
-	return !xiw_pins_of(&pins, dir, ifname, own) && xiw_pins_exist(&pins) &&
-	       (pins.marked || if_nametoindex(own));
-}
-
-/* There are no pins of that interface, or not all: says why that may be. */
-static int not_loaded(const char *ifname, const char *dir)
-{
-	int ifindex = (int)if_nametoindex(ifname);
-
-	if (pins_are_there(ifname, dir))
-		return xiw_fail(XIW_EXIT_NOT_FOUND,
-				"the pins of %s in %s are not complete, as a load that was killed "
-				"leaves them: 'xiwarp unload %s', and load again",
-				ifname, dir, ifname);
-	if (!ifindex)
-		return xiw_fail(XIW_EXIT_NOT_FOUND,
-				"no interface %s in this network namespace: see 'ip link'", ifname);
-	if (xiw_bpffs_hidden(dir))
-		return xiw_fail(XIW_EXIT_NOT_FOUND,
-				"%s cannot be seen from here ('ip netns exec' hides it): 'nsenter "
-				"--net=/run/netns/NAME xiwarp status %s'",
-				dir, ifname);
-	if (xiw_query_xdp_named(ifindex, "xiw_ingress"))
-		return xiw_fail(
-			XIW_EXIT_NOT_FOUND,
-			"%s runs xiw_ingress, but its pins are not in %s: 'xiwarp unload %s' "
-			"takes it off, 'xiwarp load %s --replace' puts another in its place, and "
-			"ends the connections that use it",
-			ifname, dir, ifname, ifname);
-	return xiw_fail(XIW_EXIT_NOT_FOUND, "xiwarp is not loaded on %s: 'xiwarp load %s'", ifname,
-			ifname);
-}
-
-static int failed(const char *ifname, const char *dir, int err)
-{
-	if (err == -ENOENT)
-		return not_loaded(ifname, dir);
-	if (err == -EPERM)
-		return xiw_fail(XIW_EXIT_PRIVILEGE, "%s cannot be read: %s", dir,
-				xiw_caps_have(CAP_DAC_READ_SEARCH)
-					? "a security module may forbid it"
-					: "CAP_DAC_READ_SEARCH is missing: run as root");
-	if (err == -EUCLEAN)
-		return xiw_fail(XIW_EXIT_FAILURE,
-				"%s, or what is in it, is or can be changed by somebody else: "
-				"remove it, and load again",
-				dir);
-	if (err == -ESTALE)
-		return xiw_fail(XIW_EXIT_FAILURE,
-				"%s holds pins of another version of xiwarp for %s: unload and "
-				"load again",
-				dir, ifname);
-	if (err == -EINVAL)
-		return xiw_fail(XIW_EXIT_USAGE, "'%s' cannot be an interface", ifname);
-	return xiw_fail(XIW_EXIT_FAILURE, "cannot read %s: %s", dir, strerror(-err));
-}
-
 /* Returns an exit code. */
 static int report_interface(struct report *r, const char *ifname)
 {
@@ -368,10 +301,10 @@ static int report_interface(struct report *r, const char *ifname)
 
 	/* In a report on all interfaces: this one was unloaded meanwhile, or is just being unloaded. */
 	if (err == -ENOENT && !r->args->nwords &&
-	    (r->args->status.watch > 0 || !pins_are_there(ifname, r->pin_dir)))
+	    (r->args->status.watch > 0 || !xiw_pins_left(ifname, r->pin_dir)))
 		return 0;
 	if (err)
-		return failed(ifname, r->pin_dir, err);
+		return xiw_status_failed(ifname, r->pin_dir, err);
 	r->shown++;
 	if (r->interfaces)
 		o = add_interface(&s, r);
@@ -380,7 +313,7 @@ static int report_interface(struct report *r, const char *ifname)
 	err = xiw_show_obstacles(ifname, r->args->pin_dir, o);
 	if (!err)
 		err = xiw_flows_each(ifname, r->args->pin_dir, each_flow, r);
-	return err && err != -ENOENT ? failed(ifname, r->pin_dir, err) : 0;
+	return err && err != -ENOENT ? xiw_status_failed(ifname, r->pin_dir, err) : 0;
 }
 
 /* A failure of one interface is printed, and the others are still reported. */
@@ -392,19 +325,6 @@ static int each_of_all(const char *ifname, void *ctx)
 	if (code && !r->code)
 		r->code = code;
 	return 0;
-}
-
-/* Nothing was found: perhaps because this process does not see where to look. */
-static int hidden(const struct xiw_args *args)
-{
-	const char *dir = args->pin_dir ? args->pin_dir : XIW_PIN_DIR;
-
-	if (!xiw_bpffs_hidden(dir))
-		return 0;
-	return xiw_fail(XIW_EXIT_NOT_FOUND,
-			"%s cannot be seen from here ('ip netns exec' hides it): 'nsenter "
-			"--net=/run/netns/NAME xiwarp status'",
-			dir);
 }
 
 static int report_once(const struct xiw_args *args)
@@ -419,9 +339,9 @@ static int report_once(const struct xiw_args *args)
 	else
 		err = xiw_status_each(args->pin_dir, each_of_all, &r);
 	if (err)
-		r.code = failed("any interface", r.pin_dir, err);
+		r.code = xiw_status_failed("any interface", r.pin_dir, err);
 	if (!r.code && !r.shown && !args->nwords)
-		r.code = hidden(args);
+		r.code = xiw_status_hidden(r.pin_dir);
 	if (r.code && !r.shown) {
 		json_object_put(r.interfaces);
 		return r.code;
@@ -429,7 +349,7 @@ static int report_once(const struct xiw_args *args)
 	if (r.interfaces)
 		xiw_json_print(r.interfaces);
 	else if (!r.shown)
-		printf("xiwarp is not loaded on any interface: 'xiwarp load IF'\n");
+		return xiw_status_none(r.pin_dir);
 	return r.code;
 }
 

@@ -150,6 +150,29 @@ static int open_queues(struct xiw_engine *e, struct xiw_netif *p, char *why, siz
 	return err && err != -ENOMEM ? refuse(e, p, err, why) : err;
 }
 
+/* There are no pins of the interface: nobody has loaded, or they are elsewhere. */
+static void say_missing(const struct xiw_netif *p, const char *dir, char *why, size_t len)
+{
+	const bool runs = xiw_query_xdp_named((int)p->ifindex, "xiw_ingress");
+	const char *wrong = xiw_bpffs_wrong(dir);
+
+	if (runs && xiw_bpffs_hidden(dir))
+		snprintf(why, len,
+			 "the pins of %s cannot be seen in 'ip netns exec': use nsenter --net",
+			 p->ifname);
+	else if (wrong)
+		snprintf(why, len, "%s: the pin directory %.40s %s", p->ifname, dir, wrong);
+	else if (runs && strcmp(dir, XIW_PIN_DIR))
+		snprintf(why, len, "the pins of %s are not in %.40s: name another directory",
+			 p->ifname, dir);
+	else if (runs)
+		snprintf(why, len, "the pins of %s are gone (xiwarp unload %s, and load)",
+			 p->ifname, p->ifname);
+	else
+		snprintf(why, len, "xiwarp is not loaded on %s (xiwarp load %s)", p->ifname,
+			 p->ifname);
+}
+
 static int open_pins(struct xiw_netif *p, const struct xiw_pins *pins, char *why, size_t len)
 {
 	const char *dir = pins->dir;
@@ -164,16 +187,8 @@ static int open_pins(struct xiw_netif *p, const struct xiw_pins *pins, char *why
 		err = xiw_table_open(&p->table, dir);
 	if (!err || why[0])
 		return err;
-	if (err == -ENOENT && xiw_query_xdp_named((int)p->ifindex, "xiw_ingress"))
-		snprintf(why, len,
-			 xiw_bpffs_hidden(pins->base)
-				 ? "the pins of %s cannot be seen in 'ip netns exec': use nsenter "
-				   "--net"
-				 : "the pins of %s are gone (xiwarp unload %s, and load)",
-			 p->ifname, p->ifname);
-	else if (err == -ENOENT)
-		snprintf(why, len, "xiwarp is not loaded on %s (xiwarp load %s)", p->ifname,
-			 p->ifname);
+	if (err == -ENOENT)
+		say_missing(p, pins->base, why, len);
 	else if (err == -EPROTO)
 		snprintf(why, len, "another version of xiwarp is loaded on %s", p->ifname);
 	else

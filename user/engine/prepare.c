@@ -10,8 +10,10 @@
 
 #include "core/engine.h"
 #include "core/serve.h"
+#include "netif/bpffs.h"
 #include "netif/fit.h"
 #include "netif/interface.h"
+#include "netif/query.h"
 
 static bool wildcard(const struct sockaddr *addr)
 {
@@ -65,6 +67,16 @@ static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char w
 	return open_netif(e, why);
 }
 
+static void say_none(const struct xiw_engine *e, char why[96])
+{
+	const char *wrong = xiw_bpffs_wrong(e->opts.pin_dir);
+
+	if (wrong)
+		snprintf(why, 96, "the pin directory %.40s %s", e->opts.pin_dir, wrong);
+	else
+		snprintf(why, 96, "xiwarp is not loaded on any interface: 'xiwarp load IF'");
+}
+
 /*
  * Opens every interface that has the programs. One that works is enough. `why` tells of the first one that has the
  * programs and cannot be used; else of one with queues that others have.
@@ -82,7 +94,7 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 		snprintf(why, 96, "interfaces cannot be asked: %s", strerror(-err));
 		return err;
 	}
-	snprintf(why, 96, "xiwarp is not loaded on any interface: 'xiwarp load IF'");
+	say_none(e, why);
 	for (struct if_nameindex *i = all; i->if_index; i++) {
 		int one;
 
@@ -93,6 +105,10 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 		ready |= !one;
 		if (!one && !*queues)
 			xiw_queues_say(e, netif, queues, sizeof(queues));
+		/* It has the programs, and their pins are elsewhere. */
+		if (one == -ENOENT && err == -ENOENT &&
+		    xiw_query_xdp_named((int)i->if_index, "xiw_ingress"))
+			snprintf(why, 96, "%s", line);
 		if (!one || one == -ENOENT || (err != -ENOENT && err != -ENXIO))
 			continue;
 		err = one;

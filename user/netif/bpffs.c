@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <xiwarp/load.h>
+
 #define PATH_LEN 512
 #define LOCK_TRIES 500 /* for ten seconds */
 #define LOCK_PAUSE_NS 20000000
@@ -140,6 +142,22 @@ void xiw_bpffs_unlock(int lock)
 bool xiw_bpffs_private(const char *path, bool mounted)
 {
 	return unseen_by(outside(!mounted), path);
+}
+
+const char *xiw_bpffs_wrong(const char *dir)
+{
+	struct stat st;
+
+	if (!strcmp(dir, XIW_PIN_DIR))
+		return NULL;
+	if (lstat(dir, &st))
+		return errno == ENOENT	  ? "does not exist"
+		       : errno == EACCES  ? "cannot be looked at without CAP_DAC_OVERRIDE"
+		       : errno == ENOTDIR ? "is below what is no directory"
+					  : "cannot be looked at";
+	if (!S_ISDIR(st.st_mode))
+		return "is no directory";
+	return xiw_bpffs_at(dir) ? NULL : "is not on a BPF file system";
 }
 
 bool xiw_bpffs_hidden(const char *path)

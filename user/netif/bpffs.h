@@ -13,6 +13,11 @@ bool xiw_bpffs_at(const char *path);
  * by no other.
  */
 bool xiw_bpffs_private(const char *path, bool mounted);
+/*
+ * Why nothing can be pinned in the directory, as far as it shows itself: words that follow its name, for a directory
+ * that the user has named. NULL: it is the default, where nobody has loaded yet, or nothing is wrong with it.
+ */
+const char *xiw_bpffs_wrong(const char *dir);
 /* Does this process see no BPF file system there, while the process that started it does? */
 bool xiw_bpffs_hidden(const char *path);
 

@@ -13,8 +13,8 @@
 #include "verbs/verbs.h"
 
 /*
- * Looked up before, as dlsym() has locks, and these functions may be called by the handler of a signal. The constructors
- * of libraries that the program is linked with run before ours: who calls from there looks it up at once.
+ * Looked up before, as dlsym() has locks, and these functions may be called by the handler of a signal. Constructors of
+ * the program's libraries run before ours: who calls from there looks it up at once.
  */
 static struct {
 	void (*exit)(int);

@@ -260,8 +260,7 @@ refused stale-pins 5 "unload $IF_RCV" "$xiwarp" load "$IF_RCV"
 expect stale-unload unload "$IF_RCV"
 expect stale-bare bare
 
-refused direct-not-loaded 4 "xiwarp load IF" "$xiwarp" serve --path direct \
-	--pin-dir "/sys/fs/bpf/xiw-none-$$" "$TMP/in"
+refused direct-not-loaded 4 "xiwarp load IF" "$xiwarp" serve --path direct "$TMP/in"
 
 # ---- attached with stock tools, as xiwarp(7) has it; and where tc itself would have put xiw_egress
 stock() { # OPTION...: of the filter
