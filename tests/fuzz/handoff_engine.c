@@ -437,7 +437,7 @@ static void open_conn(void)
 	conn->send.allowed = conn->crc = true;
 	conn->reg.window = WINDOW;
 	conn->timer.deadline_ms = conn->timer.ack_ms = conn->timer.hold_ms = XIW_NEVER;
-	conn->timer.ulp_ms = conn->progress.due_ms = XIW_NEVER;
+	conn->timer.ulp_ms = conn->progress.due_ms = conn->progress.output.look_ms = XIW_NEVER;
 	conn->progress.inject_works = true; /* not counted here */
 	conn->reg.ip_version = 4;
 	conn->reg.remote_ip[0] = 1;

@@ -19,7 +19,7 @@ void stretch_begin(struct stretch *t)
 	c->fd = -1;
 	c->reg.ip_version = 4;
 	c->timer.deadline_ms = c->timer.ack_ms = c->timer.hold_ms = XIW_NEVER;
-	c->timer.ulp_ms = c->progress.due_ms = XIW_NEVER;
+	c->timer.ulp_ms = c->progress.due_ms = c->progress.output.look_ms = XIW_NEVER;
 	c->stretch.state = XIW_STRETCH_RUNS;
 	c->stretch.epoch = 7;
 	c->stretch.committed = c->recv.nxt = c->tcp.rcv_nxt = AT;

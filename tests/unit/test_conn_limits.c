@@ -49,7 +49,7 @@ static void setup(void)
 	c->engine = e;
 	c->state = XIW_OPEN;
 	c->timer.deadline_ms = c->timer.ack_ms = c->timer.hold_ms = XIW_NEVER;
-	c->timer.ulp_ms = c->progress.due_ms = XIW_NEVER;
+	c->timer.ulp_ms = c->progress.due_ms = c->progress.output.look_ms = XIW_NEVER;
 	c->opts.close_timeout_ms = 4000;
 	c->opts.terminate_timeout_ms = 3000;
 	make_connection();

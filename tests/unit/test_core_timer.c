@@ -33,7 +33,7 @@ static void setup(void)
 		conns[i]->state = XIW_DEAD;
 		conns[i]->timer.deadline_ms = conns[i]->timer.ack_ms = XIW_NEVER;
 		conns[i]->timer.hold_ms = conns[i]->timer.ulp_ms = XIW_NEVER;
-		conns[i]->progress.due_ms = XIW_NEVER;
+		conns[i]->progress.due_ms = conns[i]->progress.output.look_ms = XIW_NEVER;
 	}
 }
 

@@ -197,7 +197,7 @@ int xiw_conn_new(struct xiw_engine *e, bool initiator, const struct xiw_conn_opt
 	c->fd = -1;
 	c->reg.window = e->opts.window;
 	c->timer.deadline_ms = c->timer.ack_ms = c->timer.alive_ms = c->timer.hold_ms =
-		c->timer.ulp_ms = c->progress.due_ms = XIW_NEVER;
+		c->timer.ulp_ms = c->progress.due_ms = c->progress.output.look_ms = XIW_NEVER;
 	do {
 		c->id = ++e->next_id;
 	} while (c->id == XIW_DDP_ANY_STREAM);

@@ -42,6 +42,7 @@
 #include "core/agenda.h"
 #include "core/cq.h"
 #include "core/ring.h"
+#include "path/output.h"
 
 #define STAGES_IN_TURN 4
 #define WRITE_FLAGS (MSG_EOR | MSG_NOSIGNAL | MSG_DONTWAIT)
@@ -111,10 +112,11 @@ static int give_now(struct xiw_conn *c)
 {
 	const struct xiw_stage *s = c->send.stage;
 	const uint32_t at = c->send.stage_off, first = first_run(c);
-	ssize_t n = first + 1 == s->nends
-			    ? send(c->fd, s->octets + at, s->end[first] - at, WRITE_FLAGS)
-			    : write_runs(c, first);
+	ssize_t n;
 
+	xiw_output_begins(c);
+	n = first + 1 == s->nends ? send(c->fd, s->octets + at, s->end[first] - at, WRITE_FLAGS)
+				  : write_runs(c, first);
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 	c->send.stage_off += (uint32_t)n;
@@ -142,6 +144,7 @@ static void submit(struct xiw_conn *c)
 {
 	struct io_uring_sqe *sqe = xiw_sqe(c->engine, c, XIW_OP_SEND);
 
+	xiw_output_begins(c);
 	io_uring_prep_send(sqe, c->fd, c->send.stage->octets + c->send.stage_off,
 			   c->send.stage->end[first_run(c)] - c->send.stage_off,
 			   MSG_EOR | MSG_NOSIGNAL | MSG_WAITALL);

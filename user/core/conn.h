@@ -179,13 +179,25 @@ struct xiw_route {
 	uint64_t astray_ms, unseen_ms, bypass_ms; /* since when XDP, xiw_egress miss packets; 0: no */
 };
 
+/* path/output.c: does what the socket sends reach xiw_egress? Counts are modulo 2^32. */
+struct xiw_output {
+	bool wrote;    /* the socket has been given octets since the last look */
+	bool asked;    /* `sent` counts */
+	bool elicited; /* the peer has been asked for a segment, as nothing reached xiw_egress */
+	bool refused;  /* a firewall has refused an injected segment */
+	uint32_t left; /* segments that xiw_egress had counted at the last look */
+	uint32_t sent; /* segments that the socket had sent then */
+	uint32_t came; /* segments with data that had come direct when the peer was asked first */
+	uint64_t look_ms; /* when the next look is due, or XIW_NEVER */
+};
+
 /* Failed attempts while the stream stood at one place. */
 struct xiw_tries {
 	uint32_t at, n;
 	uint64_t since_ms, last_ms;
 };
 
-/* path/progress.c: what speaks against the direct path. */
+/* path/progress.c: what speaks against the direct path. Times of 32 bits are modulo 2^32. */
 struct xiw_progress {
 	struct xiw_tries refused;	/* refusals of segments that the stream waits for */
 	enum xiw_reason refused_reason; /* of the last refusal */
@@ -196,35 +208,35 @@ struct xiw_progress {
 	struct xiw_tries ahead;		/* those that acknowledge what xiw_egress has not seen */
 	/* When the stretch's first segment came while the socket had not been read up to it; 0: none has. */
 	uint64_t waits_ms;
-	/* The TSval of the last segment that has filled a hole in the socket meanwhile. */
-	bool filled;
+	/* The TSval of the last segment that has filled a hole in the socket meanwhile, if `filled`. */
 	uint32_t filled_tsval;
 
 	enum xiw_reason ended_reason; /* why the last stretch ended in failure */
 	uint32_t ended;		      /* how many failed in a row */
-	uint64_t ended_ms;
+	uint32_t ended_ms;
 
-	/* When the flow was last armed: how many stretches XDP had taken back, and how many frames had come. */
-	bool armed;
-	uint32_t taken_back;
+	/* When the flow was last `armed`: how many stretches XDP had taken back, and how many frames had come. */
 	uint64_t seen;
+	uint32_t taken_back;
 	uint32_t unseen; /* stretches in a row without any frame, by weight */
 	uint32_t given;	 /* stretches that XDP had taken back as UNSEEN */
 	uint32_t lost;	 /* how many of these did miss a frame, since lost_ms, by weight */
-	bool cut_off;	   /* the socket's packets need translation and do not get it */
-	bool inject_works; /* an injected segment has reached the socket */
+	bool filled : 1, armed : 1;
+	bool cut_off : 1;      /* the socket's packets need translation and do not get it */
+	bool inject_works : 1; /* an injected segment has reached the socket */
 	uint8_t probes;
-	uint64_t lost_ms;
-	uint64_t probe_ms; /* when the last of them was injected */
+	uint32_t lost_ms;
+	uint32_t probe_ms; /* when the last of them was injected */
+	uint32_t arrived;  /* injected segments that had reached the socket when last looked at */
 	uint64_t missing_ms; /* since when no injected segment has arrived, or 0 */
-	uint64_t injected; /* segments that had been injected when one was last seen to arrive */
-	uint32_t arrived;  /* segments that had reached the socket then */
+	uint64_t injected; /* segments that had been injected when `arrived` last changed */
 	uint32_t resent;   /* the flow's count of segments that the socket sent again */
 
 	uint32_t steered;     /* stretches that had ended on a queue that is not the engine's */
 	uint32_t steered_run; /* aligned segments in a row that the next one therefore needs */
-	uint64_t steered_ms;  /* when the last one of them was noticed */
+	uint32_t steered_ms;  /* when the last one of them was noticed */
 	struct xiw_remembers memory;
+	struct xiw_output output;
 };
 
 /* conn/send.c, fill.c, stage.c: what is sent. conn/startup.c and rtr.c set mpa and allowed. */

@@ -37,6 +37,7 @@ const char *xiw_reason_name(unsigned int reason)
 		[XIW_REASON_TAGS] = "VLAN tags stripped",
 		[XIW_REASON_BYPASS] = "packets pass XDP by",
 		[XIW_REASON_GAP] = "gap that lasts",
+		[XIW_REASON_OUTPUT] = "output dropped",
 	};
 
 	return reason < N(names) ? names[reason] : NULL;

@@ -36,6 +36,8 @@ void xiw_timer(struct xiw_conn *c)
 
 	if (c->progress.due_ms < at)
 		at = c->progress.due_ms;
+	if (c->progress.output.look_ms < at)
+		at = c->progress.output.look_ms;
 	if (c->timer.hold_ms < at)
 		at = c->timer.hold_ms;
 	if (c->timer.ulp_ms < at)

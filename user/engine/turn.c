@@ -35,6 +35,7 @@
 #include "path/gaps.h"
 #include "path/hold.h"
 #include "path/inject.h"
+#include "path/output.h"
 #include "path/progress.h"
 #include "path/rebind.h"
 #include "path/kernel.h"
@@ -323,6 +324,8 @@ static void due(struct xiw_conn *c)
 		deadline(c);
 	if (c->progress.due_ms <= c->engine->now_ms)
 		xiw_progress_due(c);
+	if (c->progress.output.look_ms <= c->engine->now_ms)
+		xiw_output_look(c);
 	if (c->timer.hold_ms <= c->engine->now_ms)
 		xiw_conn_limit_hold(c);
 	if (c->timer.ulp_ms <= c->engine->now_ms)

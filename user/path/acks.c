@@ -7,6 +7,7 @@
 #include "base/opts.h"
 #include "core/clock.h"
 #include "core/cq.h"
+#include "core/queue.h"
 #include "core/timer.h"
 #include "path/remember.h"
 #include "tcp/csum.h"
@@ -63,37 +64,68 @@ static uint32_t ip_header(const struct xiw_conn *c, uint8_t *out, uint32_t tcp_l
 	return xiw_ip_build(out, &ip, tcp_len);
 }
 
-static void send_ack(struct xiw_conn *c)
+/*
+ * Sends what `rx` acknowledges, with this payload, which has one piece or none. False: there is no room for it, or no
+ * frame has left yet.
+ */
+static bool transmit(struct xiw_conn *c, struct xiw_tcp_rx *rx, uint32_t tsval,
+		     const struct xiw_vec *payload)
 {
 	uint8_t *frame = xiw_xsk_tx_room(c->stretch.rxq->out), *ip, *tcp, header[XIW_TCP_MAX];
-	uint32_t link_len = frame ? link_header(c, frame) : 0;
-	const uint32_t tsval = xiw_sock_tsval(&c->reg.sock, c->engine->now_ns);
+	uint32_t link_len = frame ? link_header(c, frame) : 0, more = payload ? payload->len : 0;
 	int len;
 
-	/* The ACK stays due, and the next turn tries again. */
 	if (!link_len)
-		return;
+		return false;
 	/*
 	 * The kernel's segments may have promised more meanwhile: each one says as much as it can, and rounds
 	 * up.
 	 */
-	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
-	len = xiw_tcp_rx_build_ack(&c->tcp, tsval, header, sizeof(header));
+	xiw_tcp_rx_promised(rx, xiw_flow_get(&c->flow->direct_edge));
+	len = xiw_tcp_rx_build_ack(rx, tsval, header, sizeof(header));
 	if (len < 0)
-		return;
+		return false;
 	ip = frame + link_len;
-	tcp = ip + ip_header(c, ip, (uint32_t)len);
+	tcp = ip + ip_header(c, ip, (uint32_t)len + more);
 	memcpy(tcp, header, (size_t)len);
-	xiw_tcp_csum_fill(ip, tcp, (size_t)len, NULL, 0);
+	if (payload)
+		memcpy(tcp + len, payload->base, more);
+	xiw_tcp_csum_fill(ip, tcp, (size_t)len, payload, !!payload);
 	/*
 	 * The edge is published before the ACK promises it, so that the kernel's next segment does not promise
 	 * less.
 	 */
-	xiw_flow_raise(&c->flow->direct_edge, c->tcp.right_edge);
-	xiw_xsk_send(c->stretch.rxq->out, frame, (uint32_t)(tcp + len - frame));
+	xiw_flow_raise(&c->flow->direct_edge, rx->right_edge);
+	xiw_xsk_send(c->stretch.rxq->out, frame, (uint32_t)(tcp + len - frame) + more);
+	return true;
+}
+
+/* If it cannot be sent, the ACK stays due, and the next turn tries again. */
+static void send_ack(struct xiw_conn *c)
+{
+	const uint32_t tsval = xiw_sock_tsval(&c->reg.sock, c->engine->now_ns);
+
+	if (!transmit(c, &c->tcp, tsval, NULL))
+		return;
 	c->counts.acks_sent++;
 	if (!c->progress.memory.heard)
 		xiw_remember_acks(c, tsval);
+}
+
+/*
+ * The peer answers a segment that ends before what it has acknowledged, and looks at nothing else in it (RFC 9293
+ * section 3.10.7.4). So this acknowledges nothing, and changes nothing here. It has an octet, as a keepalive may (RFC
+ * 9293 section 3.8.4), because Linux answers those without one twice in a second at most.
+ */
+void xiw_acks_elicit(struct xiw_conn *c)
+{
+	struct xiw_tcp_rx keepalive = c->tcp;
+	uint8_t octet = 0;
+	const struct xiw_vec payload = { &octet, sizeof(octet) };
+
+	keepalive.snd_nxt = c->tcp.snd_una - 1 - (uint32_t)payload.len;
+	transmit(c, &keepalive, xiw_sock_tsval(&c->reg.sock, c->engine->now_ns), &payload);
+	xiw_acks_out(c->engine);
 }
 
 bool xiw_answer_may_come(const struct xiw_conn *c)

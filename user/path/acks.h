@@ -20,4 +20,7 @@ void xiw_acknowledge(struct xiw_conn *c);
 /* The same for an ACK that has waited for an answer, unless one has carried it. */
 void xiw_acknowledge_late(struct xiw_conn *c);
 
+/* Sends a segment that the peer answers with one without data, whatever it has got. Only while a stretch runs. */
+void xiw_acks_elicit(struct xiw_conn *c);
+
 #endif

@@ -6,9 +6,11 @@
 #include "path/inject.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <string.h>
 
 #include "core/agenda.h"
+#include "path/output.h"
 #include "path/packet.h"
 #include "path/receiver.h"
 #include "tcp/segment.h"
@@ -168,7 +170,8 @@ static void inject_feedback(struct xiw_conn *c)
 	};
 
 	build_feedback(c, ip + what.l4_off);
-	xiw_inject(&c->engine->injector, &what);
+	if (xiw_inject(&c->engine->injector, &what) == -EPERM)
+		xiw_output_refused(c);
 	c->counts.injected++;
 	xiw_tcp_rx_feedback_given(&c->tcp);
 }

@@ -53,7 +53,7 @@ static bool frames_are_lost(struct xiw_conn *c, bool enough)
 static bool loses_some(struct xiw_conn *c)
 {
 	uint32_t given = __atomic_load_n(&c->flow->reasons[XIW_REASON_UNSEEN], __ATOMIC_RELAXED);
-	uint64_t now = c->engine->now_ms;
+	uint32_t now = (uint32_t)c->engine->now_ms;
 	struct xiw_progress *s = &c->progress;
 	bool another = given != s->given;
 

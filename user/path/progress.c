@@ -52,6 +52,8 @@ static const char *cause(enum xiw_reason reason)
 		[XIW_REASON_TAGS] = "%s strips VLAN tags: 'ethtool -K IF rxvlan off'",
 		[XIW_REASON_BYPASS] = "packets of %s pass XDP by: 'ethtool -K IF lro off', tc "
 				      "redirect?",
+		[XIW_REASON_OUTPUT] = "a firewall drops what its socket sends by %s (nft: OUTPUT, "
+				      "'conntrack -F'?)",
 	};
 
 	return causes[reason] ? causes[reason] : "it does not go on";
@@ -118,11 +120,12 @@ bool xiw_progress_untranslated(struct xiw_conn *c)
 static bool lasts(struct xiw_conn *c, enum xiw_reason reason)
 {
 	struct xiw_progress *s = &c->progress;
-	bool soon = s->ended_reason == reason && c->engine->now_ms - s->ended_ms < LASTING_MS;
+	const uint32_t now_ms = (uint32_t)c->engine->now_ms;
+	bool soon = s->ended_reason == reason && now_ms - s->ended_ms < LASTING_MS;
 
 	s->ended = soon ? s->ended + 1 : 1;
 	s->ended_reason = reason;
-	s->ended_ms = c->engine->now_ms;
+	s->ended_ms = now_ms;
 	switch (reason) {
 	case XIW_REASON_EGRESS:
 		return true;
@@ -156,6 +159,11 @@ static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw
 		c->progress.cut_off = true;
 		xiw_watch_soon(c->engine);
 	}
+}
+
+void xiw_progress_blocked(struct xiw_conn *c)
+{
+	give_up(c, XIW_REASON_OUTPUT, NULL);
 }
 
 void xiw_progress_lasting(struct xiw_conn *c, enum xiw_reason reason)
@@ -334,11 +342,12 @@ static bool arrived(struct xiw_conn *c)
 /* Injects a probe if the one before has had its time. Returns whether one has reached the socket. */
 static bool probe(struct xiw_conn *c)
 {
+	const uint32_t now_ms = (uint32_t)c->engine->now_ms;
 	struct xiw_progress *s = &c->progress;
 
 	if (arrived(c) && s->probes)
 		return true;
-	if (s->probes && c->engine->now_ms - s->probe_ms < PROBE_MS)
+	if (s->probes && now_ms - s->probe_ms < PROBE_MS)
 		return false;
 	if (s->probes == PROBES) {
 		xiw_conn_bar(c, XIW_REASON_INJECT);
@@ -346,7 +355,7 @@ static bool probe(struct xiw_conn *c)
 	}
 	xiw_inject_probe(c);
 	s->probes++;
-	s->probe_ms = c->engine->now_ms;
+	s->probe_ms = now_ms;
 	return arrived(c);
 }
 

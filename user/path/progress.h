@@ -47,6 +47,9 @@ bool xiw_progress_untranslated(struct xiw_conn *c);
 bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
 			  const struct xiw_segment *in_hand);
 
+/* What the socket sends is dropped before it reaches xiw_egress: the connection falls back. */
+void xiw_progress_blocked(struct xiw_conn *c);
+
 /* One segment has shown that `reason` lasts: bars the connection, which falls back. */
 void xiw_progress_lasting(struct xiw_conn *c, enum xiw_reason reason);
 

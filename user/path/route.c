@@ -22,6 +22,7 @@
 
 #include "handoff/queues.h"
 #include "path/arm.h"
+#include "path/output.h"
 #include "path/progress.h"
 #include "path/receiver.h"
 
@@ -242,6 +243,8 @@ bool xiw_route_check(struct xiw_conn *c)
 	if (c->progress.memory.kept_off)
 		xiw_try_arm(c, XIW_RUN);
 	bar(c, out, by);
+	if (out)
+		xiw_output_unseen(c);
 	if (c->stretch.state == XIW_STRETCH_OFF && !xiw_owner_skew(owner, kernel_nxt))
 		return true;
 	if (by > ASTRAY_MS) {

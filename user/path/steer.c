@@ -16,15 +16,16 @@ uint32_t xiw_progress_run(struct xiw_conn *c, uint32_t run)
 {
 	uint32_t steered = xiw_flow_get(&c->flow->reasons[XIW_REASON_STEERED]) +
 			   xiw_flow_get(&c->flow->reasons[XIW_REASON_NO_XSK]);
+	const uint32_t now_ms = (uint32_t)c->engine->now_ms;
 	struct xiw_progress *s = &c->progress;
 
 	if (steered != s->steered) {
-		if (!s->steered_run || c->engine->now_ms - s->steered_ms >= LASTING_MS)
+		if (!s->steered_run || now_ms - s->steered_ms >= LASTING_MS)
 			s->steered_run = STEERED_RUN;
 		else if (s->steered_run < STEERED_RUN_MAX)
 			s->steered_run *= 2;
 		s->steered = steered;
-		s->steered_ms = c->engine->now_ms;
+		s->steered_ms = now_ms;
 	}
 	return run < s->steered_run ? s->steered_run : run;
 }
@@ -33,7 +34,8 @@ void xiw_progress_steady(struct xiw_conn *c)
 {
 	struct xiw_progress *s = &c->progress;
 
-	if (s->steered_run <= STEERED_RUN || c->engine->now_ms - s->steered_ms < LASTING_MS)
+	if (s->steered_run <= STEERED_RUN ||
+	    (uint32_t)c->engine->now_ms - s->steered_ms < LASTING_MS)
 		return;
 	s->steered_run = STEERED_RUN;
 	__atomic_store_n(&c->flow->run_needed, STEERED_RUN, __ATOMIC_RELAXED);
