@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/ranges.h"
@@ -77,28 +78,45 @@ static void choose_senders(struct xiw_netif *p)
 	}
 }
 
-static const char *xsk_cause(int err, bool jumbo, bool foreign)
+/* A frame of 2 KiB holds a packet of 1500 octets. A larger packet takes several frames. */
+static bool jumbo(const struct xiw_netif *p)
+{
+	return p->mtu > 1500;
+}
+
+#define CAUSE_MAX 96
+
+/* The kernel adds up what all processes of a user lock, so the limit may be used up by others. */
+static const char *memlock_cause(const struct xiw_engine *e, const struct xiw_netif *p,
+				 char text[CAUSE_MAX])
+{
+	struct rlimit limit = {};
+
+	getrlimit(RLIMIT_MEMLOCK, &limit);
+	snprintf(text, CAUSE_MAX,
+		 "CAP_IPC_LOCK is missing (%zu MiB; user %u's memlock is %llu in all)",
+		 (xiw_xsk_locks(e->opts.frames, jumbo(p)) + (1 << 20) - 1) >> 20, getuid(),
+		 (unsigned long long)limit.rlim_cur >> 20);
+	return text;
+}
+
+static const char *xsk_cause(const struct xiw_engine *e, const struct xiw_netif *p, int err,
+			     bool foreign, char text[CAUSE_MAX])
 {
 	switch (err) {
 	case -EBUSY:
 		return foreign ? "busy: another program's AF_XDP socket has it"
 			       : "busy: another engine has it, of this process or another";
 	case -ENOBUFS:
-		return "CAP_IPC_LOCK is missing, or raise the memlock limit";
+		return memlock_cause(e, p, text);
 	case -EPERM:
 		return "CAP_NET_RAW is missing";
 	case -EINVAL:
 		/* The kernel does not know XDP_USE_SG. */
-		return jumbo ? "an MTU above 1500 needs Linux 6.6 for it" : strerror(-err);
+		return jumbo(p) ? "an MTU above 1500 needs Linux 6.6 for it" : strerror(-err);
 	default:
 		return strerror(-err);
 	}
-}
-
-/* A frame of 2 KiB holds a packet of 1500 octets. A larger packet takes several frames. */
-static bool jumbo(const struct xiw_netif *p)
-{
-	return p->mtu > 1500;
 }
 
 /*
@@ -186,6 +204,7 @@ static int open_queue(struct xiw_engine *e, struct xiw_netif *p, uint32_t index,
 static int open_some(struct xiw_engine *e, struct xiw_netif *p, bool *patient, char *why,
 		     size_t len)
 {
+	char cause[CAUSE_MAX];
 	int first = 0;
 
 	for (uint64_t left = missing(e, p); left && !has_enough(e, p); left &= left - 1) {
@@ -207,7 +226,7 @@ static int open_some(struct xiw_engine *e, struct xiw_netif *p, bool *patient, c
 			*patient = false;
 		if (!first)
 			snprintf(why, len, "AF_XDP on %s queue %u: %s", p->ifname, index,
-				 xsk_cause(err, jumbo(p), p->foreign & bit(index)));
+				 xsk_cause(e, p, err, p->foreign & bit(index), cause));
 		first = first ? first : err;
 		/* What is missing for one queue is missing for all. */
 		if (err != -EBUSY)
@@ -221,7 +240,7 @@ static int open_some(struct xiw_engine *e, struct xiw_netif *p, bool *patient, c
 
 int xiw_queues_none(const struct xiw_engine *e, const struct xiw_netif *p, char *why, size_t len)
 {
-	char asked[XIW_RANGES_MAX];
+	char asked[XIW_RANGES_MAX], cause[CAUSE_MAX];
 
 	if (p->refused && p->shut_ms)
 		snprintf(why, len,
@@ -230,7 +249,7 @@ int xiw_queues_none(const struct xiw_engine *e, const struct xiw_netif *p, char 
 			 xiw_queues_cut(p) ? "zero-copy, which cuts packets" : "new MTU");
 	else if (p->refused)
 		snprintf(why, len, "AF_XDP on %s: %s", p->ifname,
-			 xsk_cause(p->refused, jumbo(p), false));
+			 xsk_cause(e, p, p->refused, false, cause));
 	else
 		snprintf(why, len, "%s has %u queues, and the engine was to serve %s", p->ifname,
 			 p->channels, xiw_ranges_cut(e->opts.queues, asked, SAY_MOST));
@@ -371,14 +390,14 @@ void xiw_queues_close(const struct xiw_engine *e, struct xiw_netif *p)
 void xiw_queues_say(const struct xiw_engine *e, const struct xiw_netif *p, char *why, size_t len)
 {
 	uint64_t without = missing(e, p);
-	char served[XIW_RANGES_MAX], others[XIW_RANGES_MAX];
+	char served[XIW_RANGES_MAX], others[XIW_RANGES_MAX], cause[CAUSE_MAX];
 
 	why[0] = '\0';
 	if (without)
 		snprintf(why, len, "queues %s of %s (%s are served): %s",
 			 xiw_ranges_cut(without, others, SAY_MOST), p->ifname,
 			 xiw_ranges_cut(p->served, served, SAY_MOST),
-			 p->refused		 ? xsk_cause(p->refused, jumbo(p), false)
+			 p->refused		 ? xsk_cause(e, p, p->refused, false, cause)
 			 : p->foreign == without ? "other programs have them"
 						 : "other engines have them");
 }

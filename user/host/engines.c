@@ -299,6 +299,22 @@ static int start_threads(struct xiw_group *g)
 	return 0;
 }
 
+/* Each object that is made would fail of the same, with its own function's words. */
+static void say_no_engine(int err)
+{
+	static bool said;
+
+	if (!__atomic_exchange_n(&said, true, __ATOMIC_RELAXED))
+		fprintf(stderr, "xiwarp: no connection can be made, as no engine can begin: %s%s\n",
+			strerror(-err),
+			err == -ENOMEM ? ": no memory, or the memlock limit (ulimit -l) is used up"
+			: err == -EMFILE ? ": raise the limit on open files (ulimit -n)"
+			: err == -EPERM || err == -ENOSYS
+				? ": io_uring is forbidden here; set sysctl "
+				  "kernel.io_uring_disabled=0, or ask who confines this process"
+				: "");
+}
+
 /* Says why there is no direct path, where the program would not be expected to be without. */
 static void prepare(struct xiw_group *g, enum xiw_use_path path)
 {
@@ -308,7 +324,7 @@ static void prepare(struct xiw_group *g, enum xiw_use_path path)
 	if (err && path == XIW_USE_DIRECT)
 		fprintf(stderr, "xiwarp: no connection can be made, as none can go direct: %s\n",
 			why);
-	else if (err == -EBUSY)
+	else if (err == -EBUSY || err == -ENOBUFS)
 		fprintf(stderr, "xiwarp: all octets take the kernel's path: %s\n", why);
 }
 
@@ -332,6 +348,8 @@ static int start(struct xiw_group **group)
 	if (!err) {
 		xiw_host_files_raise();
 		err = xiw_group_create(&go, &g);
+		if (err)
+			say_no_engine(err);
 	}
 	if (err)
 		return err;

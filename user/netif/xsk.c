@@ -150,6 +150,11 @@ int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts)
 	return 0;
 }
 
+size_t xiw_xsk_locks(uint32_t frames, bool jumbo)
+{
+	return (size_t)(frames + XIW_XSK_TX_FRAMES) * (jumbo ? FRAME_PAGE : FRAME_SMALL);
+}
+
 uint32_t xiw_xsk_takes(const struct xiw_xsk *x)
 {
 	const uint32_t frame = x->frame_size - XIW_XSK_HEADROOM;

@@ -92,6 +92,8 @@ struct xiw_xsk_opts {
 int xiw_xsk_create(struct xiw_xsk *x, const struct xiw_xsk_opts *opts);
 void xiw_xsk_destroy(struct xiw_xsk *x);
 
+/* Bytes that it locks at least, which the memlock limit bounds for all processes of a user together. */
+size_t xiw_xsk_locks(uint32_t frames, bool jumbo);
 /* Bytes of the longest packet that the socket takes, without XDP's struct xiw_meta. */
 uint32_t xiw_xsk_takes(const struct xiw_xsk *x);
 /* Bytes of a packet that the hardware has room for in one frame; 0 if frames are copied. */

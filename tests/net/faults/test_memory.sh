@@ -215,7 +215,8 @@ random_file "$TMP/file" 2
 # Locked memory counts for all processes of a user, and is freed some time after a process has ended. So its limits are
 # tested first, and the one that suffices for an engine but not for a UMEM (16 MiB) suffices for several engines.
 limited limit-memlock-no-engine 1 7 "the memlock limit" --memlock=16384
-limited limit-memlock-no-direct 0 0 "no direct path: .*memlock limit" --memlock=4194304
+limited limit-memlock-no-direct 0 0 \
+	"no direct path: .*(17 MiB; user 0's memlock is 4 in all)" --memlock=4194304
 limited limit-descriptors-no-engine 1 7 "Too many open files: raise the limit on open files" \
 	--nofile=4
 limited limit-descriptors-no-file 0 7 "refused 'file': .*: Too many open files" --nofile=8
