@@ -35,6 +35,7 @@ struct xiw_perf_result {
 	/* How TCP spent the time in which it had something to send, in microseconds, and how many segments it sent. */
 	uint64_t tcp_busy, tcp_peer_window, tcp_send_buffer;
 	uint64_t tcp_segments, tcp_again;
+	uint64_t tcp_moved; /* octets: acknowledged by the peer, and received */
 };
 
 /* What the client was asked to do, for the reports. */

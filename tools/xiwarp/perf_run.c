@@ -381,6 +381,73 @@ static bool no_answer(struct xiw_perf_client *c)
 	return false;
 }
 
+/* What has come so far, of either direction: over a slow link only that tells a server from one that is gone. */
+static uint64_t moved(const struct xiw_perf_client *c)
+{
+	struct xiw_perf_result tcp = {};
+
+	xiw_perf_tcp(c, &tcp);
+	return tcp.tcp_moved + messages_done(c);
+}
+
+static void print_rest(const struct xiw_perf_client *c, uint64_t now, uint64_t octets,
+		       uint64_t since)
+{
+	char rate[32];
+
+	if (c->test.args->json || !c->test.args->perf.interval)
+		return;
+	printf("%7.1f s  %14s  of what was still under way\n", (double)(now - c->began_ns) / 1e9,
+	       xiw_rate(octets, (double)(now - since) / 1e9, rate));
+	fflush(stdout);
+}
+
+/*
+ * The reports come behind what was posted, and TCP's buffers hold megabytes: over a slow link these take minutes. Each
+ * octet that moves begins the time-out again, and there are no more of them than were posted.
+ */
+static bool await_reports(struct xiw_perf_client *c)
+{
+	const uint64_t step = c->test.args->perf.interval ? c->test.args->perf.interval * NS : NS;
+	uint64_t limit = patience(c), seen = moved(c), at = xiw_now_ns();
+
+	while (!await(c, &c->reported, limit < at + step ? limit : at + step)) {
+		const uint64_t now = xiw_now_ns(), all = moved(c);
+
+		if (atomic_load(&c->failed) || atomic_load(&c->ended) || xiw_stop_signal ||
+		    (all == seen && now > limit))
+			return false;
+		if (now < at + step)
+			continue;
+		print_rest(c, now, all - seen, at);
+		if (all != seen)
+			limit = patience(c);
+		seen = all;
+		at = now;
+	}
+	return true;
+}
+
+/* What TCP alone tells is better than nothing. */
+static bool no_report(struct xiw_perf_client *c)
+{
+	const double s = (double)(xiw_now_ns() - c->began_ns) / 1e9;
+	struct xiw_perf_result tcp = {};
+	char octets[32], rate[32];
+
+	xiw_perf_tcp(c, &tcp);
+	tcp.tcp_moved -= c->tcp_before.tcp_moved;
+	if (!atomic_load(&c->failed))
+		xiw_fail(0,
+			 "%s: %s: TCP had carried %s in %.1f s, %s, and the server's report is "
+			 "behind the rest",
+			 c->test.server,
+			 xiw_stop_signal ? "stopped" : "the server does not answer any more",
+			 xiw_octets(tcp.tcp_moved, octets), s, xiw_rate(tcp.tcp_moved, s, rate));
+	fail_client(c, XIW_EXIT_PEER);
+	return false;
+}
+
 bool xiw_perf_run(struct xiw_perf_client *c, uint32_t size, struct xiw_perf_result *r)
 {
 	const struct xiw_args *args = c->test.args;
@@ -407,8 +474,8 @@ bool xiw_perf_run(struct xiw_perf_client *c, uint32_t size, struct xiw_perf_resu
 	xiw_perf_set_phase(c, XIW_PHASE_RUN);
 	measure(c);
 	xiw_perf_set_phase(c, XIW_PHASE_STOP);
-	if (!await(c, &c->reported, patience(c)))
-		return no_answer(c);
+	if (!await_reports(c))
+		return no_report(c);
 	collect(c, r);
 	if (r->here.direct + r->here.kernel + r->there.direct + r->there.kernel >= r->octets)
 		return true;

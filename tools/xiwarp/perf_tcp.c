@@ -38,6 +38,7 @@ void xiw_perf_tcp(const struct xiw_perf_client *c, struct xiw_perf_result *sum)
 		sum->tcp_send_buffer += info.tcpi_sndbuf_limited;
 		sum->tcp_segments += info.tcpi_data_segs_out;
 		sum->tcp_again += info.tcpi_total_retrans;
+		sum->tcp_moved += info.tcpi_bytes_acked + info.tcpi_bytes_received;
 	}
 }
 
