@@ -98,6 +98,8 @@ struct xiw_status {
 	uint64_t outgrown; /* a bit for each queue whose engine takes no packets as long as the MTU */
 	/* tc_id is 0 as the kernel does not say what is attached, for want of CAP_DAC_OVERRIDE or CAP_NET_ADMIN. */
 	bool tc_unknown;
+	/* Why no connection goes direct on the interface as it is now, with the remedy; empty: nothing is known. */
+	char unfit[128];
 };
 
 /*

@@ -38,6 +38,16 @@ static bool is_virtual(const char *ifname)
 	return !hardware;
 }
 
+static bool bridge_filters(uint32_t ifindex, const char *ifname, char *text, size_t len)
+{
+	(void)ifindex;
+	(void)ifname;
+	(void)text;
+	(void)len;
+	return false;
+}
+
+#define xiw_bridge_filters bridge_filters
 #define xiw_if_ask ask
 #define xiw_if_virtual is_virtual
 #define xiw_if_ethtool ethtool

@@ -243,6 +243,8 @@ static void print_interface(const struct xiw_status *s)
 	print_attachment(s);
 	print_engines(s);
 	print_mtu(s);
+	if (s->unfit[0])
+		printf("  no connection goes direct: %s\n", s->unfit);
 	for (unsigned int i = 0; i < XIW_STAT__COUNT; i++) {
 		if (!s->stats[i])
 			continue;
@@ -274,6 +276,7 @@ static struct json_object *add_interface(const struct xiw_status *s, struct repo
 	xiw_json_u64(o, "mtu", s->mtu);
 	xiw_json_u64(o, "loaded_mtu", s->loaded_mtu);
 	xiw_json_u64(o, "outgrown", s->outgrown);
+	xiw_json_str(o, "unfit", s->unfit);
 	xiw_json_u64(o, "queues", s->queues);
 	add_engines(o, s); /* of each queue; 0: none */
 	xiw_json_u64(o, "max_flows", s->max_flows);

@@ -200,19 +200,17 @@ struct xiw_tries {
 /* path/progress.c: what speaks against the direct path. Times of 32 bits are modulo 2^32. */
 struct xiw_progress {
 	struct xiw_tries refused;	/* refusals of segments that the stream waits for */
-	enum xiw_reason refused_reason; /* of the last refusal */
-	uint32_t waiting_at; /* what the socket had been read up to when segments began to wait for it */
 	uint64_t due_ms;		/* when silence is judged, or XIW_NEVER */
 	struct xiw_tries unheard;	/* arrivals of segments that were acknowledged before */
 	uint32_t dup_seq, dup_end;	/* the first of these segments */
 	struct xiw_tries ahead;		/* those that acknowledge what xiw_egress has not seen */
 	/* When the stretch's first segment came while the socket had not been read up to it; 0: none has. */
 	uint64_t waits_ms;
+	uint32_t waiting_at; /* what the socket had been read up to when segments began to wait for it */
 	/* The TSval of the last segment that has filled a hole in the socket meanwhile, if `filled`. */
 	uint32_t filled_tsval;
 
-	enum xiw_reason ended_reason; /* why the last stretch ended in failure */
-	uint32_t ended;		      /* how many failed in a row */
+	uint32_t ended; /* stretches that failed in a row for `ended_reason` */
 	uint32_t ended_ms;
 
 	/* When the flow was last `armed`: how many stretches XDP had taken back, and how many frames had come. */
@@ -225,6 +223,8 @@ struct xiw_progress {
 	bool cut_off : 1;      /* the socket's packets need translation and do not get it */
 	bool inject_works : 1; /* an injected segment has reached the socket */
 	uint8_t probes;
+	enum xiw_reason refused_reason : 8; /* of the last refusal */
+	enum xiw_reason ended_reason : 8;   /* why the last stretch ended in failure */
 	uint32_t lost_ms;
 	uint32_t probe_ms; /* when the last of them was injected */
 	uint32_t arrived;  /* injected segments that had reached the socket when last looked at */

@@ -23,6 +23,7 @@
 #include "core/serve.h"
 #include "core/timer.h"
 #include "netif/bpffs.h"
+#include "netif/bridge.h"
 #include "netif/fit.h"
 #include "netif/interface.h"
 #include "netif/offload.h"
@@ -87,6 +88,7 @@ static void query_interface(struct xiw_netif *p)
 	p->channels = xiw_if_queues(p->ifname);
 	p->senders = xiw_if_send_queues(p->ifname);
 	p->virtual_wire = xiw_if_virtual(p->ifname);
+	p->bridge = xiw_bridge_below(p->ifindex);
 }
 
 /*
@@ -268,6 +270,15 @@ bool xiw_netif_strips_now(struct xiw_netif *p)
 	return p->strips && !before;
 }
 
+bool xiw_netif_filtered_now(struct xiw_netif *p)
+{
+	char why[96];
+	bool before = p->filtered;
+
+	p->filtered = p->bridge && xiw_bridge_filters(p->ifindex, p->ifname, why, sizeof(why));
+	return p->filtered && !before;
+}
+
 bool xiw_netif_may_reopen(void)
 {
 	return !xiw_sock_allowed() && xiw_caps_have(CAP_NET_RAW);
@@ -277,6 +288,8 @@ bool xiw_netif_usable(struct xiw_netif *p, char *why, size_t why_len)
 {
 	if (p->strips)
 		return !xiw_fit_tags(p->ifname, why, why_len);
+	if (p->bridge && xiw_bridge_filters(p->ifindex, p->ifname, why, why_len))
+		return false;
 	xiw_netif_look_at_mtu(p);
 	if (p->outgrown && !xiw_netif_may_reopen())
 		snprintf(why, why_len,

@@ -38,9 +38,11 @@ struct xiw_netif {
 	uint32_t ifindex;
 	uint8_t mac[6];
 	uint32_t mtu;
+	uint32_t bridge; /* that it is or lies on; 0: none */
 	uint32_t xdp_id, tc_id; /* IDs of xiw_ingress and xiw_egress */
 	bool outgrown;		/* the MTU has become larger than the sockets were made for */
 	bool strips;		/* its hardware takes VLAN tags out of frames */
+	bool filtered;		/* netfilter sees its packets in the bridge below it */
 	bool frames_come;	/* AF_XDP has delivered at least one frame */
 	bool copy;		/* its driver has no zero-copy, or none that works */
 	bool rebinds;		/* its queues are bound anew (path/rebind.c) */
@@ -82,6 +84,8 @@ void xiw_netif_free(const struct xiw_engine *e, struct xiw_netif *p);
 bool xiw_netif_may_reopen(void);
 /* Reads again whether the hardware takes VLAN tags out of frames. True if it has begun to since the last call. */
 bool xiw_netif_strips_now(struct xiw_netif *p);
+/* The same for netfilter of a bridge. */
+bool xiw_netif_filtered_now(struct xiw_netif *p);
 /* Sets `outgrown` if the MTU is larger than the AF_XDP sockets were made for. */
 void xiw_netif_look_at_mtu(struct xiw_netif *p);
 

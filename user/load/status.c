@@ -20,6 +20,7 @@
 #include "handoff/flows.h"
 #include "handoff/table.h"
 #include "netif/bpf_log.h"
+#include "netif/fit.h"
 #include "netif/interface.h"
 #include "netif/pins.h"
 #include "netif/query.h"
@@ -178,6 +179,8 @@ static int status_quietly(const struct xiw_pins *pins, struct xiw_status *s)
 		s->loaded_mtu = xiw_pins_noted(pins->dir, XIW_PINS_MTU);
 		s->queues = xiw_if_queues(name);
 		read_attachment(pins, s, xdp_id);
+		if (!xiw_fit(s->ifindex, name, s->unfit, sizeof(s->unfit)))
+			xiw_fit_tags(name, s->unfit, sizeof(s->unfit));
 	}
 	err = xiw_flows_each(s->ifname, pins->base, count_flow, &s->flows);
 	if (!err)

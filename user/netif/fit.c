@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "netif/bridge.h"
 #include "netif/interface.h"
 #include "netif/netlink.h"
 #include "netif/offload.h"
@@ -75,6 +76,13 @@ static bool unwraps(const char *ifname, const char *setting)
 	return on;
 }
 
+/* May an interface of this kind be a bridge, or lie on one? */
+static bool on_bridge(const char *kind)
+{
+	return !strcmp(kind, "bridge") || !strcmp(kind, "vlan") || !strcmp(kind, "macvlan") ||
+	       !strcmp(kind, "ipvlan");
+}
+
 static bool strips_tags(const char *ifname)
 {
 	struct ethtool_value flags = { .cmd = ETHTOOL_GFLAGS };
@@ -121,7 +129,7 @@ int xiw_fit(uint32_t ifindex, const char *ifname, char *why, size_t len)
 			 "%s unwraps segment routing, unseen by XDP: sysctl net.ipv6.conf.%s."
 			 "seg6_enabled=0 and rpl_seg_enabled=0",
 			 ifname, ifname);
-	else
+	else if (!on_bridge(l.kind) || !xiw_bridge_filters(ifindex, ifname, why, len))
 		return 0;
 	return -EOPNOTSUPP;
 }

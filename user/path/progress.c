@@ -14,6 +14,7 @@
 #include "core/agenda.h"
 #include "core/timer.h"
 #include "netif/below.h"
+#include "netif/bridge.h"
 #include "path/fallback.h"
 #include "path/inject.h"
 #include "path/packet.h"
@@ -54,6 +55,7 @@ static const char *cause(enum xiw_reason reason)
 				      "redirect?",
 		[XIW_REASON_OUTPUT] = "a firewall drops what its socket sends by %s (nft: OUTPUT, "
 				      "'conntrack -F'?)",
+		[XIW_REASON_BRIDGE] = "netfilter preceded XDP on %s for a while",
 	};
 
 	return causes[reason] ? causes[reason] : "it does not go on";
@@ -61,10 +63,12 @@ static const char *cause(enum xiw_reason reason)
 
 void xiw_progress_tell(struct xiw_conn *c, enum xiw_reason reason)
 {
+	const struct xiw_netif *p = c->netif;
+
 	if (reason == XIW_REASON_LONG)
-		xiw_below_joins(c->netif->ifindex, c->netif->ifname, c->no_direct,
-				sizeof(c->no_direct));
-	else
+		xiw_below_joins(p->ifindex, p->ifname, c->no_direct, sizeof(c->no_direct));
+	else if (reason != XIW_REASON_BRIDGE ||
+		 !xiw_bridge_filters(p->ifindex, p->ifname, c->no_direct, sizeof(c->no_direct)))
 		snprintf(c->no_direct, sizeof(c->no_direct), cause(reason), c->netif->ifname);
 }
 

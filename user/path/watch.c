@@ -180,6 +180,8 @@ static void look(struct xiw_engine *e)
 		xiw_netif_refresh(p);
 		if (xiw_netif_strips_now(p))
 			bar_all(e, p, XIW_REASON_TAGS);
+		if (xiw_netif_filtered_now(p))
+			bar_all(e, p, XIW_REASON_BRIDGE);
 		if (!xiw_query_xdp((int)p->ifindex, p->xdp_id))
 			programs_gone(e, p, "xiw_ingress");
 		else if (!xiw_query_egress_by(p->table.egress_fd, (int)p->ifindex, p->tc_id))

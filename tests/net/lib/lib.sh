@@ -234,6 +234,9 @@ _make_ns() {
 	# The host's default may be BBR, which overruns veth's short ring and can lose every eighth segment, so that a
 	# transfer would measure repair. Reno is in every kernel.
 	set_sysctl "$1" net.ipv4.tcp_congestion_control reno
+	# The host may have br_netfilter, with which no connection goes direct on a bridge.
+	set_sysctl "$1" net.bridge.bridge-nf-call-iptables 0 2>/dev/null
+	set_sysctl "$1" net.bridge.bridge-nf-call-ip6tables 0 2>/dev/null
 	in_ns "$1" ip link set lo up
 }
 
