@@ -24,9 +24,10 @@ static uint32_t left_skew;
 static int reads, removed, abandoned, filters;
 static int slots_left = 1;
 
-static int find(const struct sockaddr_storage *local, char *name)
+static int find(const struct sockaddr_storage *local, char *name, bool *here)
 {
 	(void)local;
+	*here = false;
 	strcpy(name, eth.ifname);
 	return 0;
 }
@@ -71,7 +72,7 @@ static int set_option(int option, const void *value)
 	return 0;
 }
 
-#define xiw_netif_find find
+#define xiw_netif_find_pair(local, remote, name, here) find(local, name, here)
 #define xiw_netif_by_name(e, name, netif, why, len) by_name(netif)
 #define xiw_ecn_of(fd) XIW_ECN_PLAIN
 #define xiw_table_claim(t, key, skew) claim_slot(key, skew)

@@ -19,6 +19,7 @@
 #include "handoff/ecn.h"
 #include "handoff/key.h"
 #include "handoff/share.h"
+#include "netif/interface.h"
 #include "path/commit.h"
 #include "path/fallback.h"
 #include "path/progress.h"
@@ -179,14 +180,34 @@ static int no_slot(struct xiw_conn *c, int err)
 	return err;
 }
 
-static int netif_of(struct xiw_engine *e, const struct sockaddr_storage *local,
-		    struct xiw_netif **netif, char *text, size_t len)
+#define IP_MTU_MAX 65535u /* of lo's 65536 IPv4 uses no more */
+
+/* Rules of routing may send packets to an address of this host by a wire. The socket knows their MTU. */
+static bool goes_by_lo(const struct xiw_conn *c)
 {
+	const bool v6 = c->addr.local.ss_family == AF_INET6;
+	socklen_t len = sizeof(int);
+	uint32_t lo, mtu;
+
+	if (getsockopt(c->fd, v6 ? IPPROTO_IPV6 : IPPROTO_IP, v6 ? IPV6_MTU : IP_MTU, &mtu, &len) ||
+	    xiw_if_mtu("lo", &lo))
+		return false;
+	return mtu == lo || (mtu == IP_MTU_MAX && lo > mtu);
+}
+
+static int netif_of(struct xiw_conn *c, struct xiw_netif **netif, char *text, size_t len)
+{
+	struct xiw_engine *e = c->engine;
 	char name[IF_NAMESIZE];
+	bool here;
 	int err;
 
 	text[0] = '\0';
-	err = xiw_netif_find(local, name);
+	err = xiw_netif_find_pair(&c->addr.local, &c->addr.remote, name, &here);
+	if (!err && here && goes_by_lo(c)) {
+		snprintf(text, len, "both ends are on this host: its packets go by lo, all by TCP");
+		return -EOPNOTSUPP;
+	}
 	if (err) {
 		if (err == -ENODEV)
 			snprintf(text, len, "no interface has the local address");
@@ -212,7 +233,7 @@ int xiw_conn_netif(struct xiw_conn *c, struct xiw_netif **netif)
 		snprintf(c->no_direct, sizeof(c->no_direct), "the kernel path was asked for");
 		return -ENOTSUP;
 	}
-	return netif_of(c->engine, &c->addr.local, netif, c->no_direct, sizeof(c->no_direct));
+	return netif_of(c, netif, c->no_direct, sizeof(c->no_direct));
 }
 
 /*

@@ -44,6 +44,12 @@ const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
 
 int xiw_netif_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
 {
+	return xiw_netif_find_pair(local, NULL, name, NULL);
+}
+
+int xiw_netif_find_pair(const struct sockaddr_storage *local, const struct sockaddr_storage *remote,
+			char name[IF_NAMESIZE], bool *here)
+{
 	const struct ifaddrs *at;
 	struct ifaddrs *all;
 	int err = xiw_if_addresses(&all);
@@ -51,6 +57,8 @@ int xiw_netif_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
 	if (err)
 		return err;
 	at = xiw_address_of(all, local);
+	if (remote)
+		*here = xiw_address_of(all, remote);
 	if (at)
 		snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
 	freeifaddrs(all);
