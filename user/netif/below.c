@@ -57,3 +57,14 @@ void xiw_below_joins(uint32_t ifindex, const char *ifname, char *text, size_t le
 	else
 		snprintf(text, len, "GRO of the interface below it joins them");
 }
+
+bool xiw_lo_takes(const char *ifname, char *text, size_t len)
+{
+	uint32_t mtu, lo;
+
+	if (xiw_if_mtu(ifname, &mtu) || xiw_if_mtu("lo", &lo) || lo >= mtu)
+		return true;
+	snprintf(text, len, "the MTU of lo is %u, and that of %s %u: ip link set lo mtu 65536", lo,
+		 ifname, mtu);
+	return false;
+}

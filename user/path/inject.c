@@ -80,7 +80,12 @@ void xiw_inject_segment(struct xiw_conn *c, const struct xiw_packet *p, const st
 		xiw_segment_dropped(c);
 		return;
 	}
-	xiw_inject(&c->engine->injector, &what);
+	/*
+	 * The MTU of lo is too small. The probe passes, but each segment of that length is lost. As where XDP bars a
+	 * connection, it is told, and remembered, by xiw_progress_say().
+	 */
+	if (xiw_inject(&c->engine->injector, &what) == -EMSGSIZE)
+		__atomic_store_n(&c->flow->barred, XIW_REASON_INJECT, __ATOMIC_RELAXED);
 	c->counts.injected++;
 	xiw_dirty(c);
 }

@@ -67,9 +67,11 @@ void xiw_progress_tell(struct xiw_conn *c, enum xiw_reason reason)
 
 	if (reason == XIW_REASON_LONG)
 		xiw_below_joins(p->ifindex, p->ifname, c->no_direct, sizeof(c->no_direct));
-	else if (reason != XIW_REASON_BRIDGE ||
-		 !xiw_bridge_filters(p->ifindex, p->ifname, c->no_direct, sizeof(c->no_direct)))
-		snprintf(c->no_direct, sizeof(c->no_direct), cause(reason), c->netif->ifname);
+	else if ((reason != XIW_REASON_BRIDGE ||
+		  !xiw_bridge_filters(p->ifindex, p->ifname, c->no_direct, sizeof(c->no_direct))) &&
+		 (reason != XIW_REASON_INJECT ||
+		  xiw_lo_takes(p->ifname, c->no_direct, sizeof(c->no_direct))))
+		snprintf(c->no_direct, sizeof(c->no_direct), cause(reason), p->ifname);
 }
 
 bool xiw_conn_barred(const struct xiw_conn *c)
@@ -179,9 +181,8 @@ void xiw_progress_lasting(struct xiw_conn *c, enum xiw_reason reason)
 }
 
 /*
- * Returns after what time an earlier attempt says nothing any more. The time is long, because a stream that
- * does not move stands still however rarely the peer repeats. It is short for one octet: that may be a
- * keepalive with an octet from before (RFC 9293 section 3.8.4), which repeats nothing.
+ * After what time an earlier attempt says nothing any more. It is long, as a stream that does not move stands still
+ * however rarely the peer repeats, but short for one octet, perhaps a keepalive's (RFC 9293 section 3.8.4).
  */
 static uint64_t forget_ms(const struct xiw_segment *in_hand)
 {

@@ -64,6 +64,22 @@ for rules in "${firewalls[@]}"; do
 	passes "$rules" < <(firewall "$rules" 15045)
 done
 
+# lo takes no packet of the wire's length: what is injected is lost, and the first such segment tells.
+rules </dev/null
+for address in "$V4_RCV" "$V6_RCV"; do
+	in_ns rcv ip link set lo mtu 1400
+	if ! across "$address"; then
+		fail "small-lo $address" "$(cat "$TMP/sent" "$TMP/got" | tail -n 4)"
+	elif ! grep -q "the MTU of lo is 1400, and that of $IF_RCV 1500: ip link" "$report"; then
+		fail "small-lo $address" "the cause is not told: $(<"$TMP/got")"
+	else
+		pass "small-lo $address" "($(field octets_direct) octets direct)"
+	fi
+	in_ns rcv ip link set lo mtu 65536
+	in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" --force >/dev/null
+	load_patient rcv || fail load "exit code $?"
+done
+
 # One that nothing can pass.
 rules <<'R'
 table inet filter {
