@@ -100,6 +100,8 @@ struct xiw_status {
 	bool tc_unknown;
 	/* Why no connection goes direct on the interface as it is now, with the remedy; empty: nothing is known. */
 	char unfit[128];
+	/* The id of the program that tcx runs first, if that is not xiw_egress; 0: none, or not known. */
+	uint32_t tc_before;
 };
 
 /*

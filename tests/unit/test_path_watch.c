@@ -12,6 +12,7 @@
 #include "core/serve.h"
 #include "netif/interface.h"
 #include "netif/query.h"
+#include "path/front.h"
 
 static ssize_t take(int fd, void *buffer, size_t len, int flags);
 static int addresses(struct ifaddrs **all);
@@ -20,7 +21,7 @@ static int addresses(struct ifaddrs **all);
 #define xiw_if_addresses addresses
 #define freeifaddrs(all) ((void)(all))
 #define xiw_query_xdp(ifindex, id) (looks++, true)
-#define xiw_query_egress_by(link, ifindex, id) true
+#define xiw_front_there(e, p) true
 #define xiw_netif_look_at_mtu(p) ((void)(p))
 #define xiw_netif_refresh(p) ((void)(p))
 #define xiw_queues_look(e, p) false

@@ -15,6 +15,7 @@
 #include "base/ranges.h"
 #include "exit.h"
 #include "missing.h"
+#include "netif/query.h"
 #include "obstacles.h"
 #include "report.h"
 #include "signals.h"
@@ -236,11 +237,24 @@ static void print_mtu(const struct xiw_status *s)
 		       xiw_ranges(s->outgrown, queues));
 }
 
+static void print_before(const struct xiw_status *s)
+{
+	char name[BPF_OBJ_NAME_LEN];
+
+	if (!s->tc_before)
+		return;
+	xiw_query_name(s->tc_before, name);
+	printf("  tcx runs %s (id %u) before xiw_egress: if it hides what connections send, they "
+	       "stand still until that is first again ('xiwarp load %s')\n",
+	       name, s->tc_before, s->ifname);
+}
+
 static void print_interface(const struct xiw_status *s)
 {
 	int n = 0;
 
 	print_attachment(s);
+	print_before(s);
 	print_engines(s);
 	print_mtu(s);
 	if (s->unfit[0])
@@ -283,6 +297,7 @@ static struct json_object *add_interface(const struct xiw_status *s, struct repo
 	xiw_json_u64(o, "xdp_id", s->xdp_id);
 	xiw_json_u64(o, "tc_id", s->tc_id);
 	xiw_json_bool(o, "tc_unknown", s->tc_unknown);
+	xiw_json_u64(o, "tc_before", s->tc_before);
 	for (unsigned int i = 0; i < XIW_STAT__COUNT; i++)
 		xiw_json_u64(stats, xiw_stat_name(i), s->stats[i]);
 	json_object_object_add(o, "packets", stats);

@@ -49,6 +49,12 @@ struct xiw_netif {
 	bool virtual_wire;	/* TCP checksums may be unfinished: xiw_if_virtual() */
 	uint64_t overflows;	/* frames that its rings had no room for */
 	uint64_t overflow_ms;	/* when that was last seen to grow */
+	struct {
+		uint64_t look_ms;     /* when the next look at who is in front of xiw_egress is due */
+		uint64_t regained_ms; /* when xiw_egress was last put in front again, or 0 */
+		bool behind;	      /* it could not be */
+		bool waits;	      /* another process has the lock of the pins */
+	} front;
 	struct xiw_table table;
 	struct xiw_rxq *queues; /* that the engine serves (core/serve.c) */
 	uint32_t nqueues;	/* of these; there is room for XIW_MAX_QUEUES */

@@ -2,7 +2,6 @@
 /* xiw_load() checks, then loads, pins and attaches. When a step fails, the steps before it are undone in reverse. */
 #include <xiwarp/load.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/capability.h>
 #include <linux/if_link.h>
@@ -19,10 +18,11 @@
 #include "base/caps.h"
 #include "base/opts.h"
 #include "load/attach.h"
+#include "load/dead.h"
 #include "netif/bpf_log.h"
 #include "netif/bpffs.h"
-#include "netif/egress.h"
 #include "netif/fit.h"
+#include "netif/front.h"
 #include "netif/interface.h"
 #include "netif/offload.h"
 #include "netif/pins.h"
@@ -165,6 +165,7 @@ static int make_pin_dir(struct load *l)
 
 static int check_loaded(struct load *l)
 {
+	int link_fd = -1;
 	uint32_t id;
 
 	if (xiw_pins_prog_id(l->pins.dir, "xiw_ingress", &id) ||
@@ -176,6 +177,14 @@ static int check_loaded(struct load *l)
 				   "%s has xiw_ingress, but xiw_egress was detached: 'xiwarp "
 				   "unload %s' first",
 				   l->ifname, l->ifname);
+	if (!xiw_query_egress_first(l->ifindex, id, NULL) &&
+	    xiw_front_take(&l->pins, l->ifindex, id, &link_fd) > 0) {
+		close(link_fd); /* the pin holds it */
+		return xiw_explain(l->why, -EALREADY,
+				   "xiwarp is loaded on %s already; xiw_egress, which was not the "
+				   "first program of tcx any more, is so again",
+				   l->ifname);
+	}
 	return xiw_explain(l->why, -EALREADY,
 			   "xiwarp is loaded on %s already: nothing to do, or 'xiwarp unload %s' "
 			   "first",
@@ -372,39 +381,6 @@ static int load_locked(struct load *l)
 	return err;
 }
 
-/* Somebody may have detached the link alone. Where this process can look, the interface shows that. */
-static bool is_dead(const struct load *l, const char *entry, const char *dir)
-{
-	char why[XIW_PIN_PATH_MAX], ifname[IF_NAMESIZE];
-	uint32_t id;
-
-	if (xiw_trust_dir(dir, why, sizeof(why)) || !xiw_egress_dead(dir))
-		return false;
-	return !xiw_pins_ifname(entry, l->opts.pin_dir, ifname) ||
-	       xiw_pins_prog_id(dir, "xiw_ingress", &id) ||
-	       xiw_query_xdp((int)if_nametoindex(ifname), id) != 1;
-}
-
-/*
- * Removes all pins whose interface is gone, of whatever network namespace: a container that ends takes its interfaces
- * along, a driver that is unbound its own, and neither unloads. Their maps are memory of the kernel's.
- */
-static void remove_dead(const struct load *l)
-{
-	/* It removes no base that has no name: this one is locked. */
-	struct xiw_pins dead = { .base = "" };
-	struct dirent *entry;
-	DIR *dir = opendir(l->pins.base);
-
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.' &&
-		    !xiw_pins_path(l->pins.base, entry->d_name, dead.dir) &&
-		    is_dead(l, entry->d_name, dead.dir))
-			xiw_pins_remove(&dead);
-	if (dir)
-		closedir(dir);
-}
-
 static int load_quietly(struct load *l)
 {
 	int lock, err = check_trust(l);
@@ -421,7 +397,7 @@ static int load_quietly(struct load *l)
 	if (lock == -EBUSY)
 		return xiw_explain(l->why, lock, XIW_BPFFS_BUSY, l->pins.base);
 	/* Whose pins there are may have changed meanwhile. */
-	remove_dead(l);
+	xiw_dead_remove(l->pins.base, l->opts.pin_dir);
 	err = xiw_pins_again(&l->pins, l->opts.pin_dir, l->ifname, l->why);
 	if (!err)
 		err = check_trust(l);

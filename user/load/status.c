@@ -129,7 +129,7 @@ static int count_flow(uint32_t index, const struct xiw_flow *flow, void *ctx)
 
 static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, uint32_t xdp_id)
 {
-	uint32_t tc_id, flags;
+	uint32_t tc_id, flags, first;
 	int there;
 
 	if (xiw_query_xdp_id(s->ifindex, &flags) == xdp_id) {
@@ -141,6 +141,8 @@ static void read_attachment(const struct xiw_pins *pins, struct xiw_status *s, u
 		return;
 	there = xiw_query_egress_in(pins->dir, (int)s->ifindex, tc_id);
 	s->tc_id = there == 1 ? tc_id : 0;
+	if (s->tc_id && xiw_query_egress_first((int)s->ifindex, tc_id, &first) == 0)
+		s->tc_before = first;
 	s->tc_unknown = there == -EPERM || there == -EACCES;
 }
 

@@ -296,9 +296,25 @@ static int open_pinned(const struct unload *u, const char *name)
 	return xiw_pins_open(u->pins.dir, name, true);
 }
 
-static int unload_pinned(struct unload *u)
+static int detach_pinned(struct unload *u)
 {
 	char now[IF_NAMESIZE]; /* its name */
+	/* Nobody attaches xiw_egress anew meanwhile (xiw_front_take()). */
+	int err, lock = xiw_bpffs_lock(u->pins.dir);
+
+	err = detach(u);
+	if (!err && u->ifindex && if_indextoname((unsigned int)u->ifindex, now))
+		xiw_offloads_restore(now, u->pins.dir);
+	if (!err && (err = xiw_pins_remove(&u->pins)))
+		err = xiw_explain(u->why, xiw_kernel_error(err),
+				  "detached from %s, but cannot remove %s: %s", u->ifname,
+				  u->pins.dir, strerror(-err));
+	xiw_bpffs_unlock(lock);
+	return err;
+}
+
+static int unload_pinned(struct unload *u)
+{
 	int err;
 
 	u->xdp_fd = xiw_pins_open_prog(u->pins.dir, "xiw_ingress", &u->xdp_id);
@@ -324,18 +340,7 @@ static int unload_pinned(struct unload *u)
 				   u->pins.dir, u->ifname);
 	u->open = open_pinned;
 	err = release_flows(u);
-	if (!err)
-		err = detach(u);
-	if (err)
-		return err;
-	if (u->ifindex && if_indextoname((unsigned int)u->ifindex, now))
-		xiw_offloads_restore(now, u->pins.dir);
-	err = xiw_pins_remove(&u->pins);
-	if (err)
-		return xiw_explain(u->why, xiw_kernel_error(err),
-				   "detached from %s, but cannot remove %s: %s", u->ifname,
-				   u->pins.dir, strerror(-err));
-	return 0;
+	return err ? err : detach_pinned(u);
 }
 
 static int unload_locked(struct unload *u)

@@ -106,12 +106,12 @@ static bool removed(const char *dir, const struct stat *was)
 	return stat(dir, &now) || now.st_dev != was->st_dev || now.st_ino != was->st_ino;
 }
 
-int xiw_bpffs_lock(const char *dir)
+static int lock(const char *dir, int tries)
 {
 	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
 	struct stat st;
 
-	for (int i = 0; i < LOCK_TRIES; i++) {
+	for (int i = 0; i < tries; i++) {
 		int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), err = 0;
 
 		if (fd < 0)
@@ -125,9 +125,20 @@ int xiw_bpffs_lock(const char *dir)
 		close(fd);
 		if (err)
 			return err;
-		nanosleep(&pause, NULL);
+		if (i + 1 < tries)
+			nanosleep(&pause, NULL);
 	}
 	return -EBUSY;
+}
+
+int xiw_bpffs_lock(const char *dir)
+{
+	return lock(dir, LOCK_TRIES);
+}
+
+int xiw_bpffs_try_lock(const char *dir)
+{
+	return lock(dir, 1);
 }
 
 void xiw_bpffs_unlock(int lock)

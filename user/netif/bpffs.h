@@ -28,6 +28,7 @@ bool xiw_bpffs_hidden(const char *path);
  */
 #define XIW_BPFFS_NO_LOCK (-1000)
 int xiw_bpffs_lock(const char *dir);
+int xiw_bpffs_try_lock(const char *dir); /* waits for nobody; also of an interface's pins */
 void xiw_bpffs_unlock(int lock);
 /* The line for -EBUSY, with the path. */
 #define XIW_BPFFS_BUSY                                                                             \

@@ -205,6 +205,18 @@ static int query_tcx(int ifindex, uint32_t prog_id)
 	return 0;
 }
 
+int xiw_query_egress_first(int ifindex, uint32_t prog_id, uint32_t *first)
+{
+	uint32_t ids[TCX_MAX] = {}, n = TCX_MAX;
+	int err = bpf_prog_query(ifindex, (enum bpf_attach_type)TCX_EGRESS, 0, NULL, ids, &n);
+
+	if (err)
+		return err;
+	if (first)
+		*first = n ? ids[0] : 0;
+	return n && ids[0] == prog_id;
+}
+
 int xiw_query_egress(int ifindex, uint32_t prog_id)
 {
 	int there = query_clsact(ifindex, prog_id);

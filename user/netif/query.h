@@ -23,6 +23,9 @@ int xiw_query_egress(int ifindex, uint32_t prog_id);
 int xiw_query_egress_by(int link_fd, int ifindex, uint32_t prog_id);
 int xiw_query_egress_in(const char *dir, int ifindex, uint32_t prog_id);
 
+/* Is it the first program of tcx? @first (may be NULL) gets the id of that one. Needs CAP_NET_ADMIN. */
+int xiw_query_egress_first(int ifindex, uint32_t prog_id, uint32_t *first);
+
 /* Does this message of rtnetlink say that the interface was without the program when the message was sent? */
 struct nlmsghdr;
 bool xiw_query_xdp_left(const struct nlmsghdr *n, int ifindex, uint32_t prog_id);

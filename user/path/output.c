@@ -13,6 +13,7 @@
 
 #include "core/clock.h"
 #include "path/acks.h"
+#include "path/front.h"
 #include "path/progress.h"
 
 /* Shorter than TCP's shortest time-out, so that two looks find what the first retransmission shows. */
@@ -106,7 +107,9 @@ void xiw_output_unseen(struct xiw_conn *c)
 
 	if (!xiw_stretch_live(c))
 		return;
-	if (o->elicited && came(c) != o->came)
+	if (xiw_front_regain(c))
+		xiw_output_watch(c);
+	else if (o->elicited && came(c) != o->came)
 		xiw_progress_blocked(c);
 	else
 		ask_peer(c);

@@ -16,6 +16,7 @@
 #include "netif/below.h"
 #include "netif/bridge.h"
 #include "path/fallback.h"
+#include "path/front.h"
 #include "path/inject.h"
 #include "path/packet.h"
 #include "path/remember.h"
@@ -113,7 +114,8 @@ bool xiw_progress_untranslated(struct xiw_conn *c)
 		return false;
 	owner = xiw_flow_owner(c->flow);
 	kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
-	if (!xiw_owner_skew(owner, kernel_nxt) || xiw_sock_unsent(c->fd) || !egress_is_blind(c))
+	if (!xiw_owner_skew(owner, kernel_nxt) || xiw_sock_unsent(c->fd) || !egress_is_blind(c) ||
+	    xiw_front_regain(c))
 		return false;
 	xiw_progress_tell(c, XIW_REASON_EGRESS);
 	return true;
@@ -149,6 +151,11 @@ static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw
 
 	if (blind)
 		reason = XIW_REASON_EGRESS;
+	/* The socket takes what the peer acknowledges, and xiw_egress sees what it sends from now on. */
+	if (blind && (xiw_front_regain(c) || c->netif->front.waits)) {
+		xiw_fall_back(c, reason, in_hand);
+		return;
+	}
 	/*
 	 * It may be an accident where the connection's path has carried before. So may be a wrong checksum, which a bad
 	 * wire makes by chance; one that is unfinished is found at first sight, as damaged() in path/direct.c says.

@@ -22,6 +22,7 @@
 
 #include "handoff/queues.h"
 #include "path/arm.h"
+#include "path/front.h"
 #include "path/output.h"
 #include "path/progress.h"
 #include "path/receiver.h"
@@ -230,6 +231,21 @@ static void bar(struct xiw_conn *c, uint64_t out, uint64_t by)
 		xiw_conn_bar(c, XIW_REASON_EGRESS);
 }
 
+static void say_hidden(struct xiw_conn *c)
+{
+	const char *at = c->netif->ifname;
+
+	if (c->netif->front.behind)
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "a program before xiw_egress in tcx hides what leaves by %s (xiwarp "
+			 "load)",
+			 at);
+	else
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "its packets do not leave by %s any more: xiw_egress does not see them",
+			 at);
+}
+
 bool xiw_route_check(struct xiw_conn *c)
 {
 	const struct answer answer = ask_socket(c);
@@ -242,6 +258,9 @@ bool xiw_route_check(struct xiw_conn *c)
 	/* It may be this connection's turn to try again, or the cause may be gone. */
 	if (c->progress.memory.kept_off)
 		xiw_try_arm(c, XIW_RUN);
+	/* What was hidden is sent again, and seen then. */
+	if (out && xiw_front_regain(c))
+		out = 0;
 	bar(c, out, by);
 	if (out)
 		xiw_output_unseen(c);
@@ -256,11 +275,9 @@ bool xiw_route_check(struct xiw_conn *c)
 			 "its segments do not come by %s any more", c->netif->ifname);
 		return false;
 	}
-	if (c->progress.cut_off ||
-	    (out > UNSEEN_MS && came(c->flow) - c->route.came_then >= UNSEEN_SEGS)) {
-		snprintf(c->no_direct, sizeof(c->no_direct),
-			 "its packets do not leave by %s any more: xiw_egress does not see them",
-			 c->netif->ifname);
+	if (c->progress.cut_off || (out > (c->netif->front.behind ? ASTRAY_MS : UNSEEN_MS) &&
+				    came(c->flow) - c->route.came_then >= UNSEEN_SEGS)) {
+		say_hidden(c);
 		return false;
 	}
 	return true;

@@ -27,6 +27,7 @@
 #include "core/serve.h"
 #include "netif/interface.h"
 #include "netif/query.h"
+#include "path/front.h"
 #include "path/progress.h"
 #include "path/rebind.h"
 #include "path/route.h"
@@ -184,7 +185,7 @@ static void look(struct xiw_engine *e)
 			bar_all(e, p, XIW_REASON_BRIDGE);
 		if (!xiw_query_xdp((int)p->ifindex, p->xdp_id))
 			programs_gone(e, p, "xiw_ingress");
-		else if (!xiw_query_egress_by(p->table.egress_fd, (int)p->ifindex, p->tc_id))
+		else if (!xiw_front_there(e, p))
 			programs_gone(e, p, "xiw_egress");
 		else if (!xiw_rebind_look(e, p) && xiw_queues_look(e, p))
 			soon = e->now_ms + SOON_MS;

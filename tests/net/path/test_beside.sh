@@ -3,7 +3,7 @@
 # timeout: 120
 #
 # Other people's programs of tc and tcx beside xiw_egress, attached before it and while a connection is direct. As
-# xiw_egress is the first of tcx, they end no connection, whatever they return.
+# xiw_egress is the first of tcx, they end no connection, whatever they return. It becomes so again if it is not.
 
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/../lib/counts.sh"
@@ -15,12 +15,17 @@ if ! kernel_has 6 6; then
 fi
 tcx=$BUILD/tests/net/lib/tcx
 progs=$_bpffs/xiw-wire-$$ # lib.sh removes it
+as=() # whom a server runs as
+caps=+net_admin,+net_raw,+ipc_lock,+dac_override
+service=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps "$caps")
+service+=(--ambient-caps "$caps")
 
 # pings NAME CODES DIRECT CMD...: CMD is run while a ping-pong is direct. At least DIRECT octets are direct in the end.
 pings() {
 	local name=$1 codes=$2 least=$3 server client rc_server rc_client
 	shift 3
-	spawn server rcv json "$BUILD/xiwarp" rping -s -a "$V4_RCV" -p 15047 -C 20000 -S 64 --json
+	spawn server rcv json "${as[@]}" "$BUILD/xiwarp" rping -s -a "$V4_RCV" -p 15047 -C 20000 \
+		-S 64 --json
 	wait_listen rcv 15047 || fail "$name" "nobody listens: $(cat "$TMP/json")"
 	spawn client snd pings "$BUILD/xiwarp" rping -c -a "$V4_RCV" -p 15047 -C 20000 -S 64
 	wait_until 10 direct_by_now || fail "$name" "never direct: $(cat "$TMP/json")"
@@ -60,28 +65,54 @@ pings tc-in-front "0 0" 1500000 filter add ahead
 pings tcx-behind "0 0" 1500000 in_ns rcv "$tcx" last "$IF_RCV" "$progs/ahead"
 pings tcx-in-front-that-goes-on "0 0" 1500000 in_ns rcv "$tcx" first "$IF_RCV" "$progs/beside"
 expect tcx-behind-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
-# This one hides segments, as it is in front. Both ends are told.
-pings tcx-in-front-that-ends "7 7" 1000 in_ns rcv "$tcx" first "$IF_RCV" "$progs/ahead"
-if [[ $(field no_direct) == *"xiw_egress does not see them"* ]]; then
-	pass tcx-in-front-says
-else
-	fail tcx-in-front-says "$(cat "$TMP/json")"
-fi
+# This one hides segments, as it is in front, until the engine has put xiw_egress there again.
+is_first() { [[ $(in_ns rcv "$tcx" list "$IF_RCV" | head -n 1) == "$1" ]]; }
+expect tcx-is-first is_first beside
+in_ns rcv "$BUILD/xiwarp" status "$IF_RCV" >"$TMP/status"
+expect tcx-status-says grep -Eq 'tcx runs beside \(id [0-9]+\) before xiw_egress' "$TMP/status"
+pings tcx-in-front-that-ends "0 0" 1500000 in_ns rcv "$tcx" first "$IF_RCV" "$progs/ahead"
+expect tcx-in-front-no-more is_first xiw_egress
+pings tcx-in-front-again "0 0" 1500000 true
 expect tcx-in-front-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
-# The peer closes before that shows, and refuses our FIN, whose acknowledgement is older than any window. Neither end
-# takes that for an orderly end, or waits.
-spawn sink rcv json "$BUILD/xiwarp" sink --once --stag 0x1234 --size 1M --json \
-	--listen "$V4_RCV:15048"
-wait_listen rcv 15048 || fail close-behind-tcx "nobody listens: $(cat "$TMP/json")"
-spawn sender snd sent "$BUILD/tests/net/lib/sendto" -t 1048576 -w "$TMP/close" "$V4_RCV" 15048
-wait_until 20 direct_by_now 64000000 || fail close-behind-tcx "never direct"
-expect close-behind-tcx-on in_ns rcv "$tcx" first "$IF_RCV" "$progs/ahead"
-touch "$TMP/close"
-reap "$sink" 20
-expect close-behind-tcx-is-told test $? -eq 7
-expect close-behind-tcx-says grep -q 'xiw_egress does not see them' "$TMP/json"
-reap "$sender" 20
-expect close-behind-tcx-sender test $? -eq 1
+# A receiver that has given up the right to replace pins tells both ends.
+as=("${service[@]}")
+pings tcx-in-front-user "7 7" 1000 in_ns rcv "$tcx" first "$IF_RCV" "$progs/ahead"
+as=()
+if [[ $(field no_direct) == *"a program before xiw_egress in tcx"*"(xiwarp load)"* ]]; then
+	pass tcx-in-front-user-says
+else
+	fail tcx-in-front-user-says "$(cat "$TMP/json")"
+fi
+refused tcx-in-front-load 5 "is so again" "$BUILD/xiwarp" load "$IF_RCV"
+expect tcx-in-front-loaded is_first xiw_egress
+refused tcx-in-front-loaded-already 5 "nothing to do" "$BUILD/xiwarp" load "$IF_RCV"
+in_ns rcv "$BUILD/xiwarp" status "$IF_RCV" >"$TMP/status"
+expect tcx-status-says-no-more sh -c "! grep 'before xiw_egress' '$TMP/status'"
+expect tcx-in-front-user-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
+# The peer closes while the socket's segments are hidden: what has been hidden is sent again, our FIN too.
+close_behind() { # CODE...: of the sink and of its peer
+	spawn sink rcv json "${as[@]}" "$BUILD/xiwarp" sink --once --stag 0x1234 --size 1M \
+		--json --listen "$V4_RCV:15048"
+	wait_listen rcv 15048 || fail close-behind-tcx "nobody listens: $(cat "$TMP/json")"
+	spawn sender snd sent "$BUILD/tests/net/lib/sendto" -t 1048576 -w "$TMP/close" \
+		"$V4_RCV" 15048
+	wait_until 20 direct_by_now 64000000 || fail close-behind-tcx "never direct"
+	expect close-behind-tcx-on in_ns rcv "$tcx" first "$IF_RCV" "$progs/ahead"
+	touch "$TMP/close"
+	reap "$sink" 20
+	expect close-behind-tcx-sink test $? -eq "$1"
+	reap "$sender" 20
+	expect close-behind-tcx-sender test $? -eq "$2"
+	rm "$TMP/close"
+}
+close_behind 0 0
+expect close-behind-tcx-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
+# Where they stay hidden, the peer refuses our FIN, whose acknowledgement is older than any window. Neither end takes
+# that for an orderly end, or waits.
+as=("${service[@]}")
+close_behind 7 1
+as=()
+expect close-behind-tcx-says grep -q 'xiw_egress' "$TMP/json"
 expect close-behind-tcx-reset grep -q 'reset by peer' "$TMP/sent"
 expect close-behind-tcx-off in_ns rcv "$tcx" off "$IF_RCV" "$progs/ahead"
 pings as-before "0 0" 1500000 true
