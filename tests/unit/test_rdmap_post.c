@@ -37,7 +37,7 @@ static uint32_t next(struct xiw_rdmap_out *out, uint8_t *to)
 
 Test(rdmap_post, gathers)
 {
-	struct iovec iov[XIW_RDMA_PIECES_MAX + 1];
+	struct iovec iov[XIW_RDMA_PIECES_MAX + 1] = { 0 };
 	struct xiw_rdma_work w = work(XIW_RDMA_WRITE, iov, XIW_RDMA_PIECES_MAX);
 	uint8_t got[1024], expected[1024];
 	struct xiw_rdmap_out out;
