@@ -43,6 +43,9 @@ Q := @
 say = @printf '  %-7s %s\n'
 endif
 
+# What is built says nothing of the directory where it was built.
+NOWHERE = $(if $(filter /%,$(B)),-ffile-prefix-map=$(B)=build) '-ffile-prefix-map=$(CURDIR)=.'
+
 # No pkg-config and no compiler is asked while this file is read: on a bare machine tools/setup runs first.
 # Another compiler warns of other things: only CI asks that there be none.
 WARNINGS := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla \
@@ -51,7 +54,7 @@ SANFLAGS := $(if $(SAN)$(FUZZ),-fsanitize=address$(,)undefined -fno-sanitize-rec
 	-fno-omit-frame-pointer) $(if $(FUZZ),-fsanitize=fuzzer-no-link) $(if $(TSAN),-fsanitize=thread)
 CPPFLAGS_ALL = $(if $(SAN)$(FUZZ)$(TSAN),-DXIW_CHECKS) -Iinclude -Iuser -I. -I$(B)/bpf -D_GNU_SOURCE -DXIW_VERSION='"$(VERSION)"' $(CPPFLAGS)
 CFLAGS ?= -O2 -g
-CFLAGS_ALL = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden $(CFLAGS) $(SANFLAGS)
+CFLAGS_ALL = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden $(NOWHERE) $(CFLAGS) $(SANFLAGS)
 LDFLAGS_ALL = -pthread -Wl,--as-needed $(SANFLAGS) $(LDFLAGS)
 LIBS := -lxdp -lbpf -luring
 TOOL_LIBS := $(LIBS) -ljson-c -lcrypto -lm
@@ -60,7 +63,7 @@ TEST_LIBS := -lcriterion -lisal $(TOOL_LIBS)
 # Kernel headers of the host's architecture: <linux/types.h> needs <asm/types.h>.
 MULTIARCH = $(shell $(CC) -print-multiarch 2>/dev/null || $(CC) -dumpmachine)
 BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
-	$(if $(WERROR),-Werror) \
+	$(if $(WERROR),-Werror) $(NOWHERE) \
 	-Iinclude -Ibpf -I. -idirafter /usr/include/$(MULTIARCH)
 
 # ---- what there is ---------------------------------------------------------------------------------
@@ -327,11 +330,11 @@ $(call obj,$(SKEL_USERS) $(filter user/load/%,$(LIB_SRC))): | $(SKEL)
 
 $(LIB_A): $(call obj,$(LIB_SRC)) $(B)/members.stamp
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
 
 $(HOST_A): $(call obj,$(HOST_SRC)) $(B)/hostmembers.stamp
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
 
 # Everything is inside, and hidden but for the functions that it interposes.
 $(VERBS_SO): $(call obj,$(VERBS_SRC)) $(HOST_A) $(LIB_A)
@@ -425,7 +428,7 @@ $(foreach r,$(NET_ROOMS),$(eval $(call net_room,$r)))
 $(NET_ROOMS:%=$(B)/tests/net/%/room.a): $(B)/netparts.stamp
 	@mkdir -p $(@D)
 	$(say) AR $@
-	$(Q)rm -f $@ && ar rcs $@ $(filter %.o,$^)
+	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
 	$(Q)! nm -g --defined-only $@ | awk 'NF == 3 { print $$3 ": defined twice" }' | sort | uniq -d | grep .
 
 # It includes the command's main.c.
