@@ -7,6 +7,7 @@
 #   TSAN=1       ThreadSanitizer, in build/tsan
 #   CC=clang     another compiler
 #   BUILD=dir    another build directory
+#   FRONTS=...   only these of verbs, trace and fabric besides the library; FRONTS= none of them
 #   LAYERS=...   only these folders of user/ in the library
 #   ONLY=...     check: only the tests whose path contains one of these words
 
@@ -68,16 +69,17 @@ BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Wn
 
 # ---- what there is ---------------------------------------------------------------------------------
 
-# Other interfaces above the library, and what they share. They are no part of the library.
-FRONTS := host verbs trace fabric
-LAYERS ?= $(filter-out $(FRONTS),$(notdir $(patsubst %/,%,$(wildcard user/*/))))
+# Other interfaces above the library, and what they share (host). They are no part of the library.
+ALL_FRONTS := verbs trace fabric
+FRONTS ?= $(ALL_FRONTS)
+LAYERS ?= $(filter-out host $(ALL_FRONTS),$(notdir $(patsubst %/,%,$(wildcard user/*/))))
 
 LIB_SRC := $(sort $(foreach l,$(LAYERS),$(wildcard user/$l/*.c)))
 TRACE_SRC := $(sort $(wildcard user/trace/*.c))
 VERBS_SRC := $(sort $(wildcard user/verbs/*.c))
 FABRIC_SRC := $(sort $(wildcard user/fabric/*.c))
 HOST_SRC := $(sort $(wildcard user/host/*.c))
-FRONT_SRC := $(sort $(foreach f,$(FRONTS),$(wildcard user/$f/*.c)))
+FRONT_SRC := $(sort $(foreach f,host $(FRONTS),$(wildcard user/$f/*.c)))
 BPF_SRC := $(sort $(wildcard bpf/*.bpf.c))
 TOOL_SRC := $(sort $(wildcard tools/xiwarp/*.c))
 EXAMPLE_SRC := $(sort $(wildcard tools/example_*.c))
@@ -89,7 +91,10 @@ NET_BPF_SRC := $(sort $(wildcard tests/net/*/*.bpf.c tests/bpf/*.bpf.c tests/ben
 # In a folder of tests/net a source with main() is a program. The others become the archive of the folder, and a program
 # is linked with what it needs from the archives of its own folder and of lib.
 # What is compiled by a test itself is named mpi_*.c or rnic_*.c.
-NET_C := $(filter-out %.bpf.c tests/net/programs/mpi_% tests/net/programs/rnic_%,\
+# A front's own are named so: verbs_*.c, attributes_verbs.c.
+NET_C := $(filter-out %.bpf.c tests/net/programs/mpi_% tests/net/programs/rnic_% \
+	$(foreach f,$(filter-out $(FRONTS),$(ALL_FRONTS)),$(wildcard tests/net/*/$f_*.c tests/net/*/$f.c \
+	tests/net/*/attributes_$f.c)) $(if $(filter fabric,$(FRONTS)),,%/attributes_hints.c),\
 	$(sort $(wildcard tests/net/*/*.c)))
 NET_SRC := $(shell grep -l '^int main\b' $(NET_C) /dev/null)
 NET_PART_SRC := $(filter-out $(NET_SRC),$(NET_C))
@@ -112,10 +117,10 @@ obj = $(patsubst %.c,$(B)/obj/%.o,$1)
 LIB_A := $(B)/libxiwarp.a
 LIB_SO := $(B)/libxiwarp.so.$(VERSION)
 HOST_A := $(B)/libxiw-host.a
-VERBS_SO := $(B)/libxiw-verbs.so
-TRACE_SO := $(B)/libxiw-trace.so
+VERBS_SO := $(if $(filter verbs,$(FRONTS)),$(B)/libxiw-verbs.so)
+TRACE_SO := $(if $(filter trace,$(FRONTS)),$(B)/libxiw-trace.so)
 # libfabric looks for names that end so.
-FABRIC_SO := $(B)/libxiw-fi.so
+FABRIC_SO := $(if $(filter fabric,$(FRONTS)),$(B)/libxiw-fi.so)
 PC := $(B)/xiwarp.pc
 BPF_OBJ := $(if $(BPF_SRC),$(B)/bpf/xiwarp.bpf.o)
 SKEL := $(if $(BPF_SRC),$(B)/bpf/xiwarp.skel.h)
@@ -172,9 +177,15 @@ demo: ## send a file between two namespaces over the direct path
 # Programs that the tests run unmodified.
 CHECK_PACKAGES := rdmacm-utils ibverbs-utils perftest libfabric-bin openmpi-bin libopenmpi-dev
 
+# Those that any user may run leave the machine as it is, and name what is missing if they cannot be built.
+CHECK_SETUP := $(if $(ONLY),$(call chosen,$(SCRIPTS) $(BPFTEST_SRC)),all)
+
+NEED_FRONTS = $(error scripts need every front: leave FRONTS= out, or choose other tests, as with ONLY=tests/unit/)
+
 check: ## run all tests; ONLY="word ..." chooses
-	$(Q)tools/setup $(CHECK_PACKAGES)
-	$(submake) check-build
+	$(if $(and $(call chosen,$(SCRIPTS)),$(filter-out $(FRONTS),$(ALL_FRONTS))),$(NEED_FRONTS))
+	$(if $(CHECK_SETUP),$(Q)tools/setup $(CHECK_PACKAGES))
+	$(submake) check-build $(if $(CHECK_SETUP),,|| { tools/setup --say; exit 1; })
 	$(Q)XIW_BUILD=$(abspath $(B)) ONLY='$(ONLY)' tests/run
 
 .PHONY: check-build
@@ -276,8 +287,8 @@ install: $(ALL) ## install to DESTDIR and PREFIX (/usr/local)
 	ln -sf $(notdir $(LIB_SO)) '$(DESTDIR)$(LIBDIR)/$(SONAME)'
 	ln -sf $(SONAME) '$(DESTDIR)$(LIBDIR)/libxiwarp.so'
 	install -m 644 $(PC) '$(DESTDIR)$(LIBDIR)/pkgconfig/'
-	install -m 755 $(VERBS_SO) $(TRACE_SO) '$(DESTDIR)$(LIBDIR)/'
-	install -D -m 755 $(FABRIC_SO) '$(DESTDIR)$(LIBDIR)/libfabric/$(notdir $(FABRIC_SO))'
+	$(if $(VERBS_SO)$(TRACE_SO),install -m 755 $(VERBS_SO) $(TRACE_SO) '$(DESTDIR)$(LIBDIR)/')
+	$(if $(FABRIC_SO),install -D -m 755 $(FABRIC_SO) '$(DESTDIR)$(LIBDIR)/libfabric/$(notdir $(FABRIC_SO))')
 	$(if $(TOOL),install -D -m 755 $(TOOL) '$(DESTDIR)$(PREFIX)/bin/xiwarp')
 	$(if $(BPF_OBJ),install -D -m 644 $(BPF_OBJ) '$(DESTDIR)$(LIBDIR)/bpf/xiwarp.bpf.o')
 	$(if $(MAN),install -D -m 644 $(MAN) '$(DESTDIR)$(PREFIX)/share/man/man1/xiwarp.1')
@@ -337,18 +348,18 @@ $(HOST_A): $(call obj,$(HOST_SRC)) $(B)/hostmembers.stamp
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(filter %.o,$^)
 
 # Everything is inside, and hidden but for the functions that it interposes.
-$(VERBS_SO): $(call obj,$(VERBS_SRC)) $(HOST_A) $(LIB_A)
+$(B)/libxiw-verbs.so: $(call obj,$(VERBS_SRC)) $(HOST_A) $(LIB_A)
 	$(say) LD $@
 	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LIBS)
 
 # libfabric loads it, perhaps as a library that others do not see: it names libfabric itself.
-$(FABRIC_SO): $(call obj,$(FABRIC_SRC)) $(HOST_A) $(LIB_A)
+$(B)/libxiw-fi.so: $(call obj,$(FABRIC_SRC)) $(HOST_A) $(LIB_A)
 	$(say) LD $@
 	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL -Wl,-z,nodelete $(LDFLAGS_ALL) -o $@ \
 		$(filter %.o %.a,$^) $(LIBS) -lfabric
 
 # It calls what it wraps, also where a plug-in of the program has brought these libraries, which others do not see then.
-$(TRACE_SO): $(call obj,$(TRACE_SRC))
+$(B)/libxiw-trace.so: $(call obj,$(TRACE_SRC))
 	$(say) LD $@
 	$(Q)$(CC) -shared -Wl,-soname,$(@F) $(LDFLAGS_ALL) -o $@ $^ -lrdmacm -libverbs
 
