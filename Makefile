@@ -7,6 +7,7 @@
 #   TSAN=1       ThreadSanitizer, in build/tsan
 #   CC=clang     another compiler
 #   BUILD=dir    another build directory
+#   HOSTCC=gcc   the compiler of this machine, where CC is that of another
 #   FRONTS=...   only these of verbs, trace and fabric besides the library; FRONTS= none of them
 #   LAYERS=...   only these folders of user/ in the library
 #   ONLY=...     check: only the tests whose path contains one of these words
@@ -24,6 +25,7 @@ SHELL := /bin/bash
 ifeq ($(origin CC),default)
 CC := gcc
 endif
+HOSTCC ?= gcc
 # FUZZ=1 is how `make fuzz` builds: the sanitizers and libFuzzer's coverage, in build/fuzz.
 CLANG ?= clang
 BPFTOOL ?= $(or $(wildcard /usr/sbin/bpftool),bpftool)
@@ -326,7 +328,11 @@ $(eval $(call stamp,members,$$(LIB_SRC)))
 $(eval $(call stamp,hostmembers,$$(HOST_SRC)))
 $(eval $(call stamp,netparts,$$(NET_PART_SRC)))
 
-$(B)/obj/%.o: %.c $(B)/flags.stamp
+# One #error for a machine or C library that this cannot be built for, before any other.
+$(B)/machine.stamp: user/base/machine.h $(B)/flags.stamp
+	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS) -E -x c $< > $@
+
+$(B)/obj/%.o: %.c $(B)/flags.stamp $(B)/machine.stamp
 	@mkdir -p $(@D)
 	$(say) CC $<
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
@@ -403,7 +409,7 @@ $(TOOL): $(call obj,$(TOOL_SRC)) $(LIB_A)
 
 $(MAN): tools/xiwarp/man $(TOOL)
 	$(say) MAN $@
-	$(Q)$< $(TOOL) > $@
+	$(Q)CC='$(CC)' HOSTCC='$(HOSTCC)' CPPFLAGS='$(subst ','\'',$(CPPFLAGS_ALL))' $< $(TOOL) > $@
 
 $(EXAMPLES): $(B)/%: $(B)/obj/tools/%.o $(LIB_A)
 	$(say) LD $@
