@@ -185,7 +185,7 @@ void xiw_xsk_destroy(struct xiw_xsk *x)
 unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsigned int max)
 {
 	struct xiw_packet *p = packets, *const end = packets + max;
-	uint32_t idx, n, used = 0, i, frags = 0, len = 0;
+	uint32_t idx = 0, n, used = 0, i, frags = 0, len = 0;
 
 	n = xsk_ring_cons__peek(&x->rx, max * XIW_XSK_FRAGS_MAX, &idx);
 	for (i = 0; i < n && p < end; i++) {
@@ -221,7 +221,7 @@ unsigned int xiw_xsk_receive(struct xiw_xsk *x, struct xiw_packet *packets, unsi
 void xiw_xsk_refill(struct xiw_xsk *x, uint32_t at_least)
 {
 	uint32_t room = xsk_prod_nb_free(&x->fill, x->fill.size), lent = x->fill.size - room, n,
-		 idx;
+		 idx = 0;
 
 	/* The kernel drops packets when it has no frame left, and one poll of a driver may take these. */
 	if (lent < XIW_XSK_POLL)
@@ -243,7 +243,7 @@ void xiw_xsk_refill(struct xiw_xsk *x, uint32_t at_least)
 
 static void reap_sent(struct xiw_xsk *x)
 {
-	uint32_t idx, n = xsk_ring_cons__peek(&x->comp, XIW_XSK_TX_FRAMES, &idx);
+	uint32_t idx = 0, n = xsk_ring_cons__peek(&x->comp, XIW_XSK_TX_FRAMES, &idx);
 
 	for (uint32_t i = 0; i < n; i++)
 		x->tx_free[x->ntx_free++] = *xsk_ring_cons__comp_addr(&x->comp, idx + i);
@@ -266,7 +266,7 @@ uint8_t *xiw_xsk_tx_room(struct xiw_xsk *x)
 void xiw_xsk_send(struct xiw_xsk *x, const uint8_t *packet, uint32_t len)
 {
 	struct xdp_desc *desc;
-	uint32_t idx;
+	uint32_t idx = 0;
 
 	/* There are as many ring entries as frames, so whoever has a frame finds a free entry. */
 	if (xsk_ring_prod__reserve(&x->tx, 1, &idx) != 1)
