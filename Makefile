@@ -64,7 +64,8 @@ TOOL_LIBS := $(LIBS) -ljson-c -lcrypto -lm
 TEST_LIBS := -lcriterion -lisal $(TOOL_LIBS)
 
 # Kernel headers of the host's architecture: <linux/types.h> needs <asm/types.h>.
-MULTIARCH = $(shell $(CC) -print-multiarch 2>/dev/null || $(CC) -dumpmachine)
+# clang 19 no longer knows -print-multiarch, and has a vendor in the name of the machine.
+MULTIARCH = $(shell $(CC) -print-multiarch 2>/dev/null || $(CC) -dumpmachine | sed 's/-\(pc\|unknown\)-/-/')
 BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	$(if $(WERROR),-Werror) $(NOWHERE) \
 	-Iinclude -Ibpf -I. -idirafter /usr/include/$(MULTIARCH)
