@@ -16,7 +16,7 @@ static int socket_says(int fd, int level, int option, void *value, socklen_t *le
 static struct xiw_engine *e;
 static struct xiw_conn *c;
 static struct xiw_flow *flow;
-static struct xiw_netif netif = { .ifname = "eth7" };
+static struct xiw_netif netif = { .ifname = "eth7", .table.egress_fd = -1 };
 static uint32_t sent; /* by the socket */
 
 static int socket_says(int fd, int level, int option, void *value, socklen_t *len)

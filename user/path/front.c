@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "core/agenda.h"
-#include "core/clock.h"
 #include "core/netif.h"
 #include "netif/front.h"
 #include "netif/query.h"
@@ -36,11 +35,9 @@ static int take(const struct xiw_engine *e, struct xiw_netif *p)
 bool xiw_front_regain(struct xiw_conn *c)
 {
 	struct xiw_netif *p = c->netif;
-	uint64_t now;
+	const uint64_t now = c->engine->now_ms;
 	int taken;
 
-	xiw_clock_update(c->engine);
-	now = c->engine->now_ms;
 	if (now >= p->front.look_ms) {
 		p->front.look_ms = now + LOOK_MS;
 		taken = take(c->engine, p);
