@@ -68,9 +68,12 @@ struct xiw_entry {
 
 /* ---- the parts of the engine -------------------------------------------------------------------------- */
 
-/* core/ring.c: io_uring, and the thread that runs it. */
-struct xiw_uring {
+struct xiw_ring_ops;
+
+/* core/ring.c: the ring, and the thread that runs it. */
+struct xiw_io {
 	struct io_uring ring;
+	const struct xiw_ring_ops *ops; /* of its kind */
 	bool ready, enabled;
 	bool orphan; /* the thread that ran it has ended */
 	pthread_mutex_t runner;
@@ -118,6 +121,7 @@ struct xiw_sharing {
 /* How the engine waits. engine/ready.c: the descriptor of xiw_engine_fd(). */
 struct xiw_ready {
 	int fd; /* eventfd, which the kernel writes when the ring has something; -1: nobody has asked for it */
+	int to_poll;	   /* what the application polls: `fd`, or one that is readable with it */
 	bool lit;	   /* it is readable, and the kernel need not write it */
 	uint64_t timer_ms; /* when a timeout that is with io_uring comes, or XIW_NEVER */
 	struct __kernel_timespec timer;
@@ -256,7 +260,7 @@ struct xiw_engine {
 	struct xiw_cqs cqs;
 	struct xiw_srq *srqs;
 	struct xiw_ready ready;
-	struct xiw_uring io;
+	struct xiw_io io;
 	struct xiw_wheel wheel;
 	struct xiw_watch watch;
 	struct xiw_unready unready;

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * The engine's io_uring: which thread runs it, its requests, and the buffers that sockets are received into.
+ * The engine's ring: which thread runs it, its requests, and the buffers that sockets are received into.
  *
- * A ring with SINGLE_ISSUER serves one thread, the one that enables it. It is created disabled, so that this is the
- * thread that runs the engine first, not the one that creates it. That thread then holds a robust mutex. The mutex
- * tells other threads, and the child of a fork(), that the ring is not theirs, and it tells if its thread has ended.
+ * A ring serves one thread, the one that runs the engine first. That thread then holds a robust mutex. The mutex tells
+ * other threads, and the child of a fork(), that the ring is not theirs, and it tells if its thread has ended.
  */
 #include "core/ring.h"
 
@@ -12,17 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "core/budget.h"
+#include "core/ring_ops.h"
 
 #define ALL_BUFS_MS 1000 /* so that a few receives in a second go without at first */
-
-static int io_register(int fd, unsigned int what)
-{
-	return syscall(__NR_io_uring_register, fd, what, NULL, 0) < 0 ? -errno : 0;
-}
 
 /* ---- which thread runs it ------------------------------------------------------------------------- */
 
@@ -72,15 +65,13 @@ int xiw_ring_run(struct xiw_engine *e)
 	if (owner == XIW_RUNNER_OTHER || e->io.orphan)
 		return -EEXIST;
 	pthread_mutex_lock(&e->io.runner);
-	/* As io_uring_enable_rings(), which liburing.so has only from 2.4 on. */
-	err = io_register(e->io.ring.ring_fd, IORING_REGISTER_ENABLE_RINGS);
+	err = e->io.ops->enable(e);
 	if (err) {
 		pthread_mutex_unlock(&e->io.runner);
 		return err;
 	}
 	e->io.enabled = true;
-	/* A child must not inherit the mappings: they would keep the ring alive after this process has ended. */
-	io_uring_ring_dontfork(&e->io.ring);
+	/* A child must not inherit these mappings either (core/uring.c). */
 	madvise(e->io.bufs, XIW_BUFS * sizeof(struct io_uring_buf), MADV_DONTFORK);
 	madvise(e->io.buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE, MADV_DONTFORK);
 	return 0;
@@ -111,7 +102,7 @@ static int submit_line(struct xiw_engine *e)
 
 	while (e->io.line_n && n > 0) {
 		next_in_line(e);
-		n = io_uring_submit(&e->io.ring);
+		n = e->io.ops->submit(e);
 	}
 	return n;
 }
@@ -123,32 +114,31 @@ int xiw_ring_submit(struct xiw_engine *e)
 	if (!e->io.enabled)
 		return 0;
 	err = submit_line(e);
-	return err < 0 ? err : io_uring_submit(&e->io.ring);
+	return err < 0 ? err : e->io.ops->submit(e);
 }
 
 int xiw_ring_submit_and_get(struct xiw_engine *e)
 {
 	int err = submit_line(e);
 
-	return err < 0 ? err : io_uring_submit_and_get_events(&e->io.ring);
+	return err < 0 ? err : e->io.ops->submit_and_get(e);
 }
 
 int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
 {
-	struct io_uring_cqe *cqe;
 	int err = submit_line(e);
 
-	return err < 0 ? err : io_uring_submit_and_wait_timeout(&e->io.ring, &cqe, 1, ts, NULL);
+	return err < 0 ? err : e->io.ops->submit_and_wait(e, ts);
 }
 
 int xiw_ring_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
 {
-	struct io_uring_getevents_arg arg = { .ts = (uintptr_t)ts };
-	int rc = io_uring_enter2((unsigned int)e->io.ring.ring_fd, 0, 1,
-				 IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, (void *)&arg,
-				 sizeof(arg));
+	return e->io.ops->wait(e, ts);
+}
 
-	return rc < 0 ? rc : 0;
+int xiw_ring_announce(struct xiw_engine *e, int fd)
+{
+	return e->io.ops->announce(e, fd);
 }
 
 /*
@@ -241,7 +231,7 @@ void xiw_buf_return(struct xiw_engine *e, uint16_t bid)
 static int make_bufs(struct xiw_engine *e)
 {
 	size_t ring_len = XIW_BUFS * sizeof(struct io_uring_buf);
-	struct io_uring_buf_reg reg = { .ring_entries = XIW_BUFS, .bgid = XIW_BUF_GROUP };
+	int err;
 
 	e->io.bufs =
 		mmap(NULL, ring_len, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -255,10 +245,7 @@ static int make_bufs(struct xiw_engine *e)
 		e->io.buf_area = NULL;
 		return -ENOMEM;
 	}
-	reg.ring_addr = (uintptr_t)e->io.bufs;
-
-	int err = io_uring_register_buf_ring(&e->io.ring, &reg, 0);
-
+	err = e->io.ops->use_bufs(e);
 	if (err)
 		return err;
 	io_uring_buf_ring_init(e->io.bufs);
@@ -274,17 +261,13 @@ static int make_bufs(struct xiw_engine *e)
 
 int xiw_ring_create(struct xiw_engine *e)
 {
-	struct io_uring_params p = {
-		.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_R_DISABLED |
-			 IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_CQSIZE |
-			 IORING_SETUP_TASKRUN_FLAG,
-		.cq_entries = 4096,
-	};
+	const char *call;
 	int err = make_runner(e);
 
 	if (err)
 		return err;
-	err = io_uring_queue_init_params(XIW_SQ_ENTRIES, &e->io.ring, &p);
+	e->io.ops = &xiw_uring_ops;
+	err = e->io.ops->create(e, &call);
 	if (err) {
 		pthread_mutex_destroy(&e->io.runner);
 		return err;
@@ -293,11 +276,17 @@ int xiw_ring_create(struct xiw_engine *e)
 	return make_bufs(e);
 }
 
+void xiw_ring_shut(struct xiw_engine *e)
+{
+	if (e->io.ready)
+		e->io.ops->shut(e);
+}
+
 void xiw_ring_free(struct xiw_engine *e)
 {
 	if (!e->io.ready)
 		return;
-	io_uring_queue_exit(&e->io.ring);
+	e->io.ops->free(e);
 	if (e->io.enabled && !e->io.orphan)
 		pthread_mutex_unlock(&e->io.runner);
 	pthread_mutex_destroy(&e->io.runner);
@@ -306,15 +295,4 @@ void xiw_ring_free(struct xiw_engine *e)
 	if (e->io.buf_area)
 		munmap(e->io.buf_area, (size_t)XIW_BUFS * XIW_BUF_SIZE);
 	free(e->io.line);
-}
-
-/*
- * The kernel looks at the request, and refuses it otherwise than with these two errors, only if the file is an
- * io_uring. The ring may serve another thread or be disabled.
- */
-bool xiw_ring_is_one(int fd)
-{
-	int err = fd < 0 ? -EBADF : io_register(fd, IORING_REGISTER_PROBE);
-
-	return err != -EBADF && err != -EOPNOTSUPP;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* The engine's io_uring. */
+/* The engine's ring of requests and completions. */
 #ifndef XIW_CORE_RING_H
 #define XIW_CORE_RING_H
 
 #include "core/engine.h"
 
-/* What an io_uring completion is about. It is in the low bits of user_data; the others are an aligned pointer. */
+/* What a completion of the ring is about. It is in the low bits of user_data; the others are an aligned pointer. */
 enum xiw_op {
 	XIW_OP_NONE, /* nothing is done when it completes */
 	XIW_OP_ACCEPT,
@@ -19,7 +19,7 @@ enum xiw_op {
 	XIW_OP_KICK_XSK,
 	XIW_OP_WATCH,
 	XIW_OP_WAKE,
-	XIW_OP_TIMER, /* a time has come, for those who wait for xiw_engine_fd() */
+	XIW_OP_TIMER,	 /* a time has come, for those who wait for xiw_engine_fd() */
 	XIW_OP_DOORBELL, /* completes only if it failed */
 };
 #define XIW_OP_MASK 15ull
@@ -47,6 +47,12 @@ int xiw_ring_submit_and_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
 /* Waits for a completion, and submits nothing: other threads may make requests meanwhile. Returns 0 or an error. */
 int xiw_ring_wait(struct xiw_engine *e, struct __kernel_timespec *ts);
 
+/*
+ * Has the eventfd `fd` written when the ring has something. Returns the descriptor by which to wait for that, or an
+ * error.
+ */
+int xiw_ring_announce(struct xiw_engine *e, int fd);
+
 /* Returns a request for the caller to fill in by io_uring_prep_*(), never NULL. */
 struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op);
 
@@ -63,6 +69,9 @@ void xiw_bufs_offer_all(struct xiw_engine *e);
 /* Creates the ring, disabled, with its buffers. Returns 0 or an error; xiw_ring_free() is needed in both cases. */
 int xiw_ring_create(struct xiw_engine *e);
 void xiw_ring_free(struct xiw_engine *e);
+
+/* Closes the ring's descriptors in the child of a fork(), which is not to use it. */
+void xiw_ring_shut(struct xiw_engine *e);
 
 /* True if the descriptor is that of an io_uring. */
 bool xiw_ring_is_one(int fd);

@@ -12,6 +12,8 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "core/ring.h"
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static struct xiw_engine *all;
@@ -56,7 +58,7 @@ static void leave_behind(struct xiw_engine *e)
 	shut(&e->ready.fd);
 	shut(&e->ready.share.bell);
 	xiw_injector_close(&e->injector);
-	shut(&e->io.ring.ring_fd);
+	xiw_ring_shut(e);
 }
 
 static void before(void)

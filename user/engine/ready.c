@@ -114,22 +114,23 @@ void xiw_ready_lit(struct xiw_engine *e)
 
 int xiw_engine_fd(struct xiw_engine *e)
 {
-	int err, fd;
+	int to_poll, fd;
 
 	if (e->ready.fd >= 0)
-		return e->ready.fd;
+		return e->ready.to_poll;
 	if (xiw_ring_runner(e) == XIW_RUNNER_OTHER)
 		return -EEXIST;
 	fd = eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (fd < 0)
 		return -errno;
-	err = io_uring_register_eventfd(&e->io.ring, fd);
-	if (err) {
+	to_poll = xiw_ring_announce(e, fd);
+	if (to_poll < 0) {
 		close(fd);
-		return err;
+		return to_poll;
 	}
 	e->ready.fd = fd;
-	return fd;
+	e->ready.to_poll = to_poll;
+	return to_poll;
 }
 
 void xiw_ready_free(struct xiw_engine *e)
