@@ -51,7 +51,8 @@ enum xiw_cq_flags {
 /*
  * Makes a queue. opts may be NULL for the defaults.
  *
- * -EINVAL: opts; -EBADF: app_ring_fd is not an io_uring; -ENOMEM; -EMFILE, -ENFILE: no descriptor.
+ * -EINVAL: opts; -EBADF: app_ring_fd is not an io_uring; -EOPNOTSUPP: XIW_CQ_APP_RING, and the engine has no
+ * io_uring; -ENOMEM; -EMFILE, -ENFILE: no descriptor.
  */
 XIW_API int xiw_cq_create(struct xiw_engine *engine, const struct xiw_cq_opts *opts,
 			  struct xiw_cq **cq);

@@ -9,7 +9,11 @@
  * latest. Take one completion for each CQE. There is none if its connection was freed meanwhile, so
  * only a completion says that what user_data points to still exists. If a doorbell cannot be rung,
  * because the ring is still disabled, for example, or was closed, xiw_engine_run() reports that; the
- * completion stays in the queue.
+ * completion stays in the queue. Only an engine whose own ring is an io_uring can do this.
+ *
+ * Where the kernel refuses io_uring (by seccomp, a sysctl, or because it is older than Linux 6.1), an
+ * engine has epoll and calls that do not block in its place. XIWARP_RING=epoll or io_uring in the environment
+ * chooses. Nothing else differs.
  *
  * When the queue is full, the engine stops receiving until there is room. No completion is dropped.
  */
@@ -248,9 +252,10 @@ struct xiw_completion {
  * Makes an engine. It belongs to the thread that first calls xiw_engine_run(). opts may be NULL for
  * the defaults.
  *
- * -EINVAL: opts; -EBADF: app_ring_fd is not an io_uring; -ENAMETOOLONG: pin_dir, interface; -ENOMEM;
- * -EMFILE;
- * -EPERM, -ENOSYS: io_uring is not available.
+ * -EINVAL: opts, or XIWARP_RING; -EBADF: app_ring_fd is not an io_uring; -EOPNOTSUPP: XIW_ENGINE_APP_RING,
+ * and the engine has no io_uring (xiw_engine_fd() and the descriptors of queues tell of completions);
+ * -ENAMETOOLONG: pin_dir, interface; -ENOMEM; -EMFILE; -EPERM, -ENOSYS: XIWARP_RING is io_uring, which is
+ * not available.
  */
 XIW_API int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **engine);
 
@@ -303,7 +308,7 @@ XIW_API int xiw_engine_destroy(struct xiw_engine *engine);
  * freed connections included, or negative errno:
  *
  *   -EINTR   a signal came
- *   -EEXIST  another thread has run this engine, and must go on to run it: io_uring serves one
+ *   -EEXIST  another thread has run this engine, and must go on to run it: a ring serves one
  *            thread. If that thread has ended, the engine can only be destroyed
  *   -ENOMEM  permanent: there was no memory for a request, or for an event while the queue was full
  *   others   of MSG_RING, with XIW_ENGINE_APP_RING: doorbells could not be rung in the turns since
@@ -421,6 +426,13 @@ struct xiw_engine_info {
 	uint32_t srqs;	 /* shared receive queues (srq.h) */
 	uint64_t share_refused; /* connections refused because their peer has its share: see `capacity` in conn.h */
 	struct sockaddr_storage share_peer; /* the peer of which XIW_EV_NOT_ACCEPTED told last with -EDQUOT */
+	/*
+	 * The ring by which it has the kernel's answers: "io_uring" or "epoll", static storage. Why it is
+	 * epoll: what the kernel refused, as "io_uring_setup: Operation not permitted", or that XIWARP_RING says
+	 * so; empty if it is io_uring.
+	 */
+	const char *ring;
+	char ring_why[96];
 };
 
 /* `size` is sizeof(struct xiw_engine_info). */

@@ -3,7 +3,7 @@
  * xiwarp.h - MPA (RFC 5044) and DDP (RFC 5041) over TCP, received through XDP and AF_XDP where that is
  * possible and through the kernel's socket everywhere else.
  *
- *   engine.h   the engine: one thread's io_uring, AF_XDP sockets and completion queue
+ *   engine.h   the engine: one thread's ring, AF_XDP sockets and completion queue
  *   group.h    several engines, a thread for each, that share an interface's queues
  *   cq.h       more completion queues, for RDMAP Streams
  *   region.h   memory that a peer may write into by STag

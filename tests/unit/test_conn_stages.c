@@ -49,11 +49,17 @@ static struct xiw_conn conns[2];
 static struct xiw_queued queues[2];
 static uint8_t *octets;
 
+/* A submission queue alone, as no system call is made. */
+static struct io_uring_sqe sqes[8];
+static unsigned int sq_head;
+
 static void begin(void)
 {
 	octets = calloc(1, LONG);
 	cr_assert(octets);
-	cr_assert_eq(io_uring_queue_init(8, &e.io.ring, 0), 0);
+	e.io.ring.sq = (struct io_uring_sq){
+		.khead = &sq_head, .ring_mask = 7, .ring_entries = 8, .sqes = sqes
+	};
 	for (int i = 0; i < 2; i++) {
 		struct xiw_conn *c = &conns[i];
 
@@ -70,11 +76,10 @@ static void begin(void)
 	}
 }
 
-/* The kernel takes the requests, and its completions are taken. */
+/* The kernel takes the requests. */
 static void enter(void)
 {
-	io_uring_submit(&e.io.ring);
-	io_uring_cq_advance(&e.io.ring, io_uring_cq_ready(&e.io.ring));
+	sq_head = e.io.ring.sq.sqe_tail;
 }
 
 Test(conn_stages, several_alone, .init = begin)

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-/* The application's io_uring, to which the engine announces completions: no doorbell is lost silently. */
+/*
+ * The application's io_uring, to which the engine announces completions: no doorbell is lost silently. That takes an
+ * engine whose own ring is an io_uring; others say that they cannot. Then the buffers that sockets are received into.
+ */
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <liburing.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -22,6 +26,23 @@ static int create(int fd, unsigned int flags, struct xiw_engine **e)
 	};
 
 	return xiw_engine_create(&o, e);
+}
+
+/*
+ * Makes a ring of the application's, and asks for engines that can announce something in it. False: there is no
+ * io_uring here, so that nobody can make such a thing.
+ */
+static bool ring_of_mine(struct io_uring *ring, unsigned int flags)
+{
+	int err = io_uring_queue_init(8, ring, flags);
+	struct xiw_engine *e;
+
+	setenv("XIWARP_RING", "io_uring", 1);
+	if (!err)
+		return true;
+	cr_expect(err == -EPERM || err == -EACCES || err == -ENOSYS || err == -EINVAL, "%d", err);
+	cr_expect_eq(create(-1, 0, &e), err);
+	return false;
 }
 
 /* Makes two completions: refused, closed. */
@@ -95,11 +116,35 @@ Test(core_ring, not_a_ring)
 {
 	int null = open("/dev/null", O_RDWR);
 	struct xiw_engine *e;
+	struct io_uring ring;
 
+	if (!ring_of_mine(&ring, 0))
+		return;
+	io_uring_queue_exit(&ring);
 	cr_expect_eq(create(null, XIW_ENGINE_APP_RING, &e), -EBADF);
 	cr_expect_eq(create(999, XIW_ENGINE_APP_RING, &e), -EBADF);
 	cr_expect_eq(create(-1, XIW_ENGINE_APP_RING, &e), -EBADF);
 	close(null);
+}
+
+/* Without an io_uring of its own the engine can announce nothing, and says so, whatever the descriptor is. */
+Test(core_ring, announced_by_no_other_ring)
+{
+	const struct xiw_cq_opts o = { .size = sizeof(o), .flags = XIW_CQ_APP_RING };
+	struct io_uring ring = { .ring_fd = 0 };
+	struct xiw_engine *e;
+	struct xiw_cq *q;
+
+	if (ring_of_mine(&ring, 0))
+		cr_expect(xiw_ring_is_one(ring.ring_fd));
+	else
+		cr_expect(!xiw_ring_is_one(0) && !xiw_ring_is_one(ring.ring_fd));
+	setenv("XIWARP_RING", "epoll", 1);
+	cr_expect_eq(create(ring.ring_fd, XIW_ENGINE_APP_RING, &e), -EOPNOTSUPP);
+	cr_expect_eq(create(999, XIW_ENGINE_APP_RING, &e), -EOPNOTSUPP);
+	cr_assert_eq(create(-1, 0, &e), 0);
+	cr_expect_eq(xiw_cq_create(e, &o, &q), -EOPNOTSUPP);
+	xiw_engine_destroy(e);
 }
 
 /* The ring may be descriptor 0. */
@@ -108,7 +153,8 @@ Test(core_ring, announced)
 	struct xiw_engine *e;
 	struct io_uring ring;
 
-	cr_assert_eq(io_uring_queue_init(8, &ring, 0), 0);
+	if (!ring_of_mine(&ring, 0))
+		return;
 	cr_assert_eq(dup2(ring.ring_fd, 0), 0);
 	for (int fd = 0; fd <= ring.ring_fd; fd += ring.ring_fd) {
 		cr_assert_eq(create(fd, XIW_ENGINE_APP_RING, &e), 0);
@@ -128,7 +174,8 @@ Test(core_ring, disabled)
 	struct xiw_engine *e;
 	struct io_uring ring;
 
-	cr_assert_eq(io_uring_queue_init(8, &ring, IORING_SETUP_R_DISABLED), 0);
+	if (!ring_of_mine(&ring, IORING_SETUP_R_DISABLED))
+		return;
 	cr_assert_eq(create(ring.ring_fd, XIW_ENGINE_APP_RING, &e), 0);
 	fail_to_connect(e);
 	cr_expect_eq(run(e, 2), -EBADFD);
@@ -151,7 +198,8 @@ Test(core_ring, closed)
 	struct xiw_engine *e;
 	struct io_uring ring;
 
-	cr_assert_eq(io_uring_queue_init(8, &ring, 0), 0);
+	if (!ring_of_mine(&ring, 0))
+		return;
 	cr_assert_eq(create(ring.ring_fd, XIW_ENGINE_APP_RING, &e), 0);
 	io_uring_queue_exit(&ring);
 	fail_to_connect(e);

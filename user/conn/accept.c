@@ -14,6 +14,7 @@
 #include "conn/unstarted.h"
 #include "core/agenda.h"
 #include "core/peer.h"
+#include "core/ring.h"
 
 #define RETRY_MS 100
 
@@ -94,6 +95,7 @@ void xiw_accept_done(struct xiw_listener *l, int res, uint32_t flags)
 	if (l->armed)
 		return;
 	if (l->closing) {
+		xiw_ring_forget(l->engine, l->fd);
 		close(l->fd);
 		l->fd = -1;
 		if (l->freed)

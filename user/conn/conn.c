@@ -267,6 +267,7 @@ static void flush(struct xiw_conn *c)
 /* Closes the socket, except that of a rejected connection, which the application may take. */
 static void close_socket(struct xiw_conn *c)
 {
+	xiw_ring_forget(c->engine, c->fd);
 	if (c->fd < 0 || (c->startup.rejected && c->end.error == ECONNREFUSED && !c->end.freed))
 		return;
 	close(c->fd);
@@ -349,6 +350,8 @@ int xiw_conn_take_fd(struct xiw_conn *c)
 
 	if (c->state != XIW_DEAD || !c->startup.rejected || c->end.error != ECONNREFUSED || fd < 0)
 		return -ENOTCONN;
+	if (c->engine)
+		xiw_ring_forget(c->engine, fd);
 	if (c->netif)
 		setsockopt(fd, SOL_SOCKET, SO_DETACH_FILTER, NULL, 0);
 	xiw_sock_restore(fd, &c->sock_was);

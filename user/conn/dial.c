@@ -116,6 +116,7 @@ bool xiw_connect_again(struct xiw_conn *c)
 	    c->startup.in_len)
 		return false;
 	xiw_conn_unregister(c);
+	xiw_ring_forget(c->engine, c->fd);
 	close(c->fd);
 	c->opts.enhanced = false;
 	c->opts.revision = 1;

@@ -245,6 +245,7 @@ static void close_listener(struct xiw_listener *l)
 	l->closing = true;
 	xiw_unstarted_orphan(l);
 	if (!l->armed) {
+		xiw_ring_forget(l->engine, l->fd);
 		close(l->fd);
 		l->fd = -1;
 		return;

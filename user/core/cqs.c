@@ -41,7 +41,8 @@ static uint32_t power_of_two_from(uint32_t n)
 	return p;
 }
 
-static int take_opts(struct xiw_cq_opts *o, const struct xiw_cq_opts *opts)
+static int take_opts(const struct xiw_engine *e, struct xiw_cq_opts *o,
+		     const struct xiw_cq_opts *opts)
 {
 	int err = xiw_opts_take(o, sizeof(*o), CQ_OPTS_FIRST, opts);
 
@@ -53,7 +54,7 @@ static int take_opts(struct xiw_cq_opts *o, const struct xiw_cq_opts *opts)
 	if (!o->entries)
 		o->entries = ENTRIES_DEFAULT;
 	if (o->flags & XIW_CQ_APP_RING)
-		return xiw_ring_is_one(o->app_ring_fd) ? 0 : -EBADF;
+		return xiw_ring_can_announce_in(e, o->app_ring_fd);
 	if (o->app_ring_fd && o->app_ring_fd != -1)
 		return -EINVAL;
 	o->app_ring_fd = -1;
@@ -90,7 +91,7 @@ int xiw_cq_create(struct xiw_engine *e, const struct xiw_cq_opts *opts, struct x
 	struct xiw_cq_opts o;
 	struct xiw_cq *q;
 	size_t memory;
-	int err = take_opts(&o, opts);
+	int err = take_opts(e, &o, opts);
 
 	if (err)
 		return err;

@@ -69,11 +69,18 @@ struct xiw_entry {
 /* ---- the parts of the engine -------------------------------------------------------------------------- */
 
 struct xiw_ring_ops;
+struct xiw_soft;
 
 /* core/ring.c: the ring, and the thread that runs it. */
 struct xiw_io {
 	struct io_uring ring;
 	const struct xiw_ring_ops *ops; /* of its kind */
+	struct xiw_soft *soft;		/* core/soft.c; NULL: the ring is io_uring */
+	/* When the ring was last asked for work that it may have, and how long it need not be after that. */
+	uint64_t asked_ns, ask_ns;
+	/* Why it is not io_uring: the call that the kernel refused, and its error. NULL: it is, or was not to be. */
+	const char *refused;
+	int refused_err;
 	bool ready, enabled;
 	bool orphan; /* the thread that ran it has ended */
 	pthread_mutex_t runner;

@@ -8,6 +8,7 @@
 #include "core/ring.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -136,6 +137,38 @@ int xiw_ring_wait(struct xiw_engine *e, struct __kernel_timespec *ts)
 	return e->io.ops->wait(e, ts);
 }
 
+int xiw_ring_waited(struct xiw_engine *e)
+{
+	return e->io.ops->fetch ? e->io.ops->fetch(e) : 0;
+}
+
+void xiw_ring_forget(const struct xiw_engine *e, int fd)
+{
+	if (fd >= 0 && e->io.ops && e->io.ops->forget)
+		e->io.ops->forget(e, fd);
+}
+
+const char *xiw_ring_name(const struct xiw_engine *e)
+{
+	return e->io.ops ? e->io.ops->name : "";
+}
+
+void xiw_ring_why(const struct xiw_engine *e, char *why, size_t len)
+{
+	if (e->io.refused)
+		snprintf(why, len, "%s: %s", e->io.refused, strerror(-e->io.refused_err));
+	else
+		snprintf(why, len, "%s", e->io.soft ? "XIWARP_RING says so" : "");
+}
+
+int xiw_ring_can_announce_in(const struct xiw_engine *e, int fd)
+{
+	/* Unit tests have engines without a ring. */
+	if (e->io.ops && !e->io.ops->app_rings)
+		return -EOPNOTSUPP;
+	return xiw_ring_is_one(fd) ? 0 : -EBADF;
+}
+
 int xiw_ring_announce(struct xiw_engine *e, int fd)
 {
 	return e->io.ops->announce(e, fd);
@@ -259,16 +292,41 @@ static int make_bufs(struct xiw_engine *e)
 
 /* ---- creation and destruction -------------------------------------------------------------------- */
 
+/* Can another kind of ring do where the kernel refuses io_uring so? -EINVAL: it is older than what the engine uses. */
+static bool another_will_do(int err)
+{
+	return xiw_ring_forbidden(err) || err == -EINVAL;
+}
+
+static int choose(struct xiw_engine *e)
+{
+	const char *wanted = secure_getenv("XIWARP_RING"), *call;
+	const bool any = !wanted || !*wanted, epoll = !any && !strcmp(wanted, xiw_soft_ops.name);
+	int err;
+
+	if (!any && !epoll && strcmp(wanted, xiw_uring_ops.name))
+		return -EINVAL;
+	if (!epoll) {
+		e->io.ops = &xiw_uring_ops;
+		err = e->io.ops->create(e, &call);
+		if (!err || !any || !another_will_do(err))
+			return err;
+		e->io.refused = call;
+		e->io.refused_err = err;
+	}
+	e->io.ops = &xiw_soft_ops;
+	return e->io.ops->create(e, &call);
+}
+
 int xiw_ring_create(struct xiw_engine *e)
 {
-	const char *call;
 	int err = make_runner(e);
 
 	if (err)
 		return err;
-	e->io.ops = &xiw_uring_ops;
-	err = e->io.ops->create(e, &call);
+	err = choose(e);
 	if (err) {
+		e->io.ops = NULL;
 		pthread_mutex_destroy(&e->io.runner);
 		return err;
 	}

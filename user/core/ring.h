@@ -53,6 +53,36 @@ int xiw_ring_wait(struct xiw_engine *e, struct __kernel_timespec *ts);
  */
 int xiw_ring_announce(struct xiw_engine *e, int fd);
 
+/*
+ * Called behind a wait by xiw_ring_wait(), when no other thread makes requests any more: takes what has ended it.
+ * Returns 0 or an error.
+ */
+int xiw_ring_waited(struct xiw_engine *e);
+
+/*
+ * Called before a descriptor that requests were made for is closed, or is no longer the engine's. At most requests that
+ * are being cancelled are under way, except at the end of the engine.
+ */
+void xiw_ring_forget(const struct xiw_engine *e, int fd);
+
+/* True if the ring has work for the engine's thread, or may have some. */
+static inline bool xiw_ring_has_work(const struct xiw_engine *e)
+{
+	return *e->io.ring.sq.kflags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
+}
+
+/* The same, but false while the ring was asked a moment ago and would have to be asked once more. */
+static inline bool xiw_ring_calls(const struct xiw_engine *e)
+{
+	return xiw_ring_has_work(e) && e->now_ns - e->io.asked_ns >= e->io.ask_ns;
+}
+
+/* True if the ring is known to have completions, or work from which one may come. */
+static inline bool xiw_ring_has_more(const struct xiw_engine *e)
+{
+	return io_uring_cq_ready(&e->io.ring) || (!e->io.soft && xiw_ring_has_work(e));
+}
+
 /* Returns a request for the caller to fill in by io_uring_prep_*(), never NULL. */
 struct io_uring_sqe *xiw_sqe(struct xiw_engine *e, void *object, enum xiw_op op);
 
@@ -66,12 +96,23 @@ uint32_t xiw_bufs_offer(struct xiw_engine *e);
 /* A receive has got none of them while others did: for a moment the kernel should have all. */
 void xiw_bufs_offer_all(struct xiw_engine *e);
 
-/* Creates the ring, disabled, with its buffers. Returns 0 or an error; xiw_ring_free() is needed in both cases. */
+/*
+ * Creates the ring, for nobody yet, with its buffers: io_uring, or where that is refused one of epoll, unless
+ * XIWARP_RING in the environment is the name of one of the two. Returns 0 or an error; xiw_ring_free() is needed in
+ * both cases.
+ */
 int xiw_ring_create(struct xiw_engine *e);
 void xiw_ring_free(struct xiw_engine *e);
 
 /* Closes the ring's descriptors in the child of a fork(), which is not to use it. */
 void xiw_ring_shut(struct xiw_engine *e);
+
+/* Writes why the ring is not io_uring, in a few words; empty: it is. */
+void xiw_ring_why(const struct xiw_engine *e, char *why, size_t len);
+const char *xiw_ring_name(const struct xiw_engine *e);
+
+/* Can completions be announced in the application's ring? 0, -EOPNOTSUPP, or -EBADF: `fd` is no io_uring. */
+int xiw_ring_can_announce_in(const struct xiw_engine *e, int fd);
 
 /* True if the descriptor is that of an io_uring. */
 bool xiw_ring_is_one(int fd);

@@ -12,6 +12,7 @@
 #include "core/clock.h"
 #include "core/engine.h"
 #include "core/queue.h"
+#include "core/ring.h"
 #include "handoff/queues.h"
 #include "netif/interface.h"
 
@@ -138,6 +139,12 @@ static uint32_t busy_ms(struct xiw_engine *e, const struct xiw_rxq *q)
 	return most > e->unready.waited_ms ? most - e->unready.waited_ms : 0;
 }
 
+static void destroy_socket(const struct xiw_engine *e, struct xiw_rxq *q)
+{
+	xiw_ring_forget(e, q->xsk.fd);
+	xiw_xsk_destroy(&q->xsk);
+}
+
 /* Makes the socket of a queue that was claimed. */
 static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq *q, bool patient)
 {
@@ -162,7 +169,7 @@ static int make_socket(struct xiw_engine *e, struct xiw_netif *p, struct xiw_rxq
 	q->shared->grouped = e->group && e->opts.queues;
 	err = xiw_queue_begin(&p->table, q->index, q->xsk.fd);
 	if (err)
-		xiw_xsk_destroy(&q->xsk);
+		destroy_socket(e, q);
 	return err;
 }
 
@@ -332,7 +339,7 @@ bool xiw_queues_cut(const struct xiw_netif *p)
 void xiw_queues_shut(struct xiw_engine *e, struct xiw_netif *p)
 {
 	for (uint32_t i = 0; i < p->nqueues; i++)
-		xiw_xsk_destroy(&p->queues[i].xsk);
+		destroy_socket(e, &p->queues[i]);
 	p->shut = p->nqueues;
 	p->shut_ms = e->now_ms;
 	p->nqueues = 0;
@@ -378,7 +385,7 @@ void xiw_queues_close(const struct xiw_engine *e, struct xiw_netif *p)
 
 		xiw_queue_end(&p->table, q->index);
 		q->shared->beat_ns = xiw_bpf_clock(e);
-		xiw_xsk_destroy(&q->xsk);
+		destroy_socket(e, q);
 		xiw_queue_release(&p->table, q->index);
 	}
 	p->nqueues = 0;

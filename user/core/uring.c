@@ -15,6 +15,22 @@ static int io_register(int fd, unsigned int what)
 	return syscall(__NR_io_uring_register, fd, what, NULL, 0) < 0 ? -errno : 0;
 }
 
+/*
+ * A seccomp profile may allow one of the three calls and forbid another. If both are allowed, the ring refuses these
+ * requests itself: one is without its argument, and no ring that is disabled is entered.
+ */
+static int probe(const struct io_uring *ring, const char **call)
+{
+	int err = io_register(ring->ring_fd, IORING_REGISTER_PROBE);
+
+	*call = "io_uring_register";
+	if (xiw_ring_forbidden(err))
+		return err;
+	*call = "io_uring_enter";
+	err = io_uring_enter((unsigned int)ring->ring_fd, 0, 0, 0, NULL);
+	return xiw_ring_forbidden(err) ? err : 0;
+}
+
 static int create(struct xiw_engine *e, const char **call)
 {
 	struct io_uring_params p = {
@@ -24,8 +40,16 @@ static int create(struct xiw_engine *e, const char **call)
 		.cq_entries = XIW_CQ_ENTRIES,
 	};
 
+	int err;
+
 	*call = "io_uring_setup";
-	return io_uring_queue_init_params(XIW_SQ_ENTRIES, &e->io.ring, &p);
+	err = io_uring_queue_init_params(XIW_SQ_ENTRIES, &e->io.ring, &p);
+	if (err)
+		return err;
+	err = probe(&e->io.ring, call);
+	if (err)
+		io_uring_queue_exit(&e->io.ring);
+	return err;
 }
 
 static int use_bufs(struct xiw_engine *e)
@@ -95,6 +119,7 @@ static void end(struct xiw_engine *e)
 
 const struct xiw_ring_ops xiw_uring_ops = {
 	.name = "io_uring",
+	.app_rings = true,
 	.create = create,
 	.use_bufs = use_bufs,
 	.enable = enable,
@@ -109,11 +134,11 @@ const struct xiw_ring_ops xiw_uring_ops = {
 
 /*
  * The kernel looks at the request, and refuses it otherwise than with these two errors, only if the file is an
- * io_uring. The ring may serve another thread or be disabled.
+ * io_uring. The ring may serve another thread or be disabled. Where the call is forbidden, nothing is known.
  */
 bool xiw_ring_is_one(int fd)
 {
 	int err = fd < 0 ? -EBADF : io_register(fd, IORING_REGISTER_PROBE);
 
-	return err != -EBADF && err != -EOPNOTSUPP;
+	return err != -EBADF && err != -EOPNOTSUPP && !xiw_ring_forbidden(err);
 }

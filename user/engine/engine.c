@@ -57,6 +57,8 @@ void xiw_engine_info(const struct xiw_engine *e, struct xiw_engine_info *info, s
 		.share_peer = e->unstarted.refused_peer,
 	};
 
+	i.ring = xiw_ring_name(e);
+	xiw_ring_why(e, i.ring_why, sizeof(i.ring_why));
 	for (const struct xiw_conn *c = e->agenda.slotless; c; c = c->reg.next_slotless)
 		i.slotless++;
 	for (const struct xiw_cq *q = e->cqs.made; q; q = q->next)
@@ -90,7 +92,7 @@ XIW_OPTS_WHOLE(struct xiw_engine_opts, interface);
 static int take_app_ring(struct xiw_engine *e)
 {
 	if (e->opts.flags & XIW_ENGINE_APP_RING)
-		return xiw_ring_is_one(e->opts.app_ring_fd) ? 0 : -EBADF;
+		return 0;
 	if (e->opts.app_ring_fd && e->opts.app_ring_fd != -1)
 		return -EINVAL;
 	e->opts.app_ring_fd = -1;
@@ -159,6 +161,8 @@ int xiw_engine_create(const struct xiw_engine_opts *opts, struct xiw_engine **en
 	err = take_opts(e, opts);
 	if (!err)
 		err = xiw_ring_create(e);
+	if (!err && e->opts.flags & XIW_ENGINE_APP_RING)
+		err = xiw_ring_can_announce_in(e, e->opts.app_ring_fd);
 	if (!err)
 		err = xiw_inbox_create(e);
 	if (err)

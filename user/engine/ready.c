@@ -66,13 +66,6 @@ void xiw_ready_timer_done(struct xiw_engine *e)
 	e->ready.timer_ms = XIW_NEVER;
 }
 
-/* True if the ring has completions or work. */
-static bool ring_has_more(const struct xiw_engine *e)
-{
-	return io_uring_cq_ready(&e->io.ring) ||
-	       *e->io.ring.sq.kflags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
-}
-
 bool xiw_ready_arm(struct xiw_engine *e, int *err)
 {
 	uint64_t counter;
@@ -92,7 +85,7 @@ bool xiw_ready_arm(struct xiw_engine *e, int *err)
 	n = xiw_ring_submit_and_get(e);
 	if (n < 0 && n != -EBUSY && n != -EAGAIN)
 		*err = n;
-	return n >= 0 && asleep && !ring_has_more(e);
+	return n >= 0 && asleep && !xiw_ring_has_more(e);
 }
 
 void xiw_ready_light(struct xiw_engine *e)

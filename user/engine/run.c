@@ -29,8 +29,7 @@ static int result(struct xiw_engine *e)
 /* True if requests are to be submitted, or the kernel has work for the engine's thread. */
 static bool kernel_waits(const struct xiw_engine *e)
 {
-	return xiw_ring_waits(e) ||
-	       *e->io.ring.sq.kflags & (IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW);
+	return xiw_ring_waits(e) || xiw_ring_calls(e);
 }
 
 /* One system call submits all requests of this turn and runs the kernel's deferred work. */
@@ -66,7 +65,7 @@ static bool spin(struct xiw_engine *e, uint64_t ns, uint64_t until_ms)
 	const uint64_t end_ns = e->now_ns + ns;
 
 	while (e->now_ns < end_ns && e->now_ms < until_ms) {
-		if (kernel_waits(e) && submit(e))
+		if ((xiw_ring_waits(e) || xiw_ring_has_work(e)) && submit(e))
 			return false; /* the caller meets the error, too */
 		if (xiw_turn(e) || xiw_told(e))
 			return true;
@@ -105,7 +104,7 @@ static int wait_in_ring(struct xiw_engine *e, struct __kernel_timespec *ts, uint
 	if (xiw_share_may_wait(e, asleep))
 		err = xiw_ring_wait(e, ts);
 	xiw_share_take(e);
-	return err;
+	return err ? err : xiw_ring_waited(e);
 }
 
 static int enter_and_wait(struct xiw_engine *e, uint64_t until_ms, bool asleep)
