@@ -11,6 +11,7 @@
 #   FRONTS=...   only these of verbs, trace and fabric besides the library; FRONTS= none of them
 #   LAYERS=...   only these folders of user/ in the library
 #   ONLY=...     check: only the tests whose path contains one of these words
+#   RING=...     check, tsan, hostile, faults: with this ring, io_uring or epoll, or with io_uring answered by this error
 
 , := ,
 VERSION := 0.1.0
@@ -150,7 +151,8 @@ SCRIPTS := $(sort $(wildcard tests/api/test_*.sh tests/bpf/test_*.sh tests/net/*
 STRUCTURE := $(wildcard tests/structure/test_*.sh)
 chosen = $(if $(ONLY),$(sort $(foreach w,$(ONLY),$(foreach t,$1,$(if $(findstring $w,$t),$t)))),$1)
 CHECK_BIN := $(call chosen,$(UNIT_BIN) $(FUZZ_BIN) $(TSAN_BIN) $(BPFTEST_BIN))
-CHECK_ALL := $(CHECK_BIN) $(if $(call chosen,$(SCRIPTS)),$(ALL) $(NET_BIN) $(NET_BPF)) \
+RING_BIN := $(if $(RING),$(B)/tests/net/lib/forbidden)
+CHECK_ALL := $(CHECK_BIN) $(RING_BIN) $(if $(call chosen,$(SCRIPTS)),$(ALL) $(NET_BIN) $(NET_BPF)) \
 	$(if $(call chosen,$(STRUCTURE)),$(call obj,$(LIB_SRC) $(FRONT_SRC)))
 
 # As many jobs as cores, unless the caller has said how many.
@@ -185,11 +187,11 @@ CHECK_SETUP := $(if $(ONLY),$(call chosen,$(SCRIPTS) $(BPFTEST_SRC)),all)
 
 NEED_FRONTS = $(error scripts need every front: leave FRONTS= out, or choose other tests, as with ONLY=tests/unit/)
 
-check: ## run all tests; ONLY="word ..." chooses
+check: ## run all tests; ONLY="word ..." chooses, RING=epoll the other ring
 	$(if $(and $(call chosen,$(SCRIPTS)),$(filter-out $(FRONTS),$(ALL_FRONTS))),$(NEED_FRONTS))
 	$(if $(CHECK_SETUP),$(Q)tools/setup $(CHECK_PACKAGES))
 	$(submake) check-build $(if $(CHECK_SETUP),,|| { tools/setup --say; exit 1; })
-	$(Q)XIW_BUILD=$(abspath $(B)) ONLY='$(ONLY)' tests/run
+	$(Q)XIW_BUILD=$(abspath $(B)) ONLY='$(ONLY)' tests/ring '$(RING)' tests/run
 
 .PHONY: check-build
 check-build: $(CHECK_ALL)
@@ -211,10 +213,11 @@ soak: ## run CONNS=1000 connections at a time for MINUTES=5 over a wire with imp
 hostile: ## run ATTACKERS=10000 connections of attackers against everything that listens, with sanitizers
 	$(Q)tools/setup
 	$(submake) SAN=1 hostile-build
-	$(Q)XIW_BUILD=$(abspath $(BUILD)/san) ATTACKERS='$(ATTACKERS)' SEED='$(SEED)' tests/net/soak/hostile
+	$(Q)XIW_BUILD=$(abspath $(BUILD)/san) ATTACKERS='$(ATTACKERS)' SEED='$(SEED)' \
+		tests/ring '$(RING)' tests/net/soak/hostile
 
 .PHONY: hostile-build
-hostile-build: $(ALL) $(B)/tests/net/soak/hostile_peer
+hostile-build: $(ALL) $(RING_BIN) $(B)/tests/net/soak/hostile_peer
 
 .PHONY: programs
 programs: ## run Debian's RDMA programs, unmodified, over the library that xiwarp run preloads
@@ -230,7 +233,7 @@ model: ## search all states of the models, and find the error in each mutation
 tsan: ## test what threads and CPUs share, under ThreadSanitizer
 	$(Q)tools/setup libclang-rt-14-dev
 	$(submake) TSAN=1 CC=$(CLANG) ONLY=tests/tsan/ check-build
-	$(Q)XIW_BUILD=$(abspath $(B)/tsan) ONLY=tests/tsan/ tests/run
+	$(Q)XIW_BUILD=$(abspath $(B)/tsan) ONLY=tests/tsan/ tests/ring '$(RING)' tests/run
 
 .PHONY: tsan
 
@@ -245,8 +248,8 @@ FAULTS_BIN := $(addprefix $(B)/tests/net/,lib/relay matrix/matrix_recv matrix/ma
 .PHONY: faults
 faults: ## run every impairment on every path; write build/faults/report.json
 	$(Q)tools/setup
-	$(submake) all $(FAULTS_BIN)
-	$(Q)XIW_BUILD=$(abspath $(B)) tests/net/matrix/run $(if $(QUICK),--quick)
+	$(submake) all $(FAULTS_BIN) $(RING_BIN)
+	$(Q)XIW_BUILD=$(abspath $(B)) tests/ring '$(RING)' tests/net/matrix/run $(if $(QUICK),--quick)
 
 bench: ## measure the paths against each other; write build/bench/report.json and report.svg
 	$(Q)tools/setup perftest

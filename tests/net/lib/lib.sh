@@ -19,7 +19,7 @@
 #   wire_counts                         frames, octets and losses of the fair wire's middle
 #   wire_drops                          frames that found a ring of the fair wire full
 #   napi_thread SIDE; pin_napi SIDE CORE
-#   kernel_has MAJOR MINOR              is this kernel so new?
+#   kernel_has MAJOR MINOR; ring        is this kernel so new?; io_uring or epoll: the ring that engines get
 #   egress_of SIDE IF; egress_off SIDE IF  see egress.sh
 #   load_patient SIDE [OPTION...]       `xiwarp load` for tests of what goes direct: see patient.sh
 #   relay_start VAR OPTION...           joins the relay wire: pid to VAR; options as in relay.c, -f: snd to rcv
@@ -195,6 +195,10 @@ cases() {
 	rc=$?
 	((rc == 0)) || fail "$3-end" "exit code $rc: $(cat "$TMP/end-$3")"
 	((rc == 124)) && stop "$end"
+}
+
+ring() {
+	"$BUILD/xiwarp" status 2>/dev/null | sed -n 's/^ring: \([a-z_]*\).*/\1/p'
 }
 
 kernel_has() {
