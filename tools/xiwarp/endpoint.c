@@ -2,6 +2,7 @@
 #include "endpoint.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -9,26 +10,40 @@
 #include "caps.h"
 #include "core/policy.h"
 #include "exit.h"
+#include "report.h"
 #include "text.h"
 
-static int engine_failed(int err)
+/* XIWARP_RING insists on io_uring. Without it the engine would have epoll. */
+static int ring_refused(int err)
 {
 	struct utsname uts;
 
-	if (err == -EPERM || err == -EACCES || err == -ENOSYS)
-		return xiw_fail(
-			err == -ENOSYS ? XIW_EXIT_UNSUPPORTED : XIW_EXIT_PRIVILEGE,
-			"io_uring, which both paths need, is forbidden here (%s): set sysctl "
-			"kernel.io_uring_disabled=0, and have the container's seccomp profile "
-			"allow io_uring_setup, io_uring_enter and io_uring_register",
-			strerror(-err));
-	if (err == -ENAMETOOLONG)
-		return xiw_fail(XIW_EXIT_USAGE, "the pin directory's name is too long");
-	/* The other options of the engine are fixed: what is invalid is a flag that this kernel does not have. */
 	if (err == -EINVAL && !uname(&uts))
 		return xiw_fail(XIW_EXIT_UNSUPPORTED,
-				"io_uring of kernel %s is too old: Linux 6.1 or newer is needed",
+				"XIWARP_RING: io_uring of kernel %s is too old, it is of use from "
+				"Linux 6.1 on: unset XIWARP_RING, and the engine has epoll",
 				uts.release);
+	return xiw_fail(err == -ENOSYS ? XIW_EXIT_UNSUPPORTED : XIW_EXIT_PRIVILEGE,
+			"XIWARP_RING: io_uring is forbidden here (%s): unset XIWARP_RING, or set "
+			"sysctl kernel.io_uring_disabled=0, and have the container's seccomp "
+			"profile allow io_uring_setup, io_uring_enter and io_uring_register",
+			strerror(-err));
+}
+
+static int engine_failed(int err)
+{
+	const char *ring = getenv("XIWARP_RING");
+	char shown[256];
+
+	if (ring && !strcmp(ring, "io_uring") &&
+	    (err == -EPERM || err == -EACCES || err == -ENOSYS || err == -EINVAL))
+		return ring_refused(err);
+	if (err == -ENAMETOOLONG)
+		return xiw_fail(XIW_EXIT_USAGE, "the pin directory's name is too long");
+	/* The other options of the engine are fixed. */
+	if (err == -EINVAL && ring)
+		return xiw_fail(XIW_EXIT_USAGE, "XIWARP_RING: '%s' is not io_uring or epoll",
+				xiw_printable(ring, shown, sizeof(shown)));
 	return xiw_fail(XIW_EXIT_FAILURE, "cannot start the engine: %s%s", strerror(-err),
 			err == -ENOMEM ? ": no memory, or the memlock limit (ulimit -l) is too low"
 				       : xiw_remedy(err));
@@ -55,7 +70,10 @@ int xiw_endpoint_open(const struct xiw_args *args, enum xiw_use_path path,
 	const struct xiw_engine_opts opts = engine_opts(args, path);
 	int err = xiw_engine_create(&opts, engine);
 
-	return err ? engine_failed(err) : 0;
+	if (err)
+		return engine_failed(err);
+	xiw_report_ring(*engine);
+	return 0;
 }
 
 int xiw_endpoint_open_group(const struct xiw_args *args, struct xiw_group **group)
@@ -69,7 +87,10 @@ int xiw_endpoint_open_group(const struct xiw_args *args, struct xiw_group **grou
 	};
 	int err = xiw_group_create(&opts, group);
 
-	return err ? engine_failed(err) : 0;
+	if (err)
+		return engine_failed(err);
+	xiw_report_ring(xiw_group_engine(*group, 0));
+	return 0;
 }
 
 /* The engine has read the same file when it was made. */

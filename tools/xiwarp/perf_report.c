@@ -127,6 +127,7 @@ static void report_json(const struct xiw_perf_test *t, const struct xiw_perf_res
 	xiw_json_u64(o, "segments_sent_again", r->tcp_again);
 	json_object_object_add(o, "intervals", intervals_json(t, r));
 	xiw_json_str(o, "why", xiw_perf_why(r, why));
+	xiw_json_ring(o); /* at this end */
 	xiw_json_print(o);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /* One file on its way: what has been read of it is sent as far as the receiver has granted it. */
 #include "put.h"
+#include "report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -233,6 +234,7 @@ static void report(const struct xiw_put *p, bool equal)
 		xiw_json_hex(o, "sha256", f->digest, sizeof(f->digest));
 	xiw_json_f(o, "seconds", seconds, "%.9f");
 	xiw_json_f(o, "gbit_per_s", xiw_gbit_per_s(f->size, seconds), "%.4f");
+	xiw_json_ring(o);
 	xiw_json_print(o);
 }
 

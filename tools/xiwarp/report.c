@@ -2,6 +2,39 @@
 #include "report.h"
 
 #include <stdio.h>
+#include <string.h>
+
+static struct {
+	const char *name;
+	char why[96];
+} ring = { .name = "" };
+
+void xiw_report_ring(const struct xiw_engine *engine)
+{
+	struct xiw_engine_info i;
+
+	xiw_engine_info(engine, &i, sizeof(i));
+	ring.name = i.ring;
+	memcpy(ring.why, i.ring_why, sizeof(ring.why));
+}
+
+void xiw_report_no_ring(int err)
+{
+	ring.name = "none";
+	snprintf(ring.why, sizeof(ring.why), "%s", strerror(-err));
+}
+
+void xiw_json_ring(struct json_object *o)
+{
+	xiw_json_str(o, "ring", ring.name);
+	xiw_json_str(o, "ring_why", ring.why);
+}
+
+void xiw_print_ring(void)
+{
+	printf("ring: %s%s%s%s\n", ring.name, *ring.why ? " (" : "", ring.why,
+	       *ring.why ? ")" : "");
+}
 
 double xiw_share(uint64_t direct, uint64_t kernel)
 {
@@ -19,6 +52,7 @@ void xiw_json_direct(struct json_object *o, const struct xiw_conn_info *info)
 {
 	xiw_json_str(o, "no_direct", info->no_direct);
 	xiw_json_bool(o, "zero_copy", info->zero_copy);
+	xiw_json_ring(o);
 }
 
 void xiw_json_hand_offs(struct json_object *o, const struct xiw_conn_info *info)

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <xiwarp/conn.h>
+#include <xiwarp/engine.h>
 
 #include "json.h"
 
@@ -15,6 +16,14 @@ double xiw_share(uint64_t direct, uint64_t kernel);
 void xiw_json_octets(struct json_object *o, uint64_t direct, uint64_t kernel);
 /* Why a connection cannot go direct (empty if it can), and whether the driver copies. */
 void xiw_json_direct(struct json_object *o, const struct xiw_conn_info *info);
+/* The ring of the engines of this process, and why it is not io_uring: "ring" and "ring_why". */
+void xiw_json_ring(struct json_object *o);
+/* The same, a line on standard output. */
+void xiw_print_ring(void);
+/* Notes what that ring is. */
+void xiw_report_ring(const struct xiw_engine *engine);
+/* There is none, because an engine could not be made. */
+void xiw_report_no_ring(int err);
 /* How often the stream changed its path. */
 void xiw_json_hand_offs(struct json_object *o, const struct xiw_conn_info *info);
 /* "left_direct": the counts in `why` that are not 0, by name. */

@@ -177,8 +177,7 @@ static void print_attachment(const struct xiw_status *s)
 		       s->tc_id	       ? ""
 		       : s->tc_unknown ? ", TC program not seen without CAP_DAC_OVERRIDE"
 				       : ", no TC program",
-		       s->mtu, s->queues,
-		       s->queues == 1 ? "" : "s", s->flows, s->max_flows);
+		       s->mtu, s->queues, s->queues == 1 ? "" : "s", s->flows, s->max_flows);
 	if (!s->xdp_id != !s->tc_id && !s->tc_unknown)
 		printf(": somebody took it off, or a load was killed: 'xiwarp unload %s', and load "
 		       "again",
@@ -304,6 +303,7 @@ static struct json_object *add_interface(const struct xiw_status *s, struct repo
 	xiw_json_u64(o, "too_long", s->too_long);
 	xiw_json_u64(o, "tx_full", s->tx_full);
 	xiw_json_u64(o, "cut", s->cuts);
+	xiw_json_ring(o); /* of engines that are made now */
 	r->flows = json_object_new_array();
 	json_object_object_add(o, "flows", r->flows);
 	json_object_array_add(r->interfaces, o);
@@ -345,11 +345,29 @@ static int each_of_all(const char *ifname, void *ctx)
 	return 0;
 }
 
+/* Looks once which ring the engines have that are made here now. */
+static void find_ring(void)
+{
+	const struct xiw_engine_opts o = { .size = sizeof(o), .path = XIW_USE_KERNEL };
+	static bool known;
+	struct xiw_engine *e;
+	int err = known ? 0 : xiw_engine_create(&o, &e);
+
+	if (err)
+		xiw_report_no_ring(err);
+	else if (!known)
+		xiw_report_ring(e);
+	if (!err && !known)
+		xiw_engine_destroy(e);
+	known = true;
+}
+
 static int report_once(const struct xiw_args *args)
 {
 	struct report r = { .args = args, .pin_dir = args->pin_dir ? args->pin_dir : XIW_PIN_DIR };
 	int err = 0;
 
+	find_ring();
 	if (args->json)
 		r.interfaces = json_object_new_array();
 	if (args->nwords)
@@ -367,7 +385,9 @@ static int report_once(const struct xiw_args *args)
 	if (r.interfaces)
 		xiw_json_print(r.interfaces);
 	else if (!r.shown)
-		return xiw_status_none(r.pin_dir);
+		r.code = xiw_status_none(r.pin_dir);
+	if (!r.interfaces && !r.code)
+		xiw_print_ring();
 	return r.code;
 }
 

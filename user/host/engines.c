@@ -309,9 +309,9 @@ static void say_no_engine(int err)
 			strerror(-err),
 			err == -ENOMEM ? ": no memory, or the memlock limit (ulimit -l) is used up"
 			: err == -EMFILE ? ": raise the limit on open files (ulimit -n)"
-			: err == -EPERM || err == -ENOSYS
-				? ": io_uring is forbidden here; set sysctl "
-				  "kernel.io_uring_disabled=0, or ask who confines this process"
+			: err == -EPERM || err == -EACCES || err == -ENOSYS || err == -EINVAL
+				? ": XIWARP_RING insists on io_uring, which is refused here; unset "
+				  "it, and engines have epoll"
 				: "");
 }
 

@@ -58,12 +58,23 @@ static int number(const char *name, unsigned int *to)
 	return 0;
 }
 
+static int ring(void)
+{
+	const char *value = value_of("XIWARP_RING");
+
+	return !value || !strcmp(value, "io_uring") || !strcmp(value, "epoll")
+		       ? 0
+		       : wrong("XIWARP_RING", value, "io_uring or epoll");
+}
+
 int xiw_host_settings(struct xiw_engine_opts *engine, struct xiw_group_opts *group)
 {
 	int err = path(&engine->path);
 
 	engine->pin_dir = value_of("XIWARP_PIN_DIR");
 	engine->interface = value_of("XIWARP_IF");
+	if (!err)
+		err = ring();
 	if (!err)
 		err = number("XIWARP_QUEUES", &engine->max_queues);
 	if (!err)

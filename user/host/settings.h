@@ -20,7 +20,8 @@
 
 /*
  * Sets what XIWARP_PATH, XIWARP_PIN_DIR, XIWARP_IF, XIWARP_QUEUES and XIWARP_ENGINES say; an empty one says nothing.
- * Strings are the environment's memory. -EINVAL: a value has no meaning, and a line on stderr has said so, once.
+ * Strings are the environment's memory. -EINVAL: a value has no meaning, also that of XIWARP_RING (core/ring.c), and a
+ * line on stderr has said so, once.
  */
 int xiw_host_settings(struct xiw_engine_opts *engine, struct xiw_group_opts *group);
 

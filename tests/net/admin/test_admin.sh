@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #
 # What administrators do: names with dots, namespaces of all kinds, interfaces that do not exist, the recipe of the
-# manual, what a killed command leaves behind, and a kernel that forbids io_uring. timeout: 180
+# manual, and what a killed command leaves behind. timeout: 180
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp
@@ -244,16 +244,6 @@ for lead in -$((uptime / 2)) $((uptime / 2)); do
 	expect "$name-unload" run rcv unload "$IF_RCV"
 done
 
-# ---- io_uring forbidden, as by Docker's default seccomp profile: every command that needs it says so
-printf 'abc' >"$TMP/small"
-without_uring() { # NAME COMMAND...
-	local words="kernel.io_uring_disabled=0, and have the container's seccomp profile allow"
-	refused "uring-$1" 3 "$words" "${traced[@]}" -f -o /dev/null -e trace=io_uring_setup \
-		-e inject=io_uring_setup:error=EPERM "$xiwarp" "${@:2}"
-}
-without_uring serve serve "$TMP/in"
-without_uring sink sink --path kernel
-without_uring put put "$TMP/small" 127.0.0.1
 # Standard output of --json is JSON, with --verbose, too.
 spawn rping rcv rping-server "$xiwarp" rping -s --path kernel
 wait_listen rcv 7174 || fail rping "$(cat "$TMP/rping-server")"
@@ -261,7 +251,4 @@ in_ns rcv "$xiwarp" rping -c -a 127.0.0.1 -C 3 -v --json --path kernel >"$TMP/js
 expect rping-json-only eval '! grep -v "^{" "$TMP/json"'
 expect rping-json-verbose [ "$(grep -c "^ping data: " "$TMP/err")" = 3 ]
 stop "$rping"
-
-without_uring rping-server rping -s
-without_uring rping-client rping -c -a 127.0.0.1 -C 1
 finish

@@ -422,12 +422,6 @@ answers bpf ENOMEM "$xiwarp" load "$IF_RCV"
 refused bpf-no-memory 1 "raise the memory limit" "${cmd[@]}"
 answers sendto ERANGE "$xiwarp" load "$IF_RCV" --mode native
 refused mtu-too-large 6 "$IF_RCV has MTU 1500, more than driver veth takes" "${cmd[@]}"
-for e in 'EPERM 3 kernel.io_uring_disabled' 'ENOSYS 6 kernel.io_uring_disabled' \
-	'EINVAL 6 6.1 or newer is needed'; do
-	read -r error code why <<<"$e"
-	answers io_uring_setup "$error" "$xiwarp" serve "$TMP/in"
-	refused "io-uring-$error" "$code" "$why" "${cmd[@]}"
-done
 expect kernel-too-old-bare bare
 
 # ---- what does not stand in the way, and what does

@@ -108,6 +108,9 @@ fails wrong-queues "XIWARP_QUEUES: 'all' is not a number from 0 to 64" \
 	env XIWARP_QUEUES=all "${server[@]}"
 fails wrong-engines "XIWARP_ENGINES: '65' is not a number from 0 to 64" \
 	env XIWARP_ENGINES=65 "${server[@]}"
+fails wrong-ring "XIWARP_RING: 'poll' is not io_uring or epoll" env XIWARP_RING=poll "${server[@]}"
+fails ring-refused "begin: Operation not permitted: XIWARP_RING insists on io_uring" \
+	env XIWARP_RING=io_uring "$BUILD/tests/net/lib/forbidden" io_uring:EPERM -- "${server[@]}"
 
 # ---- the direct path, or no program
 refused direct-bare 4 "--path direct: xiwarp is not loaded" "${run[@]}" --path direct true
