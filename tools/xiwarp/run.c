@@ -183,7 +183,7 @@ static int run_run(const struct xiw_args *args)
 static const struct xiw_opt run_opts[] = {
 	{ "if", .arg = "IF",
 	  .help = "the only interface that becomes a device, and whose queues are taken; default: "
-		  "all but lo and those with an RNIC",
+		  "all but those with an RNIC, and lo only if there is no other",
 	  XIW_TEXT(run.interface, 1, IF_NAMESIZE - 1, "an interface's name") },
 	{ "path", .arg = "PATH",
 	  .help = "auto, direct or kernel; default $XIWARP_PATH, or auto. direct: if it is not to "

@@ -393,7 +393,8 @@ static bool is_wildcard(const struct fi_info *hints, const struct ends *ends)
 	       !asked_domain(hints);
 }
 
-static bool usable(const struct ifaddrs *i, const struct fi_info *hints, struct ends *ends)
+static bool usable(const struct ifaddrs *i, const struct ifaddrs *all, const struct fi_info *hints,
+		   struct ends *ends)
 {
 	const uint32_t format = hints ? hints->addr_format : FI_FORMAT_UNSPEC;
 	const char *name = asked_domain(hints);
@@ -406,7 +407,7 @@ static bool usable(const struct ifaddrs *i, const struct fi_info *hints, struct 
 	if (a->sa_family == AF_INET6 &&
 	    IN6_IS_ADDR_LINKLOCAL(&((const struct sockaddr_in6 *)a)->sin6_addr))
 		return false;
-	if (i->ifa_flags & IFF_LOOPBACK)
+	if (i->ifa_flags & IFF_LOOPBACK && !xiw_if_loopback_alone(all))
 		return false;
 	return (a->sa_family == AF_INET && format != FI_SOCKADDR_IN6) ||
 	       (a->sa_family == AF_INET6 && format != FI_SOCKADDR_IN);
@@ -429,7 +430,7 @@ static int list(const struct ifaddrs *all, const struct fi_info *hints, struct e
 	for (const struct ifaddrs *i = all; i; i = i->ifa_next) {
 		struct sockaddr_storage src = {};
 
-		if (!usable(i, hints, ends) || (wildcard && is_listed(*info, i->ifa_name)))
+		if (!usable(i, all, hints, ends) || (wildcard && is_listed(*info, i->ifa_name)))
 			continue;
 		if (wildcard) {
 			src = ends->src;

@@ -65,6 +65,15 @@ static bool as_ip6(const struct sockaddr *a, struct in6_addr *ip)
 	return a->sa_family == AF_INET || a->sa_family == AF_INET6;
 }
 
+bool xiw_if_loopback_alone(const struct ifaddrs *all)
+{
+	for (const struct ifaddrs *i = all; i; i = i->ifa_next)
+		if (i->ifa_flags & IFF_UP && !(i->ifa_flags & IFF_LOOPBACK) && i->ifa_addr &&
+		    (i->ifa_addr->sa_family == AF_INET || i->ifa_addr->sa_family == AF_INET6))
+			return false;
+	return true;
+}
+
 bool xiw_if_same_ip(const struct sockaddr *a, const struct sockaddr *b)
 {
 	struct in6_addr one, other;

@@ -19,6 +19,8 @@ const char *xiw_if_name(const char *name, char own[IF_NAMESIZE]);
 struct ifaddrs;
 /* As getifaddrs(3), which tells the label of an IPv4 address as its interface's name; here names are interfaces'. */
 int xiw_if_addresses(struct ifaddrs **all);
+/* Is nothing but loopback up with an IP address in that list? Programs of one host are to reach each other then. */
+bool xiw_if_loopback_alone(const struct ifaddrs *all);
 struct sockaddr;
 /* The same IP address, whatever the ports? An IPv4 address equals the one that IPv6 maps it to. */
 bool xiw_if_same_ip(const struct sockaddr *a, const struct sockaddr *b);

@@ -78,10 +78,10 @@ static struct xiw_device *add(const char *ifname)
 /* ---- which interfaces have one -------------------------------------------------------------------- */
 
 /*
- * XIWARP_IF, which `xiwarp run --if` sets, names the only one; else all that are up have one, loopback and those of
- * RNICs apart.
+ * XIWARP_IF, which `xiwarp run --if` sets, names the only one; else all that are up have one, apart from those of
+ * RNICs, and from loopback beside any other.
  */
-static bool wanted(const struct ifaddrs *a)
+static bool wanted(const struct ifaddrs *a, const struct ifaddrs *all)
 {
 	const char *only = getenv("XIWARP_IF");
 	char own[IF_NAMESIZE];
@@ -90,7 +90,7 @@ static bool wanted(const struct ifaddrs *a)
 		return false;
 	if (only && *only)
 		return !strcmp(a->ifa_name, xiw_if_name(only, own));
-	return !(a->ifa_flags & IFF_LOOPBACK) && !xiw_rnic_on(a->ifa_name);
+	return a->ifa_flags & IFF_LOOPBACK ? xiw_if_loopback_alone(all) : !xiw_rnic_on(a->ifa_name);
 }
 
 static bool is_ip(const struct ifaddrs *a)
@@ -121,9 +121,9 @@ static unsigned int look(unsigned int number)
 	if (xiw_if_addresses(&all))
 		return 0;
 	for (const struct ifaddrs *a = all; a; a = a->ifa_next) {
-		struct xiw_device *d = wanted(a) && is_ip(a) ? find(a->ifa_name) : NULL;
+		struct xiw_device *d = wanted(a, all) && is_ip(a) ? find(a->ifa_name) : NULL;
 
-		if (wanted(a) && is_ip(a) && !d)
+		if (wanted(a, all) && is_ip(a) && !d)
 			d = add(a->ifa_name);
 		if (!d || d->seen == number)
 			continue;
@@ -166,7 +166,7 @@ struct xiw_device *xiw_device_of(const struct sockaddr *addr)
 		return NULL;
 	list = xiw_devices(&n);
 	for (const struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
-		if (!wanted(a) || !xiw_if_same_ip(a->ifa_addr, addr))
+		if (!wanted(a, all) || !xiw_if_same_ip(a->ifa_addr, addr))
 			continue;
 		for (unsigned int i = 0; i < n; i++)
 			if (!strcmp(list[i]->ifname, a->ifa_name))
@@ -187,7 +187,7 @@ bool xiw_device_address(struct sockaddr *addr)
 	if (xiw_if_addresses(&all))
 		return false;
 	for (const struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
-		found = wanted(a) && a->ifa_addr->sa_family == addr->sa_family;
+		found = wanted(a, all) && a->ifa_addr->sa_family == addr->sa_family;
 		if (found && addr->sa_family == AF_INET)
 			((struct sockaddr_in *)addr)->sin_addr =
 				((struct sockaddr_in *)a->ifa_addr)->sin_addr;
