@@ -159,7 +159,7 @@ if [[ $(type -P strace) ]]; then
 	begin_sink || exit 1
 	spawn LATE rcv late "${traced[@]}" -f -p "$SINK" -o /dev/null \
 		-e trace=io_uring_enter,epoll_pwait \
-		-e inject=io_uring_enter,epoll_pwait:delay_exit=40000
+		-e inject=io_uring_enter:delay_exit=40000 -e inject=epoll_pwait:delay_exit=20000
 	wait_until 10 grep -q '^TracerPid:.*[1-9]' "/proc/$SINK/status" ||
 		fail late-host "$(cat "$TMP/late")"
 	deaf deaf
