@@ -12,8 +12,8 @@ const char xiw_help_about[] =
 	"TCP socket, the kernel path. Nothing changes at the peer.\n\n"
 	"Load the programs once on the interface that receives, then start a receiver, which "
 	"finds them by itself. Without the programs, or without the privilege to use them, a "
-	"receiver takes the kernel path and says why. Both paths need io_uring: where a sysctl "
-	"or a seccomp profile forbids it, commands that send or receive name the cause and end.";
+	"receiver takes the kernel path and says why. Where a sysctl or a seccomp "
+	"profile forbids io_uring, both paths use epoll in its place, and status says so.";
 
 const char xiw_help_first_steps[] =
 	"sudo xiwarp load eth0\n"
