@@ -85,7 +85,8 @@ void take(unsigned int n, int ms)
 		io_uring_cq_advance(&e->io.ring, seen);
 		if (err == -ETIME)
 			return;
-		cr_assert(err >= 0 || err == -EBUSY || err == -EAGAIN, "%s", strerror(-err));
+		cr_assert(err >= 0 || err == -EINTR || err == -EBUSY || err == -EAGAIN, "%s",
+			  strerror(-err));
 	}
 }
 

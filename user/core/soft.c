@@ -132,7 +132,7 @@ static bool begin(struct xiw_soft *s, const struct io_uring_sqe *sqe, struct xiw
 		return !xiw_soft_accept(s, op);
 	default:
 		op->multishot = sqe->len & IORING_POLL_ADD_MULTI;
-		op->events = sqe->poll32_events & 0xffff;
+		op->events = (sqe->poll32_events & 0xffff) | EPOLLRDHUP; /* as io_uring */
 		/* Nobody takes what this poll is for: it reports that something has come, each time. */
 		if (op->multishot)
 			op->events |= EPOLLET;
