@@ -128,8 +128,9 @@ static int prepared(const struct xiw_args *args, int err, const char *why)
 
 	if (err && path == XIW_USE_DIRECT)
 		return xiw_fail(xiw_exit_code(err), "--path direct: %s%s", why,
-				xiw_exit_code(err) == XIW_EXIT_PRIVILEGE ? ": run as root"
-									 : xiw_remedy(err));
+				!strstr(why, "is missing")		   ? xiw_remedy(err)
+				: xiw_exit_code(err) == XIW_EXIT_PRIVILEGE ? ": run as root"
+									   : xiw_remedy(err));
 	if (*why && path != XIW_USE_KERNEL)
 		xiw_fail(0, "%s: %s%s", err ? "no direct path" : "the direct path is not complete",
 			 why, xiw_remedy(err));

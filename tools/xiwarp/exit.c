@@ -42,6 +42,7 @@ int xiw_exit_code(int err)
 	case EOPNOTSUPP:
 	case ERANGE:
 	case ENOSYS:
+	case EAFNOSUPPORT:
 		return XIW_EXIT_UNSUPPORTED;
 	case EINVAL:
 		return XIW_EXIT_USAGE;

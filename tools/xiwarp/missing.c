@@ -62,9 +62,8 @@ int xiw_status_failed(const char *ifname, const char *dir, int err)
 		return not_loaded(ifname, dir);
 	if (err == -EPERM)
 		return xiw_fail(XIW_EXIT_PRIVILEGE, "%s cannot be read: %s", dir,
-				xiw_caps_have(CAP_DAC_READ_SEARCH)
-					? "a security module may forbid it"
-					: "CAP_DAC_READ_SEARCH is missing: run as root");
+				xiw_caps_why(CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH is missing: "
+								  "run as root"));
 	if (err == -EUCLEAN)
 		return xiw_fail(XIW_EXIT_FAILURE,
 				"%s, or what is in it, is or can be changed by somebody else: "

@@ -3,6 +3,8 @@
 
 #include <linux/capability.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,6 +15,27 @@ bool xiw_caps_have(int cap)
 
 	/* If this cannot be found out, the kernel decides when it is asked for something. */
 	return syscall(SYS_capget, &header, data) || data[cap / 32].effective >> cap % 32 & 1;
+}
+
+/* Is this process under a seccomp filter, as in containers? */
+static bool is_filtered(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	bool filtered = false;
+	char line[256];
+
+	while (f && fgets(line, sizeof(line), f))
+		filtered |= !strncmp(line, "Seccomp:\t2", 10);
+	if (f)
+		fclose(f);
+	return filtered;
+}
+
+const char *xiw_caps_why(int cap, const char *missing)
+{
+	if (!xiw_caps_have(cap))
+		return missing;
+	return is_filtered() ? "a seccomp profile forbids it" : "a security module forbids it";
 }
 
 const char *xiw_caps_hint(int cap)

@@ -8,5 +8,7 @@
 bool xiw_caps_have(int cap);
 /* A few words for a message about -EPERM, where this capability should have helped. */
 const char *xiw_caps_hint(int cap);
+/* Why a call failed with -EPERM: `missing`, or if this capability is in effect, who forbids the call. */
+const char *xiw_caps_why(int cap, const char *missing);
 
 #endif

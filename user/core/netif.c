@@ -202,9 +202,10 @@ static int open_pins(struct xiw_netif *p, const struct xiw_pins *pins, char *why
 	else if (err == -EPROTO)
 		snprintf(why, len, "another version of xiwarp is loaded on %s", p->ifname);
 	else
-		snprintf(why, len, "pins of %s: %s", p->ifname,
-			 err == -EPERM && !xiw_caps_have(CAP_DAC_OVERRIDE)
-				 ? "CAP_DAC_OVERRIDE is missing"
+		snprintf(why, len, "pins of %s%s: %s", p->ifname,
+			 err == -EPERM || err == -ENOSYS ? " by bpf()" : "",
+			 err == -EPERM
+				 ? xiw_caps_why(CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE is missing")
 				 : strerror(-err));
 	return err;
 }
@@ -218,14 +219,17 @@ static int open_sockets(struct xiw_engine *e, char *why, size_t len)
 			snprintf(why, len, XIW_SOCK_MPTCP);
 		else
 			snprintf(why, len, "TCP_REPAIR: %s",
-				 err == -EPERM ? "CAP_NET_ADMIN is missing" : strerror(-err));
+				 err == -EPERM
+					 ? xiw_caps_why(CAP_NET_ADMIN, "CAP_NET_ADMIN is missing")
+					 : strerror(-err));
 		return err;
 	}
 	if (e->injector.fd4 < 0)
 		err = xiw_injector_open(&e->injector);
 	if (err)
 		snprintf(why, len, "raw socket: %s",
-			 err == -EPERM ? "CAP_NET_RAW is missing" : strerror(-err));
+			 err == -EPERM ? xiw_caps_why(CAP_NET_RAW, "CAP_NET_RAW is missing")
+				       : strerror(-err));
 	return err;
 }
 

@@ -2,12 +2,14 @@
 #include "core/serve.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/caps.h"
 #include "base/ranges.h"
 #include "core/clock.h"
 #include "core/engine.h"
@@ -111,7 +113,9 @@ static const char *xsk_cause(const struct xiw_engine *e, const struct xiw_netif 
 	case -ENOBUFS:
 		return memlock_cause(e, p, text);
 	case -EPERM:
-		return "CAP_NET_RAW is missing";
+		return xiw_caps_why(CAP_NET_RAW, "CAP_NET_RAW is missing");
+	case -EAFNOSUPPORT:
+		return "this kernel has no AF_XDP, or a seccomp profile hides it";
 	case -EINVAL:
 		/* The kernel does not know XDP_USE_SG. */
 		return jumbo(p) ? "an MTU above 1500 needs Linux 6.6 for it" : strerror(-err);
