@@ -197,9 +197,7 @@ cases() {
 	((rc == 124)) && stop "$end"
 }
 
-ring() {
-	"$BUILD/xiwarp" status 2>/dev/null | sed -n 's/^ring: \([a-z_]*\).*/\1/p'
-}
+ring() { "$BUILD/xiwarp" status 2>/dev/null | sed -n 's/^ring: \([a-z_]*\).*/\1/p'; }
 
 kernel_has() {
 	local major minor
@@ -239,8 +237,7 @@ _make_ns() {
 	# transfer would measure repair. Reno is in every kernel.
 	set_sysctl "$1" net.ipv4.tcp_congestion_control reno
 	# The host may have br_netfilter, with which no connection goes direct on a bridge.
-	set_sysctl "$1" net.bridge.bridge-nf-call-iptables 0 2>/dev/null
-	set_sysctl "$1" net.bridge.bridge-nf-call-ip6tables 0 2>/dev/null
+	for _v in '' 6; do set_sysctl "$1" net.bridge.bridge-nf-call-ip${_v}tables 0; done 2>&-
 	in_ns "$1" ip link set lo up
 }
 
