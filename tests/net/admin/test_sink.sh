@@ -115,7 +115,7 @@ keys() {
 	[[ -z $missing ]]
 }
 
-# Without the programs, --path direct does not even listen, and says why; auto goes on, and its report says so.
+# With another pin directory, --path direct does not even listen, and says why; auto goes on, and its report says so.
 direct_refused() {
 	local pid rc
 	spawn pid rcv sink "$xiwarp" sink --json --path direct --pin-dir "$_bpffs/xiw-none-$$" \
@@ -125,7 +125,7 @@ direct_refused() {
 	((rc == 124)) && stop "$pid"
 	cat "$TMP/sink"
 	[[ $rc == 4 && $(wc -l <"$TMP/sink") == 1 ]] &&
-		grep -q "^xiwarp: --path direct: .*not loaded" "$TMP/sink"
+		grep -q "^xiwarp: --path direct: .*the pin directory .* does not exist" "$TMP/sink"
 }
 
 auto_without() {
