@@ -156,13 +156,18 @@ if pings lo-goes-down lo_down; then
 fi
 in_ns rcv ip link set lo up
 
-# The numbers differ by then, and nothing translates the socket's segments: both ends are told at once.
+# The numbers differ by then, and nothing translates the socket's segments. With tcx the engine puts xiw_egress in front
+# again, and the connection goes on; without, both ends are told at once.
 # blind NAME WHAT
 blind() {
+	local codes="7 7"
+	kernel_has 6 6 && codes="0 0"
 	load
 	if pings "$1" "$2"; then
-		if [[ $(<"$TMP/codes") != "7 7" ]]; then
+		if [[ $(<"$TMP/codes") != "$codes" ]]; then
 			fail "$1" "exit codes $(cat "$TMP/codes" "$TMP/json" "$TMP/pings")"
+		elif [[ $codes == "0 0" ]]; then
+			pass "$1"
 		else
 			says "$1" "xiw_egress does not see them" 100
 		fi
