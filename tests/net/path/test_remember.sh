@@ -61,6 +61,11 @@ holds() { # PEER
 	in_ns rcv "$BUILD/xiwarp" status "$IF_RCV" --json |
 		grep -q "\"peer\":\"$1\"[^}]*\"holds\":true"
 }
+# Has the connection met the cause once? On a crowded host one connection has time for two stretches.
+met_once() { # PEER
+	in_ns rcv "$BUILD/xiwarp" status "$IF_RCV" --json |
+		grep -q "\"peer\":\"$1\",\"count\":1,"
+}
 peer=$V4_SND
 meets() { # CMD...
 	holds "$peer" || lost_by 1 "$@"
@@ -165,7 +170,11 @@ if [[ $(type -P strace) ]]; then
 	deaf deaf
 	lost_by 1 send_one
 	deaf off
-	lost_by 1 send_one && expect late-host-once was_direct
+	if met_once "$peer"; then
+		lost_by 1 send_one && expect late-host-once was_direct
+	else
+		expect late-host-once holds "$peer"
+	fi
 	deaf deaf
 	lost_by 1 send_one && meets send_one
 	lost_by 20 send_one
