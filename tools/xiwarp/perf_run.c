@@ -26,10 +26,30 @@ static void fail_client(struct xiw_perf_client *c, int code)
 	atomic_compare_exchange_strong(&c->failed, &none, code);
 }
 
+/* Tells why the run ends. While the reports are under way, what TCP alone knows is better than nothing. */
+static void tell_end(const struct xiw_perf_client *c, const char *why)
+{
+	const double s = (double)(xiw_now_ns() - c->began_ns) / 1e9;
+	struct xiw_perf_result tcp = {};
+	char octets[32], rate[32];
+
+	if (xiw_perf_phase_of(atomic_load(&c->order)) != XIW_PHASE_STOP) {
+		xiw_fail(0, "%s: %s", c->test.server, why);
+		return;
+	}
+	xiw_perf_tcp(c, &tcp);
+	tcp.tcp_moved -= c->tcp_before.tcp_moved;
+	xiw_fail(0,
+		 "%s: %s: TCP had carried %s in %.1f s, %s, and the server's report is behind the "
+		 "rest",
+		 c->test.server, why, xiw_octets(tcp.tcp_moved, octets), s,
+		 xiw_rate(tcp.tcp_moved, s, rate));
+}
+
 static void fail_link(struct xiw_perf_client *c, struct xiw_perf_stream *s)
 {
 	if (!atomic_load(&c->failed))
-		xiw_fail(0, "%s: %s", c->test.server, s->why);
+		tell_end(c, s->why);
 	fail_client(c, s->code);
 }
 
@@ -428,22 +448,10 @@ static bool await_reports(struct xiw_perf_client *c)
 	return true;
 }
 
-/* What TCP alone tells is better than nothing. */
 static bool no_report(struct xiw_perf_client *c)
 {
-	const double s = (double)(xiw_now_ns() - c->began_ns) / 1e9;
-	struct xiw_perf_result tcp = {};
-	char octets[32], rate[32];
-
-	xiw_perf_tcp(c, &tcp);
-	tcp.tcp_moved -= c->tcp_before.tcp_moved;
 	if (!atomic_load(&c->failed))
-		xiw_fail(0,
-			 "%s: %s: TCP had carried %s in %.1f s, %s, and the server's report is "
-			 "behind the rest",
-			 c->test.server,
-			 xiw_stop_signal ? "stopped" : "the server does not answer any more",
-			 xiw_octets(tcp.tcp_moved, octets), s, xiw_rate(tcp.tcp_moved, s, rate));
+		tell_end(c, xiw_stop_signal ? "stopped" : "the server does not answer any more");
 	fail_client(c, XIW_EXIT_PEER);
 	return false;
 }

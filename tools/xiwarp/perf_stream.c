@@ -363,7 +363,12 @@ static void on_closed(struct xiw_perf_stream *s, const struct xiw_completion *c)
 {
 	if (c->status && !s->code && s->state < XIW_PERF_CLOSING) {
 		s->code = XIW_EXIT_PEER;
-		snprintf(s->why, sizeof(s->why), "the connection failed: %s", strerror(-c->status));
+		if (c->status == -ETIMEDOUT)
+			snprintf(s->why, sizeof(s->why), "the %s does not answer any more",
+				 s->server ? "client" : "server");
+		else
+			snprintf(s->why, sizeof(s->why), "the connection failed: %s",
+				 strerror(-c->status));
 	}
 	s->state = XIW_PERF_CLOSED;
 }
