@@ -21,6 +21,11 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 #define XIW_MAX_WSCALE 14	   /* RFC 7323 section 2.3 */
 #define XIW_MAX_OFFERED (1u << 30) /* the largest window (RFC 7323 section 2.3) */
 #define XIW_MAX_SACK_EDGES 8
+/*
+ * In skb->tc_index: the segment has been here. An ifb to which its interface redirects it gives it to the interface
+ * again. The kernel's own values are minor numbers of classes, and its clones for retransmission have none.
+ */
+#define XIW_SENT_MARK 0x8000u
 
 struct xiw_out {
 	struct xiw_opts old; /* the header as the kernel built it */
@@ -329,7 +334,8 @@ static __always_inline int xiw_out_segment(struct __sk_buff *skb, struct xiw_flo
 	__u32 len;
 	bool changed;
 
-	if (bpf_skb_load_bytes(skb, l4_off, out.old.hdr, sizeof(*th)))
+	if (skb->tc_index & XIW_SENT_MARK ||
+	    bpf_skb_load_bytes(skb, l4_off, out.old.hdr, sizeof(*th)))
 		return TC_ACT_UNSPEC;
 	len = th->doff * 4;
 	/* Our own kernel built this header: the check only bounds the copy for the verifier. */
@@ -353,6 +359,7 @@ static __always_inline int xiw_out_segment(struct __sk_buff *skb, struct xiw_flo
 	xiw_note_class(skb, flow, l3_off);
 	XIW_WRITE_ONCE(flow->egress_segs, flow->egress_segs + 1); /* the engine reads it */
 	xiw_count(XIW_STAT_EGRESS);
+	skb->tc_index |= XIW_SENT_MARK;
 	if (!changed)
 		return TC_ACT_UNSPEC;
 	if (xiw_store(skb, &out, l4_off))

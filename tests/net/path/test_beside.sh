@@ -7,6 +7,7 @@
 
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/../lib/counts.sh"
+. "${0%/*}/../lib/pings.sh"
 
 if ! kernel_has 6 6; then
 	skip tcx "needs Linux 6.6"
@@ -15,35 +16,9 @@ if ! kernel_has 6 6; then
 fi
 tcx=$BUILD/tests/net/lib/tcx
 progs=$_bpffs/xiw-wire-$$ # lib.sh removes it
-as=() # whom a server runs as
 caps=+net_admin,+net_raw,+ipc_lock,+dac_override
 service=(setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps "$caps")
 service+=(--ambient-caps "$caps")
-
-# pings NAME CODES DIRECT CMD...: CMD is run while a ping-pong is direct. At least DIRECT octets are direct in the end.
-pings() {
-	local name=$1 codes=$2 least=$3 server client rc_server rc_client
-	shift 3
-	spawn server rcv json "${as[@]}" "$BUILD/xiwarp" rping -s -a "$V4_RCV" -p 15047 -C 20000 \
-		-S 64 --json
-	wait_listen rcv 15047 || fail "$name" "nobody listens: $(cat "$TMP/json")"
-	spawn client snd pings "$BUILD/xiwarp" rping -c -a "$V4_RCV" -p 15047 -C 20000 -S 64
-	wait_until 10 direct_by_now || fail "$name" "never direct: $(cat "$TMP/json")"
-	"$@" || fail "$name" "$*"
-	reap "$client" 40
-	rc_client=$?
-	((rc_client == 124)) && stop "$client"
-	reap "$server" 10
-	rc_server=$?
-	((rc_server == 124)) && stop "$server"
-	if [[ "$rc_server $rc_client" != "$codes" ]]; then
-		fail "$name" "exit codes $rc_server $rc_client: $(cat "$TMP/json" "$TMP/pings")"
-	elif (($(field octets_direct) < least)); then
-		fail "$name" "hardly direct: $(cat "$TMP/json")"
-	else
-		pass "$name"
-	fi
-}
 
 wire_up plain 1500 || exit 1
 bpftool prog loadall "$BUILD/tests/net/path/progress.bpf.o" "$progs" || exit 1
