@@ -45,6 +45,7 @@ static void is_the_kernels(void)
 	c->stretch.state = XIW_STRETCH_OFF;
 	c->state = XIW_OPEN;
 	c->progress.inject_works = true;
+	flow->lo_segs = (uint32_t)c->counts.injected;
 	flow->owner = xiw_owner_pack(0, c->stretch.epoch + 1, XIW_PATH_KERNEL);
 	e->agenda.falling_back = NULL;
 }

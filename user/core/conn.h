@@ -185,9 +185,11 @@ struct xiw_output {
 	bool asked;    /* `sent` counts */
 	bool elicited; /* the peer has been asked for a segment, as nothing reached xiw_egress */
 	bool refused;  /* a firewall has refused an injected segment */
+	bool inform;   /* once the stretch is over, the socket is to hear what the peer has */
 	uint32_t left; /* segments that xiw_egress had counted at the last look */
 	uint32_t sent; /* segments that the socket had sent then */
 	uint32_t came; /* segments with data that had come direct when the peer was asked first */
+	uint32_t injected; /* segments that had been injected at the last look */
 	uint64_t look_ms; /* when the next look is due, or XIW_NEVER */
 };
 
@@ -228,9 +230,7 @@ struct xiw_progress {
 	uint32_t lost_ms;
 	uint32_t probe_ms; /* when the last of them was injected */
 	uint32_t arrived;  /* injected segments that had reached the socket when last looked at */
-	uint64_t missing_ms; /* since when no injected segment has arrived, or 0 */
-	uint64_t injected; /* segments that had been injected when `arrived` last changed */
-	uint32_t resent;   /* the flow's count of segments that the socket sent again */
+	uint32_t gone;	   /* injected segments that have not reached the socket, and count no more */
 
 	uint32_t steered;     /* stretches that had ended on a queue that is not the engine's */
 	uint32_t steered_run; /* aligned segments in a row that the next one therefore needs */

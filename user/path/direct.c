@@ -103,8 +103,6 @@ static void sending_half(struct xiw_conn *c)
 	xiw_tcp_rx_promised(&c->tcp, xiw_flow_get(&c->flow->direct_edge));
 	xiw_tcp_rx_acked(&c->tcp, xiw_flow_get(&c->flow->acked));
 	xiw_tcp_rx_set_snd(&c->tcp, xiw_flow_get(&c->flow->snd_nxt));
-	if (c->flow->resent != c->progress.resent)
-		xiw_progress_resent(c, c->flow->resent);
 	if (control == c->handoff.control_seen)
 		return;
 	c->handoff.control_seen = control;

@@ -131,6 +131,9 @@ void xiw_fall_back_finish(struct xiw_conn *c)
 		return;
 	xiw_flow_fall_back(c->flow, c->stretch.epoch, c->stretch.committed, c->handoff.reason);
 	out_of_direct(c);
+	if (c->progress.output.inform)
+		xiw_acks_elicit(c);
+	c->progress.output.inform = false;
 }
 
 /*

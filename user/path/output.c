@@ -14,6 +14,7 @@
 #include "core/clock.h"
 #include "path/acks.h"
 #include "path/front.h"
+#include "path/probe.h"
 #include "path/progress.h"
 
 /* Shorter than TCP's shortest time-out, so that two looks find what the first retransmission shows. */
@@ -38,6 +39,7 @@ void xiw_output_watch(struct xiw_conn *c)
 	/* now_ms may be old if the application has not run the engine for long. */
 	xiw_clock_update(c->engine);
 	o->left = left(c);
+	o->injected = (uint32_t)c->counts.injected;
 	o->asked = false;
 	look_later(c);
 }
@@ -110,7 +112,7 @@ void xiw_output_unseen(struct xiw_conn *c)
 	if (xiw_front_regain(c))
 		xiw_output_watch(c);
 	else if (o->elicited && came(c) != o->came)
-		xiw_progress_blocked(c);
+		xiw_progress_blocked(c, XIW_REASON_OUTPUT);
 	else
 		ask_peer(c);
 }
@@ -130,9 +132,12 @@ void xiw_output_look(struct xiw_conn *c)
 	}
 	if (refused) {
 		ask_peer(c);
+	} else if (xiw_probe_lost(c)) {
+		xiw_progress_blocked(c, XIW_REASON_INJECT);
+		o->elicited = false;
 	} else if (left(c) != o->left) {
 		o->elicited = false;
-		if (wrote)
+		if (wrote || xiw_probe_missing(c))
 			xiw_output_watch(c);
 	} else if (dropped(c, c->engine->now_ms - since_ms, &info)) {
 		xiw_output_unseen(c);

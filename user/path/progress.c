@@ -19,6 +19,7 @@
 #include "path/front.h"
 #include "path/inject.h"
 #include "path/packet.h"
+#include "path/probe.h"
 #include "path/remember.h"
 
 /* A repetition after this time shows that the stream stands still. Retransmission time-outs are longer. */
@@ -32,8 +33,6 @@
 #define UNHEARD_MS 180 /* an ACK that was sent so long ago was there before the shortest time-out */
 #define FOUND_BEFORE " (found before)"
 #define MANY_SEGS 64
-#define PROBES 3     /* injected segments that may be lost before the connection is barred */
-#define PROBE_MS 300 /* an injected segment that has not arrived by then counts as lost */
 
 /* Returns the text for people. A %s in it stands for the name of the interface. */
 static const char *cause(enum xiw_reason reason)
@@ -47,8 +46,8 @@ static const char *cause(enum xiw_reason reason)
 				      "them",
 		[XIW_REASON_UNHEARD] = "the peer does not hear acknowledgements that %s sends by "
 				       "AF_XDP",
-		[XIW_REASON_INJECT] = "segments injected over lo do not arrive (nft: 'ct state "
-				      "invalid drop'?)",
+		[XIW_REASON_INJECT] = "what is injected over lo is lost: lo down? nft: 'iif lo "
+				      "accept' after 'ct state invalid drop'?",
 		[XIW_REASON_HEADROOM] = "the driver of %s leaves no room in front of packets",
 		[XIW_REASON_ELSEWHERE] = "its segments do not come by %s, or not all of them",
 		[XIW_REASON_TAGS] = "%s strips VLAN tags: 'ethtool -K IF rxvlan off'",
@@ -174,9 +173,9 @@ static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw
 	}
 }
 
-void xiw_progress_blocked(struct xiw_conn *c)
+void xiw_progress_blocked(struct xiw_conn *c, enum xiw_reason reason)
 {
-	give_up(c, XIW_REASON_OUTPUT, NULL);
+	give_up(c, reason, NULL);
 }
 
 void xiw_progress_lasting(struct xiw_conn *c, enum xiw_reason reason)
@@ -336,58 +335,7 @@ void xiw_progress_due(struct xiw_conn *c)
 	}
 }
 
-/* ---- injections that do not arrive ---------------------------------------------------------------- */
-
-/* Says whether an injected segment has reached the socket since the last check. */
-static bool arrived(struct xiw_conn *c)
-{
-	uint32_t n = xiw_flow_get(&c->flow->lo_segs);
-	struct xiw_progress *s = &c->progress;
-
-	if (n == s->arrived)
-		return false;
-	s->arrived = n;
-	s->injected = c->counts.injected;
-	return true;
-}
-
-/* Injects a probe if the one before has had its time. Returns whether one has reached the socket. */
-static bool probe(struct xiw_conn *c)
-{
-	const uint32_t now_ms = (uint32_t)c->engine->now_ms;
-	struct xiw_progress *s = &c->progress;
-
-	if (arrived(c) && s->probes)
-		return true;
-	if (s->probes && now_ms - s->probe_ms < PROBE_MS)
-		return false;
-	if (s->probes == PROBES) {
-		xiw_conn_bar(c, XIW_REASON_INJECT);
-		return false;
-	}
-	xiw_inject_probe(c);
-	s->probes++;
-	s->probe_ms = now_ms;
-	return arrived(c);
-}
-
-/*
- * Checks before the first stretch whether injected segments reach the socket. Most arrive before the call
- * returns, but a busy CPU may take longer.
- */
-static bool injection_works(struct xiw_conn *c)
-{
-	struct xiw_progress *s = &c->progress;
-
-	if (s->inject_works)
-		return true;
-	s->inject_works = probe(c);
-	if (s->inject_works)
-		c->no_direct[0] = '\0';
-	else
-		xiw_progress_tell(c, XIW_REASON_INJECT);
-	return s->inject_works;
-}
+/* ---- how it ends ------------------------------------------------------------------------------------ */
 
 /*
  * A new connection needs one aligned segment to go direct. If XDP has judged the last of all segments, which were many,
@@ -406,8 +354,8 @@ void xiw_progress_end(struct xiw_conn *c)
 {
 	const struct xiw_flow *f = c->flow;
 
-	/* The probe may have been late, and no segment has come since for which the engine would have looked. */
-	if (c->progress.probes && !c->progress.inject_works && !xiw_conn_barred(c) && arrived(c))
+	/* No segment may have come since for which the engine would have looked. */
+	if (!xiw_conn_barred(c) && xiw_probe_late(c))
 		c->no_direct[0] = '\0';
 	xiw_progress_say(c);
 	if (c->no_direct[0] || f->went_direct || !c->counts.armed)
@@ -418,24 +366,6 @@ void xiw_progress_end(struct xiw_conn *c)
 		snprintf(c->no_direct, sizeof(c->no_direct),
 			 "its segments are not made of whole FPDUs: the peer's TCP cuts the "
 			 "stream");
-}
-
-/* The socket may repeat data because it is not told that the peer has acknowledged them on the direct path. */
-void xiw_progress_resent(struct xiw_conn *c, uint32_t resent)
-{
-	struct xiw_progress *s = &c->progress;
-
-	s->resent = resent;
-	if (arrived(c) || c->counts.injected - s->injected < PROBES) {
-		s->missing_ms = 0;
-		return;
-	}
-	if (!s->missing_ms)
-		s->missing_ms = c->engine->now_ms;
-	if (c->engine->now_ms - s->missing_ms < PROBE_MS)
-		return;
-	xiw_conn_bar(c, XIW_REASON_INJECT);
-	give_up(c, XIW_REASON_INJECT, NULL);
 }
 
 /* ---- what has become of stretches ------------------------------------------------------------------ */
@@ -494,6 +424,20 @@ static bool kept_off(struct xiw_conn *c)
 		c->no_direct[0] = '\0';
 	}
 	return reason;
+}
+
+static bool injection_works(struct xiw_conn *c)
+{
+	const bool worked = c->progress.inject_works;
+	const enum xiw_probe found = xiw_probe_stretch(c);
+
+	if (found == XIW_PROBE_LOST)
+		xiw_conn_bar(c, XIW_REASON_INJECT);
+	else if (found == XIW_PROBE_UNDER_WAY)
+		xiw_progress_tell(c, XIW_REASON_INJECT);
+	else if (!worked)
+		c->no_direct[0] = '\0';
+	return found == XIW_PROBE_ARRIVES;
 }
 
 bool xiw_progress_may_arm(struct xiw_conn *c)

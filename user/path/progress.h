@@ -48,7 +48,7 @@ bool xiw_progress_refused(struct xiw_conn *c, enum xiw_reason reason,
 			  const struct xiw_segment *in_hand);
 
 /* What the socket sends is dropped before it reaches xiw_egress: the connection falls back. */
-void xiw_progress_blocked(struct xiw_conn *c);
+void xiw_progress_blocked(struct xiw_conn *c, enum xiw_reason reason);
 
 /* One segment has shown that `reason` lasts: bars the connection, which falls back. */
 void xiw_progress_lasting(struct xiw_conn *c, enum xiw_reason reason);
@@ -74,12 +74,6 @@ void xiw_progress_due(struct xiw_conn *c);
 
 /* Notes that a segment of a stretch waits for the socket, which must be read further before long. */
 void xiw_progress_waiting(struct xiw_conn *c);
-
-/*
- * Called when the socket has sent data again; `resent` is the new count. Falls back if injected segments do not
- * arrive.
- */
-void xiw_progress_resent(struct xiw_conn *c, uint32_t resent);
 
 /* Called when a stretch begins. */
 void xiw_progress_begin(struct xiw_conn *c);
