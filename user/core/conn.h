@@ -230,6 +230,7 @@ struct xiw_progress {
 	uint32_t lost_ms;
 	uint32_t probe_ms; /* when the last of them was injected */
 	uint32_t arrived;  /* injected segments that had reached the socket when last looked at */
+	uint32_t asked_ms; /* when the socket was last made to acknowledge, or 0 */
 	uint32_t gone;	   /* injected segments that have not reached the socket, and count no more */
 
 	uint32_t steered;     /* stretches that had ended on a queue that is not the engine's */

@@ -262,6 +262,25 @@ static bool nothing_was_heard(const struct xiw_conn *c, uint32_t seq, uint32_t e
 }
 
 /*
+ * The socket answers an octet that it has with an acknowledgement, and its frames go where the peer is now. xiw_egress
+ * then notes another address on the link, of the peer or its gateway. Other faults of what AF_XDP sends show as before:
+ * the stretch has carried, and the socket is asked once in a long time.
+ */
+static void ask_socket(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq)
+{
+	const uint32_t now_ms = (uint32_t)c->engine->now_ms | 1;
+	uint32_t *asked_ms = &c->progress.asked_ms;
+
+	if (!c->progress.memory.carried || c->stretch.state != XIW_STRETCH_RUNS ||
+	    !xiw_seq_before(seq, c->stretch.committed) ||
+	    (*asked_ms && now_ms - *asked_ms < LASTING_MS))
+		return;
+	*asked_ms = now_ms;
+	xiw_inject_segment(c, s->packet, s->meta, 1,
+			   c->stretch.committed - xiw_flow_kernel_nxt(c->flow));
+}
+
+/*
  * A peer that receives our acknowledgements may still send old segments, by mistake or because they come late.
  * A peer that does not receive them begins with its last segment (RFC 8985 section 7) or arrives at its oldest
  * one, and repeats that, in whatever size. Silence says nothing here, because the peer may have no more to
@@ -281,6 +300,7 @@ void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint3
 	if (t->unheard.n == 1) {
 		t->dup_seq = seq;
 		t->dup_end = end;
+		ask_socket(c, s, seq);
 	}
 }
 
