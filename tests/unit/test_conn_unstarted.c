@@ -10,6 +10,7 @@
 #include "conn/listener.h"
 #include "conn/unstarted.h"
 #include "core/cq.h"
+#include "core/peer.h"
 
 #define CONNS 8
 #define GRACE_MS 1000u
@@ -72,6 +73,13 @@ static int admit(struct xiw_listener *at, const char *peer)
 	struct sockaddr_storage ss = address(peer);
 
 	return xiw_unstarted_admit(at, &ss);
+}
+
+static uint8_t place_of(const char *peer)
+{
+	const struct sockaddr_storage ss = address(peer);
+
+	return xiw_peer_place(e->unstarted.secret, xiw_peer_key(&ss));
 }
 
 static struct xiw_conn *accepted(struct xiw_listener *at, const char *peer)
@@ -172,6 +180,45 @@ Test(conn_unstarted, the_engine_has_a_limit)
 	cr_expect_eq(admit(l, "10.0.0.2"), -EUSERS);
 	was_reset(first);
 	cr_expect_eq(other->unstarted, 0);
+}
+
+/* A host with three addresses, each within its share, pushes nobody else's connection out. */
+Test(conn_unstarted, who_has_most_makes_way)
+{
+	struct xiw_conn *honest, *host[2][2];
+
+	l->opts.max_unstarted = 5;
+	honest = accepted(l, "192.0.2.1");
+	for (int i = 0; i < 2; i++) {
+		host[i][0] = accepted(l, "10.0.0.1");
+		host[i][1] = accepted(l, "10.0.0.2");
+	}
+	for (int i = 0; i < 2; i++) {
+		cr_expect_eq(admit(l, "10.0.0.3"), -EUSERS);
+		was_reset(host[0][i]);
+		accepted(l, "10.0.0.3");
+	}
+	cr_expect(!honest->end.asked && !host[1][0]->end.asked && !host[1][1]->end.asked);
+}
+
+/* The peers of one place are told apart, as an honest one may share its place with a crowd. */
+Test(conn_unstarted, who_has_most_of_a_place_makes_way)
+{
+	struct xiw_conn *honest, *first;
+	char beside[16];
+	int i = 0;
+
+	do
+		snprintf(beside, sizeof(beside), "10.1.%d.%d", i / 250, i % 250);
+	while (++i && place_of(beside) != place_of("10.0.0.1"));
+	l->opts.max_unstarted = 4;
+	honest = accepted(l, beside);
+	first = accepted(l, "10.0.0.1");
+	accepted(l, "10.0.0.1");
+	accepted(l, "192.0.2.1");
+	cr_expect_eq(admit(l, "192.0.2.2"), -EUSERS);
+	was_reset(first);
+	cr_expect(!honest->end.asked);
 }
 
 Test(conn_unstarted, one_that_waits_for_the_application_stays)

@@ -2,9 +2,10 @@
 /*
  * Limits the unstarted connections: those that a listener has accepted, and whose Request is not complete or
  * not answered by the application. Anybody can open them at no cost, so their number is limited: for each peer,
- * for each listener and for the engine. A connection that comes when a limit is reached takes the place of the
- * oldest one that has not sent its Request. An honest Initiator sends its Request at once, and needs no second
- * place. A connection that waits for the application is never reset for another one.
+ * for each listener and for the engine. A connection that comes when a limit is reached takes the place of one
+ * that has not sent its Request: the oldest of the peer that has the most of these. An honest Initiator sends its
+ * Request at once, and needs no second place. A connection that waits for the application is never reset for
+ * another one.
  */
 #include "conn/unstarted.h"
 
@@ -31,14 +32,57 @@ static struct xiw_conn **chain(struct xiw_engine *e, uint64_t key)
 	return &e->unstarted.chains[xiw_peer_place(e->unstarted.secret, key)];
 }
 
-/* Returns the oldest connection without a Request; only of the listener, if one is given. */
-static struct xiw_conn *oldest(struct xiw_engine *e, const struct xiw_listener *l)
+/* Has the connection no Request yet? Counts only at the listener, if one is given. */
+static bool without(const struct xiw_conn *c, const struct xiw_listener *l)
 {
-	struct xiw_conn *c = e->unstarted.first;
+	return c->state == XIW_LISTENING && (!l || c->unstarted.listener == l);
+}
 
-	while (c && (c->state != XIW_LISTENING || (l && c->unstarted.listener != l)))
-		c = c->unstarted.next;
+/* Returns the oldest connection without a Request whose peer's place has the most of them, or NULL. */
+static struct xiw_conn *of_most(struct xiw_engine *e, const struct xiw_listener *l)
+{
+	unsigned int n[XIW_PEER_PLACES] = {}, most = 0;
+	struct xiw_conn *c;
+
+	for (c = e->unstarted.first; c; c = c->unstarted.next) {
+		const uint8_t place = xiw_peer_place(e->unstarted.secret, c->unstarted.peer_key);
+
+		if (without(c, l) && ++n[place] > most)
+			most = n[place];
+	}
+	for (c = e->unstarted.first; c; c = c->unstarted.next)
+		if (without(c, l) &&
+		    n[xiw_peer_place(e->unstarted.secret, c->unstarted.peer_key)] == most)
+			break;
 	return c;
+}
+
+/*
+ * Returns who makes way: the oldest connection without a Request of the peer that has the most of them, so that a host
+ * with several addresses takes nobody else's. Peers may share a place, where the majority's is found by its votes.
+ */
+static struct xiw_conn *victim(struct xiw_engine *e, const struct xiw_listener *l)
+{
+	const struct xiw_conn *first = of_most(e, l);
+	struct xiw_conn *found = NULL;
+	unsigned int votes = 0;
+	uint64_t key = 0;
+
+	if (!first)
+		return NULL;
+	for (struct xiw_conn *c = *chain(e, first->unstarted.peer_key); c;
+	     c = c->unstarted.chain_next) {
+		if (!without(c, l))
+			continue;
+		if (!votes)
+			key = c->unstarted.peer_key;
+		votes += !votes || c->unstarted.peer_key == key ? 1 : -1u;
+	}
+	/* The last one of a chain is the oldest. */
+	for (struct xiw_conn *c = *chain(e, key); c; c = c->unstarted.chain_next)
+		if (without(c, l) && c->unstarted.peer_key == key)
+			found = c;
+	return found;
 }
 
 /*
@@ -135,9 +179,9 @@ int xiw_unstarted_admit(struct xiw_listener *l, const struct sockaddr_storage *p
 	if (n >= l->opts.max_unstarted_peer)
 		full = true;
 	else if (l->unstarted >= l->opts.max_unstarted)
-		full = true, c = oldest(e, l);
+		full = true, c = victim(e, l);
 	else if (e->unstarted.n >= e->opts.max_unstarted)
-		full = true, c = oldest(e, NULL);
+		full = true, c = victim(e, NULL);
 	if (!full)
 		return 0;
 	return make_way(c) ? -EUSERS : -EBUSY;
@@ -149,7 +193,7 @@ int xiw_unstarted_admit(struct xiw_listener *l, const struct sockaddr_storage *p
  */
 bool xiw_unstarted_make_way(struct xiw_engine *e)
 {
-	struct xiw_conn *c = oldest(e, NULL);
+	struct xiw_conn *c = victim(e, NULL);
 
 	if (c && c->unstarted.accepted_ms + GRACE_MS > e->now_ms)
 		return false;
