@@ -13,6 +13,11 @@
  * help of the limit and of XIW_EV_SRQ_LOW; watch who takes them (xiw_rdma_info.sends_in); and if peers
  * are not trusted, let each stream have only so many at a time (xiw_rdma_opts.srq_max).
  *
+ * A peer that begins a Send keeps a buffer until the Send ends. When another stream has waited for one for
+ * half of its hold_ms, a stream whose Send takes longer than 2 s, and 2 s for each 64,000 octets of it, is
+ * ended with the Terminate of DDP for a Local Catastrophic Error (RFC 5041 section 8.2). Its buffer
+ * completes as XIW_EV_FLUSHED.
+ *
  * Thread rules as in xiwarp.h.
  */
 #ifndef XIWARP_SRQ_H
@@ -85,6 +90,7 @@ struct xiw_srq_info {
 	uint32_t limit;	  /* 0: none is set, or its event came */
 	uint32_t streams; /* that name it */
 	uint64_t taken;	  /* buffers that streams have taken so far */
+	uint64_t ended;	  /* streams that were ended as they kept a buffer for too long */
 };
 
 /* `size` is sizeof(struct xiw_srq_info). */

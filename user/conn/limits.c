@@ -21,6 +21,7 @@
 #include <sys/socket.h>
 
 #include "conn/sockopts.h"
+#include "conn/unfinished.h"
 #include "core/agenda.h"
 #include "core/srq.h"
 #include "core/timer.h"
@@ -215,14 +216,16 @@ void xiw_conn_limit_hold(struct xiw_conn *c)
 	xiw_patience_end(c);
 	if (!c->hold.waits || c->state == XIW_DEAD || c->end.asked)
 		return;
-	if (xiw_srq_has(c))
+	if (xiw_srq_has(c)) {
 		xiw_hold_posted(c);
-	else if (c->hold.until_ms <= c->engine->now_ms)
+	} else if (c->hold.until_ms <= c->engine->now_ms) {
 		xiw_hold_expire(c);
-	else if (held_socket_lives(c))
-		xiw_hold_watch(c);
-	else
+	} else if (!held_socket_lives(c)) {
 		lost(c);
+	} else {
+		xiw_unfinished_look(c);
+		xiw_hold_watch(c);
+	}
 }
 
 /* ---- a close that is asked for ------------------------------------------------------------------- */

@@ -26,16 +26,6 @@ static void shut_out(struct xiw_conn *c)
 		xiw_flow_to_kernel(c->flow);
 }
 
-/* Our own half goes on until the application closes. */
-void xiw_conn_failed(struct xiw_conn *c)
-{
-	c->end.failing = false;
-	if (c->state == XIW_DEAD)
-		return; /* a reset came in the same turn, and the closing event reports the stream error */
-	shut_out(c);
-	xiw_conn_event(c, XIW_EV_ERROR, -EPROTO);
-}
-
 void xiw_conn_return_buffers(struct xiw_conn *c)
 {
 	struct xiw_completion done = {
@@ -54,6 +44,19 @@ void xiw_conn_return_buffers(struct xiw_conn *c)
 		else if (!xiw_conn_silent(c))
 			c->ulp->returned(c, done.qn, buf.user_data);
 	}
+}
+
+/* Our own half goes on until the application closes. */
+void xiw_conn_failed(struct xiw_conn *c)
+{
+	c->end.failing = false;
+	if (c->state == XIW_DEAD)
+		return; /* a reset came in the same turn, and the closing event reports the stream error */
+	shut_out(c);
+	xiw_conn_event(c, XIW_EV_ERROR, -EPROTO);
+	/* Others need it, and the peer may take its time to close. */
+	if (c->uses.share.srq)
+		xiw_conn_return_buffers(c);
 }
 
 void xiw_conn_stop(struct xiw_conn *c)

@@ -334,6 +334,7 @@ struct xiw_share {
 	uint64_t *told; /* where the completions of the last `max` messages are in their queue */
 	uint64_t n;	/* messages so far, if there is a limit */
 	uint32_t max;	/* 0: no limit */
+	uint32_t kept_ms; /* when the unfinished message was first looked at, or 0 (conn/unfinished.c) */
 };
 
 /* The use of queues that the application has made. */

@@ -130,6 +130,7 @@ void xiw_srq_info(const struct xiw_srq *srq, struct xiw_srq_info *info, size_t s
 		.limit = srq->ddp.limit,
 		.streams = srq->users,
 		.taken = srq->ddp.taken,
+		.ended = srq->ended,
 	};
 
 	xiw_opts_give(info, size, &i, sizeof(i));
@@ -199,6 +200,7 @@ void xiw_srq_received(struct xiw_conn *c)
 {
 	struct xiw_share *s = &c->uses.share;
 
+	s->kept_ms = 0;
 	if (s->max)
 		s->told[s->n++ % s->max] = c->uses.outlets[XIW_OUTLET_RECVS].last_told;
 }

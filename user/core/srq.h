@@ -16,6 +16,8 @@ struct xiw_srq {
 	uint64_t user_data;
 	struct xiw_conn *conns; /* of those that wait, who has waited longest is the last */
 	uint32_t users; /* of these */
+	uint64_t look_ms; /* when unfinished messages are looked at again */
+	uint64_t ended;	  /* streams that kept a buffer for too long (conn/unfinished.c) */
 	size_t memory;	/* taken from the budget */
 	/* For the pieces of the buffer at each place of the ring; NULL until one is needed. */
 	struct xiw_ddp_piece (*rooms)[XIW_RDMA_PIECES_MAX];

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Floods against a shared receive queue: attackers send empty Sends or Immediate Data as fast as the library
- * (flood_end.c) takes them, while honest peers send and await an answer to each of their Sends.
+ * (flood_end.c) takes them, or begin Sends that never end, while honest peers send and await an answer to each of their
+ * Sends.
  *
  *   flood ADDRESS CONTROL-PORT kernel|direct [CASE]
  *
@@ -74,6 +75,26 @@ static pid_t begin_attack(int i)
 	}
 }
 
+/* A Send that is begun; more of its octets come now and then, if it `trickles`. Nothing is read. */
+static const char *begin_send(bool trickles)
+{
+	const struct ulpdu *m = untagged_ulpdu(DV, SEND, 0, 0, 1, 0, 100);
+	uint8_t out[256];
+	uint32_t n = make_fpdu(out, m->u, m->len), mo = 100;
+
+	TRY(dial());
+	TRY(push(out, n));
+	while (trickles && mo < 1600) {
+		usleep(100000);
+		m = untagged_ulpdu(DV, SEND, 0, 0, 1, mo, 1);
+		n = make_fpdu(out, m->u, m->len);
+		TRY(push(out, n));
+		mo++;
+	}
+	for (;;)
+		pause();
+}
+
 static pid_t begin_honest(void)
 {
 	const pid_t pid = fork();
@@ -116,10 +137,41 @@ static const char *flood(int limited)
 	return NULL;
 }
 
+/* All buffers are kept by Sends that do not end. Honest peers get theirs before their time is over. */
+static const char *never_ends(int trickle)
+{
+	enum { KEEPERS = 64 };
+	pid_t pids[KEEPERS], honest_pid;
+	int status;
+
+	TRY(begin("role=r honest=1 max=0 hold=8000 ended=1"));
+	close(peer.fd);
+	peer.fd = -1;
+	for (int i = 0; i < KEEPERS; i++) {
+		pids[i] = fork();
+		if (pids[i])
+			continue;
+		begin_send(trickle);
+		pause();
+	}
+	usleep(500000);
+	honest_pid = begin_honest();
+	waitpid(honest_pid, &status, 0);
+	for (int i = 0; i < KEEPERS; i++) {
+		kill(pids[i], SIGKILL);
+		waitpid(pids[i], NULL, 0);
+	}
+	TRY(result("bad=0 slow=1"));
+	CHECK(!status, "the honest peer failed");
+	return NULL;
+}
+
 static const struct test_case all_cases[] = {
 	{ "held", flood, 0 },
 	{ "limited-and-held", flood, 1 },
 	{ "limited", flood, 2 },
+	{ "never-end", never_ends, 0 },
+	{ "trickle", never_ends, 1 },
 	{},
 };
 

@@ -28,6 +28,7 @@ static struct end {
 		int honest; /* streams */
 		int hold;   /* hold_ms */
 		int max;    /* srq_max */
+		int ended;  /* says whether streams were ended */
 	} line;
 
 	int ended;
@@ -57,6 +58,7 @@ static bool take_line(void)
 		{ "honest", &e.line.honest },
 		{ "hold", &e.line.hold },
 		{ "max", &e.line.max },
+		{ "ended", &e.line.ended },
 	};
 
 	return take_words(numbers, sizeof(numbers) / sizeof(numbers[0]), take_word, NULL);
@@ -151,6 +153,7 @@ static void serve(void)
 				   .hold_ms = (unsigned int)line.hold,
 				   .ird = DEPTH,
 				   .ord = DEPTH };
+	struct xiw_srq_info info;
 	struct xiw_completion c;
 
 	e = (struct end){ .engine = e.engine, .path = e.path, .line = line };
@@ -164,8 +167,10 @@ static void serve(void)
 		while (xiw_engine_next(e.engine, &c) > 0)
 			handle(&c);
 	}
-	say("honest=%d bad=%llu flooded=%d floods=%llu", e.ended, (unsigned long long)e.bad,
-	    e.flooded > 0, (unsigned long long)e.flooded);
+	xiw_srq_info(e.srq, &info, sizeof(info));
+	say("honest=%d bad=%llu flooded=%d floods=%llu slow=%d", e.ended,
+	    (unsigned long long)e.bad, e.flooded > 0, (unsigned long long)e.flooded,
+	    info.ended > 0);
 	xiw_listener_free(e.listener);
 	/* The attackers' connections end when their processes have. */
 	while (xiw_srq_free(e.srq) && now_ms() < until) {
