@@ -205,7 +205,7 @@ Test(conn_unstarted, who_has_most_makes_way)
 Test(conn_unstarted, who_has_most_of_a_place_makes_way)
 {
 	struct xiw_conn *honest, *first;
-	char beside[16];
+	char beside[32];
 	int i = 0;
 
 	do
