@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#
+# Reconfiguration under traffic: vmxnet3. limit: 900, queues: 2, nic: vmxnet3
+. vmtest/nic.sh
+. vmtest/changes.sh
+
+guest() {
+	steps changes replaced
+}
+
+peer() {
+	steps_peer changes replaced
+}
