@@ -45,8 +45,7 @@ static bool limited(unsigned int ms)
 void xiw_conn_limit_peer(struct xiw_conn *c)
 {
 	xiw_sock_limit(c->fd, &c->opts, &c->sock_was);
-	if (limited(c->opts.keepalive_ms))
-		c->timer.alive_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
+	c->timer.alive_ms = xiw_alive_due(c);
 }
 
 /* ---- limits of our own --------------------------------------------------------------------------- */

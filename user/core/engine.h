@@ -211,6 +211,7 @@ struct xiw_watch {
 	uint32_t rebinds; /* interfaces whose queues are bound anew (path/rebind.c) */
 	struct xiw_conn *next_route; /* whose route is checked next; NULL: the first one's */
 	uint64_t routes;	     /* routes checked */
+	uint64_t forgets_ms; /* how soon conntrack forgets what it does not see; 0: not at all */
 	/* Not on the stack, which may be a small one of the application's. */
 	_Alignas(max_align_t) char messages[16384];
 };

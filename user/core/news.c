@@ -9,6 +9,7 @@
 
 #include "core/agenda.h"
 #include "core/ring.h"
+#include "netif/conntrack.h"
 
 #define NEWS_ROOM (1 << 20) /* receive buffer: messages pile up while the process does not run */
 
@@ -18,6 +19,17 @@ void xiw_news_poll(struct xiw_engine *e)
 		return;
 	io_uring_prep_poll_add(xiw_sqe(e, e, XIW_OP_WATCH), e->watch.fd, POLLIN);
 	e->watch.polled = true;
+}
+
+void xiw_news_conntrack(struct xiw_engine *e)
+{
+	const uint64_t forgets_ms = xiw_conntrack_forgets_ms();
+
+	if (forgets_ms == e->watch.forgets_ms)
+		return;
+	e->watch.forgets_ms = forgets_ms;
+	for (struct xiw_conn *c = e->conns; c; c = c->next)
+		c->timer.alive_ms = e->now_ms;
 }
 
 void xiw_news_begin(struct xiw_engine *e)
@@ -30,6 +42,7 @@ void xiw_news_begin(struct xiw_engine *e)
 
 	e->watch.look_ms = e->now_ms + XIW_LOOK_MS;
 	xiw_wake_at(e, e->watch.look_ms);
+	xiw_news_conntrack(e);
 	if (e->watch.fd >= 0)
 		return;
 	e->watch.fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, NETLINK_ROUTE);

@@ -14,4 +14,7 @@ void xiw_news_poll(struct xiw_engine *e);
  */
 void xiw_news_begin(struct xiw_engine *e);
 
+/* Asks how soon conntrack forgets. If that has changed, connections show themselves with their next octets. */
+void xiw_news_conntrack(struct xiw_engine *e);
+
 #endif

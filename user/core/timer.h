@@ -17,6 +17,24 @@ void xiw_timer(struct xiw_conn *c);
  */
 void xiw_conn_deadline(struct xiw_conn *c, enum xiw_limit limit, unsigned int ms);
 
+#define XIW_SHOW_TIMES 4 /* so often a connection shows itself before conntrack would forget it */
+
+/*
+ * Returns when octets of the peer next make the connection tell the socket that it is alive, and show itself to
+ * conntrack. XIW_NEVER: neither keepalive nor conntrack is there.
+ */
+static inline uint64_t xiw_alive_due(const struct xiw_conn *c)
+{
+	const uint64_t forgets_ms = c->engine->watch.forgets_ms;
+	uint64_t in_ms = XIW_NEVER;
+
+	if (c->opts.keepalive_ms != XIW_NO_LIMIT)
+		in_ms = c->opts.keepalive_ms / 2;
+	if (forgets_ms && forgets_ms / XIW_SHOW_TIMES < in_ms)
+		in_ms = forgets_ms / XIW_SHOW_TIMES;
+	return in_ms == XIW_NEVER ? XIW_NEVER : c->engine->now_ms + in_ms;
+}
+
 /* Makes the engine collect abandoned slots after XIW_COLLECT_MS. */
 void xiw_collect_soon(struct xiw_engine *e);
 

@@ -47,17 +47,22 @@ static void publish(const struct xiw_conn *c)
  * The socket does not see the octets of the direct path, so it would take a peer that sends nothing else for
  * idle and send keepalive probes. XDP passes the answers, but a single lost answer would count for more than on
  * the kernel path. Therefore the engine injects the peer's latest acknowledgement now and then.
+ *
+ * Conntrack does not see them either. It may take no part in what goes over lo, so an answer of the peer, which XDP
+ * passes, keeps the connection known to it.
  */
 static void tell_alive(struct xiw_conn *c)
 {
 	struct xiw_tcp_rx *rx = &c->tcp;
 
-	c->timer.alive_ms = c->engine->now_ms + c->opts.keepalive_ms / 2;
+	c->timer.alive_ms = xiw_alive_due(c);
 	rx->feedback.ack = rx->snd_una;
 	rx->feedback.wnd = rx->snd_wnd;
 	rx->feedback.has_ts = rx->flags & XIW_TCP_RX_TS;
 	rx->feedback.tsval = rx->ts_recent;
 	rx->feedback_due |= XIW_TCP_FEEDBACK_ACK;
+	if (c->engine->watch.forgets_ms)
+		xiw_acks_elicit(c);
 }
 
 /*

@@ -191,6 +191,7 @@ static void look(struct xiw_engine *e)
 			soon = e->now_ms + SOON_MS;
 	}
 	look_at_addresses(e);
+	xiw_news_conntrack(e);
 	check_routes(e);
 	e->watch.look_ms = e->netifs ? e->now_ms + XIW_LOOK_MS : XIW_NEVER;
 	if (e->netifs && e->watch.addresses_ms && e->watch.addresses_ms < e->watch.look_ms)
