@@ -98,9 +98,23 @@ Test(path_probe, injections_of_the_end_that_are_missing)
 {
 	is_the_kernels();
 	c->counts.injected++;
-	cr_assert(!arms());
+	for (int i = 0; i < 2; i++, e->now_ms += 200) {
+		cr_assert(!arms());
+		cr_assert_eq(c->no_direct[0], '\0', "it may be on its way");
+	}
+	for (int i = 0; i < 2; i++, e->now_ms += 100)
+		cr_assert(!arms());
 	cr_assert_neq(c->no_direct[0], '\0');
 	flow->lo_segs++;
 	cr_assert(arms());
 	cr_assert_eq(c->no_direct[0], '\0', "%s", c->no_direct);
+}
+
+Test(path_probe, injections_of_the_end_that_come_late)
+{
+	is_the_kernels();
+	c->counts.injected++;
+	cr_assert(!arms());
+	flow->lo_segs++;
+	cr_assert(arms());
 }

@@ -226,6 +226,7 @@ struct xiw_progress {
 	bool filled : 1, armed : 1;
 	bool cut_off : 1;      /* the socket's packets need translation and do not get it */
 	bool inject_works : 1; /* an injected segment has reached the socket */
+	bool awaits : 1; /* a stretch waits since probe_ms for injected segments that are missing */
 	uint8_t probes;
 	enum xiw_reason refused_reason : 8; /* of the last refusal */
 	enum xiw_reason ended_reason : 8;   /* why the last stretch ended in failure */

@@ -34,7 +34,7 @@ static void count_no_more(struct xiw_conn *c)
 /* Before the next stretch a probe has to arrive. */
 static void doubt_injection(struct xiw_conn *c)
 {
-	c->progress.inject_works = false;
+	c->progress.inject_works = c->progress.awaits = false;
 	c->progress.probes = 0;
 	count_no_more(c);
 }
@@ -57,6 +57,21 @@ static enum xiw_probe probe(struct xiw_conn *c)
 	return arrived(c) ? XIW_PROBE_ARRIVES : XIW_PROBE_UNDER_WAY;
 }
 
+/* What was injected when the last stretch ended may still be on its way. */
+static enum xiw_probe await_missing(struct xiw_conn *c)
+{
+	const uint32_t now_ms = (uint32_t)c->engine->now_ms;
+	struct xiw_progress *s = &c->progress;
+	const bool awaited = s->awaits;
+
+	s->awaits = missing(c, (uint32_t)c->counts.injected);
+	if (!s->awaits)
+		return XIW_PROBE_ARRIVES;
+	if (!awaited)
+		s->probe_ms = now_ms;
+	return now_ms - s->probe_ms < PROBE_MS ? XIW_PROBE_UNDER_WAY : XIW_PROBE_LOST;
+}
+
 /* Most injected segments arrive before the call returns, but a busy CPU may take longer. */
 enum xiw_probe xiw_probe_stretch(struct xiw_conn *c)
 {
@@ -64,8 +79,9 @@ enum xiw_probe xiw_probe_stretch(struct xiw_conn *c)
 	enum xiw_probe found;
 
 	if (s->inject_works) {
-		if (!missing(c, (uint32_t)c->counts.injected))
-			return XIW_PROBE_ARRIVES;
+		found = await_missing(c);
+		if (found != XIW_PROBE_LOST)
+			return found;
 		doubt_injection(c);
 	}
 	found = probe(c);

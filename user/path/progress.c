@@ -263,10 +263,10 @@ static bool nothing_was_heard(const struct xiw_conn *c, uint32_t seq, uint32_t e
 
 /*
  * The socket answers an octet that it has with an acknowledgement, and its frames go where the peer is now. xiw_egress
- * then notes another address on the link, of the peer or its gateway. Other faults of what AF_XDP sends show as before:
- * the stretch has carried, and the socket is asked once in a long time.
+ * then notes another address on the link, of the peer or its gateway. Returns false if the cause must be another: the
+ * stretch has never carried, or the socket was asked not long ago.
  */
-static void ask_socket(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq)
+static bool ask_socket(struct xiw_conn *c, const struct xiw_segment *s, uint32_t seq)
 {
 	const uint32_t now_ms = (uint32_t)c->engine->now_ms | 1;
 	uint32_t *asked_ms = &c->progress.asked_ms;
@@ -274,10 +274,11 @@ static void ask_socket(struct xiw_conn *c, const struct xiw_segment *s, uint32_t
 	if (!c->progress.memory.carried || c->stretch.state != XIW_STRETCH_RUNS ||
 	    !xiw_seq_before(seq, c->stretch.committed) ||
 	    (*asked_ms && now_ms - *asked_ms < LASTING_MS))
-		return;
+		return false;
 	*asked_ms = now_ms;
 	xiw_inject_segment(c, s->packet, s->meta, 1,
 			   c->stretch.committed - xiw_flow_kernel_nxt(c->flow));
+	return true;
 }
 
 /*
@@ -295,12 +296,12 @@ void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint3
 		return;
 	if (t->dup_end != t->unheard.at && t->dup_seq != seq)
 		t->unheard.n = 0;
-	if (nothing_was_heard(c, seq, end) || too_often(c, &t->unheard, forget_ms(s)))
+	if (nothing_was_heard(c, seq, end) ||
+	    (too_often(c, &t->unheard, forget_ms(s)) && !ask_socket(c, s, seq)))
 		give_up(c, XIW_REASON_UNHEARD, s);
 	if (t->unheard.n == 1) {
 		t->dup_seq = seq;
 		t->dup_end = end;
-		ask_socket(c, s, seq);
 	}
 }
 
@@ -453,9 +454,9 @@ static bool injection_works(struct xiw_conn *c)
 
 	if (found == XIW_PROBE_LOST)
 		xiw_conn_bar(c, XIW_REASON_INJECT);
-	else if (found == XIW_PROBE_UNDER_WAY)
+	else if (found == XIW_PROBE_UNDER_WAY && !worked)
 		xiw_progress_tell(c, XIW_REASON_INJECT);
-	else if (!worked)
+	else if (found == XIW_PROBE_ARRIVES && !worked)
 		c->no_direct[0] = '\0';
 	return found == XIW_PROBE_ARRIVES;
 }

@@ -4,7 +4,7 @@
 #
 # A gateway sends from another address on the link than the one at which it takes frames, as two that share an address
 # do. Acknowledgements of the engine go where the kernel sends the socket's own frames. When that changes, and the
-# socket sends nothing, the first octets that come again make the socket send, and its frame shows the way.
+# socket sends nothing, octets that come again and again make the socket send, and its frame shows the way.
 
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/../lib/counts.sh"
@@ -79,7 +79,7 @@ for mode in native generic; do
 	rto_min 3000
 	transfer "$mode" 0
 	rto_min 200
-	transfer "$mode, the address changes" 2 gateway 2
+	transfer "$mode, the address changes" 4 gateway 2
 	in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" >/dev/null
 done
 finish
