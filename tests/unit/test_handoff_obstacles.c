@@ -282,3 +282,19 @@ Test(handoff_obstacles, a_peer_that_hears)
 	found(XIW_REASON_UNHEARD, false);
 	cr_assert(kept_off(v4(1)));
 }
+
+/* A socket without a route hides its segments as a firewall does: that counts if it comes back to a later stretch. */
+Test(handoff_obstacles, a_moment_without_a_route)
+{
+	found(XIW_REASON_OUTPUT, false);
+	cr_assert(!kept_off(v4(1)));
+	now += XIW_OBSTACLE_SECOND / 2;
+	found(XIW_REASON_OUTPUT, false);
+	cr_assert(!kept_off(v4(1)), "this stretch was under way then");
+	now += 2 * XIW_OBSTACLE_SECOND;
+	found(XIW_REASON_OUTPUT, false);
+	cr_assert(kept_off(v4(1)));
+	xiw_obstacle_gone(all, v4(1));
+	found(XIW_REASON_OUTPUT, true);
+	cr_assert(kept_off(v4(1)), "a stretch after another has ended for it");
+}

@@ -145,6 +145,16 @@ static bool since(uint32_t well, uint64_t ns)
 	return well && (int32_t)(well - ticks(ns)) > 0;
 }
 
+/*
+ * A socket whose segments do not leave may lack a route, or an address, for a moment, and so do all stretches that are
+ * under way. Only one that has begun since shows that it comes back.
+ */
+static bool same_moment(const struct xiw_obstacle *c, const struct xiw_found *found)
+{
+	return found->reason == XIW_REASON_OUTPUT &&
+	       (int64_t)(found->acked_ns - time_of(&c->last_ns)) <= 0;
+}
+
 /* Has the peer met a cause a short time ago, and has nothing been well with it since? */
 static bool comes_back(struct xiw_obstacle *all, const struct xiw_obstacle *c,
 		       const struct xiw_found *found)
@@ -152,11 +162,15 @@ static bool comes_back(struct xiw_obstacle *all, const struct xiw_obstacle *c,
 	const struct xiw_obstacle *well = well_of(all, found->peer);
 	const uint64_t last_ns = time_of(&c->last_ns);
 
-	return found->now_ns - last_ns < RECENT_NS && !since(get(&well->carried), last_ns) &&
+	return found->now_ns - last_ns < RECENT_NS && !same_moment(c, found) &&
+	       !since(get(&well->carried), last_ns) &&
 	       !(found->reason == XIW_REASON_UNHEARD && since(get(&well->heard), last_ns));
 }
 
-/* Once may be an accident where this host was late, or where the peer has heard acknowledgements a short time ago. */
+/*
+ * Once may be an accident where this host was late, where the peer has heard acknowledgements a short time ago, or
+ * where what the socket sends does not leave.
+ */
 static bool is_certain(struct xiw_obstacle *all, const struct xiw_obstacle *c,
 		       const struct xiw_found *found)
 {
@@ -165,7 +179,8 @@ static bool is_certain(struct xiw_obstacle *all, const struct xiw_obstacle *c,
 		heard && ticks(found->now_ns) - heard < ticks(XIW_OBSTACLE_HEARD);
 
 	if (found->barred ||
-	    !(found->doubtful || (found->reason == XIW_REASON_UNHEARD && heard_lately)))
+	    !(found->doubtful || found->reason == XIW_REASON_OUTPUT ||
+	      (found->reason == XIW_REASON_UNHEARD && heard_lately)))
 		return true;
 	return c && comes_back(all, c, found);
 }

@@ -53,7 +53,7 @@ static const char *cause(enum xiw_reason reason)
 		[XIW_REASON_TAGS] = "%s strips VLAN tags: 'ethtool -K IF rxvlan off'",
 		[XIW_REASON_BYPASS] = "packets of %s pass XDP by: 'ethtool -K IF lro off', tc "
 				      "redirect?",
-		[XIW_REASON_OUTPUT] = "a firewall drops what its socket sends by %s (OUTPUT: ct "
+		[XIW_REASON_OUTPUT] = "nothing of its socket leaves by %s (no route? OUTPUT: ct "
 				      "zone, 'conntrack -F'?)",
 		[XIW_REASON_BRIDGE] = "netfilter preceded XDP on %s for a while",
 	};
