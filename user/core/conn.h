@@ -185,13 +185,11 @@ struct xiw_output {
 	bool asked : 1;  /* `sent` counts */
 	bool elicited : 1; /* the peer has been asked for a segment, as nothing reached xiw_egress */
 	bool refused : 1; /* a firewall has refused an injected segment */
-	uint8_t asks;  /* how often the peer was asked and answered, since ask_ms */
 	bool inform : 1; /* once the stretch is over, the socket is to hear what the peer has */
 	uint32_t left; /* segments that xiw_egress had counted at the last look */
 	uint32_t sent; /* segments that the socket had sent then */
 	uint32_t came; /* segments with data that had come direct when the peer was asked first */
 	uint32_t injected; /* segments that had been injected at the last look */
-	uint32_t ask_ms;
 	uint64_t look_ms; /* when the next look is due, or XIW_NEVER */
 };
 

@@ -213,9 +213,6 @@ static bool accident(struct xiw_obstacle *all, const struct xiw_found *found)
 	const struct xiw_obstacle *well = well_of(all, found->peer);
 	const uint32_t carried = get(&well->carried);
 
-	/* Rules of a firewall are nothing of one connection. */
-	if (found->reason == XIW_REASON_OUTPUT && found->barred)
-		return false;
 	if (carried && ticks(found->now_ns) - carried < ticks(2 * XIW_OBSTACLE_SECOND))
 		return true;
 	return found->reason == XIW_REASON_UNHEARD && since(get(&well->heard), found->acked_ns);

@@ -175,8 +175,10 @@ static void inject_feedback(struct xiw_conn *c)
 	};
 
 	build_feedback(c, ip + what.l4_off);
-	if (xiw_inject(&c->engine->injector, &what) == -EPERM)
+	if (xiw_inject(&c->engine->injector, &what) == -EPERM) {
 		xiw_output_refused(c);
+		c->progress.gone++;
+	}
 	c->counts.injected++;
 	xiw_tcp_rx_feedback_given(&c->tcp);
 }

@@ -20,8 +20,6 @@
 /* Shorter than TCP's shortest time-out, so that two looks find what the first retransmission shows. */
 #define LOOK_MS 150
 #define TICKS_MS 20 /* two of the kernel's longest ticks */
-#define LASTING_MS 60000
-#define ASKS 2 /* so many within this time show that the cause lasts */
 
 static uint32_t left(const struct xiw_conn *c)
 {
@@ -91,23 +89,6 @@ static uint32_t came(const struct xiw_conn *c)
 	return (uint32_t)__atomic_load_n(&c->flow->direct_segs, __ATOMIC_RELAXED);
 }
 
-/*
- * Says whether the peer's answer has helped before, and direct segments have come since. So it is where conntrack does
- * not count what is injected for the connection, as in another zone: direct segments outrun what it has seen each time.
- */
-static bool outrun(struct xiw_conn *c)
-{
-	const uint32_t now_ms = (uint32_t)c->engine->now_ms;
-	struct xiw_output *o = &c->progress.output;
-
-	if (!o->asks || now_ms - o->ask_ms >= LASTING_MS) {
-		o->asks = 0;
-		o->ask_ms = now_ms;
-	}
-	o->asks += !o->asks || came(c) != o->came;
-	return o->asks >= (c->progress.memory.tries ? 1 : ASKS);
-}
-
 /* In the state WAITS the receiver has no numbers yet, so that nothing can be sent by AF_XDP. */
 static void ask_peer(struct xiw_conn *c)
 {
@@ -121,13 +102,6 @@ static void ask_peer(struct xiw_conn *c)
 	xiw_output_watch(c);
 }
 
-/* The peer's answer, which comes by the kernel path, lets the socket's segments pass. */
-static void leave(struct xiw_conn *c)
-{
-	c->progress.output.inform = c->stretch.state == XIW_STRETCH_RUNS;
-	xiw_progress_lasting(c, XIW_REASON_OUTPUT);
-}
-
 /* If no data come from the peer, they do not help by the kernel path either, and an answer may have been lost. */
 void xiw_output_unseen(struct xiw_conn *c)
 {
@@ -139,10 +113,8 @@ void xiw_output_unseen(struct xiw_conn *c)
 		xiw_output_watch(c);
 	else if (o->elicited && came(c) != o->came)
 		xiw_progress_blocked(c, XIW_REASON_OUTPUT);
-	else if (o->elicited || !outrun(c))
-		ask_peer(c);
 	else
-		leave(c);
+		ask_peer(c);
 }
 
 void xiw_output_look(struct xiw_conn *c)
