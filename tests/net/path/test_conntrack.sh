@@ -96,11 +96,11 @@ remembered() { status | grep -q '"reason":"output dropped"'; }
 fell_back() { status | grep -q '"output dropped":'; }
 left_for() { grep -q '"left_direct":{[^}]*"output dropped":' "$TMP/server"; }
 
-# Several times, as conntrack may forget at any moment of a round trip.
+# Several times, as conntrack may forget at any moment of a round trip, but never again before the peer has been asked.
 forgets_often() { # TIMES
 	local i
 	for ((i = 0; i < $1; i++)); do
-		sleep 0.2
+		sleep 0.5
 		forget || return
 	done
 }
@@ -108,7 +108,7 @@ forgets_often() { # TIMES
 # ---- answers: the peer sends nothing until it has one, and its requests have been acknowledged by AF_XDP
 answers() { # NAME ADDRESS [LO]
 	rules "${3-}"
-	begin "$2" -o send --latency -t 4 || fail "$1-direct" "no direct stream"
+	begin "$2" -o send --latency -t 7 || fail "$1-direct" "no direct stream"
 	expect "$1-forgotten" forgets_often 12
 	expect "$1-dropped" dropped
 	goes_on "$1-goes-on"
