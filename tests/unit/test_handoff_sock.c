@@ -229,3 +229,31 @@ Test(handoff_sock, acknowledged_by_the_peer)
 	}
 	cr_assert(n > 5 && n < CALLS, "%d calls", n);
 }
+
+/* Whenever the peer reads while the socket is asked how far it has sent, it has sent no less, and sends on. */
+Test(handoff_sock, sent_by_the_socket)
+{
+	struct xiw_sock_state s, now;
+	uint32_t sent;
+	int n;
+
+	if (xiw_sock_allowed())
+		cr_skip_test("needs CAP_NET_ADMIN");
+	for (n = 0; n < CALLS; n++) {
+		connect_and_fill();
+		cr_assert(!xiw_sock_read(ours, &s));
+		cr_assert(!xiw_sock_sent(ours, &s, &sent));
+		cr_assert_eq(sent, s.snd_nxt);
+		when = n;
+		cr_assert(!xiw_sock_sent(ours, &s, &sent));
+		const int needed = calls;
+		cr_assert(!xiw_sock_read(ours, &now));
+		cr_assert((int32_t)(now.snd_nxt - sent) >= 0, "call %d: %u, not %u", n, sent,
+			  now.snd_nxt);
+		cr_assert((int32_t)(sent - s.snd_nxt) >= 0);
+		all_arrives();
+		if (needed <= n)
+			break;
+	}
+	cr_assert(n >= 4 && n < CALLS, "%d calls", n);
+}

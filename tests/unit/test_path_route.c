@@ -125,14 +125,21 @@ Test(path_route, a_silent_socket_is_not_unseen)
 }
 
 /* What the socket has just sent may be on its way, and without a segment that comes the link may be down. */
-Test(path_route, unseen_packets_bar_it_when_something_comes)
+Test(path_route, unseen_packets_keep_it_off_until_one_is_seen)
 {
 	goes_unseen();
 	cr_expect(check());
-	cr_expect_eq(flow->barred, 0);
+	const uint64_t floor = flow->egress_floor;
+	flow->egress_segs = floor;
+	c->route.left = (uint32_t)floor;
 	flow->kernel_segs++;
 	cr_expect(check());
-	cr_expect_eq(flow->barred, XIW_REASON_EGRESS);
+	cr_expect_eq(flow->barred, 0);
+	cr_expect_eq(flow->egress_floor, floor + 1);
+	cr_expect_neq(strstr(c->no_direct, "xiw_egress does not see them"), NULL);
+	flow->egress_segs++;
+	cr_expect(check());
+	cr_expect_eq(c->no_direct[0], '\0');
 }
 
 /* One segment may have been on its way by the other interface. The second one begins the time. */

@@ -170,6 +170,7 @@ struct xiw_handoff {
 /* path/route.c: what was last seen of the way that the connection's packets take. Counts are modulo 2^32. */
 struct xiw_route {
 	bool steered, sent_known; /* no_direct says that segments come on another queue; `sent` counts */
+	bool hidden;		  /* no_direct says that xiw_egress sees nothing of the socket */
 	uint32_t other_segs;	  /* how many did, when last asked */
 	uint32_t came, left;	  /* segments that XDP, and xiw_egress, have counted */
 	uint32_t elsewhere; /* segments that came by another interface when XDP last counted one */

@@ -164,6 +164,23 @@ static int read_clock(int fd, struct xiw_sock_state *s)
 }
 
 /*
+ * Reads TCP_INFO and the number of octets that are not acknowledged. An acknowledgement that comes in between makes
+ * SND.UNA earlier than bytes_acked, so both are read again.
+ */
+static int read_acked(int fd, struct tcp_info *info, socklen_t *len, int *unacked)
+{
+	int tries = 8, now;
+
+	do {
+		*len = sizeof(*info);
+		if (ioctl(fd, SIOCOUTQ, unacked) ||
+		    getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, len) || ioctl(fd, SIOCOUTQ, &now))
+			return -errno;
+	} while (now < *unacked && --tries);
+	return 0;
+}
+
+/*
  * While a socket under repair has its send queue chosen, TCP counts what it sends as sent, but does not send it, and
  * data that the peer's window allows in such a moment waits for a time-out. So the send queue is chosen last, the
  * repair ends at once, and the queue is read after that.
@@ -175,9 +192,9 @@ int xiw_sock_read(int fd, struct xiw_sock_state *s)
 	int err, reuse, unacked;
 
 	*s = (struct xiw_sock_state){};
-	/* In this order snd_una is no later than bytes_acked. */
-	if (ioctl(fd, SIOCOUTQ, &unacked) || getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len))
-		return -errno;
+	err = read_acked(fd, &info, &len, &unacked);
+	if (err)
+		return err;
 	s->ended = info.tcpi_state != TCP_ESTABLISHED && info.tcpi_state != TCP_FIN_WAIT1 &&
 		   info.tcpi_state != TCP_FIN_WAIT2;
 	s->bytes_acked = (uint32_t)info.tcpi_bytes_acked;
@@ -214,11 +231,21 @@ int xiw_sock_peer(int fd, const struct xiw_sock_state *s, uint32_t *snd_una, uin
 	return 0;
 }
 
-bool xiw_sock_unsent(int fd)
+int xiw_sock_sent(int fd, const struct xiw_sock_state *s, uint32_t *snd_nxt)
 {
-	int unsent;
+	uint32_t before, after;
+	int tries = 8, unacked, unsent, err;
+	uint16_t wnd;
 
-	return !ioctl(fd, SIOCOUTQNSD, &unsent) && unsent;
+	do {
+		err = xiw_sock_peer(fd, s, &before, &wnd);
+		if (!err && (ioctl(fd, SIOCOUTQ, &unacked) || ioctl(fd, SIOCOUTQNSD, &unsent)))
+			err = -errno;
+		if (!err)
+			err = xiw_sock_peer(fd, s, &after, &wnd);
+	} while (!err && before != after && --tries);
+	*snd_nxt = before + (uint32_t)unacked - (uint32_t)unsent;
+	return err;
 }
 
 /* The number of segments received. The kernel counts a segment before it processes it. */

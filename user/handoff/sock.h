@@ -38,14 +38,17 @@ int xiw_sock_read(int fd, struct xiw_sock_state *state);
 /* What is told of a socket of MPTCP, whose numbers the kernel does not give: TCP_REPAIR is TCP's alone. */
 #define XIW_SOCK_MPTCP "the socket is one of MPTCP: make it with IPPROTO_TCP, without mptcpize"
 
-/* Is there something that the socket has not sent yet, to which that may happen? */
-bool xiw_sock_unsent(int fd);
-
 /*
  * Asks, without repair, what the peer last said of our data: its acknowledgement (SND.UNA, or an earlier value of it)
  * and its window field. `state` is of the same socket and may be old. Negative errno of getsockopt(2).
  */
 int xiw_sock_peer(int fd, const struct xiw_sock_state *state, uint32_t *snd_una, uint16_t *wnd);
+
+/*
+ * Asks, without repair, how far the socket has sent: SND.NXT, or an earlier value of it. `state` is of the same socket
+ * and may be old. Negative errno of getsockopt(2) or ioctl(2).
+ */
+int xiw_sock_sent(int fd, const struct xiw_sock_state *state, uint32_t *snd_nxt);
 
 /*
  * Opens the kernel's receive window at once, so that it reaches @window octets beyond rcv_nxt. Otherwise it opens only

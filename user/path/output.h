@@ -12,14 +12,20 @@
 /* Begins to look whether what the socket sends from now on reaches xiw_egress. */
 void xiw_output_watch(struct xiw_conn *c);
 
+/* A stretch begins. The socket may have octets that it was given before, and a full buffer is given no more. */
+static inline void xiw_output_stretch(struct xiw_conn *c)
+{
+	if (c->progress.output.look_ms == XIW_NEVER)
+		xiw_output_watch(c);
+}
+
 /* The socket is about to be given octets. */
 static inline void xiw_output_begins(struct xiw_conn *c)
 {
 	if (!xiw_stretch_live(c))
 		return;
 	c->progress.output.wrote = true;
-	if (c->progress.output.look_ms == XIW_NEVER)
-		xiw_output_watch(c);
+	xiw_output_stretch(c);
 }
 
 /*

@@ -18,9 +18,11 @@
 #include "path/fallback.h"
 #include "path/front.h"
 #include "path/inject.h"
+#include "path/output.h"
 #include "path/packet.h"
 #include "path/probe.h"
 #include "path/remember.h"
+#include "path/route.h"
 
 /* A repetition after this time shows that the stream stands still. Retransmission time-outs are longer. */
 #define AGAIN_MS 120
@@ -98,13 +100,12 @@ void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason)
 /* Has xiw_egress not seen all that the socket has sent? The peer may acknowledge it nevertheless. */
 static bool egress_is_blind(const struct xiw_conn *c)
 {
-	struct xiw_sock_state now;
+	uint32_t sent;
 
-	return !xiw_sock_read(c->fd, &now) &&
-	       xiw_seq_after(now.snd_nxt, xiw_flow_get(&c->flow->snd_nxt));
+	return !xiw_sock_sent(c->fd, &c->reg.sock, &sent) &&
+	       xiw_seq_after(sent, xiw_flow_get(&c->flow->snd_nxt));
 }
 
-/* What has not left the socket yet cannot have been seen. */
 bool xiw_progress_untranslated(struct xiw_conn *c)
 {
 	uint64_t kernel_nxt, owner;
@@ -113,8 +114,7 @@ bool xiw_progress_untranslated(struct xiw_conn *c)
 		return false;
 	owner = xiw_flow_owner(c->flow);
 	kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
-	if (!xiw_owner_skew(owner, kernel_nxt) || xiw_sock_unsent(c->fd) || !egress_is_blind(c) ||
-	    xiw_front_regain(c))
+	if (!xiw_owner_skew(owner, kernel_nxt) || !egress_is_blind(c) || xiw_front_regain(c))
 		return false;
 	xiw_progress_tell(c, XIW_REASON_EGRESS);
 	return true;
@@ -176,6 +176,9 @@ static void give_up(struct xiw_conn *c, enum xiw_reason reason, const struct xiw
 void xiw_progress_blocked(struct xiw_conn *c, enum xiw_reason reason)
 {
 	give_up(c, reason, NULL);
+	/* A socket that lacks a route, say, has none for the next stretch either. */
+	if (reason == XIW_REASON_OUTPUT)
+		xiw_route_unseen(c);
 }
 
 void xiw_progress_lasting(struct xiw_conn *c, enum xiw_reason reason)
@@ -309,16 +312,15 @@ void xiw_progress_unheard(struct xiw_conn *c, const struct xiw_segment *s, uint3
  * The socket's acknowledgements were not translated, so the peer repeats octets from before the stretch, and nothing
  * else. Anybody can send such segments, so they alone end nothing, and the socket is asked only when the stream has
  * stood still. What it has sent may also wait on its way to xiw_egress, for a neighbour's address: only a peer that has
- * it knows how far that goes. A socket that has more to send is not asked: see xiw_sock_unsent(). If it sends around
- * xiw_egress, xiw_route_check() finds that.
+ * it knows how far that goes.
  */
 void xiw_progress_ahead(struct xiw_conn *c, const struct xiw_segment *s, uint32_t ack)
 {
-	struct xiw_sock_state now;
+	uint32_t sent;
 
 	if (xiw_stretch_live(c) && too_often(c, &c->progress.ahead, forget_ms(s)) &&
-	    !xiw_sock_unsent(c->fd) && !xiw_sock_read(c->fd, &now) &&
-	    !xiw_seq_after(ack, now.snd_nxt) && xiw_seq_after(ack, xiw_flow_get(&c->flow->snd_nxt)))
+	    !xiw_sock_sent(c->fd, &c->reg.sock, &sent) && !xiw_seq_after(ack, sent) &&
+	    xiw_seq_after(ack, xiw_flow_get(&c->flow->snd_nxt)))
 		give_up(c, XIW_REASON_UNHEARD, s);
 }
 
@@ -397,6 +399,7 @@ void xiw_progress_begin(struct xiw_conn *c)
 	c->progress.waits_ms = 0;
 	c->progress.filled = false;
 	xiw_remember_begin(c);
+	xiw_output_stretch(c);
 }
 
 /*

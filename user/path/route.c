@@ -26,6 +26,7 @@
 #include "path/output.h"
 #include "path/progress.h"
 #include "path/receiver.h"
+#include "path/remember.h"
 
 #define ASTRAY_MS 3000
 #define ASTRAY_SEGS 2
@@ -62,6 +63,14 @@ static struct answer ask_socket(const struct xiw_conn *c)
 	return (struct answer){ known, info.tcpi_segs_out, (uint32_t)info.tcpi_bytes_received };
 }
 
+void xiw_route_unseen(struct xiw_conn *c)
+{
+	struct xiw_flow *f = c->flow;
+
+	__atomic_store_n(&f->egress_floor,
+			 __atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
+}
+
 void xiw_route_begin(struct xiw_conn *c)
 {
 	struct xiw_flow *f = c->flow;
@@ -69,7 +78,7 @@ void xiw_route_begin(struct xiw_conn *c)
 
 	__atomic_store_n(&f->elsewhere_segs, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->bypass_segs, 0, __ATOMIC_RELAXED);
-	f->egress_floor = __atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) + 1;
+	xiw_route_unseen(c);
 	c->route = (struct xiw_route){
 		.came = came(f),
 		.left = get(&f->egress_segs),
@@ -142,6 +151,9 @@ static uint64_t unseen(struct xiw_conn *c, const struct answer *answer)
 		p->left = left;
 		p->sent_known = false;
 		p->unseen_ms = 0;
+		if (p->hidden && !xiw_conn_barred(c))
+			c->no_direct[0] = '\0';
+		p->hidden = false;
 	} else if (answer->known && !p->sent_known) {
 		p->sent = answer->sent;
 		p->sent_known = true;
@@ -212,9 +224,20 @@ static void look_at_queues(struct xiw_conn *c)
 	c->route.other_segs = other;
 }
 
+/* A route may come back, so no stretch begins until xiw_egress sees a packet again. */
+static void hide(struct xiw_conn *c)
+{
+	if (c->route.hidden || xiw_conn_barred(c))
+		return;
+	c->route.hidden = true;
+	xiw_route_unseen(c);
+	xiw_progress_tell(c, XIW_REASON_EGRESS);
+	xiw_remember(c, XIW_REASON_EGRESS, false);
+}
+
 /*
  * One check is not enough for what the socket has just sent or received, which may be on its way. If nothing comes
- * either, the link is down, and that is no reason to bar the connection.
+ * either, the link is down, and that says nothing of the path.
  */
 static void bar(struct xiw_conn *c, uint64_t out, uint64_t by)
 {
@@ -228,7 +251,7 @@ static void bar(struct xiw_conn *c, uint64_t out, uint64_t by)
 	if (off && get(&c->flow->elsewhere_segs))
 		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
 	if (off && out > 1 && came(c->flow) != c->route.came_then)
-		xiw_conn_bar(c, XIW_REASON_EGRESS);
+		hide(c);
 }
 
 static void say_hidden(struct xiw_conn *c)
