@@ -198,6 +198,7 @@ enum xiw_reason {
 	XIW_REASON_GAP, /* frames were short, and those of this connection waited behind a gap that lasted */
 	XIW_REASON_OUTPUT, /* what the socket sends is dropped before it reaches xiw_egress */
 	XIW_REASON_BRIDGE, /* netfilter sees packets in the bridge below XDP */
+	XIW_REASON_APART, /* conntrack does not see what goes over lo as part of the connection */
 	XIW_REASON__COUNT,
 };
 #define XIW_REASON_MAX 32 /* a power of two */

@@ -32,6 +32,13 @@ struct xiw_rxq {
 	bool kicking;	/* a TX kick is with io_uring */
 } __attribute__((aligned(64)));
 
+/* path/apart.c: does conntrack see lo as part of the interface's connections? */
+struct xiw_conntracked {
+	uint64_t look_ms;   /* what is known holds until then */
+	uint64_t parted_ms; /* since when it does not seem so, or 0 */
+	bool apart;	    /* it has not for long enough */
+};
+
 struct xiw_netif {
 	struct xiw_netif *next;
 	char ifname[IF_NAMESIZE];
@@ -55,6 +62,7 @@ struct xiw_netif {
 		bool behind;	      /* it could not be */
 		bool waits;	      /* another process has the lock of the pins */
 	} front;
+	struct xiw_conntracked conntrack;
 	struct xiw_table table;
 	struct xiw_rxq *queues; /* that the engine serves (core/serve.c) */
 	uint32_t nqueues;	/* of these; there is room for XIW_MAX_QUEUES */

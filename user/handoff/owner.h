@@ -115,6 +115,14 @@ static inline bool xiw_flow_arm(struct xiw_flow *flow, uint32_t run)
 					    XIW_PATH_ARMED));
 }
 
+/* xiw_egress does not see what the socket sends. From here on no stretch begins until it has seen a packet. */
+static inline void xiw_flow_unseen(struct xiw_flow *flow)
+{
+	__atomic_store_n(&flow->egress_floor,
+			 __atomic_load_n(&flow->egress_segs, __ATOMIC_RELAXED) + 1,
+			 __ATOMIC_RELAXED);
+}
+
 /*
  * From any path to KERNEL, also while XDP moves the flow: from here on XDP gives no more of its frames to an engine.
  * Returns the skew with which the socket goes on.

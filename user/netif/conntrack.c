@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "netif/conntrack.h"
 
+#include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/netfilter/nfnetlink.h>
+#include <linux/netfilter/nfnetlink_conntrack.h>
+#include <netinet/in.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "netif/netlink.h"
 
 #define SYSCTL "/proc/sys/net/netfilter/nf_conntrack_tcp_"
 
@@ -34,4 +43,121 @@ uint64_t xiw_conntrack_forgets_ms(void)
 			least = s;
 	}
 	return least * 1000ull;
+}
+
+struct request {
+	struct nlmsghdr n;
+	struct nfgenmsg g;
+	uint8_t attrs[128];
+};
+
+static void *put(struct request *r, int type, const void *value, size_t len)
+{
+	struct nlattr *a = (void *)((uint8_t *)r + r->n.nlmsg_len);
+
+	a->nla_type = (uint16_t)type;
+	a->nla_len = (uint16_t)(sizeof(*a) + len);
+	if (len)
+		memcpy(a + 1, value, len);
+	r->n.nlmsg_len += NLA_ALIGN(a->nla_len);
+	return a;
+}
+
+static void nested(struct request *r, struct nlattr *a)
+{
+	a->nla_type |= NLA_F_NESTED;
+	a->nla_len = (uint16_t)((uint8_t *)r + r->n.nlmsg_len - (uint8_t *)a);
+}
+
+static void put_addresses(struct request *r, const struct xiw_conntrack_tuple *t)
+{
+	struct nlattr *ip = put(r, CTA_TUPLE_IP, NULL, 0);
+
+	if (t->ip_version == 4) {
+		put(r, CTA_IP_V4_SRC, &t->local[3], sizeof(t->local[3]));
+		put(r, CTA_IP_V4_DST, &t->remote[3], sizeof(t->remote[3]));
+	} else {
+		put(r, CTA_IP_V6_SRC, t->local, sizeof(t->local));
+		put(r, CTA_IP_V6_DST, t->remote, sizeof(t->remote));
+	}
+	nested(r, ip);
+}
+
+static void put_tuple(struct request *r, const struct xiw_conntrack_tuple *t)
+{
+	struct nlattr *tuple = put(r, CTA_TUPLE_REPLY, NULL, 0), *proto;
+
+	put_addresses(r, t);
+	proto = put(r, CTA_TUPLE_PROTO, NULL, 0);
+	put(r, CTA_PROTO_NUM, &t->protocol, sizeof(t->protocol));
+	put(r, CTA_PROTO_SRC_PORT, &t->local_port, sizeof(t->local_port));
+	put(r, CTA_PROTO_DST_PORT, &t->remote_port, sizeof(t->remote_port));
+	nested(r, proto);
+	nested(r, tuple);
+}
+
+static void take_status(const struct nlmsghdr *n, void *ctx)
+{
+	const struct nfgenmsg *g = NLMSG_DATA(n);
+	const struct rtattr *first = (const void *)((const uint8_t *)g + NLMSG_ALIGN(sizeof(*g)));
+	const struct rtattr *status =
+		xiw_netlink_attr(first, (int)NLMSG_PAYLOAD(n, sizeof(*g)), CTA_STATUS);
+
+	*(enum xiw_conntrack *)ctx = ntohl(xiw_netlink_u32(status)) & IPS_SEEN_REPLY
+					     ? XIW_CONNTRACK_BOTH
+					     : XIW_CONNTRACK_ONE_WAY;
+}
+
+/* What this host sends has the addresses of the reply, or of the original direction, also behind a translation. */
+enum xiw_conntrack xiw_conntrack_ask(const struct xiw_conntrack_tuple *t)
+{
+	enum xiw_conntrack found = XIW_CONNTRACK_NOTHING;
+	struct request r = {
+		.n = {
+			.nlmsg_len = NLMSG_LENGTH(sizeof(struct nfgenmsg)),
+			.nlmsg_type = NFNL_SUBSYS_CTNETLINK << 8 | IPCTNL_MSG_CT_GET,
+			.nlmsg_flags = NLM_F_REQUEST,
+		},
+		.g = { .nfgen_family = t->ip_version == 4 ? AF_INET : AF_INET6 },
+	};
+
+	put_tuple(&r, t);
+	return xiw_netlink_ask(NETLINK_NETFILTER, &r.n, take_status, &found)
+		       ? XIW_CONNTRACK_NOTHING
+		       : found;
+}
+
+/* The socket sends to itself. */
+static bool arrives(int fd, struct sockaddr_in *self)
+{
+	socklen_t len = sizeof(*self);
+	char octet = 0;
+
+	return !bind(fd, (struct sockaddr *)self, len) &&
+	       !getsockname(fd, (struct sockaddr *)self, &len) &&
+	       !connect(fd, (struct sockaddr *)self, len) && send(fd, &octet, 1, 0) == 1 &&
+	       recv(fd, &octet, 1, MSG_DONTWAIT) == 1;
+}
+
+bool xiw_conntrack_passes_lo(void)
+{
+	struct sockaddr_in self = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	bool passes = false;
+
+	if (fd < 0)
+		return false;
+	if (arrives(fd, &self)) {
+		const struct xiw_conntrack_tuple t = {
+			.ip_version = 4,
+			.protocol = IPPROTO_UDP,
+			.local_port = self.sin_port,
+			.remote_port = self.sin_port,
+			.local = { 0, 0, 0, self.sin_addr.s_addr },
+			.remote = { 0, 0, 0, self.sin_addr.s_addr },
+		};
+		passes = xiw_conntrack_ask(&t) == XIW_CONNTRACK_NOTHING;
+	}
+	close(fd);
+	return passes;
 }

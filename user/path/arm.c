@@ -3,6 +3,7 @@
 #include "path/arm.h"
 
 #include "core/agenda.h"
+#include "path/apart.h"
 #include "path/hold.h"
 #include "path/progress.h"
 
@@ -31,7 +32,8 @@ void xiw_try_arm(struct xiw_conn *c, uint32_t run)
 	    c->stretch.state != XIW_STRETCH_OFF || c->state != XIW_OPEN || xiw_octets_wait(c) ||
 	    c->recv.starved_at || !may_arm(c))
 		return;
-	if (xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_KERNEL || !xiw_progress_may_arm(c))
+	if (xiw_owner_path(xiw_flow_owner(c->flow)) != XIW_PATH_KERNEL ||
+	    !xiw_progress_may_arm(c) || !xiw_apart_may_arm(c))
 		return;
 	if (xiw_flow_arm(c->flow, xiw_progress_run(c, run))) {
 		c->counts.armed++;

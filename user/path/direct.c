@@ -11,6 +11,7 @@
 #include "path/commit.h"
 #include "path/fallback.h"
 #include "path/inject.h"
+#include "path/output.h"
 #include "path/ooo.h"
 #include "path/packet.h"
 #include "path/patience.h"
@@ -89,6 +90,7 @@ static bool begin(struct xiw_conn *c, const struct xiw_meta *meta)
 	c->keeps.gap_end = c->stretch.committed;
 	c->counts.went_direct++;
 	xiw_progress_begin(c);
+	xiw_output_stretch(c);
 	return true;
 }
 

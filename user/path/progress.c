@@ -18,11 +18,9 @@
 #include "path/fallback.h"
 #include "path/front.h"
 #include "path/inject.h"
-#include "path/output.h"
 #include "path/packet.h"
 #include "path/probe.h"
 #include "path/remember.h"
-#include "path/route.h"
 
 /* A repetition after this time shows that the stream stands still. Retransmission time-outs are longer. */
 #define AGAIN_MS 120
@@ -58,6 +56,8 @@ static const char *cause(enum xiw_reason reason)
 		[XIW_REASON_OUTPUT] = "nothing of its socket leaves by %s (no route? OUTPUT: ct "
 				      "zone, 'conntrack -F'?)",
 		[XIW_REASON_BRIDGE] = "netfilter preceded XDP on %s for a while",
+		[XIW_REASON_APART] = "conntrack parts lo from %s: nft: 'ct zone set' for lo as "
+				     "well, no 'notrack'",
 	};
 
 	return causes[reason] ? causes[reason] : "it does not go on";
@@ -178,7 +178,7 @@ void xiw_progress_blocked(struct xiw_conn *c, enum xiw_reason reason)
 	give_up(c, reason, NULL);
 	/* A socket that lacks a route, say, has none for the next stretch either. */
 	if (reason == XIW_REASON_OUTPUT)
-		xiw_route_unseen(c);
+		xiw_flow_unseen(c->flow);
 }
 
 void xiw_progress_lasting(struct xiw_conn *c, enum xiw_reason reason)
@@ -399,7 +399,6 @@ void xiw_progress_begin(struct xiw_conn *c)
 	c->progress.waits_ms = 0;
 	c->progress.filled = false;
 	xiw_remember_begin(c);
-	xiw_output_stretch(c);
 }
 
 /*

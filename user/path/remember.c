@@ -6,16 +6,16 @@
 
 /*
  * Is the next connection kept from standing still by remembering this cause? XDP finds some before anything stands
- * still, and the interface shows whether tags are stripped or a bridge has netfilter, so that connections go direct as
- * soon as such a cause has gone. Each connection tries injection before its first stretch. A wrong CRC says nothing of
- * the path.
+ * still. The interface shows whether tags are stripped or a bridge has netfilter, and conntrack whether it parts lo:
+ * connections go direct as soon as such a cause has gone. Each connection tries injection before its first stretch. A
+ * wrong CRC says nothing of the path.
  */
 static bool keeps_off(enum xiw_reason reason)
 {
 	return reason != XIW_REASON_EGRESS && reason != XIW_REASON_HEADROOM &&
 	       reason != XIW_REASON_LONG && reason != XIW_REASON_CRC &&
 	       reason != XIW_REASON_TAGS && reason != XIW_REASON_INJECT &&
-	       reason != XIW_REASON_BRIDGE;
+	       reason != XIW_REASON_BRIDGE && reason != XIW_REASON_APART;
 }
 
 void xiw_remember(struct xiw_conn *c, enum xiw_reason reason, bool stalled)

@@ -63,14 +63,6 @@ static struct answer ask_socket(const struct xiw_conn *c)
 	return (struct answer){ known, info.tcpi_segs_out, (uint32_t)info.tcpi_bytes_received };
 }
 
-void xiw_route_unseen(struct xiw_conn *c)
-{
-	struct xiw_flow *f = c->flow;
-
-	__atomic_store_n(&f->egress_floor,
-			 __atomic_load_n(&f->egress_segs, __ATOMIC_RELAXED) + 1, __ATOMIC_RELAXED);
-}
-
 void xiw_route_begin(struct xiw_conn *c)
 {
 	struct xiw_flow *f = c->flow;
@@ -78,7 +70,7 @@ void xiw_route_begin(struct xiw_conn *c)
 
 	__atomic_store_n(&f->elsewhere_segs, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&f->bypass_segs, 0, __ATOMIC_RELAXED);
-	xiw_route_unseen(c);
+	xiw_flow_unseen(f);
 	c->route = (struct xiw_route){
 		.came = came(f),
 		.left = get(&f->egress_segs),
@@ -230,7 +222,7 @@ static void hide(struct xiw_conn *c)
 	if (c->route.hidden || xiw_conn_barred(c))
 		return;
 	c->route.hidden = true;
-	xiw_route_unseen(c);
+	xiw_flow_unseen(c->flow);
 	xiw_progress_tell(c, XIW_REASON_EGRESS);
 	xiw_remember(c, XIW_REASON_EGRESS, false);
 }

@@ -7,9 +7,6 @@
 /* Notes the counters from which the checks start. Called before the flow is published. */
 void xiw_route_begin(struct xiw_conn *c);
 
-/* xiw_egress does not see what the socket sends. From here on no stretch begins until it has seen a packet. */
-void xiw_route_unseen(struct xiw_conn *c);
-
 /*
  * The connection leaves XDP, perhaps before it was ever checked: notes in no_direct that segments of it have come
  * around XDP, or on another engine's queues alone, if nothing else was said.
