@@ -219,6 +219,12 @@ hostile: ## run ATTACKERS=10000 connections of attackers against everything that
 .PHONY: hostile-build
 hostile-build: $(ALL) $(RING_BIN) $(B)/tests/net/soak/hostile_peer
 
+.PHONY: distros
+distros: ## build and test in roots of Debian's releases: NAMES="bookworm trixie sid", QUICK=1, VARIANTS="gcc clang ..."
+	$(Q)tools/setup debootstrap
+	$(Q)XIW_BUILD=$(abspath $(BUILD)) QUICK='$(QUICK)' $(if $(VARIANTS),VARIANTS='$(VARIANTS)') \
+		tests/distros $(NAMES)
+
 .PHONY: programs
 programs: ## run Debian's RDMA programs, unmodified, over the library that xiwarp run preloads
 	$(Q)tools/setup $(CHECK_PACKAGES) fio qperf tgt libiscsi-bin qemu-utils qemu-block-extra \
