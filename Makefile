@@ -220,7 +220,7 @@ hostile: ## run ATTACKERS=10000 connections of attackers against everything that
 hostile-build: $(ALL) $(RING_BIN) $(B)/tests/net/soak/hostile_peer
 
 .PHONY: distros
-distros: ## build and test in roots of Debian's releases: NAMES="bookworm trixie sid", QUICK=1, VARIANTS="gcc clang ..."
+distros: ## build and test in roots of other Debian releases: NAMES=, VARIANTS= and QUICK=1 choose
 	$(Q)tools/setup debootstrap
 	$(Q)XIW_BUILD=$(abspath $(BUILD)) QUICK='$(QUICK)' $(if $(VARIANTS),VARIANTS='$(VARIANTS)') \
 		tests/distros $(NAMES)

@@ -47,7 +47,8 @@ mostly_direct() {
 	(($(field octets_direct "$TMP/server") > 9 * $(field octets_kernel "$TMP/server")))
 }
 
-# known NAME ADDRESS [RAW]: with RAW conntrack does not see lo, and nothing goes direct. The server sends nothing for longer than all of conntrack's limits.
+# known NAME ADDRESS [RAW]: the server sends nothing for longer than all of conntrack's limits. With RAW conntrack does
+# not see lo, and nothing goes direct.
 known() {
 	local name=$1 at=$2 rc
 	[[ $at == *:* ]] && at="[$at]"
