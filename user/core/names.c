@@ -39,7 +39,7 @@ const char *xiw_reason_name(unsigned int reason)
 		[XIW_REASON_GAP] = "gap that lasts",
 		[XIW_REASON_OUTPUT] = "output dropped",
 		[XIW_REASON_BRIDGE] = "netfilter of a bridge",
-		[XIW_REASON_APART] = "conntrack parts lo",
+		[XIW_REASON_APART] = "conntrack zone of lo",
 	};
 
 	return reason < N(names) ? names[reason] : NULL;

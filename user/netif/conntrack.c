@@ -2,13 +2,13 @@
 #include "netif/conntrack.h"
 
 #include <linux/netfilter/nf_conntrack_common.h>
+#include <linux/netfilter/nf_conntrack_tcp.h>
 #include <linux/netfilter/nfnetlink.h>
 #include <linux/netfilter/nfnetlink_conntrack.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "netif/netlink.h"
 
@@ -86,26 +86,39 @@ static void put_addresses(struct request *r, const struct xiw_conntrack_tuple *t
 static void put_tuple(struct request *r, const struct xiw_conntrack_tuple *t)
 {
 	struct nlattr *tuple = put(r, CTA_TUPLE_REPLY, NULL, 0), *proto;
+	const uint8_t tcp = IPPROTO_TCP;
 
 	put_addresses(r, t);
 	proto = put(r, CTA_TUPLE_PROTO, NULL, 0);
-	put(r, CTA_PROTO_NUM, &t->protocol, sizeof(t->protocol));
+	put(r, CTA_PROTO_NUM, &tcp, sizeof(tcp));
 	put(r, CTA_PROTO_SRC_PORT, &t->local_port, sizeof(t->local_port));
 	put(r, CTA_PROTO_DST_PORT, &t->remote_port, sizeof(t->remote_port));
 	nested(r, proto);
 	nested(r, tuple);
 }
 
-static void take_status(const struct nlmsghdr *n, void *ctx)
+static uint8_t state_of(const struct rtattr *first, int len)
+{
+	const struct rtattr *info = xiw_netlink_attr(first, len, CTA_PROTOINFO);
+	const struct rtattr *tcp = info ? xiw_netlink_nested(info, CTA_PROTOINFO_TCP) : NULL;
+	const struct rtattr *state = tcp ? xiw_netlink_nested(tcp, CTA_PROTOINFO_TCP_STATE) : NULL;
+
+	return state ? *(const uint8_t *)RTA_DATA(state) : TCP_CONNTRACK_NONE;
+}
+
+/* A SYN that was seen before conntrack ended leaves an entry that is not established. */
+static void take_entry(const struct nlmsghdr *n, void *ctx)
 {
 	const struct nfgenmsg *g = NLMSG_DATA(n);
 	const struct rtattr *first = (const void *)((const uint8_t *)g + NLMSG_ALIGN(sizeof(*g)));
-	const struct rtattr *status =
-		xiw_netlink_attr(first, (int)NLMSG_PAYLOAD(n, sizeof(*g)), CTA_STATUS);
+	const int len = (int)NLMSG_PAYLOAD(n, sizeof(*g));
+	const uint32_t status = ntohl(xiw_netlink_u32(xiw_netlink_attr(first, len, CTA_STATUS)));
+	enum xiw_conntrack *found = ctx;
 
-	*(enum xiw_conntrack *)ctx = ntohl(xiw_netlink_u32(status)) & IPS_SEEN_REPLY
-					     ? XIW_CONNTRACK_BOTH
-					     : XIW_CONNTRACK_ONE_WAY;
+	if (status & IPS_SEEN_REPLY)
+		*found = XIW_CONNTRACK_BOTH;
+	else if (state_of(first, len) == TCP_CONNTRACK_ESTABLISHED)
+		*found = XIW_CONNTRACK_ONE_WAY;
 }
 
 /* What this host sends has the addresses of the reply, or of the original direction, also behind a translation. */
@@ -122,42 +135,7 @@ enum xiw_conntrack xiw_conntrack_ask(const struct xiw_conntrack_tuple *t)
 	};
 
 	put_tuple(&r, t);
-	return xiw_netlink_ask(NETLINK_NETFILTER, &r.n, take_status, &found)
+	return xiw_netlink_ask(NETLINK_NETFILTER, &r.n, take_entry, &found)
 		       ? XIW_CONNTRACK_NOTHING
 		       : found;
-}
-
-/* The socket sends to itself. */
-static bool arrives(int fd, struct sockaddr_in *self)
-{
-	socklen_t len = sizeof(*self);
-	char octet = 0;
-
-	return !bind(fd, (struct sockaddr *)self, len) &&
-	       !getsockname(fd, (struct sockaddr *)self, &len) &&
-	       !connect(fd, (struct sockaddr *)self, len) && send(fd, &octet, 1, 0) == 1 &&
-	       recv(fd, &octet, 1, MSG_DONTWAIT) == 1;
-}
-
-bool xiw_conntrack_passes_lo(void)
-{
-	struct sockaddr_in self = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
-	const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	bool passes = false;
-
-	if (fd < 0)
-		return false;
-	if (arrives(fd, &self)) {
-		const struct xiw_conntrack_tuple t = {
-			.ip_version = 4,
-			.protocol = IPPROTO_UDP,
-			.local_port = self.sin_port,
-			.remote_port = self.sin_port,
-			.local = { 0, 0, 0, self.sin_addr.s_addr },
-			.remote = { 0, 0, 0, self.sin_addr.s_addr },
-		};
-		passes = xiw_conntrack_ask(&t) == XIW_CONNTRACK_NOTHING;
-	}
-	close(fd);
-	return passes;
 }

@@ -3,7 +3,6 @@
 #define XIW_NETIF_CONNTRACK_H
 
 #include <linux/types.h>
-#include <stdbool.h>
 #include <stdint.h>
 
 /*
@@ -12,23 +11,20 @@
  */
 uint64_t xiw_conntrack_forgets_ms(void);
 
-/* What this host sends in a connection. Addresses are four words, of which IPv4 uses the last; network byte order. */
+/* A TCP connection of this host. Addresses are four words, of which IPv4 uses the last; network byte order. */
 struct xiw_conntrack_tuple {
-	uint8_t ip_version, protocol;
+	uint8_t ip_version;
 	__be16 local_port, remote_port;
 	__be32 local[4], remote[4];
 };
 
 enum xiw_conntrack {
 	XIW_CONNTRACK_NOTHING, /* it does not know the tuple in the default zone, or does not say */
-	XIW_CONNTRACK_ONE_WAY, /* it has seen one direction of the connection, */
+	XIW_CONNTRACK_ONE_WAY, /* it takes it for established, and has seen one direction of it, */
 	XIW_CONNTRACK_BOTH,    /* or both */
 };
 
 /* Asks conntrack of this network namespace for a connection, in the zone that packets have without rules for zones. */
 enum xiw_conntrack xiw_conntrack_ask(const struct xiw_conntrack_tuple *tuple);
-
-/* Returns true if a datagram that goes over lo arrives there, and conntrack does not see it. */
-bool xiw_conntrack_passes_lo(void);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 #include "path/apart.h"
 
-#include <netinet/in.h>
 #include <string.h>
 
 #include "core/netif.h"
@@ -19,17 +18,13 @@ static bool parted(const struct xiw_conn *c)
 	const struct xiw_flow_key *key = &c->flow->key;
 	struct xiw_conntrack_tuple t = {
 		.ip_version = c->reg.ip_version,
-		.protocol = IPPROTO_TCP,
 		.local_port = key->local_port,
 		.remote_port = key->remote_port,
 	};
-	enum xiw_conntrack found;
 
 	memcpy(t.local, key->local_addr, sizeof(t.local));
 	memcpy(t.remote, key->remote_addr, sizeof(t.remote));
-	found = xiw_conntrack_ask(&t);
-	return found == XIW_CONNTRACK_ONE_WAY ||
-	       (found == XIW_CONNTRACK_BOTH && xiw_conntrack_passes_lo());
+	return xiw_conntrack_ask(&t) == XIW_CONNTRACK_ONE_WAY;
 }
 
 static void look(const struct xiw_conn *c)

@@ -56,8 +56,8 @@ static const char *cause(enum xiw_reason reason)
 		[XIW_REASON_OUTPUT] = "nothing of its socket leaves by %s (no route? OUTPUT: ct "
 				      "zone, 'conntrack -F'?)",
 		[XIW_REASON_BRIDGE] = "netfilter preceded XDP on %s for a while",
-		[XIW_REASON_APART] = "conntrack parts lo from %s: nft: 'ct zone set' for lo as "
-				     "well, no 'notrack'",
+		[XIW_REASON_APART] = "conntrack has another zone for lo than for %s: nft: 'ct "
+				     "zone set' for lo, too",
 	};
 
 	return causes[reason] ? causes[reason] : "it does not go on";

@@ -6,9 +6,9 @@
 
 /*
  * Is the next connection kept from standing still by remembering this cause? XDP finds some before anything stands
- * still. The interface shows whether tags are stripped or a bridge has netfilter, and conntrack whether it parts lo:
- * connections go direct as soon as such a cause has gone. Each connection tries injection before its first stretch. A
- * wrong CRC says nothing of the path.
+ * still. The interface shows whether tags are stripped or a bridge has netfilter, and conntrack whether lo has a zone
+ * of its own: connections go direct as soon as such a cause has gone. Each connection tries injection before its first
+ * stretch. A wrong CRC says nothing of the path.
  */
 static bool keeps_off(enum xiw_reason reason)
 {

@@ -3,8 +3,8 @@
 # timeout: 200
 #
 # A firewall that drops what conntrack takes for invalid, and rules by which conntrack does not see what is injected
-# over lo as part of the connection: another zone for the wire, or no tracking of lo. Promised: no connection stands
-# still, as none goes direct; the cause is told; with the remedy that is told the next one is direct and loses nothing.
+# over lo as part of the connection: another zone for the wire. Promised: no connection stands still, as none goes
+# direct; the cause is told; with the remedy that is told the next one is direct and loses nothing.
 . "${0%/*}/../lib/lib.sh"
 
 if ! command -v nft >/dev/null; then
@@ -14,7 +14,7 @@ if ! command -v nft >/dev/null; then
 fi
 
 PORT=15044
-TOLD='"no_direct":"conntrack parts lo from '
+TOLD='"no_direct":"conntrack has another zone for lo than for '
 
 # rules HOOK PREROUTING OUTPUT: a rule of each, or none, before conntrack; HOOK drops what is invalid.
 rules() {
@@ -85,6 +85,5 @@ fi
 for hook in output input; do
 	parts "zones-$hook" "$hook" "iif $IF_RCV ct zone set 5" "oif $IF_RCV ct zone set 5" \
 		"iif { lo, $IF_RCV } ct zone set 5" "oif { lo, $IF_RCV } ct zone set 5"
-	parts "untracked-$hook" "$hook" "iif lo notrack" "oif lo notrack" "" ""
 done
 finish

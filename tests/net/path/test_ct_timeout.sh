@@ -42,13 +42,11 @@ rules() {
 
 dropped() { in_ns rcv nft list chain inet filter output | grep -Eq 'counter packets [1-9]'; }
 not_dropped() { ! dropped; }
-parted() { grep -q '"no_direct":"conntrack parts lo from ' "$TMP/server"; }
 mostly_direct() {
 	(($(field octets_direct "$TMP/server") > 9 * $(field octets_kernel "$TMP/server")))
 }
 
-# known NAME ADDRESS [RAW]: the server sends nothing for longer than all of conntrack's limits. With RAW conntrack does
-# not see lo, and nothing goes direct.
+# known NAME ADDRESS [RAW]: the server sends nothing for longer than all of conntrack's limits.
 known() {
 	local name=$1 at=$2 rc
 	[[ $at == *:* ]] && at="[$at]"
@@ -66,11 +64,7 @@ known() {
 		stop "$SERVER"
 	else
 		pass "$name-goes-on"
-		if [[ ${3-} ]]; then
-			expect "$name-told" parted
-		else
-			expect "$name-direct" mostly_direct
-		fi
+		expect "$name-direct" mostly_direct
 		expect "$name-known" not_dropped
 	fi
 	in_ns rcv nft flush ruleset
