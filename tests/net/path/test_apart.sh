@@ -16,8 +16,12 @@ fi
 PORT=15044
 TOLD='"no_direct":"conntrack has another zone for lo than for '
 
+# What is still under way of connections that are over is invalid to a firewall that begins.
+over() { [[ -z $(in_ns rcv ss -Htan state connected exclude time-wait) ]]; }
+
 # rules HOOK PREROUTING OUTPUT: a rule of each, or none, before conntrack; HOOK drops what is invalid.
 rules() {
+	wait_until 5 over || return
 	in_ns rcv nft flush ruleset
 	in_ns rcv nft -f - <<-R
 		table inet apart {
