@@ -202,16 +202,15 @@ static __always_inline bool xiw_translate(struct xiw_out *o, struct xiw_flow *fl
  */
 static __always_inline int xiw_store(struct __sk_buff *skb, struct xiw_out *o, __u32 l4_off)
 {
-	__u32 len = o->old.len;
+	__u32 options = o->old.len - sizeof(struct tcphdr);
 	__s64 diff = bpf_csum_diff((__be32 *)o->old.hdr, XIW_TCP_MAX_HDR, (__be32 *)o->hdr,
 				   XIW_TCP_MAX_HDR, 0);
 
-	if (diff < 0 || len < sizeof(struct tcphdr))
+	/* One comparison, of a value that the compiler does not know, bounds the length in the register that is used. */
+	xiw_opaque(options);
+	if (diff < 0 || options > XIW_TCP_MAX_HDR - sizeof(struct tcphdr))
 		return -1;
-	xiw_opaque(len);
-	if (len > XIW_TCP_MAX_HDR)
-		return -1;
-	if (bpf_skb_store_bytes(skb, l4_off, o->hdr, len, 0))
+	if (bpf_skb_store_bytes(skb, l4_off, o->hdr, sizeof(struct tcphdr) + options, 0))
 		return -1;
 	return bpf_l4_csum_replace(skb, l4_off + offsetof(struct tcphdr, check), 0, diff, 0);
 }
