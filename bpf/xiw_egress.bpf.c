@@ -206,7 +206,7 @@ static __always_inline int xiw_store(struct __sk_buff *skb, struct xiw_out *o, _
 	__s64 diff = bpf_csum_diff((__be32 *)o->old.hdr, XIW_TCP_MAX_HDR, (__be32 *)o->hdr,
 				   XIW_TCP_MAX_HDR, 0);
 
-	/* One comparison, of a value that the compiler does not know, bounds the length in the register that is used. */
+	/* One comparison, of what the compiler does not know, bounds the length in the register that is used. */
 	xiw_opaque(options);
 	if (diff < 0 || options > XIW_TCP_MAX_HDR - sizeof(struct tcphdr))
 		return -1;
