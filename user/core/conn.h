@@ -171,6 +171,8 @@ struct xiw_handoff {
 struct xiw_route {
 	bool steered, sent_known; /* no_direct says that segments come on another queue; `sent` counts */
 	bool hidden;		  /* no_direct says that xiw_egress sees nothing of the socket */
+	bool one_way;		  /* conntrack knew one direction of the connection when path/apart.c asked, */
+	uint32_t one_way_left;	  /* and xiw_egress had counted so many segments */
 	uint32_t other_segs;	  /* how many did, when last asked */
 	uint32_t came, left;	  /* segments that XDP, and xiw_egress, have counted */
 	uint32_t elsewhere; /* segments that came by another interface when XDP last counted one */
@@ -182,11 +184,11 @@ struct xiw_route {
 
 /* path/output.c: does what the socket sends reach xiw_egress? Counts are modulo 2^32. */
 struct xiw_output {
-	bool wrote : 1;  /* the socket has been given octets since the last look */
-	bool asked : 1;  /* `sent` counts */
-	bool elicited : 1; /* the peer has been asked for a segment, as nothing reached xiw_egress */
-	bool refused : 1; /* a firewall has refused an injected segment */
-	bool inform : 1; /* once the stretch is over, the socket is to hear what the peer has */
+	bool wrote;    /* the socket has been given octets since the last look */
+	bool asked;    /* `sent` counts */
+	bool elicited; /* the peer has been asked for a segment, as nothing reached xiw_egress */
+	bool refused;  /* a firewall has refused an injected segment */
+	bool inform;   /* once the stretch is over, the socket is to hear what the peer has */
 	uint32_t left; /* segments that xiw_egress had counted at the last look */
 	uint32_t sent; /* segments that the socket had sent then */
 	uint32_t came; /* segments with data that had come direct when the peer was asked first */

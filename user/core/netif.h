@@ -34,9 +34,8 @@ struct xiw_rxq {
 
 /* path/apart.c: does conntrack see lo as part of the interface's connections? */
 struct xiw_conntracked {
-	uint64_t look_ms;   /* what is known holds until then */
-	uint64_t parted_ms; /* since when it does not seem so, or 0 */
-	bool apart;	    /* it has not for long enough */
+	uint64_t look_ms; /* what is known holds until then */
+	bool apart;	  /* it does not */
 };
 
 struct xiw_netif {

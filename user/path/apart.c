@@ -9,8 +9,6 @@
 
 #define TOGETHER_MS 10000 /* what was found holds for all connections of the interface, for so long */
 #define APART_MS 60000
-#define UNSURE_MS 50   /* between two looks at a connection that seems to be parted */
-#define FLUSHED_MS 300 /* after `conntrack -F`, a connection may lack one direction for so long */
 
 /* Conntrack that knows the connection only by what is injected has seen one direction of it. */
 static bool parted(const struct xiw_conn *c)
@@ -27,30 +25,43 @@ static bool parted(const struct xiw_conn *c)
 	return xiw_conntrack_ask(&t) == XIW_CONNTRACK_ONE_WAY;
 }
 
-static void look(const struct xiw_conn *c)
+static uint32_t left(const struct xiw_conn *c)
 {
-	struct xiw_conntracked *p = &c->netif->conntrack;
-	const uint64_t now_ms = c->engine->now_ms;
+	return (uint32_t)__atomic_load_n(&c->flow->egress_segs, __ATOMIC_RELAXED);
+}
 
-	if (!parted(c)) {
-		*p = (struct xiw_conntracked){ .look_ms = now_ms + TOGETHER_MS };
-		return;
-	}
-	if (!p->parted_ms)
-		p->parted_ms = now_ms;
-	p->apart = now_ms - p->parted_ms >= FLUSHED_MS;
-	p->look_ms = now_ms + (p->apart ? APART_MS : UNSURE_MS);
+/*
+ * After `conntrack -F` the peer's next segment makes an entry that has seen one direction, until the socket answers. So
+ * it counts if it is so again, and xiw_egress has seen a packet of the socket in between.
+ */
+static bool look(struct xiw_conn *c)
+{
+	struct xiw_conntracked *known = &c->netif->conntrack;
+	const uint64_t now_ms = c->engine->now_ms;
+	struct xiw_route *p = &c->route;
+	const bool again = p->one_way;
+
+	if (again && left(c) == p->one_way_left)
+		return false;
+	p->one_way = parted(c);
+	p->one_way_left = left(c);
+	if (!p->one_way)
+		*known = (struct xiw_conntracked){ .look_ms = now_ms + TOGETHER_MS };
+	else if (again)
+		*known = (struct xiw_conntracked){ .look_ms = now_ms + APART_MS, .apart = true };
+	return !p->one_way;
 }
 
 bool xiw_apart_may_arm(struct xiw_conn *c)
 {
-	const struct xiw_conntracked *p = &c->netif->conntrack;
+	const struct xiw_conntracked *known = &c->netif->conntrack;
+	bool may = !known->apart;
 
 	if (!c->engine->watch.forgets_ms) /* there is no conntrack, and asking would load its module */
 		return true;
-	if (c->engine->now_ms >= p->look_ms)
-		look(c);
-	if (p->apart)
+	if (c->engine->now_ms >= known->look_ms)
+		may = look(c);
+	if (known->apart && !may)
 		xiw_conn_bar(c, XIW_REASON_APART);
-	return !p->parted_ms;
+	return may;
 }
