@@ -244,7 +244,8 @@ int xiw_sock_sent(int fd, const struct xiw_sock_state *s, uint32_t *snd_nxt)
 		if (!err)
 			err = xiw_sock_peer(fd, s, &after, &wnd);
 	} while (!err && before != after && --tries);
-	*snd_nxt = before + (uint32_t)unacked - (uint32_t)unsent;
+	if (!err)
+		*snd_nxt = before + (uint32_t)unacked - (uint32_t)unsent;
 	return err;
 }
 

@@ -14,8 +14,10 @@ direct() { # COUNT: so many are
 	(($(status | grep -o '"path":"direct"' | wc -l) >= $1))
 }
 none_direct() { status | grep -q '"flows":' && ! direct 1; }
-kept_off() { status | grep -q '"holds":true'; }
-not_kept_off() { ! kept_off; }
+not_kept_off() {
+	local said
+	said=$(status) && [[ $said == *'"obstacles"'* && $said != *'"holds":true'* ]]
+}
 
 # hole NAME SERVER CLIENT: until all stretches have ended for it.
 hole() {
