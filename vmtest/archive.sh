@@ -14,9 +14,7 @@
 # VMTEST_MIRROR: a mirror to use instead of apt's.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 kernels=${XIW_BUILD:-$root/build}/vmtest/kernels
-mirror=${VMTEST_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' \
-	'Created-By: Packages' 'Origin: Debian' |
-	sed 's,/*$,,' | grep -v 'security$' | head -n 1)}
+mirror=$("$root/tests/mirror")
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 PATH=$PATH:/usr/sbin:/sbin
 

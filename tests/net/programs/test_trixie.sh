@@ -15,9 +15,7 @@ packages+=,libfabric-bin,libfabric1,libxdp1,libbpf1,liburing2,libjson-c5,libssl3
 
 make_root() {
 	local mirror
-	mirror=${VMTEST_MIRROR:-$(apt-get indextargets --format '$(REPO_URI)' \
-		'Created-By: Packages' 'Origin: Debian' |
-		sed 's,/*$,,' | grep -v 'security$' | head -n 1)}
+	mirror=$("$ROOT/tests/mirror")
 	rm -rf "$root"
 	debootstrap --variant=minbase --include="$packages" trixie "$root.part" "$mirror" \
 		>"$TMP/debootstrap" 2>&1 && mv "$root.part" "$root"
