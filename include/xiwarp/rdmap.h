@@ -153,6 +153,8 @@ enum xiw_rdma_flags {
 	XIW_RDMA_INLINE = 1 << 3,
 	/* There is no completion if the operation succeeds. If it does not, there is one all the same. */
 	XIW_RDMA_UNSIGNALED = 1 << 4,
+	/* Read into pieces: their memory is that of regions, and the answer has no place once these are freed. */
+	XIW_RDMA_REGISTERED = 1 << 5,
 };
 
 #define XIW_RDMA_PIECES_MAX 32	/* of an operation, and of a posted receive */
@@ -279,7 +281,17 @@ struct xiw_rdma_recv {
 	uint64_t user_data;
 	const struct iovec *iov;
 	unsigned int iov_count;
-	uint32_t reserved; /* 0 */
+	uint32_t flags; /* enum xiw_rdma_recv_flags */
+};
+
+enum xiw_rdma_recv_flags {
+	/*
+	 * The memory of the pieces is that of regions where answers to Reads may go (XIW_ACCESS_SINK or _WRITE).
+	 * Once such a region is freed, and no other one has that memory, the buffer takes no payload: a Send with
+	 * payload ends the stream, and the buffer's completion has XIW_CAUSE_LOCAL_PROTECTION. Without the flag,
+	 * memory need not be registered, and is used until the completion.
+	 */
+	XIW_RDMA_RECV_REGISTERED = 1 << 0,
 };
 
 /*

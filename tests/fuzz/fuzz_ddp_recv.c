@@ -173,20 +173,18 @@ static void post(struct fuzz_in *in)
 	struct posted *p = &q->ring[(q->head + q->count) % DEPTH];
 	struct xiw_ddp_piece pieces[PIECES];
 	uint32_t npieces = cut(in, p->memory, len, pieces);
+	struct xiw_ddp_buf b;
 	int err;
 
 	if (q->count < DEPTH)
 		memcpy(p->pieces, pieces, npieces * sizeof(*pieces));
-	err = npieces ? xiw_ddp_rx_post_pieces(rx, qn, p->pieces, npieces, next_id)
+	b = xiw_ddp_buf_of(p->pieces, npieces, next_id);
+	err = npieces ? xiw_ddp_rx_post_buf(rx, qn, &b)
 		      : xiw_ddp_rx_post(rx, qn, p->memory, len, next_id);
-	if (qn >= QUEUES)
-		CHECK(err == -EINVAL);
-	else if (error)
-		CHECK(err == -ESHUTDOWN);
-	else if (q->count == DEPTH)
-		CHECK(err == -EAGAIN);
-	else
-		CHECK(!err);
+	CHECK(err == (qn >= QUEUES	 ? -EINVAL
+		      : error		 ? -ESHUTDOWN
+		      : q->count == DEPTH ? -EAGAIN
+					  : 0));
 	if (err)
 		return;
 	p->len = len;

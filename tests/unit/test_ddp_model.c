@@ -61,6 +61,7 @@ static uint32_t rnd(void)
 
 static int post_pieces(uint32_t qn, uint8_t *buf, struct xiw_ddp_piece *piece)
 {
+	struct xiw_ddp_buf b;
 	uint32_t at = 0;
 
 	for (int i = 0; i < PIECES; i++) {
@@ -69,7 +70,8 @@ static int post_pieces(uint32_t qn, uint8_t *buf, struct xiw_ddp_piece *piece)
 		at += len;
 		piece[i] = (struct xiw_ddp_piece){ buf + MAX_LEN - at, len };
 	}
-	return xiw_ddp_rx_post_pieces(rx, qn, piece, PIECES, posted[qn]);
+	b = xiw_ddp_buf_of(piece, PIECES, posted[qn]);
+	return xiw_ddp_rx_post_buf(rx, qn, &b);
 }
 
 static int post_one(uint32_t qn, uint8_t *buf)

@@ -209,6 +209,7 @@ static void begin_stream(struct xiw_ddp_table *table, bool markers)
 						    .fixed = true,
 						    .stag = STAG };
 	const struct xiw_ddp_rx_opts opts = { .table = table, .stream = 1, .depth = 1 };
+	const struct xiw_ddp_buf buf = xiw_ddp_buf_of(pieces, npieces, 0);
 	uint32_t stag;
 
 	c = (struct xiw_conn){
@@ -217,7 +218,7 @@ static void begin_stream(struct xiw_ddp_table *table, bool markers)
 	xiw_ddp_table_init(table, NULL, NULL);
 	cr_assert_eq(xiw_ddp_region_register(table, &region, &stag), 0);
 	cr_assert_eq(xiw_ddp_rx_create(&c.ddp, &opts), 0);
-	cr_assert_eq(xiw_ddp_rx_post_pieces(c.ddp, 0, pieces, npieces, 0), 0);
+	cr_assert_eq(xiw_ddp_rx_post_buf(c.ddp, 0, &buf), 0);
 }
 
 /* In one FPDU and in several, with Markers and without, Writes and Sends that are scattered, by each CRC32c. */

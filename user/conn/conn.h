@@ -32,9 +32,8 @@ int xiw_post_reserve(struct xiw_conn *c, uint32_t qn, uint32_t n);
 
 /* Does what xiw_conn_post_recv() does, for a ULP. */
 int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data);
-/* The same for a buffer in pieces: see xiw_ddp_rx_post_pieces(). */
-int xiw_post_recv_pieces(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_piece *pieces,
-			 uint32_t npieces, uint64_t user_data);
+/* The same for any buffer: see xiw_ddp_rx_post_buf(). */
+int xiw_post_recv_buf(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_buf *b);
 
 /*
  * Ends the connection now. `error` is 0 for an orderly end. It must not be called from within a delivery, whose

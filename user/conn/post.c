@@ -35,22 +35,18 @@ static int after_post(struct xiw_conn *c, uint32_t qn, int err)
 	return err;
 }
 
-int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
+int xiw_post_recv_buf(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_buf *b)
 {
 	int err = before_post(c, qn);
 
-	return err ? err
-		   : after_post(c, qn, xiw_ddp_rx_post(c->ddp, qn, buf, len, user_data));
+	return err ? err : after_post(c, qn, xiw_ddp_rx_post_buf(c->ddp, qn, b));
 }
 
-int xiw_post_recv_pieces(struct xiw_conn *c, uint32_t qn, const struct xiw_ddp_piece *pieces,
-			 uint32_t npieces, uint64_t user_data)
+int xiw_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)
 {
-	int err = before_post(c, qn);
+	const struct xiw_ddp_buf b = { .base = buf, .len = len, .user_data = user_data };
 
-	return err ? err
-		   : after_post(c, qn,
-				xiw_ddp_rx_post_pieces(c->ddp, qn, pieces, npieces, user_data));
+	return xiw_post_recv_buf(c, qn, &b);
 }
 
 int xiw_conn_post_recv(struct xiw_conn *c, uint32_t qn, void *buf, uint32_t len, uint64_t user_data)

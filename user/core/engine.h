@@ -53,8 +53,10 @@ struct xiw_unstarted {
 /* core/region.c */
 struct xiw_region {
 	struct xiw_engine *engine;     /* NULL: it was destroyed */
-	struct xiw_region *next, **at; /* in engine->own_regions */
+	struct xiw_region *next, **at; /* in engine->own.regions */
 	struct xiw_orphan orphan;
+	void *memory;
+	size_t len;
 	uint64_t serial;
 	uint32_t stag;
 	bool writable; /* was so when a right to change it was given */
@@ -282,7 +284,11 @@ struct xiw_engine {
 	struct xiw_listener *closed_listeners; /* have ended, and are not freed yet */
 	uint32_t accepts;		       /* accept requests that are with io_uring */
 	struct xiw_netif *retired;	/* out of use, but io_uring still has requests for them */
-	struct xiw_region *own_regions; /* the application's objects; `regions` has their memory */
+	struct {
+		struct xiw_region *regions; /* the application's objects; `regions` above has their memory */
+		/* All memory of regions that were freed since xiw_regions_settle() lies between; zeros: none was */
+		uintptr_t gone_from, gone_to;
+	} own;
 	struct xiw_group *group;	/* NULL: none (group/group.c) */
 	const struct xiw_group_ops *group_ops;
 	struct xiw_gate gate;		/* for the regions, if it belongs to a group */
@@ -309,11 +315,17 @@ static inline uint32_t xiw_cq_room(const struct xiw_engine *e)
 	return xiw_cq_room_in(&e->cq);
 }
 
+/* In the engine's thread: what was posted in memory whose regions were freed takes nothing more (ddp/revoke.h). */
+void xiw_regions_settle(struct xiw_engine *e);
+
 /* Around every use of the engine's regions by its own thread. `e` may be NULL. */
 static inline void xiw_regions_enter(struct xiw_engine *e)
 {
-	if (e)
-		xiw_gate_enter(&e->gate);
+	if (!e)
+		return;
+	xiw_gate_enter(&e->gate);
+	if (e->own.gone_to)
+		xiw_regions_settle(e);
 }
 
 static inline void xiw_regions_leave(struct xiw_engine *e)

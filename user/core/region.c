@@ -10,6 +10,8 @@
 #include "base/opts.h"
 #include "core/mapped.h"
 #include "core/orphan.h"
+#include "core/srq.h"
+#include "ddp/revoke.h"
 
 /* The size of the options in the first release. */
 #define REGION_OPTS_FIRST 40
@@ -83,6 +85,8 @@ int xiw_region_add(struct xiw_engine *engine, void *addr, size_t len,
 	if (!r)
 		return -ENOMEM;
 	r->engine = engine;
+	r->memory = addr;
+	r->len = len;
 	r->writable = o.access & CHANGED;
 	err = xiw_ddp_region_register(&engine->regions, &o, &r->stag);
 	if (err) {
@@ -90,11 +94,11 @@ int xiw_region_add(struct xiw_engine *engine, void *addr, size_t len,
 		return err;
 	}
 	r->serial = xiw_ddp_region_lookup(&engine->regions, r->stag)->serial;
-	r->at = &engine->own_regions;
-	r->next = engine->own_regions;
+	r->at = &engine->own.regions;
+	r->next = engine->own.regions;
 	if (r->next)
 		r->next->at = &r->next;
-	engine->own_regions = r;
+	engine->own.regions = r;
 	*region = r;
 	return 0;
 }
@@ -169,6 +173,13 @@ int xiw_region_set_access(struct xiw_region *region, unsigned int access)
 	return err;
 }
 
+bool xiw_region_has(const struct xiw_engine *e, const void *addr, size_t len)
+{
+	const struct xiw_ddp_region *seen = NULL;
+
+	return xiw_ddp_registered(&e->regions, addr, len, &seen);
+}
+
 static void leave(struct xiw_region *r)
 {
 	*r->at = r->next;
@@ -176,14 +187,41 @@ static void leave(struct xiw_region *r)
 		r->next->at = r->at;
 }
 
+/* Nothing is placed before the engine's thread has settled this: it uses the regions next (xiw_regions_enter()). */
+static void memory_goes(struct xiw_engine *e, const struct xiw_region *r)
+{
+	const uintptr_t from = (uintptr_t)r->memory, to = from + r->len;
+
+	if (!e->own.gone_to || from < e->own.gone_from)
+		e->own.gone_from = from;
+	if (to > e->own.gone_to)
+		e->own.gone_to = to;
+}
+
+void xiw_regions_settle(struct xiw_engine *e)
+{
+	struct xiw_ddp_gone gone = { &e->regions, e->own.gone_from,
+				     e->own.gone_to - e->own.gone_from, NULL };
+
+	e->own.gone_from = e->own.gone_to = 0;
+	for (struct xiw_conn *c = e->conns; c; c = c->next)
+		if (c->ddp)
+			xiw_ddp_rx_revoke(c->ddp, &gone);
+	for (struct xiw_srq *q = e->srqs; q; q = q->next)
+		xiw_ddp_srq_revoke(&q->ddp, &gone);
+	xiw_ddp_sinks_revoke(&e->regions, &gone);
+}
+
 void xiw_region_drop(struct xiw_region *region)
 {
 	if (xiw_region_now(region))
 		xiw_ddp_region_invalidate(&region->engine->regions, region->stag);
-	if (region->engine)
+	if (region->engine) {
 		leave(region);
-	else
+		memory_goes(region->engine, region);
+	} else {
 		xiw_orphan_remove(&region->orphan);
+	}
 	free(region);
 }
 
@@ -202,7 +240,7 @@ void xiw_regions_detach(struct xiw_engine *e)
 {
 	struct xiw_region *r;
 
-	while ((r = e->own_regions)) {
+	while ((r = e->own.regions)) {
 		leave(r);
 		r->engine = NULL;
 		xiw_orphan_add(&r->orphan);

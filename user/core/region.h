@@ -27,6 +27,9 @@ int xiw_region_rights(unsigned int access, uint32_t *rights);
 /* The region as DDP knows it; NULL: a peer has invalidated the STag, or the engine has been destroyed. */
 const struct xiw_ddp_region *xiw_region_now(const struct xiw_region *region);
 
+/* In the engine's thread: true if answers to Reads may go to this memory, as a region has it. len is not 0. */
+bool xiw_region_has(const struct xiw_engine *e, const void *addr, size_t len);
+
 /* Detaches all regions from an engine that is destroyed. Peers cannot use them any more; the application frees them. */
 void xiw_regions_detach(struct xiw_engine *e);
 

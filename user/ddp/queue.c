@@ -122,7 +122,7 @@ int xiw_ddp_rx_share(struct xiw_ddp_rx *rx, struct xiw_ddp_srq *srq, bool (*may_
 	return 0;
 }
 
-static int post(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_buf *b)
+int xiw_ddp_rx_post_buf(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_buf *b)
 {
 	struct xiw_ddp_queue *q;
 
@@ -144,7 +144,7 @@ int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len,
 {
 	const struct xiw_ddp_buf b = { .base = buf, .len = len, .user_data = user_data };
 
-	return post(rx, qn, &b);
+	return xiw_ddp_rx_post_buf(rx, qn, &b);
 }
 
 struct xiw_ddp_buf xiw_ddp_buf_of(const struct xiw_ddp_piece *pieces, uint32_t npieces,
@@ -159,14 +159,6 @@ struct xiw_ddp_buf xiw_ddp_buf_of(const struct xiw_ddp_piece *pieces, uint32_t n
 	for (uint32_t i = 0; i < npieces; i++)
 		b.len += (uint32_t)pieces[i].len;
 	return b;
-}
-
-int xiw_ddp_rx_post_pieces(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_piece *pieces,
-			   uint32_t npieces, uint64_t user_data)
-{
-	const struct xiw_ddp_buf b = xiw_ddp_buf_of(pieces, npieces, user_data);
-
-	return post(rx, qn, &b);
 }
 
 void xiw_ddp_buf_read(const struct xiw_ddp_buf *b, void *to, uint32_t len)

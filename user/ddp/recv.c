@@ -154,6 +154,8 @@ static enum xiw_ddp_error find_buffer(const struct xiw_ddp_rx *rx, const struct 
  */
 static enum xiw_ddp_error check_extent(const struct xiw_ddp_buf *b, uint32_t mo, uint32_t len)
 {
+	if (b->revoked && (len || mo))
+		return XIW_DDP_LOCAL_CATASTROPHIC;
 	if (mo > b->len || (len && mo && mo == b->len))
 		return XIW_DDP_UNTAGGED_MO;
 	if (len > b->len - mo)
@@ -353,7 +355,8 @@ static void take_shared(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h)
 
 void xiw_ddp_rx_refuse(struct xiw_ddp_rx *rx, const struct xiw_ddp_hdr *h, enum xiw_ddp_error error)
 {
-	if (!rx->error && error == XIW_DDP_UNTAGGED_TOO_LONG && shares(rx, h->qn))
+	if (!rx->error && shares(rx, h->qn) &&
+	    (error == XIW_DDP_UNTAGGED_TOO_LONG || error == XIW_DDP_LOCAL_CATASTROPHIC))
 		take_shared(rx, h);
 	xiw_ddp_rx_fail(rx, error);
 }

@@ -23,7 +23,11 @@
 
 struct xiw_ddp_buf {
 	uint8_t *base; /* the octets, or struct xiw_ddp_piece if npieces */
-	uint32_t len, npieces;
+	uint32_t len;
+	uint32_t npieces : 30;
+	uint32_t registered : 1; /* its memory is that of regions (ddp/revoke.h) */
+	uint32_t
+		revoked : 1; /* it no longer is: the buffer is empty, and payload ends the stream */
 	uint64_t user_data;
 };
 
@@ -170,9 +174,8 @@ int xiw_ddp_rx_post(struct xiw_ddp_rx *rx, uint32_t qn, void *buf, uint32_t len,
 /* A buffer in pieces. */
 struct xiw_ddp_buf xiw_ddp_buf_of(const struct xiw_ddp_piece *pieces, uint32_t npieces,
 				  uint64_t user_data);
-/* The same for a buffer in pieces, of at most 2^32 - 1 octets, whose array must stay until the buffer is given back. */
-int xiw_ddp_rx_post_pieces(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_piece *pieces,
-			   uint32_t npieces, uint64_t user_data);
+/* The same for any buffer, of at most 2^32 - 1 octets. An array of pieces must stay until the buffer is given back. */
+int xiw_ddp_rx_post_buf(struct xiw_ddp_rx *rx, uint32_t qn, const struct xiw_ddp_buf *b);
 
 /* Copies the first octets of a buffer, which has as many. */
 void xiw_ddp_buf_read(const struct xiw_ddp_buf *b, void *to, uint32_t len);

@@ -176,6 +176,7 @@ int xiw_ddp_region_register(struct xiw_ddp_table *t, const struct xiw_ddp_region
 		.ptr = o->ptr,
 		.npieces = o->npieces,
 		.serial = ++t->serial,
+		.borrowed = o->borrowed,
 	};
 	t->cells[cell_find(t, chosen)] = (struct xiw_ddp_cell){ chosen, slot + 1 };
 	*stag = chosen;

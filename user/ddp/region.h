@@ -46,6 +46,7 @@ struct xiw_ddp_region {
 	uint8_t *ptr;	 /* of the first octet, or struct xiw_ddp_piece if npieces */
 	uint32_t npieces;
 	uint64_t serial; /* number of the registration, as an STag may be used again */
+	bool borrowed;	 /* as in the options */
 };
 
 struct xiw_ddp_slot {
@@ -87,7 +88,8 @@ struct xiw_ddp_region_opts {
 	uint32_t pd;
 	uint32_t stream; /* or XIW_DDP_ANY_STREAM */
 	uint32_t access; /* enum xiw_ddp_access */
-	bool fixed;	 /* use `stag`, any 32-bit number; else the table chooses */
+	bool borrowed; /* its memory is that of other regions, and it ends with them (ddp/revoke.h) */
+	bool fixed;    /* use `stag`, any 32-bit number; else the table chooses */
 	uint32_t stag;
 };
 

@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/mapped.h"
+#include "core/region.h"
 #include "group/region.h"
 #include "host/engines.h"
 #include "host/life.h"
@@ -185,4 +187,30 @@ int64_t xiw_host_pieces(const struct xiw_host_sge *sge, unsigned int n,
 		sum += sge[i].len;
 	}
 	return sum > UINT32_MAX ? -EMSGSIZE : (int64_t)sum;
+}
+
+/* ---- work that was posted before a region went ---------------------------------------------------------- */
+
+uint64_t xiw_host_era(void)
+{
+	return __atomic_load_n(&era, __ATOMIC_ACQUIRE);
+}
+
+/* The engine's regions are those of all others. A region that goes meanwhile takes back what is posted with them. */
+bool xiw_host_recheck(const struct xiw_engine *e, const struct xiw_host_sge_rules *rules,
+		      uint64_t *since, struct iovec *iov, unsigned int n)
+{
+	const uint64_t now = xiw_host_era();
+	unsigned int i;
+
+	if (*since == now || rules->unchecked)
+		return true;
+	*since = now;
+	for (i = 0;
+	     i < n && (!iov[i].iov_len || xiw_region_has(e, iov[i].iov_base, iov[i].iov_len)); i++)
+		;
+	if (i == n)
+		return true;
+	memset(iov, 0, n * sizeof(*iov));
+	return false;
 }

@@ -31,4 +31,14 @@ int64_t xiw_host_pieces(const struct xiw_host_sge *sge, unsigned int n,
 			const struct xiw_host_sge_rules *rules, bool write,
 			struct xiw_host_seen *seen, struct iovec *iov);
 
+/* Counts regions that were freed: what was checked with an older number may be memory that is no longer registered. */
+uint64_t xiw_host_era(void);
+
+/*
+ * In the thread of engine e, before pieces that were checked at *era are written: empties them if one is no longer
+ * registered, and sets *era. Returns false then.
+ */
+bool xiw_host_recheck(const struct xiw_engine *e, const struct xiw_host_sge_rules *rules,
+		      uint64_t *era, struct iovec *iov, unsigned int n);
+
 #endif

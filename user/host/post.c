@@ -69,6 +69,8 @@ static unsigned int work_flags(unsigned int flags)
 static void set_read(struct xiw_rdma_work *w, const struct xiw_host_sends *s,
 		     const struct xiw_host_wr *wr)
 {
+	if (!s->rules.unchecked)
+		w->flags |= XIW_RDMA_REGISTERED;
 	if (wr->sge_count != 1 || s->rules.unchecked || !wr->sge->len)
 		return;
 	w->sink_stag = wr->sge->lkey;
@@ -87,6 +89,7 @@ static int place(struct xiw_host_qp *qp, const struct xiw_host_wr *wr)
 	struct xiw_host_sent *o = &s->sent[at];
 	const bool copied = wr->flags & XIW_HOST_INLINE;
 	const bool writes = wr->kind == XIW_RDMA_READ || wr->kind >= XIW_RDMA_FETCH_ADD;
+	const uint64_t since = xiw_host_era();
 	int64_t len = check(qp, wr);
 
 	if (len)
@@ -110,6 +113,7 @@ static int place(struct xiw_host_qp *qp, const struct xiw_host_wr *wr)
 	};
 	*o = (struct xiw_host_sent){
 		.wr_id = wr->wr_id,
+		.era = since,
 		.length = (uint32_t)len,
 		.kind = wr->kind,
 		.signaled = qp->signal_all || wr->flags & XIW_HOST_SIGNALED,
@@ -118,7 +122,6 @@ static int place(struct xiw_host_qp *qp, const struct xiw_host_wr *wr)
 		set_read(w, s, wr);
 	if (kinds[wr->kind].atomic) {
 		o->atomic = wr->atomic;
-		o->result = iov[0].iov_base;
 		w->atomic = &o->atomic;
 		w->iov_count = 0;
 	}
@@ -161,6 +164,7 @@ static int place_recv(struct xiw_host_recvs *r, const struct xiw_host_recv *recv
 {
 	const uint32_t at = r->head & r->mask;
 	struct iovec *iov = &r->iov[at * r->rules.max];
+	const uint64_t since = xiw_host_era();
 	int64_t len;
 
 	if (__atomic_load_n(&r->used, __ATOMIC_ACQUIRE) >= r->depth)
@@ -173,8 +177,9 @@ static int place_recv(struct xiw_host_recvs *r, const struct xiw_host_recv *recv
 		.user_data = recv->wr_id,
 		.iov = iov,
 		.iov_count = recv->sge_count,
+		.flags = r->rules.unchecked ? 0 : XIW_RDMA_RECV_REGISTERED,
 	};
-	r->signaled[at] = recv->signaled;
+	r->buffers[at] = (struct xiw_host_buffer){ .era = since, .signaled = recv->signaled };
 	__atomic_fetch_add(&r->used, 1, __ATOMIC_RELAXED);
 	__atomic_store_n(&r->head, r->head + 1, __ATOMIC_SEQ_CST);
 	return 0;

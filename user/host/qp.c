@@ -49,9 +49,9 @@ static bool make_recvs(struct xiw_host_recvs *r, const struct xiw_host_qp_opts *
 	r->depth = o->recv_depth;
 	r->mask = size - 1;
 	r->recv = calloc(size, sizeof(*r->recv));
-	r->signaled = calloc(size, sizeof(*r->signaled));
+	r->buffers = calloc(size, sizeof(*r->buffers));
 	r->iov = calloc(size, o->recv_sge * sizeof(*r->iov));
-	return r->recv && r->signaled && r->iov;
+	return r->recv && r->buffers && r->iov;
 }
 
 static void free_memory(struct xiw_host_qp *qp)
@@ -61,7 +61,7 @@ static void free_memory(struct xiw_host_qp *qp)
 	free(qp->sends.iov);
 	free(qp->sends.bytes);
 	free(qp->recvs.recv);
-	free(qp->recvs.signaled);
+	free(qp->recvs.buffers);
 	free(qp->recvs.iov);
 	free(qp);
 }
@@ -233,7 +233,7 @@ static uint64_t taken(struct xiw_host_qp *qp, uint64_t user_data, bool *signaled
 {
 	if (qp->srq)
 		return xiw_host_srq_taken(qp->srq, user_data, signaled);
-	*signaled = qp->recvs.signaled[qp->recvs.tail++ & qp->recvs.mask];
+	*signaled = qp->recvs.buffers[qp->recvs.tail++ & qp->recvs.mask].signaled;
 	return user_data;
 }
 
@@ -268,20 +268,31 @@ static void received(struct xiw_host_qp *qp, const struct xiw_completion *c)
 		xiw_host_cq_add(qp->recv_cq, &wc, qp, used);
 }
 
+/* Of an atomic operation, the oldest that was posted. Returns what its completion says. */
+static uint8_t put_result(struct xiw_host_qp *qp, uint64_t value)
+{
+	struct xiw_host_sends *s = &qp->sends;
+	const uint32_t at = s->tail & s->mask;
+	struct iovec *iov = &s->iov[at * s->rules.max];
+
+	if (!xiw_host_recheck(qp->engine, &s->rules, &s->sent[at].era, iov, 1)) {
+		xiw_rdma_terminate(qp->rdma);
+		return XIW_CAUSE_LOCAL_PROTECTION;
+	}
+	memcpy(iov->iov_base, &value, sizeof(value));
+	return XIW_CAUSE_NONE;
+}
+
 void xiw_host_qp_complete(struct xiw_host_qp *qp, const struct xiw_completion *c)
 {
-	const struct xiw_host_sent *o = &qp->sends.sent[qp->sends.tail & qp->sends.mask];
-
 	if (c->op == XIW_OPERATION_RECV) {
 		received(qp, c);
 		return;
 	}
-	if (c->event == XIW_EV_ATOMIC)
-		memcpy(o->result, &c->value, sizeof(c->value));
 	if (c->event == XIW_EV_FLUSHED)
 		sent(qp, c->cause ? c->cause : XIW_CAUSE_FLUSHED);
 	else
-		sent(qp, XIW_CAUSE_NONE);
+		sent(qp, c->event == XIW_EV_ATOMIC ? put_result(qp, c->value) : XIW_CAUSE_NONE);
 	/* If the library had no place for more, it has one now. */
 	if (qp->sends.passed != __atomic_load_n(&qp->sends.head, __ATOMIC_ACQUIRE))
 		xiw_host_qp_pass(qp);
@@ -313,15 +324,34 @@ static void refused(struct xiw_host_qp *qp, int err)
 	xiw_rdma_terminate(qp->rdma);
 }
 
+/* Of so many operations that are next: how many come before a Read whose pieces are not registered any more. */
+static uint32_t recheck_sends(struct xiw_host_qp *qp, uint32_t n)
+{
+	struct xiw_host_sends *s = &qp->sends;
+
+	for (uint32_t i = 0; i < n; i++) {
+		const uint32_t at = (s->passed + i) & s->mask;
+		const struct xiw_rdma_work *w = &s->work[at];
+
+		if (w->kind == XIW_RDMA_READ &&
+		    !xiw_host_recheck(qp->engine, &s->rules, &s->sent[at].era,
+				      &s->iov[at * s->rules.max], w->iov_count))
+			return i;
+	}
+	return n;
+}
+
 static void pass_sends(struct xiw_host_qp *qp)
 {
 	struct xiw_host_sends *s = &qp->sends;
 	uint32_t head = __atomic_load_n(&s->head, __ATOMIC_SEQ_CST);
 
 	while (qp->open && s->passed != head) {
+		const uint32_t n = recheck_sends(qp, run_of(s->passed, head, s->mask));
 		unsigned int posted = 0;
-		int err = xiw_rdma_post_many(qp->rdma, &s->work[s->passed & s->mask],
-					     run_of(s->passed, head, s->mask), &posted);
+		int err =
+			n ? xiw_rdma_post_many(qp->rdma, &s->work[s->passed & s->mask], n, &posted)
+			  : -EACCES;
 
 		s->passed += posted;
 		if (err == -EAGAIN)
@@ -347,12 +377,27 @@ static void flush_recvs(struct xiw_host_qp *qp, uint32_t head)
 	}
 }
 
+/* Those that are passed on next. An empty one ends the stream with the first octet that comes for it. */
+static void recheck_recvs(struct xiw_host_qp *qp, uint32_t head)
+{
+	struct xiw_host_recvs *r = &qp->recvs;
+
+	for (uint32_t i = r->passed; i != head; i++) {
+		const struct xiw_rdma_recv *recv = &r->recv[i & r->mask];
+
+		xiw_host_recheck(qp->engine, &r->rules, &r->buffers[i & r->mask].era,
+				 &r->iov[(i & r->mask) * r->rules.max], recv->iov_count);
+	}
+}
+
 static void pass_recvs(struct xiw_host_qp *qp)
 {
 	struct xiw_host_recvs *r = &qp->recvs;
 	uint32_t head = __atomic_load_n(&r->head, __ATOMIC_SEQ_CST);
 	int err = 0;
 
+	if (qp->rdma)
+		recheck_recvs(qp, head);
 	while (qp->rdma && r->passed != head && !err) {
 		unsigned int posted = 0;
 

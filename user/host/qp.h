@@ -17,9 +17,15 @@
 struct xiw_host_sent {
 	uint64_t wr_id;
 	struct xiw_rdma_atomic atomic;
-	void *result; /* of an atomic operation */
+	uint64_t era;
 	uint32_t length;
 	uint8_t kind, cause; /* cause: it could not be passed on */
+	bool signaled;
+};
+
+/* What is to be remembered of a buffer. */
+struct xiw_host_buffer {
+	uint64_t era;
 	bool signaled;
 };
 
@@ -45,7 +51,7 @@ struct xiw_host_recvs {
 	unsigned int depth;
 	uint32_t mask;
 	struct xiw_rdma_recv *recv;
-	bool *signaled;
+	struct xiw_host_buffer *buffers;
 	struct iovec *iov;
 	struct xiw_host_seen seen;
 	uint32_t head, used;

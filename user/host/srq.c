@@ -16,7 +16,7 @@
 #include "host/mr.h"
 
 struct slot {
-	uint64_t wr_id;
+	uint64_t wr_id, era;
 	unsigned int pieces;
 	bool signaled;
 };
@@ -105,13 +105,16 @@ static bool give_one(struct share *s)
 {
 	struct xiw_host_srq *srq = s->srq;
 	const uint32_t slot = srq->stock[srq->in_stock - 1];
+	struct iovec *iov = &srq->iov[slot * srq->rules.max];
 	const struct xiw_rdma_recv recv = {
 		.size = sizeof(recv),
 		.user_data = slot,
-		.iov = &srq->iov[slot * srq->rules.max],
+		.iov = iov,
 		.iov_count = srq->slots[slot].pieces,
+		.flags = srq->rules.unchecked ? 0 : XIW_RDMA_RECV_REGISTERED,
 	};
 
+	xiw_host_recheck(s->engine, &srq->rules, &srq->slots[slot].era, iov, recv.iov_count);
 	if (xiw_srq_post_many(s->queue, &recv, 1, NULL))
 		return false;
 	srq->in_stock--;
@@ -281,6 +284,7 @@ int xiw_host_srq_create(const struct xiw_host_srq_opts *o, struct xiw_host_srq *
 
 static int place(struct xiw_host_srq *srq, const struct xiw_host_recv *recv)
 {
+	const uint64_t since = xiw_host_era();
 	uint32_t slot;
 	int64_t len;
 
@@ -292,7 +296,7 @@ static int place(struct xiw_host_srq *srq, const struct xiw_host_recv *recv)
 	if (len < 0)
 		return (int)len;
 	srq->in_unused--;
-	srq->slots[slot] = (struct slot){ recv->wr_id, recv->sge_count, recv->signaled };
+	srq->slots[slot] = (struct slot){ recv->wr_id, since, recv->sge_count, recv->signaled };
 	srq->stock[srq->in_stock++] = slot;
 	srq->there++;
 	__atomic_fetch_add(&srq->used, 1, __ATOMIC_RELAXED);

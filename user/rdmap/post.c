@@ -23,6 +23,8 @@ static unsigned int flags_of(enum xiw_rdma_kind kind)
 	case XIW_RDMA_IMMEDIATE:
 	case XIW_RDMA_WRITE_IMMEDIATE:
 		return FLAGS_ALL | XIW_RDMA_INLINE | XIW_RDMA_SOLICITED;
+	case XIW_RDMA_READ:
+		return FLAGS_ALL | XIW_RDMA_REGISTERED;
 	default:
 		return FLAGS_ALL;
 	}
@@ -213,6 +215,7 @@ static int make_sink(struct xiw_rdmap_stream *s, const struct xiw_rdma_work *w,
 		.pd = s->pd,
 		.stream = s->stream,
 		.access = XIW_DDP_SINK,
+		.borrowed = w->flags & XIW_RDMA_REGISTERED,
 	};
 	struct xiw_ddp_piece *pieces = s->rooms ? s->rooms[s->tail % s->depth].sink : NULL;
 	uint32_t n = 0;

@@ -344,14 +344,22 @@ static void on_sent(struct xiw_conn *c, uint64_t id, bool sent)
 	xiw_rdma_pump(r);
 }
 
-/* Did the stream end because a Send was longer than its buffer? */
-static bool send_too_long(const struct xiw_conn *c)
+/* Of the buffer whose message was arriving when the stream ended. */
+static enum xiw_cause arriving_cause(const struct xiw_conn *c)
 {
 	struct xiw_ddp_hdr h;
 
-	return c->end.ddp_error == XIW_DDP_UNTAGGED_TOO_LONG &&
-	       !xiw_ddp_hdr_decode(&h, c->end.header, c->end.header_len, c->end.header_len) &&
-	       h.qn == XIW_RDMAP_QN_SEND;
+	if (xiw_ddp_hdr_decode(&h, c->end.header, c->end.header_len, c->end.header_len) ||
+	    h.tagged || h.qn != XIW_RDMAP_QN_SEND)
+		return XIW_CAUSE_FLUSHED;
+	switch (c->end.ddp_error) {
+	case XIW_DDP_UNTAGGED_TOO_LONG:
+		return XIW_CAUSE_LOCAL_LENGTH;
+	case XIW_DDP_LOCAL_CATASTROPHIC:
+		return XIW_CAUSE_LOCAL_PROTECTION;
+	default:
+		return XIW_CAUSE_FLUSHED;
+	}
 }
 
 /* The first buffer that is returned is that of the message which was arriving. */
@@ -361,8 +369,7 @@ static void on_returned(struct xiw_conn *c, uint32_t qn, uint64_t user_data)
 
 	if (qn != XIW_RDMAP_QN_SEND)
 		return;
-	give_back(c, user_data,
-		  !r->returned && send_too_long(c) ? XIW_CAUSE_LOCAL_LENGTH : XIW_CAUSE_FLUSHED);
+	give_back(c, user_data, r->returned ? XIW_CAUSE_FLUSHED : arriving_cause(c));
 	r->returned = true;
 }
 

@@ -13,7 +13,7 @@
 /* The size of a receive in the first release that had it. */
 #define RECV_FIRST 32
 
-XIW_OPTS_WHOLE(struct xiw_rdma_recv, reserved);
+XIW_OPTS_WHOLE(struct xiw_rdma_recv, flags);
 
 /* Where a buffer is posted: a stream's own queue, or a queue that streams share. */
 struct target {
@@ -85,29 +85,28 @@ int xiw_srq_post(struct xiw_srq *srq, void *buf, uint32_t len, uint64_t user_dat
 			   (struct xiw_ddp_buf){ .base = buf, .len = len, .user_data = user_data });
 }
 
-static int post_plain(const struct target *to, void *buf, uint32_t len, uint64_t user_data)
-{
-	return to->srq ? xiw_srq_post(to->srq, buf, len, user_data)
-		       : xiw_rdma_post_recv(to->rdma, buf, len, user_data);
-}
-
-static int post_scattered(const struct target *to, const struct xiw_ddp_piece *pieces, uint32_t n,
-			  uint64_t user_data)
+static int post_buf(const struct target *to, struct xiw_ddp_buf b)
 {
 	struct xiw_rdma *r = to->rdma;
 	int err;
 
 	if (to->srq)
-		return post_shared(to->srq, xiw_ddp_buf_of(pieces, n, user_data));
-	err = xiw_post_recv_pieces(r->conn, XIW_RDMAP_QN_SEND, pieces, n, user_data);
-	r->recv_scattered += !err;
+		return post_shared(to->srq, b);
+	err = xiw_post_recv_buf(r->conn, XIW_RDMAP_QN_SEND, &b);
+	r->recv_scattered += !err && b.npieces;
 	return err;
+}
+
+/* Says where the pieces of the next buffer have their place. */
+static int find_room(const struct target *to, struct xiw_ddp_piece **room)
+{
+	return to->srq ? xiw_srq_room(to->srq, room) : own_room(to->rdma, room);
 }
 
 /* Posts one buffer. Empty pieces are left out. */
 static int post_pieces(const struct target *to, const struct xiw_rdma_recv *recv)
 {
-	const struct iovec *one = NULL;
+	struct xiw_ddp_buf b = { .user_data = recv->user_data };
 	struct xiw_ddp_piece *keep;
 	uint32_t n = 0;
 	int err;
@@ -115,21 +114,23 @@ static int post_pieces(const struct target *to, const struct xiw_rdma_recv *recv
 	for (unsigned int i = 0; i < recv->iov_count; i++) {
 		if (!recv->iov[i].iov_len)
 			continue;
-		one = &recv->iov[i];
+		b.base = recv->iov[i].iov_base;
+		b.len = (uint32_t)recv->iov[i].iov_len;
 		n++;
 	}
-	if (n < 2)
-		return post_plain(to, one ? one->iov_base : NULL, one ? (uint32_t)one->iov_len : 0,
-				  recv->user_data);
-	err = to->srq ? xiw_srq_room(to->srq, &keep) : own_room(to->rdma, &keep);
-	if (err)
-		return err;
-	n = 0;
-	for (unsigned int i = 0; i < recv->iov_count; i++)
-		if (recv->iov[i].iov_len)
-			keep[n++] = (struct xiw_ddp_piece){ recv->iov[i].iov_base,
-							    recv->iov[i].iov_len };
-	return post_scattered(to, keep, n, recv->user_data);
+	if (n > 1) {
+		err = find_room(to, &keep);
+		if (err)
+			return err;
+		n = 0;
+		for (unsigned int i = 0; i < recv->iov_count; i++)
+			if (recv->iov[i].iov_len)
+				keep[n++] = (struct xiw_ddp_piece){ recv->iov[i].iov_base,
+								    recv->iov[i].iov_len };
+		b = xiw_ddp_buf_of(keep, n, recv->user_data);
+	}
+	b.registered = recv->flags & XIW_RDMA_RECV_REGISTERED;
+	return post_buf(to, b);
 }
 
 static int post_one(const struct target *to, const void *theirs, size_t size)
@@ -138,7 +139,8 @@ static int post_one(const struct target *to, const void *theirs, size_t size)
 	int err = xiw_opts_take(&recv, sizeof(recv), RECV_FIRST, theirs);
 
 	/* The elements of an array have one size, by which the next one is found. */
-	if (!err && (*(const size_t *)theirs != size || recv.reserved))
+	if (!err &&
+	    (*(const size_t *)theirs != size || recv.flags & ~(uint32_t)XIW_RDMA_RECV_REGISTERED))
 		err = -EINVAL;
 	if (!err)
 		err = check_pieces(&recv);

@@ -121,10 +121,10 @@ static void prepare_ten(void)
 	CHECK(xiw_rdma_post_recv_many(work.s->rdma, recvs, 10, &posted) == -EINVAL);
 	CHECK(posted == 3);
 	recvs[3].iov_count = 1;
-	recvs[8].reserved = 1;
+	recvs[8].flags = XIW_RDMA_RECV_REGISTERED << 1;
 	CHECK(xiw_rdma_post_recv_many(work.s->rdma, recvs + 3, 7, &posted) == -EINVAL);
 	CHECK(posted == 5);
-	recvs[8].reserved = 0;
+	recvs[8].flags = 0;
 	CHECK(!xiw_rdma_post_recv_many(work.s->rdma, recvs + 8, 2, &posted));
 	CHECK(posted == 2);
 }

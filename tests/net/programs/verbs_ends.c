@@ -14,10 +14,11 @@ struct side listening;
 static int steps;
 
 static const struct verbs_case *const all[] = {
-	cases_of_ends,	  cases_of_events,   cases_of_work,   cases_of_objects,
-	cases_of_async,	  cases_of_refusals, cases_of_turns,  cases_of_memory,
-	cases_of_threads, cases_of_signals,  cases_of_limits, cases_of_completions,
-	cases_of_channels, cases_of_habits, cases_of_rights, cases_of_holds
+	cases_of_ends,	   cases_of_events,   cases_of_work,   cases_of_objects,
+	cases_of_async,	   cases_of_refusals, cases_of_turns,  cases_of_memory,
+	cases_of_threads,  cases_of_signals,  cases_of_limits, cases_of_completions,
+	cases_of_channels, cases_of_habits,   cases_of_rights, cases_of_holds,
+	cases_of_gone
 };
 
 void tell(uint64_t number)

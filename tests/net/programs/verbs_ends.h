@@ -38,7 +38,7 @@ extern const struct verbs_case cases_of_ends[], cases_of_events[], cases_of_work
 	cases_of_objects[], cases_of_async[], cases_of_refusals[], cases_of_turns[],
 	cases_of_memory[], cases_of_threads[], cases_of_signals[], cases_of_limits[],
 	cases_of_completions[], cases_of_channels[], cases_of_habits[], cases_of_rights[],
-	cases_of_holds[];
+	cases_of_holds[], cases_of_gone[];
 
 /* The other side's, by which rdma_getaddrinfo() finds it. */
 extern const char *peer_host, *peer_port;
