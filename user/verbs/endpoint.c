@@ -97,14 +97,20 @@ XIW_INTERPOSE int rdma_create_qp_ex(struct rdma_cm_id *cm, struct ibv_qp_init_at
 
 XIW_INTERPOSE void rdma_destroy_qp(struct rdma_cm_id *cm)
 {
+	struct ibv_qp *qp;
+
 	if (xiw_theirs(cm)) {
 		XIW_REAL(rdma_destroy_qp)(xiw_theirs(cm));
 		xiw_theirs_done(cm, 0);
 		return;
 	}
-	if (cm->qp)
-		ibv_destroy_qp(cm->qp);
+	/* From here on a thread that takes the identifier's last event leaves the QP alone. */
+	pthread_mutex_lock(&xiw_id(cm)->lock);
+	qp = cm->qp;
 	cm->qp = NULL;
+	pthread_mutex_unlock(&xiw_id(cm)->lock);
+	if (qp)
+		ibv_destroy_qp(qp);
 	destroy_cqs(cm);
 }
 

@@ -80,8 +80,13 @@ static void set_addresses(struct xiw_id *id)
  */
 static void end_qp(struct xiw_id *id, enum xiw_host_event_kind kind)
 {
-	if (id->cm.qp && (kind == XIW_HOST_REFUSED || kind == XIW_HOST_FAILED))
+	if (kind != XIW_HOST_REFUSED && kind != XIW_HOST_FAILED)
+		return;
+	/* Another thread may be about to destroy it (rdma_destroy_qp()). */
+	pthread_mutex_lock(&id->lock);
+	if (id->cm.qp)
 		xiw_host_qp_finish(xiw_qp(id->cm.qp)->host);
+	pthread_mutex_unlock(&id->lock);
 }
 
 /* Returns the identifier that the event counts for. NULL: it is of no use to the program. */

@@ -4,8 +4,10 @@
  */
 #include "tests/net/programs/verbs_ends.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 /* ---- the events of a call that has not returned -------------------------------------------------- */
@@ -191,9 +193,105 @@ static void polls_with_small_stack(void)
 	free_side(&s);
 }
 
+/* ---- a refusal that comes while the queue pair is destroyed -------------------------------------- */
+
+#define REFUSED 200u
+#define REFUSED_WITHIN_US 600u /* of the call that connects */
+#define CONNECTING 3
+
+/* The last event of each identifier is where its context points. */
+static void *takes_events(void *channel)
+{
+	struct rdma_cm_event *event;
+
+	for (unsigned int ends = 0; ends < CONNECTING * REFUSED;) {
+		if (!readable(((struct rdma_event_channel *)channel)->fd, 1000))
+			break; /* the others were destroyed before their events came */
+		IS(!rdma_get_cm_event(channel, &event));
+		__atomic_store_n((int *)event->id->context, 1 + (int)event->event,
+				 __ATOMIC_RELEASE);
+		ends += event->event == RDMA_CM_EVENT_REJECTED;
+		IS(!rdma_ack_cm_event(event));
+	}
+	return NULL;
+}
+
+static void await(const int *last, enum rdma_cm_event_type type)
+{
+	const uint64_t until = now_ms() + WAIT_MS;
+
+	while (__atomic_load_n(last, __ATOMIC_ACQUIRE) != 1 + (int)type && now_ms() < until)
+		sched_yield();
+	IS(__atomic_load_n(last, __ATOMIC_ACQUIRE) == 1 + (int)type);
+}
+
+static void *destroys_soon(void *channel)
+{
+	unsigned int seed = (unsigned int)(uintptr_t)&seed;
+	struct sockaddr_storage to;
+	struct ibv_cq *cq = NULL;
+
+	IS(address_of(peer_host, (uint16_t)atoi(peer_port), &to));
+	for (unsigned int i = 0; i < REFUSED; i++) {
+		struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 8, 8, 1, 1, 0 } };
+		struct rdma_cm_id *id;
+		int last = 0;
+
+		IS(!rdma_create_id(channel, &id, &last, RDMA_PS_TCP));
+		IS(!rdma_resolve_addr(id, NULL, (struct sockaddr *)&to, 2000));
+		await(&last, RDMA_CM_EVENT_ADDR_RESOLVED);
+		IS(!rdma_resolve_route(id, 2000));
+		await(&last, RDMA_CM_EVENT_ROUTE_RESOLVED);
+		IS(cq || (cq = ibv_create_cq(id->verbs, 100, NULL, NULL, 0)));
+		init.send_cq = init.recv_cq = cq;
+		IS(!rdma_create_qp(id, NULL, &init) && !rdma_connect(id, NULL));
+		usleep(rand_r(&seed) % REFUSED_WITHIN_US);
+		rdma_destroy_qp(id);
+		IS(!rdma_destroy_id(id));
+	}
+	IS(!ibv_destroy_cq(cq));
+	return NULL;
+}
+
+static void destroys_while_refused(void)
+{
+	struct rdma_event_channel *channel;
+	pthread_t events, threads[CONNECTING];
+
+	IS(channel = rdma_create_event_channel());
+	IS(!pthread_create(&events, NULL, takes_events, channel));
+	for (int i = 0; i < CONNECTING; i++)
+		IS(!pthread_create(&threads[i], NULL, destroys_soon, channel));
+	for (int i = 0; i < CONNECTING; i++)
+		IS(!pthread_join(threads[i], NULL));
+	IS(!pthread_join(events, NULL));
+	rdma_destroy_event_channel(channel);
+	tell(1);
+}
+
+static void refuses_all(void)
+{
+	struct pollfd p = { .fd = listening.channel->fd, .events = POLLIN };
+	struct rdma_cm_event *event;
+
+	while (poll(&p, 1, 1500) == 1) {
+		IS(!rdma_get_cm_event(listening.channel, &event));
+		if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			struct rdma_cm_id *id = event->id;
+
+			rdma_reject(id, NULL, 0); /* it may have gone */
+			IS(!rdma_ack_cm_event(event) && !rdma_destroy_id(id));
+		} else {
+			IS(!rdma_ack_cm_event(event));
+		}
+	}
+	IS(told() == 1);
+}
+
 const struct verbs_case cases_of_threads[] = {
 	{ "slow-accept", connects_often, accepts_slowly },
 	{ "cancelled", cancels_each, accepts_twice },
 	{ "small-stack", polls_with_small_stack, only_waits },
+	{ "refused-and-destroyed", destroys_while_refused, refuses_all },
 	{},
 };
