@@ -109,12 +109,26 @@ void xiw_host_eq_light(struct xiw_host_eq *eq)
 	xiw_cancel_restore(cancel);
 }
 
+/* With an event more. Each is an edge to those who wait with EPOLLET, as with a channel of the kernel's. */
+static void more(struct xiw_host_eq *eq)
+{
+	const bool lit = eq->lit;
+	int cancel;
+
+	xiw_host_eq_light(eq);
+	if (!lit || !eq->lit)
+		return;
+	cancel = xiw_cancel_off();
+	eventfd_write(eq->fd, 1);
+	xiw_cancel_restore(cancel);
+}
+
 static void append(struct xiw_host_eq *eq, struct xiw_host_item *item)
 {
 	item->next = NULL;
 	*eq->end = item;
 	eq->end = &item->next;
-	xiw_host_eq_light(eq);
+	more(eq);
 }
 
 static void take_out(struct xiw_host_eq *eq, struct xiw_host_item **at)
@@ -246,6 +260,8 @@ void xiw_host_bell_ring(struct xiw_host_eq *eq, struct xiw_host_bell *bell)
 	bell->item.bell = true;
 	if (!bell->item.rung++)
 		append(eq, &bell->item);
+	else
+		more(eq);
 	pthread_mutex_unlock(&eq->lock);
 }
 

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/epoll.h>
 #include <unistd.h>
 
 /* There is one event. So many are acknowledged. */
@@ -131,7 +132,59 @@ static void shares_channel(void)
 	free_side(&s);
 }
 
+/* ---- edges --------------------------------------------------------------------------------------- */
+
+static void takes_message(struct side *s)
+{
+	completed(s->cq, 100, IBV_WC_SUCCESS);
+	IS(!ibv_req_notify_cq(s->cq, 0));
+	post_buffers(s, 1);
+}
+
+/* A second event is an edge, too, although the first one has not been taken. */
+static void has_edges(void)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
+	const int edges = epoll_create1(EPOLL_CLOEXEC);
+	struct side s = {};
+	struct ibv_cq *cq;
+	void *context;
+
+	connect_side(&s);
+	post_buffers(&s, 1);
+	IS(!ibv_req_notify_cq(s.cq, 0));
+	IS(edges >= 0 && !epoll_ctl(edges, EPOLL_CTL_ADD, s.told->fd, &event));
+	for (int i = 0; i < 2; i++) {
+		tell(1);
+		IS(epoll_wait(edges, &event, 1, WAIT_MS) == 1);
+		takes_message(&s);
+	}
+	IS(epoll_wait(edges, &event, 1, 0) == 0);
+	for (int i = 0; i < 2; i++)
+		IS(!ibv_get_cq_event(s.told, &cq, &context));
+	ibv_ack_cq_events(s.cq, 2);
+	IS(!readable(s.told->fd, 0) && !close(edges));
+	IS(!rdma_disconnect(s.id));
+	await_end(&s);
+	free_side(&s);
+}
+
+static void makes_edges(void)
+{
+	struct side s = {};
+
+	accept_side(&s, 0);
+	for (int i = 0; i < 2; i++) {
+		IS(told() == 1);
+		IS(!post(&s, IBV_WR_SEND, 1, 64, IBV_SEND_SIGNALED));
+		completed(s.cq, 1, IBV_WC_SUCCESS);
+	}
+	await_end(&s);
+	free_side(&s);
+}
+
 const struct verbs_case cases_of_channels[] = {
+	{ "edges", has_edges, makes_edges },
 	{ "completion-channel", is_notified, notifies },
 	{ "shared-channel", shares_channel, NULL },
 	{},
