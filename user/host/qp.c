@@ -212,6 +212,10 @@ static void sent(struct xiw_host_qp *qp, uint8_t cause)
 	struct xiw_host_sends *s = &qp->sends;
 	const struct xiw_host_sent *o = &s->sent[s->tail++ & s->mask];
 
+	/* Nothing succeeds behind what has failed, even if TCP had taken it. */
+	if (s->failed && cause == XIW_CAUSE_NONE)
+		cause = XIW_CAUSE_FLUSHED;
+	s->failed |= cause != XIW_CAUSE_NONE;
 	if (o->signaled || cause != XIW_CAUSE_NONE) {
 		const struct xiw_host_wc wc = {
 			.wr_id = o->wr_id,
@@ -457,6 +461,7 @@ void xiw_host_qp_rewind(struct xiw_host_qp *qp)
 	pthread_mutex_lock(&qp->sends.lock);
 	qp->rdma = NULL;
 	flush_sends(qp);
+	qp->sends.failed = false;
 	qp->recvs.passed = qp->recvs.tail;
 	qp->rewound = true;
 	__atomic_store_n(&qp->engine, NULL, __ATOMIC_SEQ_CST);

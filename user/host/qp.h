@@ -41,8 +41,9 @@ struct xiw_host_sends {
 	struct xiw_host_seen seen;
 	uint32_t head; /* operations that were posted */
 	uint32_t used; /* places in use */
-	/* The engine's: operations that were passed on, and those that are complete. */
+	/* The engine's: operations that were passed on, and those that are complete; one of these has failed. */
 	uint32_t passed, tail;
+	bool failed;
 };
 
 struct xiw_host_recvs {

@@ -79,6 +79,7 @@ static void hears_soon(void)
 	IS(queue_is_empty(s.cq));
 	post_buffers(&s, 1);
 	completed(s.cq, 100, IBV_WC_WR_FLUSH_ERR);
+	free_side(&s);
 }
 
 static void hears_soon_and_says(void)
@@ -106,6 +107,48 @@ static void gets_all(void)
 	free_side(&s);
 }
 
+/* ---- what is behind that which has failed -------------------------------------------------------- */
+
+/* The peer answers no Read, as it is stopped. TCP has taken the Writes behind the Read. */
+static void fails_in_order(void)
+{
+	const struct ibv_qp_attr error = { .qp_state = IBV_QPS_ERR };
+	struct side s = {};
+	uint64_t addr, key;
+	pid_t peer;
+
+	connect_side(&s);
+	addr = told();
+	key = told();
+	peer = (pid_t)told();
+	IS(peer > 1 && !kill(peer, SIGSTOP));
+	usleep(20000);
+	IS(!post_remote(&s, IBV_WR_RDMA_READ, 0, addr, (uint32_t)key));
+	for (uint64_t i = 1; i < 5; i++)
+		IS(!post_remote(&s, IBV_WR_RDMA_WRITE, i, addr, (uint32_t)key));
+	usleep(100000);
+	IS(!ibv_modify_qp(s.id->qp, (struct ibv_qp_attr *)&error, IBV_QP_STATE));
+	for (uint64_t i = 0; i < 5; i++)
+		completed(s.cq, i, IBV_WC_WR_FLUSH_ERR);
+	IS(!kill(peer, SIGCONT));
+	await_end(&s);
+	free_side(&s);
+	meet();
+}
+
+static void is_stopped(void)
+{
+	struct side s = {};
+
+	accept_side(&s, 0);
+	tell((uintptr_t)s.memory);
+	tell(s.mr->rkey);
+	tell((uint64_t)getpid());
+	await_end(&s);
+	free_side(&s);
+	meet();
+}
+
 const struct verbs_case cases_of_holds[] = {
 	{ "held-qp-destroyed", destroys_qp, hears_soon_and_says },
 	{ "held-disconnected", disconnects, hears_soon_and_says },
@@ -113,5 +156,6 @@ const struct verbs_case cases_of_holds[] = {
 	{ "held-active-killed", is_killed, hears_soon },
 	{ "held-buffers-come", destroys_qp, gets_all },
 	{ "held-buffers-come-disconnected", disconnects, gets_all },
+	{ "fails-in-order", fails_in_order, is_stopped },
 	{},
 };
