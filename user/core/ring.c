@@ -292,10 +292,13 @@ static int make_bufs(struct xiw_engine *e)
 
 /* ---- creation and destruction -------------------------------------------------------------------- */
 
-/* Can another kind of ring do where the kernel refuses io_uring so? -EINVAL: it is older than what the engine uses. */
+/*
+ * Can another kind of ring do where the kernel refuses io_uring so? -EINVAL: it is older than what the engine uses;
+ * -ENOMEM: the memory of rings counts against the memlock limit of a user, in all processes together.
+ */
 static bool another_will_do(int err)
 {
-	return xiw_ring_forbidden(err) || err == -EINVAL;
+	return xiw_ring_forbidden(err) || err == -EINVAL || err == -ENOMEM;
 }
 
 static int choose(struct xiw_engine *e)

@@ -54,8 +54,11 @@ for e in 'EPERM 3 kernel.io_uring_disabled=0, and have' 'EACCES 3 kernel.io_urin
 done
 refused unknown 2 "XIWARP_RING: 'poll' is not io_uring or epoll" env XIWARP_RING=poll "$xiwarp" sink
 # shellcheck disable=SC2046
-[[ $outer ]] || refused no-memory 1 "cannot start the engine: Cannot allocate memory" \
-	$(forbidden io_uring_setup:ENOMEM) "$xiwarp" sink --path kernel
+[[ $outer ]] || has no-memory "io_uring_setup: Cannot allocate memory" \
+	$(forbidden io_uring_setup:ENOMEM)
+# shellcheck disable=SC2046
+refused insists-ENOMEM 1 "cannot start the engine: Cannot allocate memory" \
+	env XIWARP_RING=io_uring $(forbidden io_uring_setup:ENOMEM) "$xiwarp" sink --path kernel
 
 # ---- files, by either path
 mkdir -p "$TMP/in"
