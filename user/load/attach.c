@@ -76,6 +76,16 @@ uint32_t xiw_attach_tc_id(int ifindex)
 	return id;
 }
 
+/*
+ * Has the XDP program lost what belongs to it? The link of xiw_egress goes with the last mount of the BPF file system
+ * that had the pins, such as that of a container, and what XDP runs stays: nobody can use it any more.
+ */
+static bool left_over(const struct xiw_attach *a, const char *name)
+{
+	return !strcmp(name, "xiw_ingress") && xiw_query_egress_lacks(a->ifindex, "xiw_egress") &&
+	       !xiw_attach_tc_id(a->ifindex);
+}
+
 int xiw_attach_check(struct xiw_attach *a)
 {
 	char name[BPF_OBJ_NAME_LEN];
@@ -85,6 +95,7 @@ int xiw_attach_check(struct xiw_attach *a)
 	if (!id)
 		return 0;
 	xiw_query_name(id, name);
+	a->replace |= left_over(a, name);
 	if (!a->replace && !strcmp(name, "xiw_ingress"))
 		return xiw_explain(a->why, -EBUSY,
 				   "%s runs %s (id %u), but its pins are gone, or elsewhere: "

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -33,6 +34,9 @@
 
 #define XIW_KERNEL_MAJOR 6
 #define XIW_KERNEL_MINOR 1
+/* With so many descriptors, and so much address space, a load does not fail for want of them. */
+#define FILES_ENOUGH 64
+#define SPACE_ENOUGH (256ul << 20)
 
 struct load {
 	const char *ifname;
@@ -191,6 +195,14 @@ static int check_loaded(struct load *l)
 			   l->ifname, l->ifname);
 }
 
+/* Is a limit so low that the library has failed for it, whatever the errno that it has returned? */
+static bool few(enum __rlimit_resource resource, rlim_t enough)
+{
+	struct rlimit limit;
+
+	return !getrlimit(resource, &limit) && limit.rlim_cur < enough;
+}
+
 static int load_failed(struct load *l, int err)
 {
 	const char *remark = xiw_bpf_log_remark();
@@ -206,11 +218,15 @@ static int load_failed(struct load *l, int err)
 				   "the kernel refuses to load BPF programs%s: it may be locked "
 				   "down, or a container may lack CAP_BPF and CAP_PERFMON",
 				   remark);
-	if (err == -EMFILE)
-		return xiw_explain(l->why, err,
+	if (err == -EMFILE || few(RLIMIT_NOFILE, FILES_ENOUGH))
+		return xiw_explain(l->why, -EMFILE,
 				   "cannot load the BPF programs: %s: raise the limit on open "
 				   "files (ulimit -n)",
-				   strerror(-err));
+				   strerror(EMFILE));
+	if (few(RLIMIT_AS, SPACE_ENOUGH))
+		return xiw_explain(l->why, -ENOMEM,
+				   "cannot load the BPF programs: raise the limit on address "
+				   "space (ulimit -v)");
 	if (err == -ENOMEM)
 		return xiw_explain(l->why, err,
 				   "no memory for the BPF maps%s: raise the memory limit of the "

@@ -217,6 +217,20 @@ int xiw_query_egress_first(int ifindex, uint32_t prog_id, uint32_t *first)
 	return n && ids[0] == prog_id;
 }
 
+bool xiw_query_egress_lacks(int ifindex, const char *name)
+{
+	uint32_t ids[TCX_MAX] = {}, n = TCX_MAX;
+	int err = bpf_prog_query(ifindex, (enum bpf_attach_type)TCX_EGRESS, 0, NULL, ids, &n);
+	char its[BPF_OBJ_NAME_LEN];
+
+	for (uint32_t i = 0; !err && i < n && i < TCX_MAX; i++) {
+		xiw_query_name(ids[i], its);
+		if (!strcmp(its, name) || !strcmp(its, "unknown"))
+			return false;
+	}
+	return !err;
+}
+
 int xiw_query_egress(int ifindex, uint32_t prog_id)
 {
 	int there = query_clsact(ifindex, prog_id);

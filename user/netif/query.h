@@ -26,6 +26,9 @@ int xiw_query_egress_in(const char *dir, int ifindex, uint32_t prog_id);
 /* Is it the first program of tcx? @first (may be NULL) gets the id of that one. Needs CAP_NET_ADMIN. */
 int xiw_query_egress_first(int ifindex, uint32_t prog_id, uint32_t *first);
 
+/* Is it certain that tcx has no program of this name on egress? Needs CAP_SYS_ADMIN, if there are others. */
+bool xiw_query_egress_lacks(int ifindex, const char *name);
+
 /* Does this message of rtnetlink say that the interface was without the program when the message was sent? */
 struct nlmsghdr;
 bool xiw_query_xdp_left(const struct nlmsghdr *n, int ifindex, uint32_t prog_id);
