@@ -101,6 +101,21 @@ static bool release(struct xiw_conn *c)
 	return true;
 }
 
+/* The interface may be in another network namespace, or have been made anew, with another number. */
+static void say_gone(struct xiw_conn *c, const struct xiw_netif *p, const char *program)
+{
+	char now[IF_NAMESIZE];
+
+	if (if_indextoname(p->ifindex, now))
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "%s was taken off %s: unload and load xiwarp there, and start this again",
+			 program, p->ifname);
+	else
+		snprintf(c->no_direct, sizeof(c->no_direct),
+			 "%s has gone: when it is back, and xiwarp loaded there, start this again",
+			 p->ifname);
+}
+
 /* A program of the interface is gone: connections that need it end, all others leave XDP. */
 static void programs_gone(struct xiw_engine *e, struct xiw_netif *p, const char *program)
 {
@@ -108,8 +123,7 @@ static void programs_gone(struct xiw_engine *e, struct xiw_netif *p, const char 
 		next = c->next;
 		if (!c->flow || c->netif != p)
 			continue;
-		snprintf(c->no_direct, sizeof(c->no_direct), "%s was taken off %s (xiwarp load %s)",
-			 program, p->ifname, p->ifname);
+		say_gone(c, p, program);
 		if (!release(c))
 			xiw_conn_ask_end(c, EUNATCH, true);
 	}

@@ -33,11 +33,11 @@ usual() {
 	true
 }
 
-# ended NAME ID WORDS: the connection has ended at both ends because it needs the programs.
+# ended NAME RECEIVER ID WORDS: the connection has ended at both ends because it needs the programs.
 ended() {
-	ended_with "$1-ends" A "$2" "Protocol driver not attached"
-	breaks "$1-peer-told" "$2" "Connection reset by peer"
-	expect "$1-told" told A "$2" "$3"
+	ended_with "$1-ends" "$2" "$3" "Protocol driver not attached"
+	breaks "$1-peer-told" "$3" "Connection reset by peer"
+	expect "$1-told" told "$2" "$3" "$4"
 }
 
 wire_up plain
@@ -77,19 +77,13 @@ expect stays-with-the-kernel moves A 3
 finishes never-direct-complete A 3
 
 # ---- in the middle of one that is direct
-transmit 4 -r 20
-under_way A 4 direct
-to_rcv "$second_snd"
-ended direct-moves 4 "its segments do not come by $IF_RCV any more"
-usual
-
 # The engine's acknowledgements leave by the link of the segments. Only the socket's own segments take the other link.
 transmit 5 -r 20
 under_way A 5 direct
 to_snd "$second_rcv"
 expect direct-answers-elsewhere moves A 5
 kill -USR2 "$SEND_5"
-ended direct-leaves 5 "its packets do not leave by $IF_RCV any more"
+ended direct-leaves A 5 "its packets do not leave by $IF_RCV any more"
 usual
 
 # ---- the address goes away
@@ -152,6 +146,33 @@ finishes at-last-direct-again A 8
 no_trace no-trace
 quit receiver-ends A
 unload >/dev/null || fail unload "exit code $?"
+
+# ---- the peer's segments leave the link of one that is direct, for good and for a second
+# What comes by the other link is lost. Of both the interface remembers that later streams would stand still.
+load || fail moves-load "exit code $?"
+receive B -s 30
+transmit 4 -r 20
+under_way B 4 direct
+to_rcv "$second_snd"
+ended direct-moves B 4 "its segments do not come by $IF_RCV any more"
+usual
+quit moves-receiver-ends B
+unload >/dev/null || fail moves-unload "exit code $?"
+load || fail detour-load "exit code $?"
+receive C -s 30
+transmit 9 -r 20
+under_way C 9 direct
+to_rcv "$second_snd"
+sleep 1
+usual
+expect detour-goes-on moves C 9
+expect detour-told told C 9 "its segments do not come by $IF_RCV"
+finishes detour-complete C 9
+transmit 10 -r 20
+under_way C 10 kernel
+finishes detour-remembered C 10
+quit detour-receiver-ends C
+unload >/dev/null || fail detour-unload "exit code $?"
 
 # ---- more queues than are served
 # The sender chooses the queue, as a NIC's hash would: by XPS, which names queues for processors.
