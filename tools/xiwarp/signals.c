@@ -27,6 +27,8 @@ void xiw_catch_signals(void)
 	if (!sigaction(SIGHUP, NULL, &was) && was.sa_handler != SIG_IGN)
 		sigaction(SIGHUP, &stop, NULL);
 	sigaction(SIGPIPE, &ignore, NULL);
+	/* A file beyond the size limit (ulimit -f) is refused with EFBIG, as one beyond the disk is. */
+	sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 static const int stops[] = { SIGINT, SIGTERM, SIGHUP };

@@ -6,7 +6,7 @@
 # timeout: 120
 . "${0%/*}/../lib/lib.sh"
 
-xiwarp=$BUILD/xiwarp disk=$TMP/disk
+xiwarp=$BUILD/xiwarp disk=$TMP/disk limit=()
 
 # begin SIZE OPTIONS...: a disk of that size, and serve on it.
 begin() {
@@ -14,7 +14,7 @@ begin() {
 	shift
 	mkdir -p "$disk"
 	mount -t tmpfs -o "size=$size" none "$disk" || fail mount "exit code $?"
-	spawn serve rcv serve "$xiwarp" serve "$@" "$disk"
+	spawn serve rcv serve "${limit[@]}" "$xiwarp" serve "$@" "$disk"
 	wait_listen rcv 15044 || fail serve "nobody listens: $(cat "$TMP/serve")"
 }
 
@@ -120,6 +120,10 @@ refuses() {
 refuses full-disk 16M "no space there"
 refuses max-size 100M "too large there" --max-size 2M
 refuses keep-free 40M "no space there" --keep-free 20M
+# The limit has a signal of its own, which would end serve for all peers.
+limit=(prlimit --fsize=$((8 << 20)) --)
+refuses file-size-limit 100M "too large there"
+limit=()
 
 # The file that a peer holds has the smallest ring, which is all memory; a tiny file needs none of it.
 head -c 60000 /dev/urandom >"$TMP/tiny"
