@@ -30,7 +30,7 @@ static void comes(uint32_t seq, uint32_t len)
 static void is_damaged(uint32_t seq, uint32_t len)
 {
 	comes(seq, len);
-	damaged(c, &s, XIW_REASON_CHECKSUM);
+	damaged(c, &s, &seg, XIW_REASON_CHECKSUM);
 }
 
 static void waits_for_socket(uint32_t seq, uint32_t len)
@@ -105,7 +105,7 @@ static void is_unfinished(uint32_t seq, uint32_t len)
 	pseudo = xiw_packet_pseudo(&t.packet, &t.meta);
 	sum = xiw_csum_fold(pseudo);
 	memcpy(t.frame + t.meta.l4_off + XIW_TCP_OFF_CSUM, &sum, sizeof(sum));
-	damaged(c, &s, XIW_REASON_CHECKSUM);
+	damaged(c, &s, &seg, XIW_REASON_CHECKSUM);
 }
 
 Test(path_progress, an_unfinished_checksum)
@@ -144,6 +144,34 @@ Test(path_progress, damaged_segments_from_far_away)
 	for (int i = 0; i < 3; i++, e->now_ms += 250)
 		is_damaged(AT - 200000, LEN);
 	cr_assert(c->stretch.state != XIW_STRETCH_ENDS);
+}
+
+/* A third host guesses a place in the window, but not the clocks of both ends. */
+Test(path_progress, damaged_segments_with_timestamps_that_are_not_the_peers)
+{
+	static const struct {
+		bool has_ts;
+		int32_t tsval, tsecr; /* from the last one that was accepted, and from ours, on */
+		bool peers;
+	} cases[] = {
+		{ false, 0, 0, false }, { true, -1, 0, false },
+		{ true, 0, 1, false },	{ true, 0, -(1 << 28), false },
+		{ true, 0, 0, true },	{ true, 1000, -100000, true },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		setup();
+		c->tcp.flags |= XIW_TCP_RX_TS;
+		for (int n = 0; n < 2; n++, e->now_ms += 250) {
+			comes(AT - LEN, LEN);
+			seg.has_ts = cases[i].has_ts;
+			seg.tsval = c->tcp.ts_recent + (uint32_t)cases[i].tsval;
+			seg.tsecr =
+				xiw_sock_tsval(&c->reg.sock, e->now_ns) + (uint32_t)cases[i].tsecr;
+			damaged(c, &s, &seg, XIW_REASON_CHECKSUM);
+		}
+		cr_expect_eq(c->stretch.state == XIW_STRETCH_ENDS, cases[i].peers, "%zu", i);
+	}
 }
 
 /* A segment without octets has a place too. */

@@ -29,7 +29,7 @@ static void fails_for(enum xiw_reason reason)
 	for (int i = 0; i < 2; i++, e->now_ms += 250) {
 		struct xiw_segment s = stretch_segment(&t, AT, LEN);
 
-		damaged(c, &s, reason);
+		damaged(c, &s, &(struct xiw_tcp_seg){}, reason);
 	}
 	cr_assert(c->stretch.state == XIW_STRETCH_ENDS);
 }

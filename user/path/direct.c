@@ -254,19 +254,38 @@ static bool goes_on_here(const struct xiw_conn *c, const struct xiw_segment *s)
 }
 
 /*
+ * Who has sent a segment that is damaged? Of its place in the window a third host guesses one in some hundred. But the
+ * clocks of both ends begin anywhere (RFC 7323 section 5.4), and only the peer knows the other one's. Each has ticks of
+ * a millisecond most often, so these bounds are some hours after what came last, and days before now.
+ */
+#define TSVAL_AFTER (1u << 26)
+#define TSECR_BEFORE (1u << 28)
+
+static bool may_be_the_peers(const struct xiw_conn *c, const struct xiw_tcp_seg *seg)
+{
+	const uint32_t now = xiw_sock_tsval(&c->reg.sock, c->engine->now_ns);
+
+	return !(c->tcp.flags & XIW_TCP_RX_TS) ||
+	       (seg->has_ts && seg->tsval - c->tcp.ts_recent < TSVAL_AFTER &&
+		now - seg->tsecr < TSECR_BEFORE);
+}
+
+/*
  * Drops a segment with bad headers or a bad checksum. If it comes again and again, the stream falls back: the
  * socket may accept its headers, and its checksum if hardware has verified that. A checksum that the sender has left
  * unfinished is no accident, and so the stream falls back at once. Only the kernel knows whether such a segment has
  * come by a wire, where it must be refused, so the segment is not injected: the peer sends it again, to the kernel.
  */
-static void damaged(struct xiw_conn *c, const struct xiw_segment *s, enum xiw_reason reason)
+static void damaged(struct xiw_conn *c, const struct xiw_segment *s, const struct xiw_tcp_seg *seg,
+		    enum xiw_reason reason)
 {
 	uint32_t seq = xiw_segment_seq(s->packet, s->meta);
+	bool here = goes_on_here(c, s);
 
 	xiw_segment_dropped(c);
-	if (reason == XIW_REASON_CHECKSUM && goes_on_here(c, s) && xiw_packet_unfinished(s))
+	if (reason == XIW_REASON_CHECKSUM && here && xiw_packet_unfinished(s))
 		xiw_progress_lasting(c, reason);
-	else if (comes_again(c, seq))
+	else if (here || (comes_again(c, seq) && may_be_the_peers(c, seg)))
 		xiw_progress_refused(c, reason, NULL);
 }
 
@@ -348,7 +367,7 @@ static bool packet(struct xiw_rxq *q, const struct xiw_packet *p, struct xiw_str
 		return false;
 	}
 	if (reason) {
-		damaged(c, &s, reason);
+		damaged(c, &s, &seg, reason);
 		return false;
 	}
 	if (c->stretch.state == XIW_STRETCH_ENDS) {
