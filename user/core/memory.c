@@ -46,12 +46,20 @@ static size_t huge_size(void)
 	return is;
 }
 
-/* To what address and length are aligned: that of a huge page, if half of one is used. */
+static size_t page_size(void)
+{
+	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/*
+ * To what the address is aligned: a huge page, if one is filled. The length is not: a peer for whom somebody counts the
+ * octets could have twice as many.
+ */
 static size_t alignment(size_t len)
 {
 	const size_t huge = huge_size();
 
-	return len >= huge / 2 ? huge : (size_t)sysconf(_SC_PAGESIZE);
+	return len >= huge ? huge : page_size();
 }
 
 static size_t rounded(size_t len, size_t to)
@@ -86,7 +94,7 @@ int xiw_memory_alloc(size_t len, unsigned int flags, void **memory)
 		return -EINVAL;
 	if (len > SIZE_MAX - 2 * align)
 		return -ENOMEM;
-	len = rounded(len, align);
+	len = rounded(len, page_size());
 	p = map_aligned(len, align);
 	if (!p)
 		return -ENOMEM;
@@ -103,5 +111,5 @@ int xiw_memory_alloc(size_t len, unsigned int flags, void **memory)
 void xiw_memory_free(void *memory, size_t len)
 {
 	if (memory)
-		munmap(memory, rounded(len, alignment(len)));
+		munmap(memory, rounded(len, page_size()));
 }
