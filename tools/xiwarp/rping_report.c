@@ -8,6 +8,7 @@
 
 #include "exit.h"
 #include "report.h"
+#include "telling.h"
 #include "text.h"
 
 static void report_terminate(struct json_object *o, const char *key,
@@ -79,7 +80,7 @@ static void report_text(const struct xiw_rping *p, const struct xiw_conn_info *i
 	       xiw_no_direct_text(i, why));
 	fflush(stdout);
 	if (*p->why)
-		xiw_fail(0, "%s", p->why);
+		xiw_fail(0, "%s: %s", p->peer.name, p->why);
 }
 
 void xiw_rping_report(const struct xiw_rping *p)
@@ -92,6 +93,6 @@ void xiw_rping_report(const struct xiw_rping *p)
 	xiw_rdma_info(p->rdma, &rdma, sizeof(rdma));
 	if (p->args->json)
 		report_json(p, &info, &rdma, s);
-	else
+	else if (!p->server || xiw_may_tell())
 		report_text(p, &info, s);
 }
