@@ -228,7 +228,7 @@ distros: ## build and test in roots of other Debian releases: NAMES=, VARIANTS= 
 .PHONY: programs
 programs: ## run Debian's RDMA programs, unmodified, over the library that xiwarp run preloads
 	$(Q)tools/setup $(CHECK_PACKAGES) fio qperf tgt libiscsi-bin qemu-utils qemu-block-extra \
-		qemu-system-x86 debootstrap
+		qemu-system-x86 debootstrap podman runc
 	$(submake) all $(NET_BIN) $(NET_BPF)
 	$(Q)XIW_BUILD=$(abspath $(B)) XIW_DOWNLOADS=1 ONLY=tests/net/programs/ tests/run
 

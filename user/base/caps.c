@@ -17,8 +17,7 @@ bool xiw_caps_have(int cap)
 	return syscall(SYS_capget, &header, data) || data[cap / 32].effective >> cap % 32 & 1;
 }
 
-/* Is this process under a seccomp filter, as in containers? */
-static bool is_filtered(void)
+bool xiw_caps_filtered(void)
 {
 	FILE *f = fopen("/proc/self/status", "re");
 	bool filtered = false;
@@ -35,7 +34,8 @@ const char *xiw_caps_why(int cap, const char *missing)
 {
 	if (!xiw_caps_have(cap))
 		return missing;
-	return is_filtered() ? "a seccomp profile forbids it" : "a security module forbids it";
+	return xiw_caps_filtered() ? "a seccomp profile forbids it"
+				   : "a security module forbids it";
 }
 
 const char *xiw_caps_hint(int cap)

@@ -8,6 +8,8 @@
 bool xiw_caps_have(int cap);
 /* A few words for a message about -EPERM, where this capability should have helped. */
 const char *xiw_caps_hint(int cap);
+/* Is this process under a seccomp filter, as in containers? */
+bool xiw_caps_filtered(void);
 /* Why a call failed with -EPERM: `missing`, or if this capability is in effect, who forbids the call. */
 const char *xiw_caps_why(int cap, const char *missing);
 

@@ -172,6 +172,11 @@ static void say_missing(const struct xiw_netif *p, const char *dir, char *why, s
 			 p->ifname);
 	else if (wrong)
 		snprintf(why, len, "%s: the pin directory %.40s %s", p->ifname, dir, wrong);
+	else if (xiw_query_unseen((int)p->ifindex, dir))
+		snprintf(why, len,
+			 "%s runs XDP, but /sys/fs/bpf is no BPF file system here: mount the "
+			 "host's there",
+			 p->ifname);
 	else if (runs && strcmp(dir, XIW_PIN_DIR))
 		snprintf(why, len, "the pins of %s are not in %.40s: name another directory",
 			 p->ifname, dir);

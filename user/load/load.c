@@ -215,9 +215,11 @@ static int load_failed(struct load *l, int err)
 				   uts.release, strerror(-err), XIW_KERNEL_MAJOR, XIW_KERNEL_MINOR);
 	if (err == -EPERM || err == -EACCES)
 		return xiw_explain(l->why, -EPERM,
-				   "the kernel refuses to load BPF programs%s: it may be locked "
-				   "down, or a container may lack CAP_BPF and CAP_PERFMON",
-				   remark);
+				   "the kernel refuses to load BPF programs%s: %s, or the "
+				   "capabilities are those of a user namespace",
+				   remark,
+				   xiw_caps_filtered() ? "a seccomp profile forbids bpf()"
+						       : "it may be locked down");
 	if (err == -EMFILE || few(RLIMIT_NOFILE, FILES_ENOUGH))
 		return xiw_explain(l->why, -EMFILE,
 				   "cannot load the BPF programs: %s: raise the limit on open "

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+#include "netif/bpffs.h"
 #include "netif/query.h"
 
 #include <errno.h>
@@ -138,6 +139,11 @@ bool xiw_query_xdp_named(int ifindex, const char *name)
 
 	xiw_query_name(id, its);
 	return id && !strcmp(its, name);
+}
+
+bool xiw_query_unseen(int ifindex, const char *pin_dir)
+{
+	return !xiw_bpffs_at(pin_dir) && ifindex > 0 && xiw_query_xdp_id(ifindex, NULL);
 }
 
 int xiw_query_open(uint32_t id, const char *name)

@@ -38,6 +38,12 @@ uint32_t xiw_query_xdp_id(int ifindex, uint32_t *flags);
 /* Does the interface run an XDP program of this name? */
 bool xiw_query_xdp_named(int ifindex, const char *name);
 
+/*
+ * Does the interface run an XDP program, and does this process see no BPF file system that could have its pins? So it
+ * is in a container that has none. Needs no capability.
+ */
+bool xiw_query_unseen(int ifindex, const char *pin_dir);
+
 /* The name of a program; "unknown" if the program is gone, or this process may not ask. */
 void xiw_query_name(uint32_t id, char name[BPF_OBJ_NAME_LEN]);
 /* Opens the program with this id if it has this name. -ENOENT: it has another name, or there is none; -EPERM. */
