@@ -58,7 +58,7 @@ many() {
 	done >"$TMP/many"
 	in_ns rcv ip -batch "$TMP/many" && in_ns snd ip route add 192.0.3.0/24 via "$V4_RCV"
 }
-rcv=("$xiwarp" run --report --path kernel --)
+rcv=("${foreign[@]}" "$xiwarp" run --report --path kernel --)
 expect many-interfaces many
 devices=$(in_ns rcv "${rcv[@]}" ibv_devices 2>/dev/null | grep -c xiw_)
 expect many-devices [ "$devices" -gt 70 ]
@@ -69,7 +69,7 @@ both many-bound "rping -s -a 192.0.3.70 -p 7174 -V -C 5" 7174 \
 # An interface that is none is told of.
 elsewhere() {
 	local server client
-	spawn server rcv server "$xiwarp" run --path kernel --if many1 -- \
+	spawn server rcv server "${foreign[@]}" "$xiwarp" run --path kernel --if many1 -- \
 		rping -s -a 0.0.0.0 -p 7174
 	wait_listen rcv 7174 || return
 	spawn client snd client "${snd[@]}" rping -c -a "$V4_RCV" -p 7174 -C 1

@@ -89,7 +89,7 @@ serve first 18515
 expect only-one serves "$IF_RCV" 1
 expect only-not-other serves other0 0
 write only-first first 18515
-spawn all rcv all "$xiwarp" run -- rping -s -a "$V4_RCV" -p 18520
+spawn all rcv all "${foreign[@]}" "$xiwarp" run -- rping -s -a "$V4_RCV" -p 18520
 wait_listen rcv 18520
 expect all-other serves other0 1
 stop "$all"
