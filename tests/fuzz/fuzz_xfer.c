@@ -50,8 +50,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(strnlen(x.name, sizeof(x.name)) < sizeof(x.name));
 		/* No file name of the peer leads out of the directory. */
 		if (xiw_xfer_name_ok(x.name)) {
-			CHECK(x.name[0] && x.name[0] != '.' && !strpbrk(x.name, "/\n\r\033\177") &&
-			      !strstr(x.name, "\302\233"));
+			CHECK(x.name[0] && x.name[0] != '.' && !strpbrk(x.name, "/\n\r\033\177"));
 		}
 		CHECK(*xiw_xfer_status_name(x.status));
 	}

@@ -324,7 +324,7 @@ const struct xiw_cmd xiw_cmd_serve = {
 		"nothing is left of an incomplete file, however serve ends. (Where the file "
 		"system has no files without a name, it has a hidden one, and the next serve "
 		"removes what is left.) Files never leave DIR, and replace nothing without "
-		"--force. Names with a slash, a control character or a leading dot are refused. "
+		"--force. Names with a slash, an ASCII control or a leading dot are refused. "
 		"Anyone who can connect can send files: choose where to listen. Space is "
 		"allocated as octets come, so that an offer alone takes none. A file takes up to "
 		"16 MiB of memory while it comes, and up to 4 MiB if more would be over half of "

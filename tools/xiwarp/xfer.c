@@ -95,18 +95,12 @@ int xiw_xfer_decode(struct xiw_xfer *x, const uint8_t *buf, size_t len)
 	}
 }
 
-/* Of ASCII, or C1 as UTF-8 has it, which terminals obey as well. */
-static bool is_control(const unsigned char *s)
-{
-	return *s < 0x20 || *s == 0x7f || (*s == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0);
-}
-
 int xiw_xfer_name_ok(const char *name)
 {
 	if (!*name || *name == '.' || strchr(name, '/'))
 		return 0;
 	for (; *name; name++)
-		if (is_control((const unsigned char *)name))
+		if ((unsigned char)*name < 0x20 || *name == 0x7f)
 			return 0;
 	return 1;
 }
