@@ -66,10 +66,11 @@ TEST_LIBS := -lcriterion -lisal $(TOOL_LIBS)
 
 # Kernel headers of the host's architecture: <linux/types.h> needs <asm/types.h>.
 # clang 19 no longer knows -print-multiarch, and has a vendor in the name of the machine.
+SYSROOT = $(patsubst %/,%,$(shell $(CC) -print-sysroot 2>/dev/null))
 MULTIARCH = $(shell $(CC) -print-multiarch 2>/dev/null || $(CC) -dumpmachine | sed 's/-\(pc\|unknown\)-/-/')
 BPF_CFLAGS = -g -O2 -target bpf -mcpu=v3 -Wall -Wextra -Wno-unused-parameter -Wno-sign-compare \
 	$(if $(WERROR),-Werror) $(NOWHERE) \
-	-Iinclude -Ibpf -I. -idirafter /usr/include/$(MULTIARCH)
+	-Iinclude -Ibpf -I. -idirafter $(SYSROOT)/usr/include/$(MULTIARCH)
 
 # ---- what there is ---------------------------------------------------------------------------------
 
@@ -280,6 +281,11 @@ vmtest: ## run the scenarios in VMs with Debian's kernels; KERNEL=, SCENARIO= an
 	$(Q)tools/setup $(VM_PACKAGES)
 	$(submake) tests vmtest-build
 	$(Q)XIW_BUILD=$(abspath $(B)) vmtest/run
+
+.PHONY: vmtest-arm64
+vmtest-arm64: ## build for arm64 without running a foreign program, and test in a VM with Debian's arm64 kernel; ONLY= chooses
+	$(Q)tools/setup debootstrap gcc-aarch64-linux-gnu qemu-system-arm cpio kmod
+	$(Q)XIW_BUILD=$(abspath $(BUILD)) vmtest/arm64 $(ONLY)
 
 .PHONY: vmshell
 vmshell: ## start a shell in a VM with the kernel KERNEL=6.1, 6.12 or newest

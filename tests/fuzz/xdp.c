@@ -21,6 +21,9 @@
 #endif
 
 #define META_ROOM 64
+/* Below 4 GiB, and below what the sanitizers keep for themselves. */
+#define LOW_MEMORY 0x20000000ul
+#define LOW_STRIDE 0x100000ul
 #define AREA (META_ROOM + 2 + XDP_PACKET_MAX + 64)
 
 struct xiw_flow xdp_flows[XDP_FLOWS];
@@ -268,9 +271,11 @@ static struct run *begin(const struct xdp_packet *p, unsigned int cpu)
 	CHECK(cpu < XDP_CPUS && p->linear <= p->len && p->len <= XDP_PACKET_MAX);
 	if (!r->area) {
 		/* Within reach of the context's 32-bit addresses. */
-		r->area = mmap(NULL, AREA, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-		CHECK(r->area != MAP_FAILED);
+		void *at = (void *)(LOW_MEMORY + (uintptr_t)cpu * LOW_STRIDE);
+
+		r->area = mmap(at, AREA, PROT_READ | PROT_WRITE,
+			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+		CHECK(r->area == at);
 	}
 	this_cpu = cpu;
 	memset(&r->skb, 0, sizeof(r->skb));
