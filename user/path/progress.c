@@ -46,8 +46,8 @@ static const char *cause(enum xiw_reason reason)
 				      "them",
 		[XIW_REASON_UNHEARD] = "the peer does not hear acknowledgements that %s sends by "
 				       "AF_XDP",
-		[XIW_REASON_INJECT] = "what is injected over lo is lost: lo down? NAT here? nft: "
-				      "'iif lo accept' behind a drop?",
+		[XIW_REASON_INJECT] = "what is injected over lo is lost: lo down? NAT? nft: 'iif "
+				      "lo accept' after 'ct state invalid'?",
 		[XIW_REASON_HEADROOM] = "the driver of %s leaves no room in front of packets",
 		[XIW_REASON_ELSEWHERE] = "its segments do not come by %s, or not all: routes? "
 					 "arp_ignore, arp_announce?",
