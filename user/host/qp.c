@@ -280,7 +280,8 @@ static uint8_t put_result(struct xiw_host_qp *qp, uint64_t value)
 	struct iovec *iov = &s->iov[at * s->rules.max];
 
 	if (!xiw_host_recheck(qp->engine, &s->rules, &s->sent[at].era, iov, 1)) {
-		xiw_rdma_terminate(qp->rdma);
+		if (qp->rdma)
+			xiw_rdma_terminate(qp->rdma);
 		return XIW_CAUSE_LOCAL_PROTECTION;
 	}
 	memcpy(iov->iov_base, &value, sizeof(value));
