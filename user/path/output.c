@@ -44,10 +44,25 @@ void xiw_output_watch(struct xiw_conn *c)
 	look_later(c);
 }
 
+static bool ask_socket(const struct xiw_conn *c, struct tcp_info *info)
+{
+	socklen_t len = sizeof(*info);
+
+	return !getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, info, &len);
+}
+
 /* Says whether the socket has something to send, or that the peer has not acknowledged as far as it knows. */
 static bool waits(const struct tcp_info *i)
 {
 	return i->tcpi_unacked || i->tcpi_notsent_bytes;
+}
+
+/* The same of a socket that is asked. While its buffer is full, nobody writes, and no write has the next look made. */
+static bool socket_waits(const struct xiw_conn *c)
+{
+	struct tcp_info info = {};
+
+	return ask_socket(c, &info) && waits(&info);
 }
 
 /* With nothing on its way, and room in the peer's window, TCP sends at once. */
@@ -72,10 +87,9 @@ static bool sent_within(const struct tcp_info *i, uint64_t ms)
 static bool dropped(struct xiw_conn *c, uint64_t ms, struct tcp_info *info)
 {
 	struct xiw_output *o = &c->progress.output;
-	socklen_t len = sizeof(*info);
 	bool tried;
 
-	if (getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, info, &len))
+	if (!ask_socket(c, info))
 		return false;
 	tried = held_up(info) || sent_within(info, ms) ||
 		(o->asked && info->tcpi_segs_out != o->sent);
@@ -137,7 +151,7 @@ void xiw_output_look(struct xiw_conn *c)
 		o->elicited = false;
 	} else if (left(c) != o->left) {
 		o->elicited = false;
-		if (wrote || xiw_probe_missing(c))
+		if (wrote || xiw_probe_missing(c) || socket_waits(c))
 			xiw_output_watch(c);
 	} else if (dropped(c, c->engine->now_ms - since_ms, &info)) {
 		xiw_output_unseen(c);
