@@ -45,7 +45,7 @@ static int not_loaded(const char *ifname, const char *dir)
 	if (xiw_bpffs_wrong(dir))
 		return xiw_fail(XIW_EXIT_NOT_FOUND, "there are no pins of %s: %s %s", ifname, dir,
 				xiw_bpffs_wrong(dir));
-	if (xiw_query_unseen(ifindex, dir))
+	if (xiw_query_loaded(ifindex, dir) && !xiw_bpffs_at(dir))
 		return xiw_fail(XIW_EXIT_NOT_FOUND,
 				"%s runs an XDP program, but /sys/fs/bpf is no BPF file system "
 				"here, so that no pins can be seen: give the container the "
@@ -102,8 +102,7 @@ int xiw_status_none(const char *dir)
 	int code = 0;
 
 	for (struct if_nameindex *i = all; i && i->if_index && !code; i++)
-		if (xiw_query_xdp_named((int)i->if_index, "xiw_ingress") ||
-		    xiw_query_unseen((int)i->if_index, dir))
+		if (xiw_query_loaded((int)i->if_index, dir))
 			code = not_loaded(i->if_name, dir);
 	if (all)
 		if_freenameindex(all);

@@ -163,7 +163,7 @@ static int open_queues(struct xiw_engine *e, struct xiw_netif *p, char *why, siz
 /* There are no pins of the interface: nobody has loaded, or they are elsewhere. */
 static void say_missing(const struct xiw_netif *p, const char *dir, char *why, size_t len)
 {
-	const bool runs = xiw_query_xdp_named((int)p->ifindex, "xiw_ingress");
+	const bool runs = xiw_query_loaded((int)p->ifindex, dir);
 	const char *wrong = xiw_bpffs_wrong(dir);
 
 	if (runs && xiw_bpffs_hidden(dir))
@@ -172,7 +172,7 @@ static void say_missing(const struct xiw_netif *p, const char *dir, char *why, s
 			 p->ifname);
 	else if (wrong)
 		snprintf(why, len, "%s: the pin directory %.40s %s", p->ifname, dir, wrong);
-	else if (xiw_query_unseen((int)p->ifindex, dir))
+	else if (runs && !xiw_bpffs_at(dir))
 		snprintf(why, len,
 			 "%s runs XDP, but /sys/fs/bpf is no BPF file system here: mount the "
 			 "host's there",

@@ -107,8 +107,7 @@ static int prepare_all(struct xiw_engine *e, char why[96])
 			xiw_queues_say(e, netif, queues, sizeof(queues));
 		/* It has the programs, and their pins are elsewhere. */
 		if (one == -ENOENT && err == -ENOENT &&
-		    (xiw_query_xdp_named((int)i->if_index, "xiw_ingress") ||
-		     xiw_query_unseen((int)i->if_index, e->opts.pin_dir)))
+		    xiw_query_loaded((int)i->if_index, e->opts.pin_dir))
 			snprintf(why, 96, "%s", line);
 		if (!one || one == -ENOENT || (err != -ENOENT && err != -ENXIO))
 			continue;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
-#include "netif/bpffs.h"
 #include "netif/query.h"
 
 #include <errno.h>
@@ -14,6 +13,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "netif/bpffs.h"
 #include "netif/egress.h"
 #include "netif/interface.h"
 #include "netif/netlink.h"
@@ -141,9 +141,14 @@ bool xiw_query_xdp_named(int ifindex, const char *name)
 	return id && !strcmp(its, name);
 }
 
-bool xiw_query_unseen(int ifindex, const char *pin_dir)
+bool xiw_query_loaded(int ifindex, const char *pin_dir)
 {
-	return !xiw_bpffs_at(pin_dir) && ifindex > 0 && xiw_query_xdp_id(ifindex, NULL);
+	uint32_t id = ifindex > 0 ? xiw_query_xdp_id(ifindex, NULL) : 0;
+	char its[BPF_OBJ_NAME_LEN];
+
+	xiw_query_name(id, its);
+	return id && (!strcmp(its, "xiw_ingress") ||
+		      (!strcmp(its, "unknown") && !xiw_bpffs_at(pin_dir)));
 }
 
 int xiw_query_open(uint32_t id, const char *name)

@@ -39,10 +39,10 @@ uint32_t xiw_query_xdp_id(int ifindex, uint32_t *flags);
 bool xiw_query_xdp_named(int ifindex, const char *name);
 
 /*
- * Does the interface run an XDP program, and does this process see no BPF file system that could have its pins? So it
- * is in a container that has none. Needs no capability.
+ * Does the interface run xiw_ingress? A process that may not ask for names, and sees no BPF file system that could have
+ * the pins, as in a container, takes any XDP program for that.
  */
-bool xiw_query_unseen(int ifindex, const char *pin_dir);
+bool xiw_query_loaded(int ifindex, const char *pin_dir);
 
 /* The name of a program; "unknown" if the program is gone, or this process may not ask. */
 void xiw_query_name(uint32_t id, char name[BPF_OBJ_NAME_LEN]);

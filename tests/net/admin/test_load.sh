@@ -292,6 +292,14 @@ refused other-busy 5 "id $other" "$xiwarp" load "$IF_RCV"
 expect other-stays other_stays
 refused other-unload 4 "not loaded" "$xiwarp" unload "$IF_RCV"
 expect other-still other_stays
+# Nor is it taken for xiwarp's by a process that sees no BPF file system, but may ask for its name.
+no_bpffs() {
+	in_ns rcv unshare -m -p -f --mount-proc sh -c 'umount -l /sys/fs/bpf; exec "$0" status' \
+		"$xiwarp" >"$TMP/out" 2>&1
+	cat "$TMP/out"
+	grep -q "^xiwarp is not loaded on any interface: 'xiwarp load IF'" "$TMP/out"
+}
+expect other-without-bpffs no_bpffs
 expect other-replace load "$IF_RCV" --replace
 expect other-replaced attached
 # Another program has taken the place: unload must leave it there.
