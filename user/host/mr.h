@@ -31,7 +31,10 @@ int64_t xiw_host_pieces(const struct xiw_host_sge *sge, unsigned int n,
 			const struct xiw_host_sge_rules *rules, bool write,
 			struct xiw_host_seen *seen, struct iovec *iov);
 
-/* Counts regions that were freed: what was checked with an older number may be memory that is no longer registered. */
+/*
+ * Counts regions that were freed: what was checked with an older number may be memory that is no longer registered.
+ * What was posted to a ring first has the oldest one.
+ */
 uint64_t xiw_host_era(void);
 
 /*

@@ -334,6 +334,8 @@ static uint32_t recheck_sends(struct xiw_host_qp *qp, uint32_t n)
 {
 	struct xiw_host_sends *s = &qp->sends;
 
+	if (s->sent[s->passed & s->mask].era == xiw_host_era())
+		return n;
 	for (uint32_t i = 0; i < n; i++) {
 		const uint32_t at = (s->passed + i) & s->mask;
 		const struct xiw_rdma_work *w = &s->work[at];
@@ -387,6 +389,8 @@ static void recheck_recvs(struct xiw_host_qp *qp, uint32_t head)
 {
 	struct xiw_host_recvs *r = &qp->recvs;
 
+	if (r->passed == head || r->buffers[r->passed & r->mask].era == xiw_host_era())
+		return;
 	for (uint32_t i = r->passed; i != head; i++) {
 		const struct xiw_rdma_recv *recv = &r->recv[i & r->mask];
 
