@@ -111,15 +111,6 @@ static uint64_t bypasses(struct xiw_conn *c, const struct answer *answer)
 }
 
 /*
- * A stretch has stood still: what came by another interface was lost, until TCP sent it again by ours. It may do so at
- * any time, so neither this connection nor others of the peer go direct for a while.
- */
-static void was_astray(struct xiw_conn *c)
-{
-	xiw_progress_lasting(c, XIW_REASON_ELSEWHERE);
-}
-
-/*
  * Returns for how long (in ms, plus 1) the peer's segments have come by another interface and none by ours; 0
  * if that is not so.
  */
@@ -129,8 +120,9 @@ static uint64_t astray(struct xiw_conn *c)
 	struct xiw_route *p = &c->route;
 
 	if (now != p->came) {
+		/* It has come back. A stretch has stood still meanwhile, and may do so again at any time. */
 		if (elsewhere - p->elsewhere >= ASTRAY_SEGS)
-			was_astray(c);
+			xiw_progress_lasting(c, XIW_REASON_ELSEWHERE);
 		p->came = now;
 		p->elsewhere = elsewhere;
 		p->astray_ms = 0;
@@ -197,15 +189,16 @@ void xiw_route_end(struct xiw_conn *c)
 	const struct xiw_flow *f = c->flow;
 	struct answer answer = ask_socket(c);
 	bool all = !came(f) && (unnoticed(c, &answer) || c->route.bypass_ms);
-	/* xiw_socket counts these. What the others say needs that xiw_egress sees the socket's packets. */
-	bool elsewhere = !f->went_direct && get(&f->elsewhere_segs);
 
-	if (c->no_direct[0] || (!elsewhere && get(&f->egress_segs) < f->egress_floor))
+	if (c->no_direct[0])
 		return;
-	if (!elsewhere && (all || get(&f->bypass_segs)))
-		xiw_conn_bar(c, XIW_REASON_BYPASS);
-	else if (elsewhere)
+	/* xiw_socket counts these. What the others say needs that xiw_egress sees the socket's packets. */
+	if (!f->went_direct && get(&f->elsewhere_segs))
 		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
+	else if (get(&f->egress_segs) < f->egress_floor)
+		return;
+	else if (all || get(&f->bypass_segs))
+		xiw_conn_bar(c, XIW_REASON_BYPASS);
 	else if (!f->went_direct && xiw_flow_get(&f->other_segs))
 		say_queue(c, xiw_flow_get(&f->other_queue));
 }
