@@ -182,7 +182,7 @@ static int make_temp(struct xiw_store *s)
 /* The memory of a ring for so many octets, in whole pages as xiw_memory_alloc() takes them. */
 static uint64_t room_for(uint64_t size, uint64_t most)
 {
-	const uint64_t page = size < 1u << 20 ? 4096 : 2u << 20;
+	const uint64_t page = 4096;
 
 	return size < most ? (size + page - 1) / page * page : most;
 }
