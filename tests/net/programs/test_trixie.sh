@@ -13,14 +13,6 @@ root=$BUILD/trixie
 packages=rdma-core,ibverbs-providers,rdmacm-utils,ibverbs-utils,perftest,fio
 packages+=,libfabric-bin,libfabric1,libxdp1,libbpf1,liburing2,libjson-c5,libssl3t64
 
-make_root() {
-	local mirror
-	mirror=$("$ROOT/tests/mirror")
-	rm -rf "$root"
-	debootstrap --variant=minbase --include="$packages" trixie "$root.part" "$mirror" \
-		>"$TMP/debootstrap" 2>&1 && mv "$root.part" "$root"
-}
-
 if [[ $BUILD == */san ]]; then
 	skip trixie "AddressSanitizer's library is another one there"
 	finish
@@ -29,9 +21,8 @@ if [[ ! -d $root && -z ${XIW_DOWNLOADS:-} ]]; then
 	skip trixie "it fetches 250 MB of Debian's packages: make programs does"
 	finish
 fi
-if [[ ! -d $root ]] && ! make_root; then
-	rm -rf "$root.part"
-	skip trixie "debootstrap: $(tail -n 1 "$TMP/debootstrap" 2>/dev/null)"
+if ! "$ROOT/tests/root" trixie "$root" "$packages" 2>"$TMP/why"; then
+	skip trixie "$(<"$TMP/why")"
 	finish
 fi
 
