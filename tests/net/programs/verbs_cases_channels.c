@@ -150,9 +150,7 @@ static void has_edges(void)
 	struct ibv_cq *cq;
 	void *context;
 
-	connect_side(&s);
-	post_buffers(&s, 1);
-	IS(!ibv_req_notify_cq(s.cq, 0));
+	connect_notified(&s);
 	IS(edges >= 0 && !epoll_ctl(edges, EPOLL_CTL_ADD, s.told->fd, &event));
 	for (int i = 0; i < 2; i++) {
 		tell(1);

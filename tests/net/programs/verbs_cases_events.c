@@ -171,9 +171,7 @@ static void polls(void)
 	struct ibv_cq *cq;
 	void *context;
 
-	connect_side(&s);
-	post_buffers(&s, 1);
-	IS(!ibv_req_notify_cq(s.cq, 0));
+	connect_notified(&s);
 	nonblocking(s.channel->fd);
 	nonblocking(s.told->fd);
 	nonblocking(s.id->verbs->async_fd);

@@ -68,6 +68,8 @@ void add_queues(struct side *s);
 /* An identifier that knows its way to an address, without queues. */
 void resolve(struct side *s, const char *host, uint16_t port);
 void connect_side(struct side *s);
+/* The same, with one buffer, whose completion is an event. */
+void connect_notified(struct side *s);
 
 /* The passive process's listener; the next request there, and one that is accepted. */
 extern struct side listening;

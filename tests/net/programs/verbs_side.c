@@ -82,6 +82,13 @@ void connect_side(struct side *s)
 	IS(!take_event(s->channel, RDMA_CM_EVENT_ESTABLISHED));
 }
 
+void connect_notified(struct side *s)
+{
+	connect_side(s);
+	post_buffers(s, 1);
+	IS(!ibv_req_notify_cq(s->cq, 0));
+}
+
 void get_request(struct side *s)
 {
 	struct rdma_cm_event *event = get_event(listening.channel, RDMA_CM_EVENT_CONNECT_REQUEST);
