@@ -26,8 +26,7 @@ struct xiw_ddp_buf {
 	uint32_t len;
 	uint32_t npieces : 30;
 	uint32_t registered : 1; /* its memory is that of regions (ddp/revoke.h) */
-	uint32_t
-		revoked : 1; /* it no longer is: the buffer is empty, and payload ends the stream */
+	uint32_t revoked : 1; /* it no longer is: the buffer is empty, and payload ends the stream */
 	uint64_t user_data;
 };
 

@@ -4,8 +4,7 @@
  *
  * A buffer that was posted as `registered` takes payload as long as regions have its memory. What an RNIC finds by the
  * key of each piece is found here when a region goes: a piece in its memory that no other region has empties the
- * buffer.
- * Payload for such a buffer ends the stream with XIW_DDP_LOCAL_CATASTROPHIC.
+ * buffer. Payload for such a buffer ends the stream with XIW_DDP_LOCAL_CATASTROPHIC.
  */
 #ifndef XIW_DDP_REVOKE_H
 #define XIW_DDP_REVOKE_H
