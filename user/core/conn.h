@@ -185,10 +185,11 @@ struct xiw_route {
 /* path/output.c: does what the socket sends reach xiw_egress? Counts are modulo 2^32. */
 struct xiw_output {
 	bool wrote;    /* the socket has been given octets since the last look */
-	bool asked;    /* `sent` counts */
+	bool asked;    /* `sent` and `expired` count */
 	bool elicited; /* the peer has been asked for a segment, as nothing reached xiw_egress */
 	bool refused;  /* a firewall has refused an injected segment */
 	bool inform;   /* once the stretch is over, the socket is to hear what the peer has */
+	uint8_t expired; /* times that TCP's retransmission timer had expired at the last look */
 	uint32_t left; /* segments that xiw_egress had counted at the last look */
 	uint32_t sent; /* segments that the socket had sent then */
 	uint32_t came; /* segments with data that had come direct when the peer was asked first */

@@ -81,6 +81,15 @@ static bool sent_within(const struct tcp_info *i, uint64_t ms)
 }
 
 /*
+ * Says whether the socket has tried to send since it was last asked. TCP counts a retransmission as sent only if it
+ * finds a route for it, but its timer goes on either way.
+ */
+static bool tried_since(const struct xiw_output *o, const struct tcp_info *i)
+{
+	return o->asked && (i->tcpi_segs_out != o->sent || i->tcpi_retransmits > o->expired);
+}
+
+/*
  * Says whether the socket has sent and nothing has reached xiw_egress since the last look, `ms` ago. The socket is
  * asked before the count is read, because packets reach xiw_egress later.
  */
@@ -91,10 +100,10 @@ static bool dropped(struct xiw_conn *c, uint64_t ms, struct tcp_info *info)
 
 	if (!ask_socket(c, info))
 		return false;
-	tried = held_up(info) || sent_within(info, ms) ||
-		(o->asked && info->tcpi_segs_out != o->sent);
+	tried = held_up(info) || sent_within(info, ms) || tried_since(o, info);
 	o->asked = true;
 	o->sent = info->tcpi_segs_out;
+	o->expired = info->tcpi_retransmits;
 	return tried && left(c) == o->left;
 }
 
