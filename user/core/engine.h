@@ -200,6 +200,13 @@ struct xiw_wheel {
 	struct xiw_conn *slots[XIW_WHEEL];
 };
 
+/* path/hop.c: a next hop may have changed. */
+struct xiw_hops {
+	bool due;	  /* a look at them is due */
+	uint32_t wait_ms; /* between the last look and another one */
+	uint64_t look_ms; /* when the last one was, or the next one is due */
+};
+
 /* core/news.c, path/watch.c: watching interfaces. */
 struct xiw_watch {
 	int fd;		       /* rtnetlink; -1: none */
@@ -213,6 +220,7 @@ struct xiw_watch {
 	uint32_t rebinds; /* interfaces whose queues are bound anew (path/rebind.c) */
 	struct xiw_conn *next_route; /* whose route is checked next; NULL: the first one's */
 	uint64_t routes;	     /* routes checked */
+	struct xiw_hops hops;
 	uint64_t forgets_ms; /* how soon conntrack forgets what it does not see; 0: not at all */
 	/* Not on the stack, which may be a small one of the application's. */
 	_Alignas(max_align_t) char messages[16384];

@@ -36,7 +36,9 @@ void xiw_news_begin(struct xiw_engine *e)
 {
 	struct sockaddr_nl groups = {
 		.nl_family = AF_NETLINK,
-		.nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR,
+		.nl_groups = RTMGRP_LINK | RTMGRP_TC | RTMGRP_IPV4_IFADDR | RTMGRP_IPV6_IFADDR |
+			     RTMGRP_NEIGH | RTMGRP_IPV4_ROUTE | RTMGRP_IPV6_ROUTE |
+			     RTMGRP_IPV4_RULE | 1 << (RTNLGRP_IPV6_RULE - 1),
 	};
 	int size = NEWS_ROOM;
 

@@ -200,13 +200,11 @@ void xiw_feedback_flush(struct xiw_conn *c)
 }
 
 /*
- * The probe says what the socket knows: its seq is the octet that the socket acknowledged last, its acknowledgement is
- * SND.UNA, and its window is the peer's. Stateful firewalls accept such a segment, and TCP neither answers it nor
- * learns anything from it. An answer would count against the limit of RFC 5961 section 7, so that a segment of the peer
- * that needs an answer might get none. For the same reason the probe has no timestamp: the socket's TS.Recent may be
- * newer than any TSval known here, and Linux answers an older one, but takes a segment without timestamps.
+ * Injects a segment without data that says what the socket knows: its acknowledgement is SND.UNA, its window the
+ * peer's. It has no timestamp: the socket's TS.Recent may be newer than any TSval known here, and Linux answers an
+ * older one, but takes a segment without timestamps.
  */
-void xiw_inject_probe(struct xiw_conn *c)
+static void inject_known(struct xiw_conn *c, uint32_t seq)
 {
 	uint8_t ip[XIW_IP6_LEN + XIW_TCP_MAX];
 	const struct xiw_flow_key *key = &c->flow->key;
@@ -214,7 +212,7 @@ void xiw_inject_probe(struct xiw_conn *c)
 	struct xiw_inject what = {
 		.ip = ip,
 		.l4_off = peer_header(c, ip),
-		.seq = xiw_flow_get(&c->flow->acked) - xiw_owner_value(xiw_flow_owner(c->flow)),
+		.seq = seq,
 		.ifindex = c->netif->ifindex,
 	};
 
@@ -223,4 +221,23 @@ void xiw_inject_probe(struct xiw_conn *c)
 	xiw_tcp_build(ip + what.l4_off, ntohs(key->remote_port), ntohs(key->local_port), &seg);
 	xiw_inject(&c->engine->injector, &what);
 	c->counts.injected++;
+}
+
+/*
+ * The seq is the octet that the socket acknowledged last. Stateful firewalls accept such a segment, and TCP neither
+ * answers it nor learns anything from it. An answer would count against the limit of RFC 5961 section 7, so that a
+ * segment of the peer that needs an answer might get none.
+ */
+void xiw_inject_probe(struct xiw_conn *c)
+{
+	inject_known(c, xiw_flow_get(&c->flow->acked) - xiw_owner_value(xiw_flow_owner(c->flow)));
+}
+
+/*
+ * As with TCP's keep-alive (RFC 9293 section 3.8.4) the seq is not acceptable, and the socket acknowledges. If the last
+ * octet is not acknowledged yet, TCP does that before long.
+ */
+void xiw_inject_question(struct xiw_conn *c)
+{
+	inject_known(c, xiw_flow_kernel_nxt(c->flow) - 1);
 }

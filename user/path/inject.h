@@ -39,6 +39,9 @@ void xiw_inject_old(struct xiw_conn *c, const struct xiw_segment *s);
  */
 void xiw_feedback_flush(struct xiw_conn *c);
 
+/* Injects a segment that makes the socket send an acknowledgement, and changes nothing else. */
+void xiw_inject_question(struct xiw_conn *c);
+
 /* Injects a segment that changes nothing, to learn whether injection works. */
 void xiw_inject_probe(struct xiw_conn *c);
 

@@ -51,6 +51,22 @@ static bool ask_socket(const struct xiw_conn *c, struct tcp_info *info)
 	return !getsockopt(c->fd, IPPROTO_TCP, TCP_INFO, info, &len);
 }
 
+static void note_sent(struct xiw_output *o, const struct tcp_info *info)
+{
+	o->asked = true;
+	o->sent = info->tcpi_segs_out;
+	o->expired = info->tcpi_retransmits;
+}
+
+void xiw_output_answer(struct xiw_conn *c)
+{
+	struct tcp_info info = {};
+
+	xiw_output_watch(c);
+	if (ask_socket(c, &info))
+		note_sent(&c->progress.output, &info);
+}
+
 /* Says whether the socket has something to send, or that the peer has not acknowledged as far as it knows. */
 static bool waits(const struct tcp_info *i)
 {
@@ -101,9 +117,7 @@ static bool dropped(struct xiw_conn *c, uint64_t ms, struct tcp_info *info)
 	if (!ask_socket(c, info))
 		return false;
 	tried = held_up(info) || sent_within(info, ms) || tried_since(o, info);
-	o->asked = true;
-	o->sent = info->tcpi_segs_out;
-	o->expired = info->tcpi_retransmits;
+	note_sent(o, info);
 	return tried && left(c) == o->left;
 }
 

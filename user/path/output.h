@@ -19,6 +19,9 @@ static inline void xiw_output_stretch(struct xiw_conn *c)
 		xiw_output_watch(c);
 }
 
+/* The same, where the socket is about to be made to send an acknowledgement. */
+void xiw_output_answer(struct xiw_conn *c);
+
 /* The socket is about to be given octets. */
 static inline void xiw_output_begins(struct xiw_conn *c)
 {

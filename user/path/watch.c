@@ -28,6 +28,7 @@
 #include "netif/interface.h"
 #include "netif/query.h"
 #include "path/front.h"
+#include "path/hop.h"
 #include "path/progress.h"
 #include "path/rebind.h"
 #include "path/route.h"
@@ -287,8 +288,10 @@ void xiw_watch_read(struct xiw_engine *e)
 			e->watch.look_now = true;
 			address_gone(e);
 		}
-		for (n = (void *)buffer; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len))
+		for (n = (void *)buffer; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len)) {
 			take_message(e, n);
+			xiw_hop_note(e, n);
+		}
 	}
 }
 
@@ -307,5 +310,6 @@ void xiw_watch_scan(struct xiw_engine *e)
 {
 	if (e->watch.look_ms <= e->now_ms)
 		look(e);
+	xiw_hop_scan(e);
 	xiw_wake_at(e, e->watch.look_ms);
 }

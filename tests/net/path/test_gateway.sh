@@ -3,20 +3,30 @@
 # timeout: 120
 #
 # A gateway sends from another address on the link than the one at which it takes frames, as two that share an address
-# do. Acknowledgements of the engine go where the kernel sends the socket's own frames. When that changes, and the
-# socket sends nothing, octets that come again and again make the socket send, and its frame shows the way.
+# do. Acknowledgements of the engine go where the kernel sends the socket's own frames, also when that changes while
+# the socket has nothing to send: no acknowledgement is lost for so long that the peer's time-out comes.
 
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/../lib/counts.sh"
 
 progs=$_bpffs/xiw-wire-$$ # lib.sh removes it
 
-# gateway N: from now on frames must go to the N-th address, and rcv knows it.
-gateway() {
+# takes N: from now on frames must go to the N-th address. knows IP N: to rcv, it is that of IP.
+takes() {
 	in_ns snd tc filter replace dev "$IF_SND" ingress prio 1 handle 1 bpf da \
-		pinned "$progs/gateway_$1" &&
-		in_ns rcv ip neigh replace "$V4_SND" lladdr "00:00:5e:00:01:0$1" dev "$IF_RCV" \
-			nud permanent
+		pinned "$progs/gateway_$1"
+}
+knows() {
+	in_ns rcv ip neigh replace "$1" lladdr "00:00:5e:00:01:0$2" dev "$IF_RCV" nud permanent
+}
+# The next hop gets the N-th address.
+gateway() {
+	takes "$1" && knows "$V4_SND" "$1"
+}
+# The route gets another next hop, with the N-th address.
+route() {
+	knows 10.77.0.9 "$1" && takes "$1" &&
+		in_ns rcv ip route replace "$V4_SND" via 10.77.0.9 dev "$IF_RCV"
 }
 
 beyond() {
@@ -78,8 +88,9 @@ for mode in native generic; do
 	gateway 1 || exit 1
 	rto_min 3000
 	transfer "$mode" 0
-	rto_min 200
-	transfer "$mode, the address changes" 4 gateway 2
+	transfer "$mode, the address changes" 0 gateway 2
+	transfer "$mode, the route changes" 0 route 1
+	in_ns rcv ip route del "$V4_SND"
 	in_ns rcv "$BUILD/xiwarp" unload "$IF_RCV" >/dev/null
 done
 finish
