@@ -288,7 +288,7 @@ vmtest-arm64: ## build for arm64 without running a foreign program, and test in 
 	$(Q)XIW_BUILD=$(abspath $(BUILD)) vmtest/arm64 $(ONLY)
 
 .PHONY: vmshell
-vmshell: ## start a shell in a VM with the kernel KERNEL=6.1, 6.12 or newest
+vmshell: ## start a shell in a VM with the kernel KERNEL=5.10, 6.1, 6.12 or newest
 	$(Q)tools/setup $(VM_PACKAGES)
 	$(submake) tests vmtest-build
 	$(Q)XIW_BUILD=$(abspath $(B)) vmtest/kernel $(or $(KERNEL),6.1)

@@ -46,14 +46,16 @@ static void exchange(char *name, char from, char to)
 			*name = to;
 }
 
+/* Gives 0 as the cookie where Linux is older than 5.14, which has none, and cannot run the programs either. */
 static int namespace_cookie(uint64_t *cookie)
 {
 	socklen_t len = sizeof(*cookie);
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
 
+	*cookie = 0;
 	if (fd < 0)
 		return -errno;
-	if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, cookie, &len))
+	if (getsockopt(fd, SOL_SOCKET, SO_NETNS_COOKIE, cookie, &len) && errno != ENOPROTOOPT)
 		err = -errno;
 	close(fd);
 	return err;
