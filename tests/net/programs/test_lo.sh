@@ -61,10 +61,29 @@ programs() {
 	done
 }
 
+# Two ranks on one host, which have no other transport than the provider, and check each octet (mpi_all.c).
+mpi() {
+	local ranks
+	spawn ranks rcv mpi env HOME="$TMP/home" TMPDIR="$TMP/home" FI_PROVIDER_PATH="$TMP" \
+		"${as[@]}" timeout 60 mpirun --oversubscribe --mca pml cm --mca mtl ofi \
+		--mca mtl_ofi_provider_include xiwarp --mca btl self --mca osc pt2pt \
+		-x FI_PROVIDER_PATH -x XIWARP_REPORT=1 -np 2 "${foreign[@]}" "$TMP/mpi_all"
+	reap "$ranks" 70 || { stop "$ranks"; cat "$TMP/mpi"; return 1; }
+	cat "$TMP/mpi"
+	grep -qx "all right" "$TMP/mpi" &&
+		(($(grep -cE "xiwarp: .* [1-9][0-9]* octets received, 0\.0 %" "$TMP/mpi") == 2))
+}
+
+install -d -o 65534 "$TMP/home"
+expect mpicc mpicc -O2 -Wall -o "$TMP/mpi_all" "$ROOT/tests/net/programs/mpi_all.c"
+
 as=("${nobody[@]}")
 programs nobody
+expect nobody-mpi mpi
 as=("${nobody[@]}" "$TMP/forbidden" io_uring:EPERM --)
 programs without-io_uring
+expect without-io_uring-mpi mpi
+expect without-io_uring-epoll grep -q "; ring epoll (" "$TMP/mpi"
 
 # ---- beside another interface it is none, as before
 fabric_has() { # SIDE
