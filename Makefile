@@ -181,7 +181,7 @@ demo: ## send a file between two namespaces over the direct path
 	$(Q)XIW_BUILD=$(abspath $(B)) tools/demo
 
 # Programs that the tests run unmodified.
-CHECK_PACKAGES := rdmacm-utils ibverbs-utils perftest libfabric-bin openmpi-bin libopenmpi-dev
+CHECK_PACKAGES := rdmacm-utils ibverbs-utils perftest libfabric-bin openmpi-bin libopenmpi-dev python3-pyverbs
 
 # Those that any user may run leave the machine as it is, and name what is missing if they cannot be built.
 CHECK_SETUP := $(if $(ONLY),$(call chosen,$(SCRIPTS) $(BPFTEST_SRC)),all)
