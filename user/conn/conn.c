@@ -85,6 +85,8 @@ static void leave_engine(struct xiw_conn *c)
 		c->next->prev = c->prev;
 	if (c->engine->watch.next_route == c)
 		c->engine->watch.next_route = c->next;
+	if (c->engine->watch.hops.next == c)
+		c->engine->watch.hops.next = c->next;
 	c->engine->nconns--;
 	if (c->dirty) {
 		not_dirty(c, &c->engine->agenda.dirty);

@@ -205,6 +205,7 @@ struct xiw_hops {
 	bool due;	  /* a look at them is due */
 	uint32_t wait_ms; /* between the last look and another one */
 	uint64_t look_ms; /* when the last one was, or the next one is due */
+	struct xiw_conn *next; /* in the look that is under way, or NULL */
 };
 
 /* core/news.c, path/watch.c: watching interfaces. */

@@ -14,6 +14,7 @@
 /* Time between two looks. It doubles up to the longest while news keep coming, as from a routing daemon. */
 #define SOON_MS 50
 #define LATE_MS 1000
+#define AT_ONCE 32 /* connections that one turn looks at: each costs some system calls */
 
 void xiw_hop_note(struct xiw_engine *e, const struct nlmsghdr *n)
 {
@@ -63,20 +64,29 @@ static void look(struct xiw_conn *c)
 	xiw_inject_question(c);
 }
 
+static void begin(struct xiw_engine *e)
+{
+	struct xiw_hops *h = &e->watch.hops;
+
+	h->due = false;
+	h->wait_ms = h->wait_ms ? 2 * h->wait_ms : SOON_MS;
+	if (h->wait_ms > LATE_MS)
+		h->wait_ms = LATE_MS;
+	h->next = e->conns;
+}
+
 void xiw_hop_scan(struct xiw_engine *e)
 {
 	struct xiw_hops *h = &e->watch.hops;
 
-	if (!h->due)
-		return;
-	if (h->look_ms <= e->now_ms) {
-		h->due = false;
-		h->wait_ms = h->wait_ms ? 2 * h->wait_ms : SOON_MS;
-		if (h->wait_ms > LATE_MS)
-			h->wait_ms = LATE_MS;
-		for (struct xiw_conn *c = e->conns; c; c = c->next)
-			look(c);
+	if (h->due && h->look_ms <= e->now_ms && !h->next)
+		begin(e);
+	for (uint32_t n = 0; h->next && n < AT_ONCE; n++) {
+		look(h->next);
+		h->next = h->next->next;
 	}
-	if (h->due)
+	if (h->next)
+		xiw_wake_at(e, e->now_ms);
+	else if (h->due)
 		xiw_wake_at(e, h->look_ms);
 }
