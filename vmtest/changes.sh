@@ -128,7 +128,7 @@ replaced() {
 		say $how-back
 		meet $how-ended 100
 		end_receiver $how
-		expect $how-told grep -q 'xiw_ingress was taken off eth0' "$RESULTS/$how.log"
+		expect $how-told grep -q 'eth0 has gone: when it is back' "$RESULTS/$how.log"
 		bind_receiver $how-again --force
 		say $how-again
 		meet $how-done 100
