@@ -60,9 +60,11 @@ XIW_SSE42_INLINE uint32_t three(uint32_t crc, uint8_t *dst, const uint8_t *src, 
 		c = step32(c, how ? dst + 2 * n + i : NULL, src + 2 * n + i, how);
 	}
 	/* Octets that were placed may be so again. */
+	if (how == PLACE) {
 #pragma GCC unroll 3
-	for (int j = 0; how == PLACE && j < 3; j++)
-		*(octets32 *)(dst + (j + 1) * n - 32) = *(const octets32 *)(src + (j + 1) * n - 32);
+		for (int j = 1; j <= 3; j++)
+			*(octets32 *)(dst + j * n - 32) = *(const octets32 *)(src + j * n - 32);
+	}
 	for (; i < n - 8; i += 8) {
 		a = xiw_step8(a, copy ? dst + i : NULL, src + i, copy);
 		b = xiw_step8(b, copy ? dst + n + i : NULL, src + n + i, copy);
