@@ -13,7 +13,7 @@
 struct xiw_telling {
 	uint64_t since_ns; /* the first report of those that are counted */
 	unsigned int told;
-	_Atomic unsigned int left_out; /* looked at without a lock in each turn */
+	unsigned int left_out; /* looked at without a lock in each turn */
 };
 
 /* Returns how many reports were left out, if it is time to say so, and counts anew; else 0. `end`: it is. */
