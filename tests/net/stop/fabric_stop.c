@@ -52,9 +52,9 @@ static void accept_one(struct fi_info *request)
 
 static void accept_all(unsigned int count)
 {
-	struct {
+	union {
 		struct fi_eq_cm_entry entry;
-		uint8_t data[512];
+		uint8_t octets[sizeof(struct fi_eq_cm_entry) + 512];
 	} e;
 	uint32_t what;
 
