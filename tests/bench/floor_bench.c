@@ -141,7 +141,7 @@ static void place(struct end *e, const uint8_t *piece, uint32_t len, bool first)
 static uint32_t receive_batch(struct end *e)
 {
 	static bool first = true;
-	uint32_t in, out, n = xsk_ring_cons__peek(&e->rx, BATCH, &in);
+	uint32_t in, out = 0, n = xsk_ring_cons__peek(&e->rx, BATCH, &in);
 
 	if (!n)
 		return 0;
