@@ -147,8 +147,8 @@ Test(core_srq, report_of_the_engine)
 
 	for (int n = 0; n < 3; n++)
 		cr_assert_eq(xiw_cq_create(e, NULL, &cq[n]), 0);
-	xiw_complete_for(e, &i, &event);
-	xiw_complete_for(e, &i, &event);
+	xiw_complete_for(e, e, &event);
+	xiw_complete_for(e, e, &event);
 	xiw_engine_info(e, &i, sizeof(i));
 	cr_expect(i.cqs == 3 && i.srqs == 2 && i.queued == 2);
 	next();

@@ -169,7 +169,7 @@ static void same_at_the_begin(struct peer *p)
  */
 static void begin_without_timestamp(struct peer *p)
 {
-	static const char nops[12] = "\1\1\1\1\1\1\1\1\1\1\1\1";
+	static const char nops[] = { 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1 };
 
 	end_stretch(p, MISALIGNED, 0, 0);
 	quietly(p);
