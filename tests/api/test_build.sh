@@ -3,7 +3,7 @@
 #
 # What a package build relies on: nothing that is built depends on the directory where it was built; fewer fronts need
 # fewer libraries; tests that any user may run call no package manager; and a machine or a C library that xiwarp is not
-# made for is named in one error. tests/distros/step does the same with everything, on other distributions.
+# made for is named in one error. tests/distros does the same with everything, on other distributions: bare and twice.
 # timeout: 300
 . "${0%/*}/../report.sh"
 cd "${0%/*}/../.." || exit
