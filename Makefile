@@ -194,8 +194,11 @@ check: ## run all tests; ONLY="word ..." chooses, RING=epoll the other ring
 	$(submake) check-build $(if $(CHECK_SETUP),,|| { tools/setup --say; exit 1; })
 	$(Q)XIW_BUILD=$(abspath $(B)) ONLY='$(ONLY)' tests/ring '$(RING)' tests/run
 
-.PHONY: check-build
+.PHONY: check-build sources
 check-build: $(CHECK_ALL)
+
+# Each source by itself, with its warnings: what tests/api/test_compilers.sh has another compiler look at.
+sources: $(call obj,$(C_SRC))
 
 fuzz: ## fuzz every target for FUZZ_SECONDS (20) each; ONLY="word ..." chooses
 	$(Q)tools/setup libclang-rt-14-dev
