@@ -47,8 +47,10 @@ Q := @
 say = @printf '  %-7s %s\n'
 endif
 
-# What is built says nothing of the directory where it was built.
-NOWHERE = $(if $(filter /%,$(B)),-ffile-prefix-map=$(B)=build) '-ffile-prefix-map=$(CURDIR)=.'
+# What is built says nothing of the directory where it was built. gcc's LTO writes $PWD as it is, and a random number.
+NOWHERE = $(if $(filter /%,$(B)),-ffile-prefix-map=$(B)=build) '-ffile-prefix-map=$(CURDIR)=.' \
+	-ffile-prefix-map=/proc/self/cwd=.
+cc = PWD=/proc/self/cwd $(CC)
 
 # No pkg-config and no compiler is asked while this file is read: on a bare machine tools/setup runs first.
 # Another compiler warns of other things: only CI asks that there be none.
@@ -59,7 +61,7 @@ SANFLAGS := $(if $(SAN)$(FUZZ),-fsanitize=address$(,)undefined -fno-sanitize-rec
 CPPFLAGS_ALL = $(if $(SAN)$(FUZZ)$(TSAN),-DXIW_CHECKS) -Iinclude -Iuser -I. -I$(B)/bpf -D_GNU_SOURCE -DXIW_VERSION='"$(VERSION)"' $(CPPFLAGS)
 CFLAGS ?= -O2 -g
 CFLAGS_ALL = -std=gnu11 $(WARNINGS) -fPIC -fvisibility=hidden $(NOWHERE) $(CFLAGS) $(SANFLAGS)
-LDFLAGS_ALL = -pthread -Wl,--as-needed $(SANFLAGS) $(LDFLAGS)
+LDFLAGS_ALL = -pthread -Wl,--as-needed $(NOWHERE) $(SANFLAGS) $(LDFLAGS)
 LIBS := -lxdp -lbpf -luring
 TOOL_LIBS := $(LIBS) -ljson-c -lcrypto -lm
 TEST_LIBS := -lcriterion -lisal $(TOOL_LIBS)
@@ -354,7 +356,7 @@ $(B)/machine.stamp: user/base/machine.h $(B)/flags.stamp
 $(B)/obj/%.o: %.c $(B)/flags.stamp $(B)/machine.stamp
 	@mkdir -p $(@D)
 	$(say) CC $<
-	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -MMD -MP -c -o $@ $<
+	$(Q)$(cc) $(CPPFLAGS_ALL) $(CFLAGS_ALL) -frandom-seed=$< -MMD -MP -c -o $@ $<
 
 # `run` looks for the libraries where they are installed.
 $(call obj,tools/xiwarp/run.c): $(B)/libdir.stamp
@@ -375,22 +377,22 @@ $(HOST_A): $(call obj,$(HOST_SRC)) $(B)/hostmembers.stamp
 # Everything is inside, and hidden but for the functions that it interposes.
 $(B)/libxiw-verbs.so: $(call obj,$(VERBS_SRC)) $(HOST_A) $(LIB_A)
 	$(say) LD $@
-	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LIBS)
+	$(Q)$(cc) -shared -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL $(LDFLAGS_ALL) -o $@ $(filter %.o %.a,$^) $(LIBS)
 
 # libfabric loads it, perhaps as a library that others do not see: it names libfabric itself.
 $(B)/libxiw-fi.so: $(call obj,$(FABRIC_SRC)) $(HOST_A) $(LIB_A)
 	$(say) LD $@
-	$(Q)$(CC) -shared -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL -Wl,-z,nodelete $(LDFLAGS_ALL) -o $@ \
+	$(Q)$(cc) -shared -Wl,-soname,$(@F) -Wl,--exclude-libs,ALL -Wl,-z,nodelete $(LDFLAGS_ALL) -o $@ \
 		$(filter %.o %.a,$^) $(LIBS) -lfabric
 
 # It calls what it wraps, also where a plug-in of the program has brought these libraries, which others do not see then.
 $(B)/libxiw-trace.so: $(call obj,$(TRACE_SRC))
 	$(say) LD $@
-	$(Q)$(CC) -shared -Wl,-soname,$(@F) $(LDFLAGS_ALL) -o $@ $^ -lrdmacm -libverbs
+	$(Q)$(cc) -shared -Wl,-soname,$(@F) $(LDFLAGS_ALL) -o $@ $^ -lrdmacm -libverbs
 
 $(LIB_SO): $(call obj,$(LIB_SRC)) $(B)/members.stamp
 	$(say) LD $@
-	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS)
+	$(Q)$(cc) -shared -Wl,-soname,$(SONAME) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) $(LIBS)
 	$(Q)ln -sf $(@F) $(B)/$(SONAME) && ln -sf $(SONAME) $(B)/libxiwarp.so
 
 $(PC): FORCE
@@ -419,7 +421,7 @@ $(NET_BPF): $(B)/%.bpf.o: %.bpf.c $(B)/bpfflags.stamp
 	$(say) BPF $<
 	$(Q)$(CLANG) $(BPF_CFLAGS) -MMD -MP -c -o $@ $<
 
-link = $(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) \
+link = $(Q)mkdir -p $(@D) && $(cc) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) \
 	-Wl,--start-group $(filter %.a,$^) -Wl,--end-group
 
 $(TOOL): $(call obj,$(TOOL_SRC)) $(LIB_A)
@@ -480,12 +482,12 @@ $(NET_BIN): $(B)/tests/%: $(B)/obj/tests/%.o $(B)/tests/net/lib/room.a $(HOST_A)
 
 $(SIW_BIN): $(B)/tests/%: $(B)/obj/tests/%.o
 	$(say) LD $@
-	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) -lrdmacm -libverbs
+	$(Q)mkdir -p $(@D) && $(cc) $(LDFLAGS_ALL) -o $@ $(filter %.o,$^) -lrdmacm -libverbs
 
 # For qemu, which has the functions that it calls.
 $(VM_PLUGIN): $(B)/obj/vmtest/count.o
 	$(say) LD $@
-	$(Q)mkdir -p $(@D) && $(CC) -shared $(LDFLAGS_ALL) -o $@ $^
+	$(Q)mkdir -p $(@D) && $(cc) -shared $(LDFLAGS_ALL) -o $@ $^
 
 $(BENCH_BIN): $(B)/bench/%: $(B)/obj/tests/bench/%.o $(LIB_A)
 	$(say) LD $@
