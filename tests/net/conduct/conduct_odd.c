@@ -431,7 +431,8 @@ const struct script conduct_odd[] = {
 	{ "vlan", vlan, 0 },
 	{ "hidden-by-vlan-tags", hidden_by_tags, V46 },
 	{ "hidden-by-extension-headers", hidden_by_headers, V46 },
-	{ "hidden-in-fragments", hidden_in_fragments, V46 },
+	/* Its fragments have more numbers than a connection has for itself. */
+	{ "hidden-in-fragments", hidden_in_fragments, V46 | ALONE },
 	{ "rfc9293-urgent", urgent, V46 },
 	{ "rfc9293-urgent-at-the-end", urgent_at_the_end, 0 },
 	{ "rfc9293-urgent-out-of-order", urgent_out_of_order, 0 },
