@@ -2,7 +2,7 @@
 /*
  * Segments that hide: xiw_parse() stops after a few headers, and the kernel does not. What it took for a segment of a
  * known flow would not be translated. So where xiw_parse() stops in front of headers that the kernel may pass over, the
- * packet is read again here, to its end, however many headers there are:
+ * packet is read again here:
  *
  *  - three VLAN tags or more. The kernel removes them as long as they only say a priority;
  *  - IPv6 extension headers, seven or more, or Authentication Headers, which may be in front of IPv4's TCP, too;
@@ -12,6 +12,9 @@
  *
  * As long as kernel numbers equal wire numbers, a segment found so is passed, and kernel_high is raised. Afterwards it
  * is dropped: no network adds such headers, and nothing but a segment that can be read begins a stretch.
+ *
+ * Each header takes some 32 ns, here and in the kernel again, so the search has an end. No real packet has a third as
+ * many headers, and one whose end was not reached is dropped, whosever it is, as RFC 8504 section 5.3 allows.
  *
  * PPPoE, MPLS and tunnels bring a packet to another interface, where xiw_socket judges it. What ESP has encrypted
  * cannot be seen here at all.
@@ -35,13 +38,13 @@
 #include "parse.h"
 #include "window.h"
 
-/* The shortest header has 4 bytes, and a packet at most 65,535 behind them. */
-#define XIW_SEARCH_STEPS (1 << 14)
+#define XIW_SEARCH_STEPS 32 /* VLAN tags, the IP header, extension headers, TCP's */
 
 enum xiw_search_result {
 	XIW_SEARCH_NONE,     /* not TCP, or not a packet that the kernel takes */
 	XIW_SEARCH_SEGMENT,  /* the TCP header, or its first 8 bytes, begins at `off` */
 	XIW_SEARCH_HEADLESS, /* a first fragment that ends in front of it */
+	XIW_SEARCH_LONG,     /* more headers than are followed */
 };
 
 struct xiw_search {
@@ -165,9 +168,11 @@ static long xiw_search_step(__u32 i, void *p)
 {
 	struct xiw_search_arg *arg = p;
 	struct xiw_search *s = arg->search;
+	long ends = s->ip_end ? xiw_search_header(arg->ctx, s) : xiw_search_link(arg->ctx, s);
 
-	(void)i;
-	return s->ip_end ? xiw_search_header(arg->ctx, s) : xiw_search_link(arg->ctx, s);
+	if (!ends && i == XIW_SEARCH_STEPS - 1)
+		s->result = XIW_SEARCH_LONG;
+	return ends;
 }
 
 /* Global functions, so that the verifier knows nothing of the values in *s: see xiw_walk_payload(). */
@@ -209,7 +214,7 @@ __noinline int xiw_hidden(struct xdp_md *ctx)
 	__u32 index, stat;
 
 	xiw_search(ctx, &s);
-	if (s.result == XIW_SEARCH_HEADLESS)
+	if (s.result == XIW_SEARCH_HEADLESS || s.result == XIW_SEARCH_LONG)
 		return XIW_STAT_DROP_HIDDEN;
 	if (s.result != XIW_SEARCH_SEGMENT || s.vlan ||
 	    bpf_xdp_load_bytes(ctx, s.off, tcp, sizeof(tcp)))

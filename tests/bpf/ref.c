@@ -440,8 +440,9 @@ static void hidden(struct ref_case *c)
 	struct ref_segment s = { .f = flow ? flow->state : NULL };
 	uint32_t path = flow ? path_of(s.f) : XIW_PATH_NONE;
 
-	if (found == REF_DEEP_HEADLESS)
-		drop(c, XIW_STAT_DROP_HIDDEN, REF_HEADLESS);
+	if (found == REF_DEEP_HEADLESS || found == REF_DEEP_LONG)
+		drop(c, XIW_STAT_DROP_HIDDEN,
+		     found == REF_DEEP_LONG ? REF_TOO_MANY : REF_HEADLESS);
 	if (path == XIW_PATH_NONE)
 		return;
 	c->flow = flow;

@@ -25,6 +25,7 @@ enum ref_exit {
 	REF_HIDDEN,	    /* more headers than are followed */
 	REF_HIDDEN_PASSED,  /* and its numbers are those of the kernel */
 	REF_HEADLESS,	    /* a first fragment without the TCP header */
+	REF_TOO_MANY,	    /* headers, whosever the packet is */
 	REF_TORN,	    /* DIRECT, but K belongs to another stretch */
 	REF_MALFORMED,
 	REF_FRAGMENT,

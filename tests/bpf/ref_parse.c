@@ -3,7 +3,8 @@
 
 #include "ref_parse.h"
 
-#define MAX_WALK 512 /* FPDUs of one segment that are followed */
+#define MAX_WALK 512  /* FPDUs of one segment that are followed */
+#define DEEP_STEPS 32 /* headers */
 
 enum ref_verdict ref_classify(const uint8_t *payload, uint32_t len, uint32_t seq, bool markers,
 			      uint32_t origin)
@@ -128,14 +129,16 @@ bool ref_parse(const struct ref_case *c, struct ref_parse *p)
 	return true;
 }
 
-/* Follows the headers from p->l4 on, of which `next` is the first. */
-static enum ref_deep deep_headers(const struct ref_case *c, struct ref_parse *p, int next)
+/* Follows the headers from p->l4 on, of which `next` is the first; `left` is how many steps may go on. */
+static enum ref_deep deep_headers(const struct ref_case *c, struct ref_parse *p, int next, int left)
 {
 	const enum ref_deep ends[] = { REF_DEEP_NONE, REF_DEEP_HEADLESS };
 
-	for (;;) {
+	for (;; left--) {
 		const uint8_t *ext = c->pkt + p->l4;
 
+		if (!left)
+			return REF_DEEP_LONG;
 		if (p->l4 + 8 > p->ip_end || p->l4 + 8 > c->len)
 			return ends[p->fragment];
 		if (next == 6)
@@ -164,13 +167,16 @@ enum ref_deep ref_parse_deep(const struct ref_case *c, struct ref_parse *p)
 	uint32_t off = 12;
 	const uint8_t *ip;
 	enum ref_deep found;
+	int left = DEEP_STEPS;
 
 	memset(p, 0, sizeof(*p));
-	for (; off + 6 <= c->len; off += 4) {
+	for (; off + 4 <= c->len; off += 4) {
 		const uint32_t type = be16(c->pkt + off);
 
 		if (type != 0x8100 && type != 0x88a8)
 			break;
+		if (!--left)
+			return REF_DEEP_LONG;
 		p->vlan |= be16(c->pkt + off + 2) % 4096;
 	}
 	ip = c->pkt + off + 2;
@@ -181,14 +187,14 @@ enum ref_deep ref_parse_deep(const struct ref_case *c, struct ref_parse *p)
 		p->key.remote_addr[2] = p->key.local_addr[2] = __builtin_bswap32(0xffff);
 		memcpy(&p->key.remote_addr[3], ip + 12, 4);
 		memcpy(&p->key.local_addr[3], ip + 16, 4);
-		found = deep_headers(c, p, ip[9]);
+		found = deep_headers(c, p, ip[9], left - 1);
 	} else if (off + 2 + 40 <= c->len && be16(ip - 2) == 0x86dd && ip[0] >> 4 == 6 &&
 		   memcmp(ip + 8, "\0\0\0\0\0\0\0\0\0\0\377\377", 12)) {
 		p->l4 = off + 42;
 		p->ip_end = off + 42 + be16(ip + 4);
 		memcpy(p->key.remote_addr, ip + 8, 16);
 		memcpy(p->key.local_addr, ip + 24, 16);
-		found = deep_headers(c, p, ip[6]);
+		found = deep_headers(c, p, ip[6], left - 1);
 	} else {
 		return REF_DEEP_NONE;
 	}

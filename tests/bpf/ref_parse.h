@@ -24,11 +24,12 @@ static inline uint32_t be32(const uint8_t *p)
 /* Finds the TCP segment in a packet and its flow's key. Returns false if there is none. */
 bool ref_parse(const struct ref_case *c, struct ref_parse *p);
 
-/* The same in all of the packet, however many headers there are. */
+/* The same behind more headers. */
 enum ref_deep {
 	REF_DEEP_NONE,
 	REF_DEEP_SEGMENT,  /* p->key, p->l4 and p->vlan are set */
 	REF_DEEP_HEADLESS, /* a first fragment without the TCP header */
+	REF_DEEP_LONG,	   /* too many headers */
 };
 
 enum ref_deep ref_parse_deep(const struct ref_case *c, struct ref_parse *p);

@@ -235,7 +235,7 @@ static uint32_t gen_ip4(uint8_t *ip, const struct xiw_flow_key *key)
 static uint32_t gen_ip6(uint8_t *ip, const struct xiw_flow_key *key)
 {
 	static const uint8_t kinds[] = { 0, 43, 60, 60, 60, 60, 44, 51 };
-	uint32_t hdr = 40, n = chance(75) ? 0 : chance(95) ? rnd(8) : rnd(40);
+	uint32_t hdr = 40, n = chance(80) ? 0 : chance(94) ? rnd(8) : rnd(80);
 	uint8_t *next = ip + 6;
 
 	memset(ip, 0, 40);

@@ -256,8 +256,21 @@ static void hidden_by_headers(struct peer *p)
 	if (!p->v6)
 		return;
 	hidden(p, &(struct seg){ .headers = 7 });
-	hidden(p, &(struct seg){ .headers = 50 });
+	hidden(p, &(struct seg){ .headers = 20 });
 	hidden(p, &(struct seg){ .headers = 7, .tags = 3 });
+}
+
+/* RFC 8504 section 5.3: more than any real packet has, which nobody takes, whatever the path. */
+static void too_many_headers(struct peer *p)
+{
+	SEND(p, .seq = 0, .len = FPDU, .headers = 50, .tags = p->v6 ? 0 : 50);
+	none(p);
+	if (p->v6) {
+		SEND(p, .seq = 0, .len = FPDU, .headers = 7, .tags = 25);
+		none(p);
+	}
+	still_direct(p);
+	goes_on(p);
 }
 
 /* The first fragment ends in front of the TCP header (RFC 8200 section 4.5: discarded), or is behind many headers. */
@@ -431,6 +444,7 @@ const struct script conduct_odd[] = {
 	{ "vlan", vlan, 0 },
 	{ "hidden-by-vlan-tags", hidden_by_tags, V46 },
 	{ "hidden-by-extension-headers", hidden_by_headers, V46 },
+	{ "too-many-headers", too_many_headers, V46 },
 	/* Its fragments have more numbers than a connection has for itself. */
 	{ "hidden-in-fragments", hidden_in_fragments, V46 | ALONE },
 	{ "rfc9293-urgent", urgent, V46 },
