@@ -204,8 +204,8 @@ static __always_inline __u32 xiw_direct_data(struct xiw_seg *s, __u32 end)
 			return xiw_redirected(s);
 		why = XIW_REASON_HEADROOM;
 	}
-	/* Anybody can send a long packet, and one outside the window says nothing of the peer's. */
-	if (why == XIW_REASON_LONG && !xiw_of_stretch(s))
+	/* Anybody can send a long packet. */
+	if (why == XIW_REASON_LONG && !xiw_of_peer(s))
 		return XIW_STAT_DROP_FRAGMENT;
 	if (why == XIW_REASON_HEADROOM || why == XIW_REASON_LONG)
 		XIW_WRITE_ONCE(s->flow->barred, why);

@@ -58,6 +58,7 @@ struct xiw_pkt {
 	__u32 ip_end;	/* end of the IP packet, by its own header; Ethernet padding may follow */
 	__u32 vlan;	/* its VLAN; 0: none, or only a priority */
 	__u32 fragment; /* 1: the first fragment of an IP packet; later ones are not recognised */
+	__u32 extended; /* 1: IPv4 options or IPv6 extension headers, by which the kernel may refuse the packet */
 	__u32 hides; /* 1: if no known flow was found, the packet may still be one's (hidden.h) */
 };
 
@@ -84,6 +85,7 @@ static __always_inline bool xiw_parse_ip4(void *data, void *data_end, __u32 off,
 	if (frag & XIW_IP4_OFFSET)
 		return false;
 	pkt->fragment = !!(frag & XIW_IP4_MF);
+	pkt->extended = ip->ihl > 5;
 	pkt->l3_off = off;
 	pkt->l4_off = off + ip->ihl * 4;
 	pkt->ip_end = off + bpf_ntohs(ip->tot_len);
@@ -145,6 +147,7 @@ static __always_inline bool xiw_parse_ip6(void *data, void *data_end, __u32 off,
 	}
 	if (next != IPPROTO_TCP)
 		return xiw_parse_stops(pkt);
+	pkt->extended = ip->nexthdr != IPPROTO_TCP;
 	pkt->l3_off = off;
 	/*
 	 * The verifier knows nothing about a difference of pointers, so all paths through the chain look the same to

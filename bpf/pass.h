@@ -58,6 +58,20 @@ static __always_inline bool xiw_congestion_experienced(const struct xiw_seg *s)
 	return ((ip[0] >> 4 == 6 ? ip[1] >> 4 : ip[1]) & 3) == 3;
 }
 
+/*
+ * May the peer acknowledge what the segment does (RFC 5961 section 5.2)? Its window is in flight at most, and no ACK is
+ * older than another window. Where packets of ours leave around xiw_egress, the answer may be a false "no".
+ */
+static __always_inline bool xiw_may_acknowledge(const struct xiw_seg *s)
+{
+	__u32 window = 0xffffu << (s->flow->snd_wscale & 15);
+	__be32 th[4];
+
+	/* A helper, as in xiw_read_tsval(). */
+	return !bpf_xdp_load_bytes(s->ctx, s->l4_off, th, sizeof(th)) && th[3] & TCP_FLAG_ACK &&
+	       XIW_READ_ONCE(s->flow->snd_nxt) - bpf_ntohl(th[2]) <= 2 * window;
+}
+
 /* RFC 3168 section 6.1.3. If a packet has both CE and CWR, CE wins: it is newer than what CWR answers. */
 static __always_inline void xiw_note_ecn(const struct xiw_seg *s)
 {
@@ -180,34 +194,50 @@ static __always_inline __u32 xiw_control(const struct xiw_seg *s)
 	return XIW_STAT_PASS_CONTROL;
 }
 
-/* In DIRECT: can a segment of any length that begins there have bytes that the stream waits for? */
-static __always_inline bool xiw_of_stretch(const struct xiw_seg *s)
+/* How far the peer's clock is at most ahead of TS.Recent. Most clocks tick each millisecond: 18 hours. */
+#define XIW_TSVAL_AFTER (1u << 26)
+
+/*
+ * In DIRECT: is the segment the peer's, as far as its header shows? Nobody has verified it, and XDP ends the stretch
+ * for it. It is if it is new or may come again, from no further back than a window, if it acknowledges what it may, and
+ * if its timestamp follows those before. A third host guesses all three in one of some million tries. At rcv_nxt, which
+ * is one of 2^32 numbers, the clock does not matter: it may have gone on for long.
+ */
+static __always_inline bool xiw_of_peer(const struct xiw_seg *s)
 {
-	return xiw_within_window(s->flow, s->seq) &&
-	       xiw_seq_leq(xiw_owner_value(s->owner), s->seq + 0xffff);
+	__u32 rcv_nxt = xiw_owner_value(s->owner), recent = XIW_READ_ONCE(s->flow->ts_recent),
+	      tsval;
+	const struct xiw_flow *flow = s->flow;
+
+	return xiw_within_window(flow, s->seq) &&
+	       xiw_seq_leq(rcv_nxt, s->seq + (0xffffu << (flow->rcv_wscale & 15))) &&
+	       xiw_may_acknowledge(s) &&
+	       (s->seq == rcv_nxt || !recent || !(flow->flags & XIW_FLOW_TIMESTAMPS) ||
+		(xiw_read_tsval(s, &tsval) && tsval - recent < XIW_TSVAL_AFTER));
 }
 
 /*
- * Pass the first IP fragment of a segment, which holds all of the TCP header.
+ * Pass a packet that the kernel's IP must see: it may refuse the options or extension headers, and it alone joins
+ * fragments.
  *
- * Reassembly happens behind XDP, so all fragments must go to the kernel. The sequence number is translated as usual,
- * because an incremental checksum update needs nothing but the field. The segment's length is not known yet, so
- * kernel_high is raised by the longest that it can be. No stretch begins before the stream has passed that point;
- * whenever reassembly ends, either the skew is still that of the first fragment, or the octets are old.
+ * Of a segment in fragments, the first one holds all of the TCP header. The sequence number is translated as usual,
+ * because an incremental checksum update needs nothing but the field. The segment's length is not known yet, so `end`
+ * is behind the longest that it can be. No stretch begins before the stream has passed that point; whenever reassembly
+ * ends, either the skew is still that of the first fragment, or the octets are old.
  *
- * A peer whose segments are fragmented would resend them to the direct path for ever, which cannot take them. So
- * a fragment ends DIRECT, unless it is outside the window.
+ * A peer that sends such packets would resend them to the direct path for ever, which does not take them. So they end
+ * DIRECT, if they are the peer's.
  */
-static __always_inline __u32 xiw_fragment(struct xiw_seg *s)
+static __always_inline __u32 xiw_for_ip(struct xiw_seg *s, __u32 end)
 {
 	if (xiw_owner_path(s->owner) == XIW_PATH_DIRECT) {
-		if (!xiw_of_stretch(s))
+		if (!xiw_of_peer(s))
 			return XIW_STAT_DROP_FRAGMENT;
 		s->owner = xiw_to_kernel(s->flow, s->owner, s->skew, XIW_REASON_FRAGMENT);
 		if (!s->owner)
 			return XIW_STAT_DROP_EPOCH;
 	}
-	return xiw_kernel_data(s, s->seq + 0xffff);
+	return xiw_kernel_data(s, end);
 }
 
 #endif /* XIW_BPF_PASS_H */

@@ -4,9 +4,10 @@
  * number translated. All other packets pass untouched.
  *
  *                       KERNEL             ARMED             DIRECT
- *   IP fragment         xiw_fragment()     xiw_fragment()    xiw_fragment()
+ *   IP fragment         xiw_for_ip()       xiw_for_ip()      xiw_for_ip()
  *   SYN, RST, no data   xiw_control()      xiw_control()     xiw_control()
  *   data, FIN           xiw_kernel_data()  xiw_armed_data()  xiw_direct_data()
+ *   ... with IP options xiw_for_ip()       xiw_for_ip()      xiw_for_ip()
  *
  * A segment that continues a stretch takes the straight line to xiw_direct_data() (straight.h).
  * direct.h decides what goes to AF_XDP, pass.h translates. Each packet ends as one enum xiw_stat, which is counted
@@ -43,10 +44,12 @@ static __always_inline __u32 xiw_segment(struct xiw_seg *s, const struct xiw_pkt
 	if (!xiw_read_segment(s, pkt))
 		return XIW_STAT_DROP_MALFORMED;
 	if (pkt->fragment)
-		return xiw_fragment(s);
+		return xiw_for_ip(s, s->seq + 0xffff);
 	if (s->syn || s->rst || !(s->len || s->fin))
 		return xiw_control(s);
 	end = s->seq + s->len + s->fin;
+	if (pkt->extended)
+		return xiw_for_ip(s, end);
 	switch (xiw_owner_path(s->owner)) {
 	case XIW_PATH_DIRECT:
 		xiw_remember(s);

@@ -178,7 +178,7 @@ enum xiw_reason {
 	XIW_REASON_NO_XSK,     /* the queue on which the segment came has no AF_XDP socket */
 	XIW_REASON_RACE,       /* another CPU gave the kernel octets beyond S meanwhile */
 	XIW_REASON_BOUNDARY, /* S does not lie between two FPDUs: a segment was aligned by chance */
-	XIW_REASON_FRAGMENT, /* a segment in IP fragments, which the kernel must reassemble */
+	XIW_REASON_FRAGMENT, /* IP fragments, options or extension headers, which the kernel's IP must see */
 	/* Segments came on the direct path, but the stream made no progress. */
 	XIW_REASON_UNSEEN, /* frames that XDP redirects do not reach the engine */
 	XIW_REASON_REFUSED, /* the engine's TCP receiver refuses the peer's segments again and again */
@@ -227,7 +227,8 @@ struct xiw_flow {
 		__u32 run_needed; /* aligned segments in a row that it takes to go direct */
 		__u32 ece; /* of xiw_ece_pack(); the owner of the stream writes it when it changes */
 		__u8 mac[6]; /* of the interface. Frames to another address are dropped. 0: accept any address */
-		__u16 reserved0a;
+		__u8 snd_wscale; /* shift of the windows that the peer sends */
+		__u8 reserved0a;
 		__u32 barred; /* enum xiw_reason why the library arms no more, or XIW_REASON_NONE. XDP writes it too */
 		__u32 served_by; /* a copy of `engine`: frames go only to queues of this engine */
 	};
@@ -437,7 +438,7 @@ enum xiw_stat {
 	XIW_STAT_PASS_CONTROL, /* a flow's SYN, RST or segment without data, passed */
 	XIW_STAT_DIRECT,       /* sent to AF_XDP */
 	XIW_STAT_DROP_EPOCH,   /* ownership moved while the program ran */
-	XIW_STAT_DROP_FRAGMENT,	 /* outside the window, and longer than AF_XDP takes or an IP fragment */
+	XIW_STAT_DROP_FRAGMENT,	 /* in DIRECT: not for AF_XDP, and its header does not show that it is the peer's */
 	XIW_STAT_DROP_MALFORMED, /* the headers disagree with the packet's length */
 	XIW_STAT_DROP_FOREIGN,	 /* the frame is addressed to another host */
 	XIW_STAT_DROP_HIDDEN,	 /* a flow's, behind more headers than are followed, or a fragment without TCP's */

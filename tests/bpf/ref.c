@@ -4,7 +4,7 @@
 
 #include "ref_parse.h"
 
-enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_URG = 32, TCP_CWR = 128 };
+enum { TCP_FIN = 1, TCP_SYN = 2, TCP_RST = 4, TCP_ACK = 16, TCP_URG = 32, TCP_CWR = 128 };
 
 static bool after(uint32_t a, uint32_t b)
 {
@@ -99,6 +99,27 @@ static bool timestamp(const struct ref_segment *s, uint32_t *tsval)
 		return false;
 	*tsval = be32(o + 2);
 	return true;
+}
+
+/* RFC 5961 section 5.2: what was sent, up to two windows back. */
+static bool acknowledges(const struct ref_segment *s)
+{
+	uint64_t most = 2 * (65535ull << s->f->snd_wscale);
+
+	return s->th[13] & TCP_ACK && (uint32_t)(s->f->snd_nxt - be32(s->th + 8)) <= most;
+}
+
+/* Does the peer send such a segment in this stretch? */
+static bool of_peer(const struct ref_segment *s)
+{
+	uint32_t rcv_nxt = s->f->owner >> 32, tsval;
+
+	if (beyond_windows(s) || !acknowledges(s) ||
+	    (int32_t)(rcv_nxt - s->seq - (65535u << s->f->rcv_wscale)) > 0)
+		return false;
+	if (s->seq == rcv_nxt || !(s->f->flags & XIW_FLOW_TIMESTAMPS) || !s->f->ts_recent)
+		return true;
+	return timestamp(s, &tsval) && tsval - s->f->ts_recent < 1 << 26;
 }
 
 static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit)
@@ -203,23 +224,27 @@ static bool unseen(struct ref_segment *s, uint32_t rcv_nxt)
 	return false;
 }
 
-/* The first IP fragment. The whole segment may be as long as an IP packet can be. */
-static void fragment(struct ref_segment *s)
+/* Only the kernel's IP can judge the packet, whoever owns the stream. */
+static void for_ip(struct ref_segment *s, enum ref_exit dropped, enum ref_exit passed)
 {
-	s->end = s->seq + 65535;
 	if (path_of(s->f) == XIW_PATH_DIRECT) {
-		if (beyond_windows(s) || after(s->f->owner >> 32, s->end)) {
-			drop(s->c, XIW_STAT_DROP_FRAGMENT, REF_FRAGMENT);
+		if (!of_peer(s)) {
+			drop(s->c, XIW_STAT_DROP_FRAGMENT, dropped);
 			return;
 		}
 		leave_direct(s, XIW_REASON_FRAGMENT);
 	}
-	kernel_data(s, XIW_STAT_PASS_DATA, REF_FRAGMENT_PASSED);
+	kernel_data(s, XIW_STAT_PASS_DATA, passed);
 }
 
 static void direct(struct ref_segment *s, const struct ref_parse *p)
 {
-	uint32_t rcv_nxt = s->f->owner >> 32, why;
+	static const enum ref_exit exits[XIW_REASON_MAX] = {
+		[XIW_REASON_WATCHDOG] = REF_WATCHDOG,	 [XIW_REASON_UNSEEN] = REF_UNSEEN,
+		[XIW_REASON_HEADROOM] = REF_NO_HEADROOM, [XIW_REASON_LONG] = REF_LONG,
+		[XIW_REASON_STEERED] = REF_STEERED,	 [XIW_REASON_NO_XSK] = REF_NO_XSK
+	};
+	uint32_t rcv_nxt = s->f->owner >> 32, why, stat = XIW_STAT_PASS_DATA;
 
 	if ((int32_t)(rcv_nxt - s->f->kernel_high) > 1 << 28) {
 		s->f->kernel_high = rcv_nxt;
@@ -236,26 +261,16 @@ static void direct(struct ref_segment *s, const struct ref_parse *p)
 	}
 	if (!why)
 		why = XIW_REASON_HEADROOM;
-	if (why == XIW_REASON_LONG &&
-	    (beyond_windows(s) || after(s->f->owner >> 32, s->seq + 65535))) {
+	if (why == XIW_REASON_LONG && !of_peer(s)) {
 		drop(s->c, XIW_STAT_DROP_FRAGMENT, REF_LONG_BEYOND);
 		return;
 	}
 	if (why == XIW_REASON_HEADROOM || why == XIW_REASON_LONG)
 		s->f->barred = why;
 	leave_direct(s, why);
-	if (why == XIW_REASON_WATCHDOG)
-		kernel_data(s, XIW_STAT_WATCHDOG, REF_WATCHDOG);
-	else if (why == XIW_REASON_UNSEEN)
-		kernel_data(s, XIW_STAT_WATCHDOG, REF_UNSEEN);
-	else if (why == XIW_REASON_HEADROOM)
-		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_HEADROOM);
-	else if (why == XIW_REASON_LONG)
-		kernel_data(s, XIW_STAT_PASS_DATA, REF_LONG);
-	else if (why == XIW_REASON_STEERED)
-		kernel_data(s, XIW_STAT_PASS_DATA, REF_STEERED);
-	else
-		kernel_data(s, XIW_STAT_PASS_DATA, REF_NO_XSK);
+	if (why == XIW_REASON_WATCHDOG || why == XIW_REASON_UNSEEN)
+		stat = XIW_STAT_WATCHDOG;
+	kernel_data(s, stat, exits[why]);
 }
 
 /* A packet of ours passed xiw_egress since the floor was set, and none of the peer's has come around xiw_ingress. */
@@ -409,9 +424,12 @@ static void segment(struct ref_case *c, const struct ref_parse *p)
 	s.end = s.seq + s.len + s.fin;
 	s.ce = ((c->pkt[p->l3] >> 4 == 4 ? c->pkt[p->l3 + 1] : c->pkt[p->l3 + 1] >> 4) & 3) == 3;
 	if (p->fragment) {
-		fragment(&s);
+		s.end = s.seq + 65535; /* the whole segment may be as long as an IP packet can be */
+		for_ip(&s, REF_FRAGMENT, REF_FRAGMENT_PASSED);
 	} else if (s.syn || s.rst || (!s.len && !s.fin)) {
 		control(&s);
+	} else if (p->extended) {
+		for_ip(&s, REF_EXTENDED, REF_EXTENDED_PASSED);
 	} else if (foreign) {
 		kernel_data(&s, XIW_STAT_PASS_DATA, REF_FOREIGN_PASSED);
 	} else if (path == XIW_PATH_KERNEL) {
@@ -441,8 +459,7 @@ static void hidden(struct ref_case *c)
 	uint32_t path = flow ? path_of(s.f) : XIW_PATH_NONE;
 
 	if (found == REF_DEEP_HEADLESS || found == REF_DEEP_LONG)
-		drop(c, XIW_STAT_DROP_HIDDEN,
-		     found == REF_DEEP_LONG ? REF_TOO_MANY : REF_HEADLESS);
+		drop(c, XIW_STAT_DROP_HIDDEN, found == REF_DEEP_LONG ? REF_TOO_MANY : REF_HEADLESS);
 	if (path == XIW_PATH_NONE)
 		return;
 	c->flow = flow;

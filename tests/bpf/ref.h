@@ -30,6 +30,8 @@ enum ref_exit {
 	REF_MALFORMED,
 	REF_FRAGMENT,
 	REF_FRAGMENT_PASSED,
+	REF_EXTENDED, /* IP options or extension headers, and it does not look like the peer's */
+	REF_EXTENDED_PASSED,
 	REF_CONTROL,
 	REF_CONTROL_AT_K,
 	REF_CONTROL_BEYOND, /* DIRECT: outside all windows */
@@ -52,7 +54,7 @@ enum ref_exit {
 	REF_UNSEEN, /* a segment that the stream waits for came again, and the engine saw no frame */
 	REF_NO_XSK,
 	REF_LONG,
-	REF_LONG_BEYOND, /* outside all windows */
+	REF_LONG_BEYOND, /* it does not look like the peer's */
 	REF_STEERED,	 /* a segment of a stretch came on another engine's queue */
 	REF_PAWS,	 /* older than the timestamps of the stretch before */
 	/* The driver leaves no room in front of a packet. */

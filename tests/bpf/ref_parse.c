@@ -60,6 +60,7 @@ static bool parse_ip4(const struct ref_case *c, uint32_t off, struct ref_parse *
 	    be16(ip + 6) & 0x1fff)
 		return false;
 	p->fragment = ip[6] & 0x20;
+	p->extended = (ip[0] & 15) > 5;
 	p->l4 = off + (ip[0] & 15) * 4;
 	p->ip_end = off + be16(ip + 2);
 	p->key.remote_addr[2] = p->key.local_addr[2] = __builtin_bswap32(0xffff);
@@ -95,6 +96,7 @@ static bool parse_ip6(const struct ref_case *c, uint32_t off, struct ref_parse *
 		}
 		next = ext[0];
 	}
+	p->extended = headers > 0;
 	p->ip_end = off + 40 + be16(ip + 4);
 	memcpy(p->key.remote_addr, ip + 8, 16);
 	memcpy(p->key.local_addr, ip + 24, 16);

@@ -8,7 +8,7 @@
 struct ref_parse {
 	struct xiw_flow_key key;
 	uint32_t l3, l4, ip_end;
-	bool fragment, vlan;
+	bool fragment, extended, vlan;
 };
 
 static inline uint32_t be16(const uint8_t *p)

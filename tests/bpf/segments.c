@@ -66,6 +66,9 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 	f->try_nxt = chance(80) ? value : near(base);
 	f->try_ns = now - (chance(60) ? rnd(STUCK / 2) : STUCK + 50000000 + rnd(1000000000));
 	f->ts_recent = chance(70) ? 0 : harness_random() >> rnd(20);
+	f->snd_nxt = chance(10) ? rnd(4000) : harness_random();
+	f->snd_wscale = rnd(15);
+	f->rcv_wscale = chance(50) ? 0 : rnd(15);
 	f->barred = 0;
 	f->served_by = chance(95) ? ENGINE : rnd(3);
 	f->reserved7[0] = base; /* for gen_seq() only */
@@ -212,7 +215,7 @@ static uint32_t gen_l2(uint8_t *p, int which)
 /* Returns the length of the header. Its length fields are filled in later. */
 static uint32_t gen_ip4(uint8_t *ip, const struct xiw_flow_key *key)
 {
-	uint32_t hdr = 20 + (chance(80) ? 0 : 4 * rnd(11));
+	uint32_t hdr = 20 + (chance(85) ? 0 : 4 * rnd(11));
 
 	memset(ip, 1, hdr);
 	ip[0] = 0x40 | hdr / 4;
@@ -267,7 +270,13 @@ static uint32_t gen_ip6(uint8_t *ip, const struct xiw_flow_key *key)
 	return hdr;
 }
 
-static uint32_t gen_options(uint8_t *o)
+/* Most of the peer's clock, which has gone on. */
+static uint32_t gen_tsval(const struct xiw_flow *f)
+{
+	return chance(60) ? f->ts_recent + rnd(1 << 27) : harness_random() >> rnd(20);
+}
+
+static uint32_t gen_options(uint8_t *o, const struct xiw_flow *f)
 {
 	uint32_t n, i;
 
@@ -280,7 +289,7 @@ static uint32_t gen_options(uint8_t *o)
 	case 8:
 	case 9: /* the usual timestamp, without which many flows never go direct */
 		put32(o, 0x0101080a);
-		put32(o + 4, harness_random() >> rnd(20));
+		put32(o + 4, gen_tsval(f));
 		put32(o + 8, harness_random());
 		return 12;
 	case 6: /* with its padding on either side */
@@ -288,7 +297,7 @@ static uint32_t gen_options(uint8_t *o)
 		n = rnd(3);
 		o[n] = 8;
 		o[n + 1] = chance(90) ? 10 : rnd(12);
-		put32(o + n + 2, harness_random());
+		put32(o + n + 2, gen_tsval(f));
 		return 12;
 	case 3: /* with SACK, in either order */
 		n = 1 + rnd(3);
@@ -400,7 +409,7 @@ void gen_packet(struct gen *g, uint32_t mtu)
 	g->l3 = gen_l2(g->pkt, g->v6);
 	g->l4 = g->l3 + (g->v6 ? gen_ip6 : gen_ip4)(g->pkt + g->l3, key);
 	th = g->pkt + g->l4;
-	g->hdr = 20 + gen_options(th + 20);
+	g->hdr = 20 + gen_options(th + 20, f);
 	off = g->l4 + g->hdr;
 	room = off + 100 < mtu ? mtu - off : 100;
 	if (chance(30))
@@ -416,7 +425,7 @@ void gen_packet(struct gen *g, uint32_t mtu)
 	if (chance(1))
 		th[rnd(4)] ^= 1;
 	put32(th + 4, seq);
-	put32(th + 8, harness_random());
+	put32(th + 8, chance(60) ? f->snd_nxt - rnd(1 << 17) : harness_random());
 	th[12] = g->hdr / 4 << 4;
 	th[13] = gen_flags();
 	put32(th + 14, harness_random());

@@ -299,7 +299,7 @@ static void many_segments(long count, uint32_t mtu)
 	for (i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		cr_expect(ref_state[0].reasons[reasons[i]] && ref_state[1].reasons[reasons[i]],
 			  "reason %u not seen", reasons[i]);
-	cr_expect(ref_state[0].went_direct > count / 300 && ref_state[1].went_direct > count / 300);
+	cr_expect(ref_state[0].went_direct > count / 400 && ref_state[1].went_direct > count / 400);
 	fprintf(stderr,
 		"%ld segments, MTU %u, seed %llx, %.1f s; other %u data %u control %u "
 		"direct %u epoch %u fragment %u malformed %u foreign %u watchdog %u; went direct "

@@ -109,6 +109,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	f->flags = (c->reg.sock.timestamps ? XIW_FLOW_TIMESTAMPS : 0) |
 		   (c->reg.sock.sack ? XIW_FLOW_SACK : 0) | (c->reg.sock.ecn ? XIW_FLOW_ECN : 0);
 	f->rcv_wscale = c->reg.sock.rcv_wscale;
+	f->snd_wscale = c->reg.sock.snd_wscale;
 	/* Nobody promises, or opens the socket for, more than a window field can say (RFC 7323 section 2.3). */
 	if (c->reg.window > 0xffffu << f->rcv_wscale)
 		c->reg.window = 0xffffu << f->rcv_wscale;

@@ -20,7 +20,7 @@ const char *xiw_reason_name(unsigned int reason)
 		[XIW_REASON_NO_XSK] = "no AF_XDP socket",
 		[XIW_REASON_RACE] = "race of two CPUs",
 		[XIW_REASON_BOUNDARY] = "not at an FPDU's start",
-		[XIW_REASON_FRAGMENT] = "IP fragment",
+		[XIW_REASON_FRAGMENT] = "IP fragment or options",
 		[XIW_REASON_UNSEEN] = "frames lost before AF_XDP",
 		[XIW_REASON_REFUSED] = "segments refused",
 		[XIW_REASON_CHECKSUM] = "TCP checksums wrong",

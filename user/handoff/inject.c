@@ -103,7 +103,7 @@ static unsigned int find_tsval(const uint8_t *tcp, unsigned int hlen)
 	return 0;
 }
 
-/* The receiving host obeys IP options and extension headers before TCP, so the copy goes without them. */
+/* A frame has neither IP options nor extension headers: xiw_ingress leaves such packets to the kernel. */
 static uint32_t build_ip(uint8_t *out, const uint8_t *ip, uint32_t tcp_len)
 {
 	struct xiw_ip_header h = xiw_ip_read(ip);

@@ -215,9 +215,9 @@ static bool run_alone(struct test *t)
 
 static unsigned int collect(struct test *t, const char *only)
 {
-	static const struct script *const all[] = { conduct_recv,  conduct_sack, conduct_secure,
-						    conduct_close, conduct_odd,	 conduct_window,
-						    conduct_edge,  conduct_share };
+	static const struct script *const all[] = { conduct_recv,   conduct_sack, conduct_secure,
+						    conduct_close,  conduct_ip,	  conduct_odd,
+						    conduct_window, conduct_edge, conduct_share };
 	unsigned int n = 0;
 
 	for (unsigned int i = 0; i < sizeof(all) / sizeof(all[0]); i++)

@@ -81,7 +81,7 @@ enum {
 	ECN = 1 << 3,
 	WRAP = 1 << 4,	/* the sequence numbers wrap after 600 octets */
 	ALONE = 1 << 5, /* not while other scripts run */
-	LOUD = 1 << 6, /* the receiver sends on its own: its segments are not compared */
+	LOUD = 1 << 6,	/* the receiver sends on its own: its segments are not compared */
 	NO_WSCALE = 1 << 8,
 	WIDE = 1 << 9, /* the peer's windows are scaled by 14 */
 };
@@ -111,7 +111,8 @@ struct seg {
 	uint16_t urgent;
 	const char *opt; /* behind the timestamp */
 	uint8_t opt_len;
-	bool bad_csum, bad_ip_csum, ip_options, group, foreign, spoofed;
+	bool bad_csum, bad_ip_csum, group, foreign, spoofed;
+	enum raw_ip ip;
 	uint16_t vlan;
 	uint8_t tags, headers; /* as in struct raw_seg */
 	uint8_t data_offset;
@@ -220,7 +221,7 @@ void pause_ms(int ms);
 /* ---- scripts ------------------------------------------------------------------------------------- */
 
 extern const struct script conduct_recv[], conduct_sack[], conduct_secure[], conduct_close[],
-	conduct_odd[], conduct_window[], conduct_edge[], conduct_share[];
+	conduct_odd[], conduct_ip[], conduct_window[], conduct_edge[], conduct_share[];
 
 /* An endpoint on the other interface between the namespaces, for .by: to be closed and freed. */
 struct raw *other_interface(struct peer *p);

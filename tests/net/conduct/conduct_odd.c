@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Segments that no real TCP sends and no wire should deliver: unknown and malformed options, wrong checksums and
- * lengths, urgent data, fragments, and segments of the flow on another interface.
+ * lengths, urgent data, and segments of the flow on another interface.
  */
 #include <stdlib.h>
 
@@ -105,18 +105,6 @@ static void bad_data_offset(struct peer *p)
 	goes_on(p);
 }
 
-static void ip_options(struct peer *p)
-{
-	for (int i = 0; i < 4; i++) {
-		SEND(p, .seq = p->nxt, .len = FPDU, .ip_options = true);
-		p->nxt += FPDU;
-		answers(p);
-		REQUIRE(p, acked(p, &p->last) == p->nxt);
-	}
-	still_direct(p);
-	goes_on(p);
-}
-
 /* RFC 1122 section 4.2.3.10: "MUST silently discard" what was sent to a group. */
 static void group_address(struct peer *p)
 {
@@ -188,99 +176,6 @@ static void vlan(struct peer *p)
 	goes_on(p);
 }
 
-/* ---- behind more headers than xiw_ingress follows ------------------------------------------------- */
-
-/* Old octets, wherever the socket may wait for octets in its own numbers. Other ones, and an end of the stream. */
-static void hidden_old(struct peer *p, const struct seg *how)
-{
-	struct seg s = *how;
-
-	for (s.seq = -(int32_t)(p->begun * FPDU); s.seq < 0; s.seq += FPDU) {
-		s.len = FPDU;
-		s.evil = true;
-		peer_send(p, &s);
-		s.len = 0;
-		s.flags = RAW_RST;
-		peer_send(p, &s);
-		s.flags = 0;
-	}
-	quietly(p);
-	REQUIRE(p, acked(p, &p->last) == p->nxt);
-}
-
-/* What plain TCP takes is lost as long as the socket counts otherwise: such a segment is never mistaken for another. */
-static void hidden_new(struct peer *p, const struct seg *how)
-{
-	struct seg s = *how;
-
-	s.seq = p->nxt;
-	s.len = FPDU;
-	s.evil = p->direct;
-	peer_send(p, &s);
-	quietly(p);
-	if (p->direct)
-		REQUIRE(p, acked(p, &p->last) == p->nxt);
-	else
-		p->nxt = acked(p, &p->last);
-}
-
-static void hidden(struct peer *p, const struct seg *how)
-{
-	hidden_old(p, how);
-	hidden_new(p, how);
-	still_direct(p);
-	goes_on(p);
-	/* Now the kernel has the stream, and its numbers are others. */
-	SEND(p, .seq = p->nxt, .len = 100);
-	SEND(p, .seq = p->nxt + 100, .len = FPDU - 100);
-	p->nxt += FPDU;
-	quietly(p);
-	caught_up(p);
-	hidden_old(p, how);
-	hidden_new(p, how);
-	goes_on(p);
-	go_direct(p);
-	hidden_old(p, how);
-	still_direct(p);
-	goes_on(p);
-}
-
-static void hidden_by_tags(struct peer *p)
-{
-	hidden(p, &(struct seg){ .tags = 3 });
-	hidden(p, &(struct seg){ .tags = 20 });
-}
-
-static void hidden_by_headers(struct peer *p)
-{
-	if (!p->v6)
-		return;
-	hidden(p, &(struct seg){ .headers = 7 });
-	hidden(p, &(struct seg){ .headers = 20 });
-	hidden(p, &(struct seg){ .headers = 7, .tags = 3 });
-}
-
-/* RFC 8504 section 5.3: more than any real packet has, which nobody takes, whatever the path. */
-static void too_many_headers(struct peer *p)
-{
-	SEND(p, .seq = 0, .len = FPDU, .headers = 50, .tags = p->v6 ? 0 : 50);
-	none(p);
-	if (p->v6) {
-		SEND(p, .seq = 0, .len = FPDU, .headers = 7, .tags = 25);
-		none(p);
-	}
-	still_direct(p);
-	goes_on(p);
-}
-
-/* The first fragment ends in front of the TCP header (RFC 8200 section 4.5: discarded), or is behind many headers. */
-static void hidden_in_fragments(struct peer *p)
-{
-	hidden(p, &(struct seg){ .cut = 8, .headers = p->v6 ? 3 : 0, .tags = 3 });
-	if (p->v6)
-		hidden(p, &(struct seg){ .cut = 8, .headers = 2 });
-}
-
 /* ---- urgent data: RFC 9293 section 3.8.5 --------------------------------------------------------- */
 
 /* The urgent pointer is only a pointer: its octets belong to the stream like all others. */
@@ -330,76 +225,6 @@ static void urgent_beyond(struct peer *p)
 	goes_on(p);
 }
 
-/* ---- fragments ----------------------------------------------------------------------------------- */
-
-static bool all_acked(struct peer *p, const struct raw_got *g)
-{
-	return acked(p, g) == p->nxt;
-}
-
-/* Two fragments that make a whole segment: it is treated like others. */
-static void fragments(struct peer *p)
-{
-	for (int i = 0; i < 4; i++) {
-		SEND(p, .seq = p->nxt, .len = 2 * FPDU, .cut = 128);
-		p->nxt += 2 * FPDU;
-		await(p, all_acked);
-	}
-	goes_on(p);
-	SEND(p, .seq = p->nxt + FPDU, .len = FPDU, .cut = 128);
-	quietly(p);
-	SEND(p, .seq = p->nxt, .len = FPDU, .cut = 200);
-	p->nxt += 2 * FPDU;
-	await(p, all_acked);
-	goes_on(p);
-}
-
-/* Halves that never meet, and blind ones. */
-static void fragments_lost(struct peer *p)
-{
-	for (int only = 1; only <= 2; only++) {
-		SEND(p, .seq = p->nxt, .len = FPDU, .cut = 128, .only = only, .evil = true);
-		none(p);
-		SEND(p, .seq = edge(p) + 5000, .len = FPDU, .cut = 128, .only = only, .evil = true);
-		none(p);
-		SEND(p, .seq = -FPDU, .len = FPDU, .cut = 128, .only = only, .evil = true);
-		none(p);
-		deliver(p, 1);
-	}
-	goes_on(p);
-}
-
-/* A fragment from outside the window, or one that is too small for the TCP header, does not end the direct path. */
-static void fragments_blind(struct peer *p)
-{
-	SEND(p, .seq = edge(p) + 100000, .len = FPDU, .cut = 128, .evil = true);
-	quietly(p);
-	SEND(p, .seq = -100000, .len = FPDU, .cut = 128, .evil = true);
-	quietly(p);
-	SEND(p, .seq = 0, .len = FPDU, .cut = 8, .only = 1, .evil = true);
-	none(p);
-	still_direct(p);
-	goes_on(p);
-}
-
-static void fragments_bad_checksum(struct peer *p)
-{
-	SEND(p, .seq = 0, .len = FPDU, .cut = 128, .bad_csum = true);
-	none(p);
-	goes_on(p);
-}
-
-/* From fragments to the direct path again, when they have ended. */
-static void fragments_end(struct peer *p)
-{
-	SEND(p, .seq = 0, .len = FPDU, .cut = 64);
-	p->nxt = FPDU;
-	await(p, all_acked);
-	/* A fragment counts as long as an IP packet can be. */
-	go_direct(p);
-	goes_on(p);
-}
-
 /* ---- the other interface ------------------------------------------------------------------------- */
 
 /*
@@ -436,26 +261,15 @@ const struct script conduct_odd[] = {
 	{ "rfc9293-wrong-checksum", bad_checksum, V46 },
 	{ "rfc1122-wrong-ip-checksum", bad_ip_checksum, 0 },
 	{ "rfc9293-wrong-data-offset", bad_data_offset, V46 },
-	{ "rfc9293-ip-options", ip_options, V46 },
 	{ "rfc1122-group-address", group_address, V46 },
 	{ "foreign-frame", foreign_frame, V46 },
 	{ "spoofed-frame", spoofed_frame, V46 },
 	{ "acks-like-the-socket", like_the_socket, V46 | LOUD },
 	{ "vlan", vlan, 0 },
-	{ "hidden-by-vlan-tags", hidden_by_tags, V46 },
-	{ "hidden-by-extension-headers", hidden_by_headers, V46 },
-	{ "too-many-headers", too_many_headers, V46 },
-	/* Its fragments have more numbers than a connection has for itself. */
-	{ "hidden-in-fragments", hidden_in_fragments, V46 | ALONE },
 	{ "rfc9293-urgent", urgent, V46 },
 	{ "rfc9293-urgent-at-the-end", urgent_at_the_end, 0 },
 	{ "rfc9293-urgent-out-of-order", urgent_out_of_order, 0 },
 	{ "rfc9293-urgent-beyond", urgent_beyond, 0 },
-	{ "fragments", fragments, V46 },
-	{ "fragments-lost", fragments_lost, V46 },
-	{ "fragments-blind", fragments_blind, V46 },
-	{ "fragments-wrong-checksum", fragments_bad_checksum, 0 },
-	{ "fragments-end", fragments_end, V46 },
 	{ "other-interface", other, V46 },
 	{},
 };

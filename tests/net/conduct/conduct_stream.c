@@ -75,7 +75,7 @@ void peer_send(struct peer *p, const struct seg *s)
 		.ecn = s->ecn,
 		.bad_csum = s->bad_csum,
 		.bad_ip_csum = s->bad_ip_csum,
-		.ip_options = s->ip_options,
+		.ip = s->ip,
 		.group = s->group,
 		.foreign = s->foreign,
 		.spoofed = s->spoofed,

@@ -97,11 +97,22 @@ static uint8_t *build_eth(const struct raw *r, const struct raw_seg *s, uint8_t 
 	return p + 2;
 }
 
+static const struct {
+	const char *v4, *v6; /* of an extension header, what is behind the number of the next one */
+	uint8_t v4_len, header;
+} raw_ips[] = {
+	[RAW_IP_PLAIN] = { "", "", 0, 0 },
+	[RAW_IP_PADDED] = { "\1\1\1\1", "\0\1\4\0\0\0\0", 4, 60 },
+	[RAW_IP_ROUTED] = { "\203\7\10\12\115\0\11\0", "\0\4\0\0\0\0\0", 8, 43 },
+	[RAW_IP_UNKNOWN] = { "\7\7\3\0\0\0\0\0", "\0\136\4\0\0\0\0", 8, 60 },
+	[RAW_IP_HOPS] = { "\224\0\1\1", "\0\136\4\0\0\0\0", 4, 0 },
+};
+
 /* An IPv4 header for `len` octets of payload; `frag`: flags and offset, as the field has them. */
 static uint8_t *build_ip4(struct raw *r, const struct raw_seg *s, uint8_t *p, uint32_t len,
 			  uint32_t frag)
 {
-	uint32_t hlen = s->ip_options ? 24 : 20;
+	uint32_t hlen = 20u + raw_ips[s->ip].v4_len;
 	uint16_t check;
 
 	memset(p, 0, hlen);
@@ -114,8 +125,7 @@ static uint8_t *build_ip4(struct raw *r, const struct raw_seg *s, uint8_t *p, ui
 	p[9] = 6;
 	memcpy(p + 12, r->src, 4);
 	memcpy(p + 16, r->dst, 4);
-	if (s->ip_options)
-		memset(p + 20, 1, 4);
+	memcpy(p + 20, raw_ips[s->ip].v4, hlen - 20);
 	check = (uint16_t)~sum(p, hlen, 0);
 	put(p + 10, s->bad_ip_csum ? check ^ 0x0001u : check, 2);
 	return p + hlen;
@@ -125,7 +135,7 @@ static uint8_t *build_ip4(struct raw *r, const struct raw_seg *s, uint8_t *p, ui
 static uint8_t *build_ip6(struct raw *r, const struct raw_seg *s, uint8_t *p, uint32_t len,
 			  uint32_t frag)
 {
-	uint32_t ext = (s->ip_options ? 8 : 0) + (frag ? 8 : 0);
+	uint32_t ext = (s->ip ? 8 : 0) + (frag ? 8 : 0);
 	uint8_t *next = p + 6;
 
 	memset(p, 0, 40 + ext);
@@ -135,11 +145,10 @@ static uint8_t *build_ip6(struct raw *r, const struct raw_seg *s, uint8_t *p, ui
 	memcpy(p + 8, r->src, 16);
 	memcpy(p + 24, r->dst, 16);
 	p += 40;
-	if (s->ip_options) {
-		*next = 60;
+	if (s->ip) {
+		*next = raw_ips[s->ip].header;
 		next = p;
-		p[2] = 1; /* PadN */
-		p[3] = 4;
+		memcpy(p + 1, raw_ips[s->ip].v6, 7);
 		p += 8;
 	}
 	if (frag) {

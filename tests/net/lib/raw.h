@@ -25,6 +25,15 @@ enum {
 
 enum { RAW_NOT_ECT = 0, RAW_ECT0 = 2, RAW_CE = 3 };
 
+/* What is between the IP header and TCP's. Linux refuses all but the first, as long as sysctl says nothing else. */
+enum raw_ip {
+	RAW_IP_PLAIN,	/* nothing */
+	RAW_IP_PADDED,	/* No Operation; IPv6: Destination Options with padding */
+	RAW_IP_ROUTED,	/* a source route that is used up; IPv6: Routing header 4, no segments left */
+	RAW_IP_UNKNOWN, /* a Record Route that is malformed; IPv6: a destination option "discard" */
+	RAW_IP_HOPS,	/* an option without length; IPv6: a hop-by-hop option "discard" */
+};
+
 #define RAW_DATA_MAX 9000
 #define RAW_HEADERS_MAX 64 /* .tags and .headers */
 #define RAW_SACKS 4
@@ -48,7 +57,7 @@ struct raw_seg {
 	uint8_t data_offset; /* instead of what is right; 0: right */
 	uint8_t ecn;
 	bool bad_csum, bad_ip_csum;
-	bool ip_options; /* IPv4: No Operation, IPv6: a Destination Options header */
+	enum raw_ip ip;
 	bool group;	 /* to Ethernet's broadcast address */
 	bool foreign;	 /* to another host's */
 	bool spoofed;	 /* from another host's */
