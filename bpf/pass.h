@@ -75,12 +75,11 @@ static __always_inline bool xiw_may_acknowledge(const struct xiw_seg *s)
 /* RFC 3168 section 6.1.3. If a packet has both CE and CWR, CE wins: it is newer than what CWR answers. */
 static __always_inline void xiw_note_ecn(const struct xiw_seg *s)
 {
-	__u32 epoch = xiw_owner_epoch(s->owner);
+	bool ce = xiw_congestion_experienced(s);
 
-	if (xiw_congestion_experienced(s))
-		XIW_WRITE_ONCE(s->flow->ece, xiw_ece_pack(epoch, XIW_ECE_ON));
-	else if (s->cwr)
-		XIW_WRITE_ONCE(s->flow->ece, xiw_ece_pack(epoch, XIW_ECE_OFF));
+	if ((ce || s->cwr) && xiw_may_acknowledge(s))
+		XIW_WRITE_ONCE(s->flow->ece, xiw_ece_pack(xiw_owner_epoch(s->owner),
+							  ce ? XIW_ECE_ON : XIW_ECE_OFF));
 }
 
 /*
@@ -103,15 +102,14 @@ static __always_inline bool xiw_new_enough(const struct xiw_seg *s)
 static __always_inline __u32 xiw_kernel_data(const struct xiw_seg *s, __u32 end)
 {
 	struct xiw_flow *flow = s->flow;
+	bool acceptable = xiw_acceptable(flow, s->seq, end);
 
+	if (acceptable && !xiw_new_enough(s))
+		return XIW_STAT_DROP_PAWS;
 	if (xiw_within_window(flow, s->seq) && !xiw_raise_high(flow, s->owner, end))
 		return XIW_STAT_DROP_EPOCH;
-	if (xiw_acceptable(flow, s->seq, end)) {
-		if (!xiw_new_enough(s))
-			return XIW_STAT_DROP_PAWS;
-		if (flow->flags & XIW_FLOW_ECN)
-			xiw_note_ecn(s);
-	}
+	if (acceptable && flow->flags & XIW_FLOW_ECN)
+		xiw_note_ecn(s);
 	xiw_pass(s, s->seq - s->skew);
 	flow->kernel_segs++;
 	flow->kernel_octets += s->len;

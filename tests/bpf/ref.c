@@ -127,14 +127,15 @@ static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit
 	bool beyond = beyond_windows(s);
 	uint32_t tsval;
 
-	if (!beyond && after(s->end, s->f->kernel_high))
-		s->f->kernel_high = s->end;
 	if (!beyond && !after(s->f->acked, s->end) && s->f->flags & XIW_FLOW_TIMESTAMPS &&
 	    timestamp(s, &tsval) && s->f->ts_recent && after(s->f->ts_recent, tsval)) {
 		drop(s->c, XIW_STAT_DROP_PAWS, REF_PAWS);
 		return;
 	}
-	if (!beyond && s->f->flags & XIW_FLOW_ECN && !after(s->f->acked, s->end)) {
+	if (!beyond && after(s->end, s->f->kernel_high))
+		s->f->kernel_high = s->end;
+	if (!beyond && s->f->flags & XIW_FLOW_ECN && !after(s->f->acked, s->end) &&
+	    acknowledges(s)) {
 		if (s->ce)
 			s->f->ece = (s->f->owner & 0xffffff00) | XIW_ECE_ON;
 		else if (s->th[13] & TCP_CWR)

@@ -94,6 +94,31 @@ static void ce_to_cwr(struct peer *p)
 	intact(p);
 }
 
+/*
+ * Behind a stretch, which has known of CE: what a third host sends says nothing of the way. It knows the window, but
+ * not what the peer may acknowledge.
+ */
+static void blind_marks(struct peer *p)
+{
+	end_stretch(p, MISALIGNED, 0, RAW_CE);
+	deliver(p, 1);
+	REQUIRE(p, p->last.flags & RAW_ECE);
+	SEND(p, .seq = p->nxt + FPDU, .len = FPDU, .flags = RAW_ACK | RAW_CWR, .ack = 1000);
+	deliver(p, 1);
+	REQUIRE(p, p->last.flags & RAW_ECE);
+	SEND(p, .seq = p->nxt, .len = FPDU, .flags = RAW_ACK | RAW_CWR, .ecn = RAW_ECT0);
+	p->nxt += FPDU;
+	deliver(p, 1);
+	REQUIRE(p, !(p->last.flags & RAW_ECE));
+	SEND(p, .seq = p->nxt + FPDU, .len = FPDU, .ecn = RAW_CE, .ack = 1000);
+	SEND(p, .seq = p->nxt + FPDU, .len = FPDU, .ecn = RAW_CE, .ack = INT32_MIN / 2);
+	deliver(p, 1);
+	REQUIRE(p, !(p->last.flags & RAW_ECE));
+	go_direct(p);
+	goes_on(p);
+	REQUIRE(p, !(p->last.flags & RAW_ECE));
+}
+
 /* ---- RFC 7323: the segment that begins a stretch -------------------------------------------------- */
 
 /* The next FPDU comes `older` before its time, with other octets, and is an old duplicate: nobody takes it. */
@@ -351,13 +376,13 @@ const struct script conduct_edge[] = {
 	{ "rfc7323-no-timestamp-at-the-begin-of-a-stretch", begin_without_timestamp, V46 },
 	{ "rfc7323-paws-behind-the-end-of-a-stretch", old_behind_the_end, ALONE },
 	{ "rfc5961-ack-behind-the-end-of-a-stretch", ack_behind_the_end, ALONE },
-	{ "rfc7323-no-timestamp-behind-the-end-of-a-stretch", no_timestamp_behind_the_end,
-	  ALONE },
+	{ "rfc7323-no-timestamp-behind-the-end-of-a-stretch", no_timestamp_behind_the_end, ALONE },
 	{ "rfc7323-frames-older-than-the-sockets", older_than_the_sockets, ALONE },
 	{ "rfc7323-damaged-tsval-behind-a-take-back", damaged_behind_a_take_back, ALONE },
 	{ "rfc3168-cwr-at-the-end-of-a-stretch", cwr_at_the_end, ECN | V46 },
 	{ "rfc3168-ce-at-the-end-of-a-stretch", ce_at_the_end, ECN },
 	{ "rfc3168-ce-at-the-begin-cwr-at-the-end", ce_to_cwr, ECN },
+	{ "rfc3168-blind-marks-behind-a-stretch", blind_marks, ECN | V46 },
 	{ "another-by-the-same-port", again_by_the_port, V46 | ALONE | WIDE },
 	{},
 };
