@@ -443,18 +443,18 @@ enum xiw_tcp_action xiw_tcp_rx_keep(struct xiw_tcp_rx *rx, struct xiw_tcp_keep *
 {
 	struct xiw_tcp_sack dup;
 
-	if (!node) {
+	if (node && xiw_keep_insert(rx, node, &dup)) {
 		dup_ack(rx);
-		return drop(rx, XIW_TCP_DROP_FULL);
+		if (dup.start != dup.end)
+			report_dup(rx, dup.start, dup.end);
+		return XIW_TCP_KEEP;
 	}
-	if (!xiw_keep_insert(rx, node, &dup)) {
+	if (node && dup.start != dup.end) {
 		report_dup(rx, dup.start, dup.end);
 		return drop(rx, XIW_TCP_DROP_DUP);
 	}
 	dup_ack(rx);
-	if (dup.start != dup.end)
-		report_dup(rx, dup.start, dup.end);
-	return XIW_TCP_KEEP;
+	return drop(rx, XIW_TCP_DROP_FULL);
 }
 
 struct xiw_tcp_keep *xiw_tcp_rx_next(struct xiw_tcp_rx *rx)
@@ -485,7 +485,7 @@ struct xiw_tcp_keep *xiw_tcp_rx_flush(struct xiw_tcp_rx *rx)
 {
 	struct xiw_tcp_keep *all = rx->keep_head;
 
-	rx->keep_head = rx->run_tail = NULL;
+	rx->keep_head = rx->run_root = NULL;
 	rx->kept = 0;
 	rx->nrecent = 0;
 	rx->runs_stale = false;

@@ -60,7 +60,7 @@ enum xiw_tcp_drop {
 	XIW_TCP_DROP_ACK_NEW, /* acknowledges what was never sent */
 	XIW_TCP_DROP_ACK_OLD, /* below SND.UNA - MAX.SND.WND: RFC 5961 section 5.2 */
 	XIW_TCP_DROP_EMPTY,   /* acceptable, but carries neither data nor control */
-	XIW_TCP_DROP_FULL,    /* out of order, and no node is left to keep it */
+	XIW_TCP_DROP_FULL,    /* out of order, and no node is left to keep it, or it covers too many */
 	XIW_TCP_DROP_MAX,
 };
 
@@ -87,6 +87,7 @@ enum {
 struct xiw_tcp_keep {
 	struct xiw_tcp_keep *next, *prev;
 	struct xiw_tcp_keep *run_next, *run_prev; /* first nodes of the neighbouring runs */
+	struct xiw_tcp_keep *run_tree[2];	  /* subtrees of those in front and behind */
 	struct xiw_tcp_keep *run_last;
 	uint32_t run_end;
 	uint32_t seq;
@@ -173,14 +174,14 @@ struct xiw_tcp_rx {
 	/* Second cache line: acknowledging and keeping. */
 	uint64_t ack_since_ms; /* arrival of the first octet of pending */
 	uint64_t ts_recent_ms;
-	struct xiw_tcp_keep *run_tail; /* first node of the last run */
+	struct xiw_tcp_keep *run_root; /* of the tree of runs: first node of one of them */
 	uint32_t kept, max_keep;
 	uint32_t window, buffer;
 	struct xiw_tcp_sack dsack; /* empty when start == end */
 	uint32_t delack_ms;
 	uint16_t mss;
 	uint8_t rcv_wscale;
-	bool runs_stale; /* runs must be found again before they are used */
+	bool runs_stale; /* the first run must be found again before it is used */
 
 	/* Rarely touched. */
 	uint32_t recent[XIW_TCP_MAX_SACK]; /* a number inside each run, newest first */
@@ -246,7 +247,8 @@ static inline void xiw_tcp_keep_set(struct xiw_tcp_keep *node, const struct xiw_
 }
 
 /*
- * Links a node after KEEP. Returns KEEP, or DROP if all of it is kept already, and then the node is the caller's again.
+ * Links a node after KEEP. Returns KEEP, or DROP if all of it is kept already or it covers too many others that are
+ * kept, and then the node is the caller's again.
  * Called with NULL when no node is left: the segment is counted as dropped, and the peer gets its duplicate ACK.
  */
 enum xiw_tcp_action xiw_tcp_rx_keep(struct xiw_tcp_rx *rx, struct xiw_tcp_keep *node);
