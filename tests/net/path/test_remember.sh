@@ -20,15 +20,21 @@ begin_sink() { # ARG...
 	return 1
 }
 
+reported() { # N
+	(($(wc -l <"$TMP/json") > $1))
+}
+
+# Returns when the connection is reported as well: `sink` may be late.
 send_one() {
-	local rc
+	local rc reports
+	reports=$(wc -l <"$TMP/json")
 	spawn SEND snd sent "$BUILD/tests/net/lib/sendto" -t $OCTETS -o "$TMP/octets" "$V4_RCV" \
 		"$PORT"
 	reap "$SEND" 20
 	rc=$?
 	((rc == 124)) && stop "$SEND"
-	((rc == 0)) || echo "sendto: exit code $rc: $(cat "$TMP/sent")"
-	return "$rc"
+	((rc == 0)) || { echo "sendto: exit code $rc: $(cat "$TMP/sent")"; return "$rc"; }
+	wait_until 10 reported "$reports" || { echo "no report"; return 1; }
 }
 
 send_once() { # by a process for this connection alone
@@ -164,7 +170,7 @@ if [[ $(type -P strace) ]]; then
 	begin_sink || exit 1
 	spawn LATE rcv late "${traced[@]}" -f -p "$SINK" -o /dev/null \
 		-e trace=io_uring_enter,epoll_pwait \
-		-e inject=io_uring_enter:delay_exit=40000 -e inject=epoll_pwait:delay_exit=20000
+		-e inject=io_uring_enter,epoll_pwait:delay_exit=40000
 	wait_until 10 grep -q '^TracerPid:.*[1-9]' "/proc/$SINK/status" ||
 		fail late-host "$(cat "$TMP/late")"
 	deaf deaf
