@@ -271,11 +271,12 @@ bench: ## measure the paths against each other; write build/bench/report.json an
 	$(Q)XIW_BUILD=$(abspath $(B)) tests/bench/run $(if $(ADD),--add) $(addprefix --only ,$(ONLY))
 
 VM_PLUGIN := $(B)/vmtest/count.so
+VM_BENCH := $(addprefix $(B)/bench/,wire_bench message_bench trip_bench vm_mark)
 
 .PHONY: bench-vm
 bench-vm: ## count instructions per octet in a VM; GATE=1 fails if they grew; QUICK=1; write build/bench/vm.json
 	$(Q)tools/setup $(VM_PACKAGES)
-	$(submake) all $(addprefix $(B)/bench/,wire_bench vm_mark) $(VM_PLUGIN) vmtest-build
+	$(submake) all $(VM_BENCH) $(VM_PLUGIN) vmtest-build
 	$(Q)XIW_BUILD=$(abspath $(B)) GATE='$(GATE)' BASELINE='$(BASELINE)' QUICK='$(QUICK)' tests/bench/vm
 
 VM_PACKAGES := qemu-system-x86 busybox-static cpio kmod xz-utils curl gpgv debian-archive-keyring bc libelf-dev \

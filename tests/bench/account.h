@@ -5,11 +5,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "tests/bench/clocks.h"
+#include "tests/bench/marker.h"
 
 /* The CPU time used so far. */
 struct account {
@@ -50,6 +53,47 @@ static inline struct account account_now(const struct napis *napis, uint64_t oct
 	a.app_ns = clock_ns(CLOCK_PROCESS_CPUTIME_ID); /* of all threads, with io_uring's workers */
 	a.ns = clock_ns(CLOCK_MONOTONIC);
 	return a;
+}
+
+/* What one end has cost between two moments, which it marks (marker.h). Nothing is read where `wanted` is false. */
+struct costs {
+	bool wanted;
+	struct napis napis;
+	struct account from, to;
+};
+
+/* For an end whose command line may end with the list of NAPI threads, or not: then `pids` is NULL. */
+static inline struct costs costs_open(char *pids)
+{
+	struct costs c = { .wanted = pids };
+
+	if (pids)
+		c.napis = napis_open(pids);
+	return c;
+}
+
+static inline void costs_begin(struct costs *c, uint64_t octets)
+{
+	if (!c->wanted)
+		return;
+	c->from = account_now(&c->napis, octets);
+	mark_begin();
+}
+
+static inline void costs_end(struct costs *c, uint64_t octets)
+{
+	if (!c->wanted)
+		return;
+	mark_end();
+	c->to = account_now(&c->napis, octets);
+}
+
+static inline void costs_print(const struct costs *c, double direct_share)
+{
+	printf("{ \"octets\": %" PRIu64 ", \"app_cpu_ns\": %" PRIu64 ", \"napi_cpu_ns\": %" PRIu64
+	       ", \"switches\": %" PRIu64 ", \"direct_share\": %.6f }\n",
+	       c->to.octets - c->from.octets, c->to.app_ns - c->from.app_ns,
+	       c->to.napi_ns - c->from.napi_ns, c->to.switches - c->from.switches, direct_share);
 }
 
 #endif

@@ -2,14 +2,17 @@
 /*
  * Both ends of a connection that carries messages of 64 octets, as many as it can.
  *
- *   message_bench recv direct|plain COUNT ADDRESS PORT   prints millions of messages per second, the share that
- *                                                        went direct
- *   message_bench send direct|plain COUNT ADDRESS PORT
+ *   message_bench recv direct|kernel|plain COUNT ADDRESS PORT [NAPI]
+ *   message_bench send direct|kernel|plain COUNT ADDRESS PORT
  *
- * direct: the library at both ends. The sender calls xiw_conn_send() for each message, as long as its queue has room;
- * the receiver has a posted buffer for each, and posts it again when the message has come. plain: TCP sockets with
- * TCP_NODELAY. The sender calls write() for each message; the receiver takes what there is, up to 256 KiB in one call.
- * In both cases the receiver looks at the number in each message. The measurement begins with the second eighth.
+ * The receiver prints millions of messages per second, and the share that went direct.
+ * With NAPI, the pids of the receiver's NAPI threads, it prints a line of JSON instead: what the messages have cost it.
+ *
+ * direct, kernel: the library at both ends, and the path on which it receives. The sender calls xiw_conn_send() for
+ * each message, as long as its queue has room; the receiver has a posted buffer for each, and posts it again when the
+ * message has come. plain: TCP sockets with TCP_NODELAY. The sender calls write() for each message; the receiver takes
+ * what there is, up to 256 KiB in one call. In all cases the receiver looks at the number in each message. The
+ * measurement begins with the second eighth.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -26,6 +29,7 @@
 
 #include <xiwarp/xiwarp.h>
 
+#include "tests/bench/account.h"
 #include "tests/bench/ends.h"
 
 #define SIZE 64u
@@ -42,15 +46,19 @@ static struct sockaddr_in addr = { .sin_family = AF_INET };
 static struct message buffers[RECV_DEPTH];
 static uint64_t count, done; /* messages sent or received */
 static struct timespec from, to;
+static struct costs costs;
 
 static void received(const struct message *m)
 {
 	if (m->number != done++)
 		die("wrong octets", EPROTO);
-	if (done == count / 8)
+	if (done == count / 8) {
 		clock_gettime(CLOCK_MONOTONIC, &from);
-	else if (done == count)
+		costs_begin(&costs, done * SIZE);
+	} else if (done == count) {
+		costs_end(&costs, done * SIZE);
 		clock_gettime(CLOCK_MONOTONIC, &to);
+	}
 }
 
 /* ---- plain sockets ------------------------------------------------------------------------------- */
@@ -133,10 +141,11 @@ static struct end end = { .buffers = (uint8_t *)buffers,
 			  .received = take_message,
 			  .complete = complete };
 
-static void use_library(bool receiver)
+static void use_library(bool receiver, bool kernel)
 {
 	struct xiw_engine_opts e = { .size = sizeof(e),
-				     .path = receiver ? XIW_USE_DIRECT : XIW_USE_KERNEL };
+				     .path = receiver && !kernel ? XIW_USE_DIRECT
+								 : XIW_USE_KERNEL };
 	struct xiw_conn_opts o = { .size = sizeof(o),
 				   .path = e.path,
 				   .queues = 1,
@@ -157,30 +166,43 @@ static void use_library(bool receiver)
 	xiw_engine_destroy(engine);
 }
 
+static void print_result(bool plain)
+{
+	const double share = plain ? 1 : end.share;
+
+	if (costs.wanted)
+		costs_print(&costs, share);
+	else
+		printf("%.4f %.4f\n",
+		       (double)(count - count / 8) / 1e6 /
+			       ((double)(to.tv_sec - from.tv_sec) +
+				(double)(to.tv_nsec - from.tv_nsec) / 1e9),
+		       share);
+}
+
 int main(int argc, char **argv)
 {
 	bool receiver = argc > 1 && !strcmp(argv[1], "recv");
 	bool plain = argc > 2 && !strcmp(argv[2], "plain");
+	bool kernel = argc > 2 && !strcmp(argv[2], "kernel");
 
-	if (argc != 6 || (!receiver && strcmp(argv[1], "send")) ||
-	    (!plain && strcmp(argv[2], "direct")) ||
+	if ((argc != 6 && (argc != 7 || !receiver)) || (!receiver && strcmp(argv[1], "send")) ||
+	    (!plain && !kernel && strcmp(argv[2], "direct")) ||
 	    inet_pton(AF_INET, argv[4], &addr.sin_addr) != 1) {
-		fprintf(stderr, "usage: message_bench recv|send direct|plain COUNT ADDRESS PORT\n");
+		fprintf(stderr, "usage: message_bench recv|send direct|kernel|plain COUNT ADDRESS "
+				"PORT [NAPI]\n");
 		return 2;
 	}
 	count = strtoull(argv[3], NULL, 10);
 	addr.sin_port = htons((uint16_t)atoi(argv[5]));
+	costs = costs_open(argc == 7 ? argv[6] : NULL);
 	if (!plain)
-		use_library(receiver);
+		use_library(receiver, kernel);
 	else if (receiver)
 		receive_plain();
 	else
 		send_plain();
 	if (receiver)
-		printf("%.4f %.4f\n",
-		       (double)(count - count / 8) / 1e6 /
-			       ((double)(to.tv_sec - from.tv_sec) +
-				(double)(to.tv_nsec - from.tv_nsec) / 1e9),
-		       plain ? 1 : end.share);
+		print_result(plain);
 	return 0;
 }

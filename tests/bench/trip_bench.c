@@ -2,14 +2,15 @@
 /*
  * Both ends of a connection on which one message goes there and back at a time.
  *
- *   trip_bench serve PATH SPIN SIZE COUNT ADDRESS PORT
+ *   trip_bench serve PATH SPIN SIZE COUNT ADDRESS PORT [NAPI]
  *   trip_bench ask PATH SPIN SIZE COUNT ADDRESS PORT   prints the median and the 99th percentile of the round trips in
  *                                                      microseconds, and the share that came direct
  *
  * PATH is direct or kernel (the library at both ends, which answers each Send by one) or plain (sockets with
  * TCP_NODELAY, one write for each message). An end looks for what comes for SPIN microseconds before it sleeps; one of
  * plain sockets either sleeps in recv() at once, or, if SPIN is not 0, never does. The first eighth of COUNT is not
- * counted. The one that asks compares the number at the beginning of each answer.
+ * counted. The one that asks compares the number at the beginning of each answer. With NAPI, the pids of its NAPI
+ * threads, the library's end that serves prints a line of JSON: what it has cost to take and to answer each message.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -25,6 +26,7 @@
 
 #include <xiwarp/xiwarp.h>
 
+#include "tests/bench/account.h"
 #include "tests/bench/clocks.h"
 #include "tests/bench/ends.h"
 
@@ -37,6 +39,7 @@ static uint32_t size, spin_us;
 static uint64_t count, done; /* answers */
 static uint64_t asked_ns, *trips;
 static bool asks;
+static struct costs costs; /* of the one that serves */
 
 static void number_next(void)
 {
@@ -122,11 +125,16 @@ static void ask_next(struct xiw_conn *conn)
 
 static void take_message(const struct xiw_completion *c, const uint8_t *octets)
 {
-	/* With DEPTH buffers this one is filled again only when the answer has gone. */
-	if (asks)
+	if (asks) {
 		take_answer(octets);
-	else
-		send_octets(c->conn, octets);
+		return;
+	}
+	if (++done == count / 8)
+		costs_begin(&costs, done * size);
+	else if (done == count)
+		costs_end(&costs, done * size);
+	/* With DEPTH buffers this one is filled again only when the answer has gone. */
+	send_octets(c->conn, octets);
 }
 
 static bool complete(void)
@@ -189,11 +197,11 @@ int main(int argc, char **argv)
 	bool direct = argc > 2 && !strcmp(argv[2], "direct");
 
 	asks = argc > 1 && !strcmp(argv[1], "ask");
-	if (argc != 8 || (!asks && strcmp(argv[1], "serve")) ||
+	if ((argc != 8 && (argc != 9 || asks)) || (!asks && strcmp(argv[1], "serve")) ||
 	    (!plain && !direct && strcmp(argv[2], "kernel")) ||
 	    inet_pton(AF_INET, argv[6], &addr.sin_addr) != 1) {
 		fprintf(stderr, "usage: trip_bench serve|ask direct|kernel|plain SPIN SIZE COUNT "
-				"ADDRESS PORT\n");
+				"ADDRESS PORT [NAPI]\n");
 		return 2;
 	}
 	spin_us = (uint32_t)strtoul(argv[3], NULL, 10);
@@ -203,12 +211,15 @@ int main(int argc, char **argv)
 	trips = calloc(count ? count : 1, sizeof(*trips));
 	if (size < sizeof(done) || size > SIZE_MAX_OCTETS || count < 8 || !trips)
 		die("size or count", EINVAL);
+	costs = costs_open(argc == 9 ? argv[8] : NULL);
 	if (plain)
 		use_sockets();
 	else
 		use_library(direct ? XIW_USE_DIRECT : XIW_USE_KERNEL);
 	if (asks)
 		print_trips();
+	else if (costs.wanted)
+		costs_print(&costs, end.share);
 	free(trips);
 	return 0;
 }

@@ -5,8 +5,8 @@
 # CPU time of the NAPI threads and of the application is their number. The receiver has eth0. The sender has eth1, in a
 # namespace. Each case is measured three times and writes lines to $RESULTS/cases: its name, the MTU, octets, and the
 # instructions of the NAPI threads and of the application.
-# limit: 580, memory: 3072, instructions: 1, bench: 1, kernels: newest, siw: 1
-bench=$BUILD/bench/wire_bench
+# limit: 900, memory: 3072, instructions: 1, bench: 1, kernels: newest, siw: 1
+bench=$BUILD/bench
 mib=65 # the first one is not measured
 at=10.89.0.2
 port=15044
@@ -65,15 +65,18 @@ thrice() {
 	done
 }
 
-# received CASE PATH: one connection of wire_bench.
-received() {
-	local out=$RESULTS/$1-$mtu receiver
-	"$bench" recv "$2" $at $port $mib 64 "$(napi_threads eth0)" >"$out.json" 2>"$out.log" &
+# connection CASE RECEIVER SENDER: of two commands. The receiver's ring is epoll if CASE ends so, the sender's is
+# io_uring in any case.
+connection() {
+	local out=$RESULTS/$1-$mtu receiver ring=io_uring
+	[[ $1 == *_epoll ]] && ring=epoll
+	# shellcheck disable=SC2086
+	XIWARP_RING=$ring $2 "$(napi_threads eth0)" >"$out.json" 2>"$out.log" &
 	receiver=$!
 	listening $port
 	symbols "$1-$mtu" $receiver
-	patiently 30 nsenter --net=/run/netns/snd -- "$bench" send "${2/copy/direct}" $at $port \
-		$mib 64 "$(napi_threads eth1)"
+	# shellcheck disable=SC2086
+	patiently 30 nsenter --net=/run/netns/snd -- $3
 	expect "$1-$mtu-sent" [ $? = 0 ]
 	ended $receiver
 	expect "$1-$mtu-received" [ $? = 0 ]
@@ -82,12 +85,46 @@ received() {
 		"$(number app_cpu_ns "$out.json")" >>"$RESULTS/cases"
 }
 
+# received CASE PATH: messages of 1 MiB.
+received() {
+	connection "$1" "$bench/wire_bench recv $2 $at $port $mib 64" \
+		"$bench/wire_bench send ${2/copy/direct} $at $port $mib 64 $(napi_threads eth1)"
+}
+
+# messages CASE PATH: messages of 64 octets, as many as there can be.
+messages() {
+	local count=16000
+	connection "$1" "$bench/message_bench recv $2 $count $at $port" \
+		"$bench/message_bench send $2 $count $at $port"
+}
+
+# trips CASE PATH: messages of 64 octets, each answered before the next one. The end that answers is measured.
+trips() {
+	local count=320
+	connection "$1" "$bench/trip_bench serve $2 0 64 $count $at $port" \
+		"$bench/trip_bench ask kernel 0 64 $count $at $port"
+}
+
 # direct CASE PATH ZERO_COPY
 direct() {
 	received "$1" "$2"
 	expect "$1-$mtu-direct" awk -v share="$(number direct_share "$RESULTS/$1-$mtu.json")" \
 		'BEGIN { exit !(share > 0.99) }'
 	expect "$1-$mtu-zero-copy-$3" [ "$(number zero_copy "$RESULTS/$1-$mtu.json")" = "$3" ]
+}
+
+# with_rings PATH: what compares the two rings, without the cases of 1 MiB that are measured anyway.
+with_rings() {
+	local ring name=${1/kernel/}
+	if [[ $name ]]; then
+		thrice direct direct_copy_epoll copy false
+	else
+		thrice received kernel_epoll kernel
+	fi
+	for ring in "" _epoll; do
+		thrice messages "messages${name:+_$name}$ring" "$1"
+		thrice trips "trips${name:+_$name}$ring" "$1"
+	done
 }
 
 # The instructions of the receiver's NAPI threads so far.
@@ -181,11 +218,13 @@ guest() {
 		mtu_is $m
 		thrice received plain_tcp plain
 		thrice received kernel kernel
+		((m > 1500)) || with_rings kernel
 		thrice siw_received
 		expect "load-$m" "$BUILD/xiwarp" load --mode native eth0
 		# virtio-net refuses zero-copy for packets of several frames.
 		((m > 1500)) || thrice direct direct_zero_copy direct true
 		thrice direct direct_copy copy false
+		((m > 1500)) || with_rings direct
 		thrice perftest_received
 		expect "unload-$m" "$BUILD/xiwarp" unload eth0
 	done
