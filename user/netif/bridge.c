@@ -8,9 +8,10 @@
 
 #include "netif/interface.h"
 #include "netif/netlink.h"
+#include "netif/sysctl.h"
 
 #define DEPTH 8 /* interfaces on top of each other; the kernel allows no more */
-#define SYSCTL "/proc/sys/net/bridge/bridge-nf-"
+#define SYSCTL "bridge/bridge-nf-"
 #define BOTH ", and ip6tables"
 
 /* What is asked of one interface, and what lies below it. */
@@ -84,15 +85,9 @@ uint32_t xiw_bridge_below(uint32_t ifindex)
 static bool on(const char *setting)
 {
 	char path[64];
-	bool is_on;
-	FILE *f;
 
 	snprintf(path, sizeof(path), SYSCTL "%s", setting);
-	f = fopen(path, "re");
-	is_on = f && fgetc(f) > '0';
-	if (f)
-		fclose(f);
-	return is_on;
+	return xiw_sysctl_net(path);
 }
 
 /* What calls netfilter, for IPv4 and IPv6: the network namespace's settings, or else the bridge's own. */

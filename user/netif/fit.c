@@ -13,6 +13,7 @@
 #include "netif/interface.h"
 #include "netif/netlink.h"
 #include "netif/offload.h"
+#include "netif/sysctl.h"
 
 #define KIND_MAX 16
 
@@ -65,13 +66,9 @@ static bool unwraps(const char *ifname, const char *setting)
 
 	for (int i = 0; i < 2; i++) {
 		char path[128];
-		FILE *f;
 
-		snprintf(path, sizeof(path), "/proc/sys/net/ipv6/conf/%s/%s", of[i], setting);
-		f = fopen(path, "re");
-		on = on && f && fgetc(f) > '0';
-		if (f)
-			fclose(f);
+		snprintf(path, sizeof(path), "ipv6/conf/%s/%s", of[i], setting);
+		on = on && xiw_sysctl_net(path);
 	}
 	return on;
 }
