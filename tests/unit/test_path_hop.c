@@ -79,6 +79,16 @@ Test(path_hop, many_connections_take_several_turns)
 	cr_assert_eq(made_to_send, 0, "the next hops are the same");
 }
 
+/* A turn is for what costs system calls. */
+Test(path_hop, idle_connections_take_none)
+{
+	for (int i = 0; i < CONNS; i++)
+		conns[i]->stretch.state = XIW_STRETCH_OFF;
+	xiw_hop_news(e);
+	cr_assert_eq(turns(), 1);
+	cr_assert_eq(asked, 0);
+}
+
 Test(path_hop, another_address_or_none_makes_the_socket_send)
 {
 	conns[0]->stretch.state = XIW_STRETCH_OFF;

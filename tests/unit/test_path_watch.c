@@ -173,6 +173,14 @@ Test(path_watch, dropped_messages_make_it_look_at_addresses)
 	cr_expect_eq(ends_at(), NOW_MS + 1000);
 }
 
+/* Or about neighbours and routes. */
+Test(path_watch, dropped_messages_make_it_look_at_next_hops)
+{
+	news[0] = -ENOBUFS;
+	read_news();
+	cr_expect(e->watch.hops.due);
+}
+
 /* What lies behind the gap is read before the octets of sockets are. */
 Test(path_watch, messages_behind_dropped_ones_are_read)
 {

@@ -18,8 +18,6 @@
 
 void xiw_hop_note(struct xiw_engine *e, const struct nlmsghdr *n)
 {
-	struct xiw_hops *h = &e->watch.hops;
-
 	switch (n->nlmsg_type) {
 	case RTM_NEWNEIGH:
 	case RTM_DELNEIGH:
@@ -27,10 +25,14 @@ void xiw_hop_note(struct xiw_engine *e, const struct nlmsghdr *n)
 	case RTM_DELROUTE:
 	case RTM_NEWRULE:
 	case RTM_DELRULE:
-		break;
-	default:
-		return;
+		xiw_hop_news(e);
 	}
+}
+
+void xiw_hop_news(struct xiw_engine *e)
+{
+	struct xiw_hops *h = &e->watch.hops;
+
 	if (h->due)
 		return;
 	if (e->now_ms - h->look_ms >= LATE_MS)
@@ -55,13 +57,16 @@ static bool changed(const struct xiw_conn *c)
 	return xiw_hop_mac(&of, mac) || memcmp(c->flow->out_mac, mac, sizeof(mac)) != 0;
 }
 
-/* Looks at the connection, if the engine acknowledges for it. */
-static void look(struct xiw_conn *c)
+/* Looks at the connection, if the engine acknowledges for it. Returns whether it does. */
+static bool look(struct xiw_conn *c)
 {
-	if (!c->flow || c->stretch.state != XIW_STRETCH_RUNS || !changed(c))
-		return;
-	xiw_output_answer(c);
-	xiw_inject_question(c);
+	if (!c->flow || c->stretch.state != XIW_STRETCH_RUNS)
+		return false;
+	if (changed(c)) {
+		xiw_output_answer(c);
+		xiw_inject_question(c);
+	}
+	return true;
 }
 
 static void begin(struct xiw_engine *e)
@@ -81,10 +86,8 @@ void xiw_hop_scan(struct xiw_engine *e)
 
 	if (h->due && h->look_ms <= e->now_ms && !h->next)
 		begin(e);
-	for (uint32_t n = 0; h->next && n < AT_ONCE; n++) {
-		look(h->next);
-		h->next = h->next->next;
-	}
+	for (uint32_t n = 0; h->next && n < AT_ONCE; h->next = h->next->next)
+		n += look(h->next);
 	if (h->next)
 		xiw_wake_at(e, e->now_ms);
 	else if (h->due)

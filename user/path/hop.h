@@ -14,6 +14,9 @@
 /* Takes note of an rtnetlink message, if it is about a neighbour, a route or a rule. */
 void xiw_hop_note(struct xiw_engine *e, const struct nlmsghdr *n);
 
+/* Any next hop may have changed: the kernel has dropped messages. */
+void xiw_hop_news(struct xiw_engine *e);
+
 /* Makes the sockets send whose next hop may have changed, if it is time to, and sets the time of the next look. */
 void xiw_hop_scan(struct xiw_engine *e);
 

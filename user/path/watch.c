@@ -287,6 +287,7 @@ void xiw_watch_read(struct xiw_engine *e)
 		if (!len) {
 			e->watch.look_now = true;
 			address_gone(e);
+			xiw_hop_news(e);
 		}
 		for (n = (void *)buffer; NLMSG_OK(n, len); n = NLMSG_NEXT(n, len)) {
 			take_message(e, n);
