@@ -36,48 +36,36 @@ struct request {
 	uint8_t attrs[128];
 };
 
-static void *put(struct request *r, int type, const void *value, size_t len)
+static void nested(struct request *r, struct rtattr *a)
 {
-	struct nlattr *a = (void *)((uint8_t *)r + r->n.nlmsg_len);
-
-	a->nla_type = (uint16_t)type;
-	a->nla_len = (uint16_t)(sizeof(*a) + len);
-	if (len)
-		memcpy(a + 1, value, len);
-	r->n.nlmsg_len += NLA_ALIGN(a->nla_len);
-	return a;
-}
-
-static void nested(struct request *r, struct nlattr *a)
-{
-	a->nla_type |= NLA_F_NESTED;
-	a->nla_len = (uint16_t)((uint8_t *)r + r->n.nlmsg_len - (uint8_t *)a);
+	a->rta_type |= NLA_F_NESTED;
+	a->rta_len = (uint16_t)((uint8_t *)r + r->n.nlmsg_len - (uint8_t *)a);
 }
 
 static void put_addresses(struct request *r, const struct xiw_conntrack_tuple *t)
 {
-	struct nlattr *ip = put(r, CTA_TUPLE_IP, NULL, 0);
+	struct rtattr *ip = xiw_netlink_put(&r->n, CTA_TUPLE_IP, NULL, 0);
 
 	if (t->ip_version == 4) {
-		put(r, CTA_IP_V4_SRC, &t->local[3], sizeof(t->local[3]));
-		put(r, CTA_IP_V4_DST, &t->remote[3], sizeof(t->remote[3]));
+		xiw_netlink_put(&r->n, CTA_IP_V4_SRC, &t->local[3], sizeof(t->local[3]));
+		xiw_netlink_put(&r->n, CTA_IP_V4_DST, &t->remote[3], sizeof(t->remote[3]));
 	} else {
-		put(r, CTA_IP_V6_SRC, t->local, sizeof(t->local));
-		put(r, CTA_IP_V6_DST, t->remote, sizeof(t->remote));
+		xiw_netlink_put(&r->n, CTA_IP_V6_SRC, t->local, sizeof(t->local));
+		xiw_netlink_put(&r->n, CTA_IP_V6_DST, t->remote, sizeof(t->remote));
 	}
 	nested(r, ip);
 }
 
 static void put_tuple(struct request *r, const struct xiw_conntrack_tuple *t)
 {
-	struct nlattr *tuple = put(r, CTA_TUPLE_REPLY, NULL, 0), *proto;
+	struct rtattr *tuple = xiw_netlink_put(&r->n, CTA_TUPLE_REPLY, NULL, 0), *proto;
 	const uint8_t tcp = IPPROTO_TCP;
 
 	put_addresses(r, t);
-	proto = put(r, CTA_TUPLE_PROTO, NULL, 0);
-	put(r, CTA_PROTO_NUM, &tcp, sizeof(tcp));
-	put(r, CTA_PROTO_SRC_PORT, &t->local_port, sizeof(t->local_port));
-	put(r, CTA_PROTO_DST_PORT, &t->remote_port, sizeof(t->remote_port));
+	proto = xiw_netlink_put(&r->n, CTA_TUPLE_PROTO, NULL, 0);
+	xiw_netlink_put(&r->n, CTA_PROTO_NUM, &tcp, sizeof(tcp));
+	xiw_netlink_put(&r->n, CTA_PROTO_SRC_PORT, &t->local_port, sizeof(t->local_port));
+	xiw_netlink_put(&r->n, CTA_PROTO_DST_PORT, &t->remote_port, sizeof(t->remote_port));
 	nested(r, proto);
 	nested(r, tuple);
 }

@@ -29,16 +29,6 @@ struct request {
 	uint8_t attrs[3 * RTA_SPACE(IP_MAX)];
 };
 
-static void add(struct request *r, uint16_t type, const void *data, uint16_t len)
-{
-	struct rtattr *a = (void *)((uint8_t *)r + r->n.nlmsg_len);
-
-	a->rta_type = type;
-	a->rta_len = (uint16_t)RTA_LENGTH(len);
-	memcpy(RTA_DATA(a), data, len);
-	r->n.nlmsg_len += (uint32_t)RTA_SPACE(len);
-}
-
 static void take_address(struct address *to, uint8_t family, const void *octets, size_t len)
 {
 	if (len > sizeof(to->octets))
@@ -92,10 +82,10 @@ static int ask_route(const struct xiw_hop_of *of, struct route *route)
 			   .rtm_src_len = (uint8_t)(route->hop.len * 8) },
 	};
 
-	add(&r, RTA_DST, of->dst, route->hop.len);
-	add(&r, RTA_SRC, of->src, route->hop.len);
+	xiw_netlink_put(&r.n, RTA_DST, of->dst, route->hop.len);
+	xiw_netlink_put(&r.n, RTA_SRC, of->src, route->hop.len);
 	if (link_local(&route->hop))
-		add(&r, RTA_OIF, &of->ifindex, sizeof(of->ifindex));
+		xiw_netlink_put(&r.n, RTA_OIF, &of->ifindex, sizeof(of->ifindex));
 	return xiw_netlink_ask(NETLINK_ROUTE, &r.n, take_route, route);
 }
 
@@ -142,7 +132,7 @@ int xiw_hop_mac(const struct xiw_hop_of *of, uint8_t mac[6])
 	if (route.ifindex != of->ifindex)
 		return -EXDEV;
 	r.neighbour.ndm_family = route.hop.family;
-	add(&r, NDA_DST, route.hop.octets, route.hop.len);
+	xiw_netlink_put(&r.n, NDA_DST, route.hop.octets, route.hop.len);
 	err = xiw_netlink_ask(NETLINK_ROUTE, &r.n, take_neighbour, &neighbour);
 	return err ? err : neighbour.known ? 0 : -ENOENT;
 }

@@ -68,6 +68,19 @@ int xiw_netlink_ask(int protocol, const struct nlmsghdr *request,
 	return err;
 }
 
+struct rtattr *xiw_netlink_put(struct nlmsghdr *request, uint16_t type, const void *value,
+			       size_t len)
+{
+	struct rtattr *a = (void *)((uint8_t *)request + request->nlmsg_len);
+
+	a->rta_type = type;
+	a->rta_len = (uint16_t)RTA_LENGTH(len);
+	if (len)
+		memcpy(RTA_DATA(a), value, len);
+	request->nlmsg_len += (uint32_t)RTA_SPACE(len);
+	return a;
+}
+
 const struct rtattr *xiw_netlink_attr(const struct rtattr *a, int len, int type)
 {
 	for (; RTA_OK(a, len); a = RTA_NEXT(a, len))

@@ -5,6 +5,7 @@
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -13,6 +14,13 @@
  */
 int xiw_netlink_ask(int protocol, const struct nlmsghdr *request,
 		    void (*take)(const struct nlmsghdr *n, void *ctx), void *ctx);
+
+/*
+ * Puts an attribute with @len octets of @value behind the request, which grows by it: there must be room. Returns it;
+ * those that are put behind an empty one may be nested in it (rta_len).
+ */
+struct rtattr *xiw_netlink_put(struct nlmsghdr *request, uint16_t type, const void *value,
+			       size_t len);
 
 /* The attribute of this type among @len octets of attributes; NULL: there is none. */
 const struct rtattr *xiw_netlink_attr(const struct rtattr *a, int len, int type);
