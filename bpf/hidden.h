@@ -14,7 +14,7 @@
  * is dropped: no network adds such headers, and nothing but a segment that can be read begins a stretch.
  *
  * Each header takes some 32 ns, here and in the kernel again, so the search has an end. No real packet has a third as
- * many headers, and one whose end was not reached is dropped, whosever it is, as RFC 8504 section 5.3 allows.
+ * many headers, and one whose end was not reached is dropped, whosever it is, as RFC 8883 expects of nodes.
  *
  * PPPoE, MPLS and tunnels bring a packet to another interface, where xiw_socket judges it. What ESP has encrypted
  * cannot be seen here at all.

@@ -161,7 +161,7 @@ static void hidden_by_headers(struct peer *p)
 	hidden(p, &(struct seg){ .headers = 7, .tags = 3 });
 }
 
-/* RFC 8504 section 5.3: more than any real packet has, which nobody takes, whatever the path. */
+/* RFC 8883: more than any real packet has, which nobody takes, whatever the path. */
 static void too_many_headers(struct peer *p)
 {
 	SEND(p, .seq = 0, .len = FPDU, .headers = 50, .tags = p->v6 ? 0 : 50);
