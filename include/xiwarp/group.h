@@ -129,8 +129,8 @@ XIW_API void xiw_group_listener_free(struct xiw_group_listener *listener);
  * engine's from then on. The application prepares it there (xiw_rdma_attach(), posted receives), and goes on with
  * xiw_conn_accept(), which sends the MPA Request: with the Private Data that it is given, or with those of opts if it
  * is given none. If the queue is not known, as for xiw_group_listen(), or nobody serves it, the engine that has
- * connected keeps the connection. fall_back makes the second TCP connection with the same engine.
- * An engine that ends leaves the connections that have not arrived yet to the others.
+ * connected keeps the connection. fall_back makes the second TCP connection with the same engine, from a port that
+ * leads to its queues. An engine that ends leaves the connections that have not arrived yet to the others.
  *
  * If the connection fails, XIW_EV_REFUSED and XIW_EV_CLOSED come from one of the engines, with a connection that must
  * be freed. If there is no memory for a connection, XIW_EV_REFUSED comes alone, and conn is NULL. All events carry

@@ -85,21 +85,36 @@ void xiw_dial_start(struct xiw_engine *e, struct xiw_dial *d)
 		xiw_conn_ask_end(c, -err, true);
 }
 
-uint32_t xiw_arrival_queue(const struct xiw_engine *e, int fd)
+/* Returns the interface that a connection's SYN or SYN-ACK has come on, and its queue; NULL: it is not known. */
+static const struct xiw_netif *arrival(const struct xiw_engine *e, int fd, uint32_t *queue)
 {
 	struct sockaddr_storage local = {}, remote = {};
 	socklen_t local_len = sizeof(local), remote_len = sizeof(remote);
 	struct xiw_flow_key key;
-	uint32_t queue;
 
 	if (!e->netifs || getsockname(fd, (struct sockaddr *)&local, &local_len) ||
 	    getpeername(fd, (struct sockaddr *)&remote, &remote_len))
-		return XIW_QUEUE_UNKNOWN;
+		return NULL;
 	xiw_flow_key_set(&key, &remote, &local);
 	for (const struct xiw_netif *p = e->netifs; p; p = p->next)
-		if (xiw_table_arrival(&p->table, &key, &queue))
-			return queue;
-	return XIW_QUEUE_UNKNOWN;
+		if (xiw_table_arrival(&p->table, &key, queue))
+			return p;
+	return NULL;
+}
+
+uint32_t xiw_arrival_queue(const struct xiw_engine *e, int fd)
+{
+	uint32_t queue;
+
+	return arrival(e, fd, &queue) ? queue : XIW_QUEUE_UNKNOWN;
+}
+
+bool xiw_arrival_astray(const struct xiw_conn *c)
+{
+	uint32_t queue;
+	const struct xiw_netif *p = arrival(c->engine, c->fd, &queue);
+
+	return p && queue < XIW_MAX_QUEUES && !(p->served >> queue & 1);
 }
 
 void xiw_arrival_hand_on(struct xiw_conn *c)

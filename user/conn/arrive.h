@@ -38,6 +38,9 @@ void xiw_dial_start(struct xiw_engine *e, struct xiw_dial *d);
 /* The receive queue that the SYN or SYN-ACK of a connection has come on, or XIW_QUEUE_UNKNOWN. It is told once. */
 uint32_t xiw_arrival_queue(const struct xiw_engine *e, int fd);
 
+/* Says whether that queue is known, and the connection's engine does not serve it. */
+bool xiw_arrival_astray(const struct xiw_conn *c);
+
 /* The TCP connection is open: hands it on, and ends `c`. */
 void xiw_arrival_hand_on(struct xiw_conn *c);
 

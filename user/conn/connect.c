@@ -57,6 +57,10 @@ void xiw_connect_done(struct xiw_conn *c, int res)
 		xiw_arrival_hand_on(c);
 		return;
 	}
+	if (c->startup.redials && xiw_arrival_astray(c)) {
+		xiw_connect_elsewhere(c);
+		return;
+	}
 	c->state = XIW_REQUESTED;
 	xiw_startup_begin(c, NULL);
 }

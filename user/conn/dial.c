@@ -18,6 +18,7 @@
 #include "netif/interface.h"
 
 #define MTU_MS 1000 /* for so long the largest MTU is taken to be what it was */
+#define REDIALS 64  /* TCP connections until the peer's segments come on a queue of the engine */
 
 /* One that limits a connection for its life is never an old one. */
 static uint32_t largest_mtu(struct xiw_engine *e)
@@ -106,6 +107,16 @@ int xiw_connect_result(struct xiw_conn *c)
 	return err;
 }
 
+/* A connection that has begun to close, or is to be given up, is replaced by a new one. Returns 0 or -errno. */
+static int replace(struct xiw_conn *c)
+{
+	xiw_ring_forget(c->engine, c->fd);
+	xiw_sock_reset(c->fd);
+	c->startup.connected = false;
+	c->state = XIW_CONNECTING;
+	return xiw_connect_start(c);
+}
+
 /*
  * RFC 6581 section 10: a Responder that does not know Rev 2 may have closed for that reason. The new TCP
  * connection shares the startup deadline of the first.
@@ -116,14 +127,24 @@ bool xiw_connect_again(struct xiw_conn *c)
 	    c->startup.in_len)
 		return false;
 	xiw_conn_unregister(c);
-	xiw_ring_forget(c->engine, c->fd);
-	close(c->fd);
 	c->opts.enhanced = false;
 	c->opts.revision = 1;
 	c->startup.terms = (struct xiw_mpa_terms){ .ird = XIW_DEPTH_ULP, .ord = XIW_DEPTH_ULP };
 	c->startup.out_len = c->startup.out_off = 0;
-	c->startup.connected = false;
+	c->startup.redials = REDIALS;
 	c->no_direct[0] = '\0';
-	c->state = XIW_CONNECTING;
-	return !xiw_connect_start(c);
+	return !replace(c);
+}
+
+void xiw_connect_elsewhere(struct xiw_conn *c)
+{
+	/* It is at the same place in a struct sockaddr_in6. */
+	const in_port_t *port = &((const struct sockaddr_in *)&c->addr.local)->sin_port;
+	const in_port_t was = *port;
+	const int err = replace(c);
+
+	if (err)
+		xiw_conn_ask_end(c, -err, true);
+	/* If the application has bound the port, the queue stays the same. */
+	c->startup.redials = *port == was ? 0 : c->startup.redials - 1;
 }

@@ -16,4 +16,10 @@ int xiw_connect_result(struct xiw_conn *c);
  */
 bool xiw_connect_again(struct xiw_conn *c);
 
+/*
+ * The peer's segments of that second TCP connection come on a queue that the engine does not serve: opens it once more
+ * from another port. To be called while startup.redials is not 0.
+ */
+void xiw_connect_elsewhere(struct xiw_conn *c);
+
 #endif

@@ -367,6 +367,7 @@ struct xiw_startup {
 	bool rtr_wait;	/* Responder: the RTR indication of RFC 6581 has not come yet */
 	bool arrived;	/* Initiator of a group: open, and the application has not gone on yet */
 	bool depths_set; /* the application has set the depths of this connection */
+	uint8_t redials; /* how often the second attempt may be made from another port */
 	struct xiw_dial *dial; /* while an engine of a group opens it (conn/arrive.c) */
 	int refusing;	       /* errno to end with when the Terminate message is sent */
 	int local_error;       /* Responder: errno of the error that answers the first FPDU */

@@ -10,7 +10,8 @@
  * Stream i writes OCTETS octets from TO i * OCTETS on, in messages of MSG octets; what it writes where is a function of
  * both alone, so the receiver checks every octet. The receiver ends when CONNS connections have ended, or by SIGTERM,
  * and prints a line of JSON with what the engines got. With the environment's LEAVE an engine of the group is destroyed
- * once so many streams are complete, and with FREE the region is freed then.
+ * once so many streams are complete, and with FREE the region is freed then. With OLD the sender knows no Rev 2 of MPA,
+ * which the receiver asks for, so each of the receiver's connections is made twice (RFC 6581 section 10).
  */
 #include <pthread.h>
 #include <signal.h>
@@ -94,17 +95,20 @@ static void written(const struct xiw_completion *c)
 static void ended(struct worker *w, const struct xiw_completion *c)
 {
 	struct xiw_conn_info info;
+	uint64_t kernel;
 
 	xiw_conn_info(c->conn, &info, sizeof(info));
+	/* Without what the peer had sent before its Reply was read (OLD). */
+	kernel = info.octets_kernel < info.surplus ? 0 : info.octets_kernel - info.surplus;
 	w->connections++;
 	w->direct += info.octets_direct;
-	w->kernel += info.octets_kernel;
+	w->kernel += kernel;
 	for (unsigned int r = 0; r < XIW_REASON__COUNT; r++)
 		w->why[r] += info.reasons[r];
 	w->lost = loss_of_rings(w->engine);
 	w->stalled += info.reasons[XIW_REASON_WATCHDOG] || info.reasons[XIW_REASON_UNSEEN];
 	w->astray += info.reasons[XIW_REASON_STEERED] || info.reasons[XIW_REASON_NO_XSK];
-	w->behind += info.octets_direct < info.octets_kernel;
+	w->behind += info.octets_direct < kernel;
 	if (c->status)
 		broken++;
 	closed++;
@@ -222,7 +226,7 @@ static void open_all(struct xiw_group *g, const char *to)
 	int err = 0;
 
 	/* The Responder may send once it knows that the Initiator is ready. */
-	conn_opts.rtr = to ? XIW_RTR_WRITE : 0;
+	conn_opts.rtr = to && !conn_opts.fall_back ? XIW_RTR_WRITE : 0;
 	if (!to)
 		err = xiw_group_listen(g, (struct sockaddr *)&addr, len, &conn_opts, &l);
 	for (unsigned int i = 0; to && i < nconns && !err; i++)
@@ -339,9 +343,10 @@ static void peer_take(const struct xiw_completion *c)
 		xiw_conn_abort(c->conn);
 		break;
 	case XIW_EV_CLOSED:
-		cut += c->status != 0;
+		/* Those whose Request was of another revision have had no stream. */
+		cut += xiw_conn_user_data(c->conn) && c->status;
+		over += xiw_conn_user_data(c->conn) != 0;
 		xiw_conn_free(c->conn);
-		over++;
 		break;
 	default:
 		break;
@@ -390,6 +395,10 @@ int main(int argc, char **argv)
 
 	if (argc < 5 || argc > 6)
 		die("usage: see the source");
+	if (getenv("OLD") && recv)
+		conn_opts.enhanced = conn_opts.fall_back = true;
+	else if (getenv("OLD"))
+		conn_opts.revision = 1, conn_opts.send_first = true;
 	nconns = (unsigned int)atoi(argv[3]);
 	octets = strtoull(argv[4], NULL, 0);
 	if (recv)

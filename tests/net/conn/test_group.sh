@@ -25,7 +25,7 @@ one_run() { # NAME ROLE ENGINES [VARIABLE]
 		${before:-}
 		spawn SEND snd sent "$group" send "$V4_RCV" "${size[@]}"
 	else
-		spawn SEND snd sent "$group" send - "${size[@]}"
+		spawn SEND snd sent env "$env" "$group" send - "${size[@]}"
 		wait_listen snd 15077 20
 		spawn RECV rcv got env "$env" "$group" recv "$3" "${size[@]}" "$V4_SND"
 	fi
@@ -43,18 +43,18 @@ one_run() { # NAME ROLE ENGINES [VARIABLE]
 }
 
 # Engines with sanitizers are slow to take frames.
-least=99
+least=99 most=0
 [[ $BUILD == */san ]] && least=90
 
-in_place() { # NAME ROLE
+in_place() { # NAME ROLE [VARIABLE]
 	local direct kernel
-	one_run "$@" $ENGINES || return
+	one_run "$1" "$2" $ENGINES "${3:-}" || return
 	direct=$(field direct) kernel=$(field kernel)
 	if (($(field complete) != CONNS || $(field broken))); then
 		fail "$1" "not all came: $(cat "$report")"
 	elif (($(field lost))); then
 		fail "$1" "frames lost before AF_XDP: $(cat "$report")"
-	elif (($(field astray) || $(field idle))); then
+	elif (($(field astray) > most || $(field idle))); then
 		fail "$1" "not on the engines of their queues: $(cat "$report")"
 	elif ((direct * 100 < (direct + kernel) * least && ! $(field stalled))); then
 		fail "$1" "not direct: $(cat "$report")"
@@ -65,6 +65,9 @@ in_place() { # NAME ROLE
 
 in_place "64 connections come to 4 engines" responder
 in_place "64 connections of 4 engines" initiator
+# Each is made twice (RFC 6581 section 10). That peer sends at once, so a few streams may be over before their engines
+# look; three quarters came to other queues when engines took the first port.
+least=80 most=$((CONNS / 8)) in_place "64 connections to a peer without RFC 6581" initiator OLD=1
 # The region is freed while all engines place octets in it: they place no more, and the streams end.
 freed() {
 	local name="a region is freed"
