@@ -173,3 +173,36 @@ Test(path_route, without_skew_it_is_only_barred)
 	cr_expect_eq(ends_after(), 0);
 	cr_expect_eq(flow->barred, XIW_REASON_ELSEWHERE);
 }
+
+/* A stream may be over before the first check. It tells what it has seen by then. */
+Test(path_route, a_short_stream_says_that_its_packets_leave_elsewhere)
+{
+	char why[96] = "";
+
+	sent += UNSEEN_SEGS - 1;
+	xiw_route_why(c, why, sizeof(why));
+	cr_expect_str_empty(why);
+	sent++;
+	xiw_route_why(c, why, sizeof(why));
+	cr_expect_neq(strstr(why, "do not leave by eth7"), NULL);
+	cr_expect_eq(c->no_direct[0], '\0');
+	flow->egress_segs++;
+	why[0] = '\0';
+	xiw_route_why(c, why, sizeof(why));
+	cr_expect_str_empty(why);
+}
+
+/* To ask bars nothing, because the segment may be a single one. */
+Test(path_route, a_short_stream_says_that_its_segments_come_elsewhere)
+{
+	char why[96] = "";
+
+	flow->elsewhere_segs = 1;
+	xiw_route_why(c, why, sizeof(why));
+	cr_expect_neq(strstr(why, "do not come by eth7"), NULL);
+	cr_expect_eq(flow->barred, 0);
+	flow->went_direct = 1;
+	why[0] = '\0';
+	xiw_route_why(c, why, sizeof(why));
+	cr_expect_str_empty(why);
+}

@@ -4,6 +4,7 @@
 
 #include "base/opts.h"
 #include "core/engine.h"
+#include "path/route.h"
 
 _Static_assert(XIW_TCP_DROP_MAX <= XIW_DROPS_MAX, "every reason has its counter");
 _Static_assert(sizeof(((struct xiw_flow *)0)->reasons) <=
@@ -71,6 +72,8 @@ void xiw_conn_info(const struct xiw_conn *c, struct xiw_conn_info *info, size_t 
 	};
 
 	memcpy(i.no_direct, c->no_direct, sizeof(i.no_direct));
+	if (c->flow && !c->no_direct[0])
+		xiw_route_why(c, i.no_direct, sizeof(i.no_direct));
 	memcpy(i.error_header, c->end.header, sizeof(i.error_header));
 	for (unsigned int d = 0; d < XIW_TCP_DROP_MAX; d++)
 		i.drops[d] = c->counts.drops[d] + c->tcp.drops[d];

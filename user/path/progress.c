@@ -64,17 +64,21 @@ static const char *cause(enum xiw_reason reason)
 	return causes[reason] ? causes[reason] : "it does not go on";
 }
 
-void xiw_progress_tell(struct xiw_conn *c, enum xiw_reason reason)
+void xiw_progress_text(const struct xiw_conn *c, enum xiw_reason reason, char *to, size_t len)
 {
 	const struct xiw_netif *p = c->netif;
 
 	if (reason == XIW_REASON_LONG)
-		xiw_below_joins(p->ifindex, p->ifname, c->no_direct, sizeof(c->no_direct));
+		xiw_below_joins(p->ifindex, p->ifname, to, len);
 	else if ((reason != XIW_REASON_BRIDGE ||
-		  !xiw_bridge_filters(p->ifindex, p->ifname, c->no_direct, sizeof(c->no_direct))) &&
-		 (reason != XIW_REASON_INJECT ||
-		  xiw_lo_takes(p->ifname, c->no_direct, sizeof(c->no_direct))))
-		snprintf(c->no_direct, sizeof(c->no_direct), cause(reason), p->ifname);
+		  !xiw_bridge_filters(p->ifindex, p->ifname, to, len)) &&
+		 (reason != XIW_REASON_INJECT || xiw_lo_takes(p->ifname, to, len)))
+		snprintf(to, len, cause(reason), p->ifname);
+}
+
+void xiw_progress_tell(struct xiw_conn *c, enum xiw_reason reason)
+{
+	xiw_progress_text(c, reason, c->no_direct, sizeof(c->no_direct));
 }
 
 bool xiw_conn_barred(const struct xiw_conn *c)

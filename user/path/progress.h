@@ -28,6 +28,9 @@ bool xiw_conn_barred(const struct xiw_conn *c);
  */
 void xiw_conn_bar(struct xiw_conn *c, enum xiw_reason reason);
 
+/* Writes the cause and its remedy to `to`, which has room for `len` octets. */
+void xiw_progress_text(const struct xiw_conn *c, enum xiw_reason reason, char *to, size_t len);
+
 /* Says the cause in no_direct. */
 void xiw_progress_tell(struct xiw_conn *c, enum xiw_reason reason);
 

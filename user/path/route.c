@@ -81,15 +81,12 @@ void xiw_route_begin(struct xiw_conn *c)
 }
 
 /* Has the socket received octets without XDP having seen a segment since the last check? */
-static bool unnoticed(struct xiw_conn *c, const struct answer *answer)
+static bool unnoticed(const struct xiw_conn *c, const struct answer *answer)
 {
-	struct xiw_route *p = &c->route;
-	bool grew = answer->known && answer->received != p->received;
+	const struct xiw_route *p = &c->route;
 
-	if (grew)
-		p->received = answer->received;
-	return grew && came(c->flow) == p->came && !get(&c->flow->elsewhere_segs) &&
-	       c->stretch.state == XIW_STRETCH_OFF;
+	return answer->known && answer->received != p->received && came(c->flow) == p->came &&
+	       !get(&c->flow->elsewhere_segs) && c->stretch.state == XIW_STRETCH_OFF;
 }
 
 /*
@@ -103,6 +100,8 @@ static uint64_t bypasses(struct xiw_conn *c, const struct answer *answer)
 	bool more = unnoticed(c, answer) || bypassed != p->bypassed;
 
 	p->bypassed = bypassed;
+	if (answer->known)
+		p->received = answer->received;
 	if (more && !p->bypass_ms)
 		p->bypass_ms = c->engine->now_ms;
 	else if (!more && came(c->flow) != p->came)
@@ -169,38 +168,66 @@ static const char *taker(const struct xiw_netif *p, uint32_t queue)
 	return engine == p->table.me ? "takes nothing for a while" : "another engine serves";
 }
 
-/* Who has the queue on which segments of the connection come, if not the engine? */
-static void say_queue(struct xiw_conn *c, uint32_t queue)
+/* Who has the queue on which segments of the connection have come last, if not the engine? */
+static void say_queue(const struct xiw_conn *c, char *to, size_t len)
 {
+	const uint32_t queue = xiw_flow_get(&c->flow->other_queue);
 	const struct xiw_netif *p = c->netif;
 
 	if (p->channels > XIW_MAX_QUEUES && queue >= XIW_MAX_QUEUES)
-		snprintf(c->no_direct, sizeof(c->no_direct),
-			 "%s has %u queues, and only %u are served: 'ethtool -L'", p->ifname,
-			 p->channels, XIW_MAX_QUEUES);
+		snprintf(to, len, "%s has %u queues, and only %u are served: 'ethtool -L'",
+			 p->ifname, p->channels, XIW_MAX_QUEUES);
 	else
-		snprintf(c->no_direct, sizeof(c->no_direct),
-			 "its segments come on queue %u of %s, which %s", queue, p->ifname,
-			 taker(p, queue));
+		snprintf(to, len, "its segments come on queue %u of %s, which %s", queue,
+			 p->ifname, taker(p, queue));
+}
+
+/*
+ * How packets of the connection go around the programs, or XIW_REASON_NONE. xiw_socket counts what comes elsewhere.
+ * What passes XDP by is known only where xiw_egress sees the socket's packets.
+ */
+static enum xiw_reason around(const struct xiw_conn *c)
+{
+	const struct xiw_flow *f = c->flow;
+	const struct answer answer = ask_socket(c);
+	const bool left = get(&f->egress_segs) >= f->egress_floor;
+
+	if (!f->went_direct && get(&f->elsewhere_segs))
+		return XIW_REASON_ELSEWHERE;
+	if (!f->went_direct && !left && answer.known && c->route.sent_known &&
+	    answer.sent - c->route.sent >= UNSEEN_SEGS)
+		return XIW_REASON_EGRESS;
+	if (left && (get(&f->bypass_segs) ||
+		     (!came(f) && (unnoticed(c, &answer) || c->route.bypass_ms))))
+		return XIW_REASON_BYPASS;
+	return XIW_REASON_NONE;
+}
+
+void xiw_route_why(const struct xiw_conn *c, char *to, size_t len)
+{
+	const struct xiw_flow *f = c->flow;
+	const enum xiw_reason reason = around(c);
+
+	if (reason)
+		xiw_progress_text(c, reason, to, len);
+	else if (get(&f->egress_segs) >= f->egress_floor && !f->went_direct &&
+		 xiw_flow_get(&f->other_segs))
+		say_queue(c, to, len);
 }
 
 void xiw_route_end(struct xiw_conn *c)
 {
-	const struct xiw_flow *f = c->flow;
-	struct answer answer = ask_socket(c);
-	bool all = !came(f) && (unnoticed(c, &answer) || c->route.bypass_ms);
+	enum xiw_reason reason;
 
 	if (c->no_direct[0])
 		return;
-	/* xiw_socket counts these. What the others say needs that xiw_egress sees the socket's packets. */
-	if (!f->went_direct && get(&f->elsewhere_segs))
-		xiw_conn_bar(c, XIW_REASON_ELSEWHERE);
-	else if (get(&f->egress_segs) < f->egress_floor)
-		return;
-	else if (all || get(&f->bypass_segs))
-		xiw_conn_bar(c, XIW_REASON_BYPASS);
-	else if (!f->went_direct && xiw_flow_get(&f->other_segs))
-		say_queue(c, xiw_flow_get(&f->other_queue));
+	reason = around(c);
+	if (reason == XIW_REASON_EGRESS)
+		xiw_remember(c, reason, false);
+	else if (reason)
+		xiw_conn_bar(c, reason);
+	if (!c->no_direct[0])
+		xiw_route_why(c, c->no_direct, sizeof(c->no_direct));
 }
 
 /* A NIC puts all packets of a connection on one queue. They are not direct as long as it is not one of the engine's. */
@@ -217,7 +244,7 @@ static void look_at_queues(struct xiw_conn *c)
 	} else if (!direct && other != c->route.other_segs &&
 		   (c->route.steered || !c->no_direct[0])) {
 		c->route.steered = true;
-		say_queue(c, xiw_flow_get(&f->other_queue));
+		say_queue(c, c->no_direct, sizeof(c->no_direct));
 	}
 	c->route.other_segs = other;
 }

@@ -8,9 +8,12 @@
 void xiw_route_begin(struct xiw_conn *c);
 
 /*
- * The connection leaves XDP, perhaps before it was ever checked: notes in no_direct that segments of it have come
- * around XDP, or on another engine's queues alone, if nothing else was said.
+ * Writes to `to`, which has room for `len` octets, why nothing of the connection has been direct, as far as the ways of
+ * its packets tell before they are checked: they go around the programs, or come on another engine's queues.
  */
+void xiw_route_why(const struct xiw_conn *c, char *to, size_t len);
+
+/* The connection leaves XDP: notes that in no_direct if nothing else was said, and remembers it at the interface. */
 void xiw_route_end(struct xiw_conn *c);
 
 /*

@@ -4,7 +4,7 @@
 # A second link between the two hosts, in the same subnet: either host answers for its addresses on both links.
 # Promised: a connection whose segments come or leave by another interface than that of its address goes on by the
 # kernel path, as plain TCP would, and says so. One that has been direct needs the programs: it ends at both ends
-# within seconds, and says so. Injected segments never leave the host, whatever becomes of the address. timeout: 180
+# within seconds, and says so. Injected segments never leave the host, whatever becomes of the address. timeout: 240
 . "${0%/*}/../lib/lib.sh"
 . "${0%/*}/trouble.sh"
 
@@ -44,6 +44,27 @@ wire_up plain
 wire_clamp 262144
 second_link || fail second-link "could not be built"
 load || fail load "exit code $?"
+# ---- a file that is whole before anybody has looked at the ways of its packets
+random_file "$TMP/short" 1
+mkdir "$TMP/served"
+brief() { # NAME WORDS
+	spawn SERVE rcv "$1.json" "$BUILD/xiwarp" serve --once --force --json --listen "$V4_RCV" \
+		"$TMP/served"
+	wait_listen rcv 15044 && in_ns snd timeout 20 "$BUILD/xiwarp" put "$TMP/short" "$V4_RCV" \
+		>"$TMP/put" && reap "$SERVE" 10 && grep -q "\"no_direct\":\"$2" "$TMP/$1.json" ||
+		{ cat "$TMP/$1.json" "$TMP/put"; return 1; }
+}
+# remembers REASON
+remembers() { in_ns rcv "$BUILD/xiwarp" status "$IF_RCV" | grep "against the direct path: .*$1"; }
+to_rcv "$second_snd"
+expect short-comes-elsewhere-told brief comes "its segments do not come by $IF_RCV"
+expect short-comes-elsewhere-remembered remembers "another interface"
+usual
+to_snd "$second_rcv"
+expect short-leaves-elsewhere-told brief leaves "its packets do not leave by $IF_RCV"
+expect short-leaves-elsewhere-remembered remembers "egress not seen"
+usual
+
 receive A -s 30
 
 # ---- from the start
