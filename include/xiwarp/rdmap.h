@@ -367,8 +367,11 @@ enum xiw_rdma_stop_flags {
  * what is posted behind it is flushed. Once nothing is to be read from the application's memory any more, the limit is
  * terminate_timeout_ms, whatever moves.
  *
- * May be called again with the flag. Before XIW_EV_CONNECTED this is xiw_conn_abort(). By the engine's thread, between
- * two calls of xiw_engine_run() or in a call (xiw_engine_call()). Returns 0; -EINVAL: flags.
+ * May be called again with the flag. Before XIW_EV_CONNECTED this is xiw_conn_abort(), unless a Responder has accepted
+ * and waits for a peer-to-peer Initiator to be ready: -EAGAIN then says that nothing is taken of what comes. The
+ * application posts what it has when XIW_EV_CONNECTED comes, and calls this again. With the flag that is aborted, too.
+ * By the engine's thread, between two calls of xiw_engine_run() or in a call (xiw_engine_call()). Returns 0; -EINVAL:
+ * flags.
  */
 XIW_API int xiw_rdma_stop(struct xiw_rdma *rdma, unsigned int flags);
 

@@ -63,11 +63,18 @@ void xiw_rtr_send(struct xiw_conn *c)
 	xiw_startup_fpdu(c, &seg.hdr, NULL, 0);
 }
 
+/* Drops the FPDU of a peer whose connection was stopped before it was made. */
+static int take_nothing(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload)
+{
+	(void)c, (void)h, (void)payload;
+	return 1;
+}
+
 /* The Initiator is ready: the connection is made. */
 static void ready(struct xiw_conn *c)
 {
 	c->startup.rtr_wait = false;
-	c->startup.gate = NULL;
+	c->startup.gate = c->startup.deaf ? take_nothing : NULL;
 	xiw_conn_deadline(c, XIW_LIMIT_NONE, 0);
 	xiw_conn_event(c, XIW_EV_CONNECTED, 0);
 	xiw_dirty(c); /* queued messages may be sent now */
@@ -103,7 +110,7 @@ int xiw_rtr_take(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t paylo
 	if (!h->tagged && h->qn == RDMAP_QN_READ && control == RDMAP_READ &&
 	    c->startup.terms.rtr & XIW_RTR_READ) {
 		ready(c);
-		return 0;
+		return c->startup.deaf;
 	}
 	/* The Initiator says why it ends the connection; the ULP reads that. */
 	if (!h->tagged && h->qn == RDMAP_QN_TERMINATE && control == RDMAP_TERMINATE)

@@ -365,6 +365,7 @@ struct xiw_startup {
 	bool surplus;	/* octets came behind a startup frame where none may be */
 	bool rejected;	/* MPA was rejected, and the TCP connection is left open */
 	bool rtr_wait;	/* Responder: the RTR indication of RFC 6581 has not come yet */
+	bool deaf;	/* nothing of what comes with that indication, and behind it, is taken */
 	bool arrived;	/* Initiator of a group: open, and the application has not gone on yet */
 	bool depths_set; /* the application has set the depths of this connection */
 	uint8_t redials; /* how often the second attempt may be made from another port */
@@ -372,8 +373,8 @@ struct xiw_startup {
 	int refusing;	       /* errno to end with when the Terminate message is sent */
 	int local_error;       /* Responder: errno of the error that answers the first FPDU */
 	/*
-	 * Set while rtr_wait: gets the first FPDU after its CRC was verified. Returns 1 if it consumed the FPDU, 0 if
-	 * DDP gets it, or a negative number after it has reported an error.
+	 * Set while rtr_wait, and behind it if deaf: gets the first FPDU after its CRC was verified. Returns 1 if it
+	 * consumed the FPDU, 0 if DDP gets it, or a negative number after it has reported an error.
 	 */
 	int (*gate)(struct xiw_conn *c, const struct xiw_ddp_hdr *h, uint32_t payload);
 };

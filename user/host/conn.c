@@ -177,6 +177,8 @@ static void connected(struct xiw_host_request *l)
 	if (xiw_host_link_tell(l, &event))
 		xiw_rdma_terminate(l->qp->rdma);
 	xiw_host_qp_pass(l->qp);
+	if (l->drains)
+		xiw_host_link_drain(l);
 }
 
 static void dial_again(struct xiw_engine *e, struct xiw_host_later *later);

@@ -63,6 +63,26 @@ static void stop_stream(struct stop *s)
 	pthread_mutex_unlock(&xiw_host_lock);
 }
 
+/*
+ * The program has accepted, posted and disconnected, and the Initiator has not said yet that it is ready. When it has,
+ * what is posted leaves. With an RNIC, rdma_accept() returns when the connection is established.
+ */
+static bool drain_later(struct stop *s)
+{
+	struct xiw_host_request *l = s->link;
+
+	if (s->how == DRAIN && !l->initiator && l->used && l->qp && l->qp->rdma)
+		l->drains = xiw_rdma_stop(l->qp->rdma, 0) == -EAGAIN;
+	return l->drains;
+}
+
+void xiw_host_link_drain(struct xiw_host_request *l)
+{
+	struct stop s = { .link = l, .engine = l->engine, .how = DRAIN };
+
+	stop_stream(&s);
+}
+
 /* One that is not established, or whose way is gone, is given up. */
 static void give_up(struct stop *s)
 {
@@ -100,7 +120,7 @@ static void stop(void *ctx)
 		xiw_host_link_finish(l, 0);
 	else if (!ended && l->established && s->how != RESET)
 		stop_stream(s);
-	else if (!ended)
+	else if (!ended && !drain_later(s))
 		give_up(s);
 	if (s->again || s->how != LEAVE)
 		return;

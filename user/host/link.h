@@ -60,6 +60,7 @@ struct xiw_host_request {
 	struct xiw_host_later dial; /* also for the last event */
 	unsigned int looks;	    /* whether that need not wait any more */
 	bool decided, established;
+	bool drains; /* the program has disconnected before it was established */
 	int refused; /* status of XIW_EV_REFUSED */
 };
 
@@ -103,6 +104,9 @@ void xiw_host_link_take_qp(struct xiw_host_request *link);
 
 /* The program does not want it any more, since before it was there. */
 bool xiw_host_link_given_up(struct xiw_host_request *link);
+
+/* Stops one that the program has disconnected before it was established, and now is. In the engine's thread. */
+void xiw_host_link_drain(struct xiw_host_request *link);
 
 /*
  * The end, in the engine's thread: the QP's work completes, the connection is freed, and the last event comes.

@@ -58,6 +58,10 @@ int xiw_rdma_stop(struct xiw_rdma *r, unsigned int flags)
 		return -EINVAL;
 	if (c->state == XIW_DEAD)
 		return 0;
+	if (!r->connected && c->startup.rtr_wait && !flags) {
+		c->startup.deaf = true;
+		return -EAGAIN;
+	}
 	if (!r->connected) {
 		xiw_conn_abort(c);
 		return 0;

@@ -7,6 +7,7 @@
  *   trickles  a Write of nothing, five times a second
  *   silent    does nothing, and does not read
  *   polite    reads, and closes when the other side does; prints how many octets have come
+ *   eager     the same, behind a Write; it is a peer-to-peer Initiator (RFC 6581), and waits a moment with being ready
  *
  * It ends when all its connections have. Prints "rejected: DATA" if it was.
  */
@@ -18,6 +19,7 @@
 #define WRITE_LEN 1000
 #define SEND_EACH 16 /* so many Writes */
 #define TRICKLE_MS 200
+#define EAGER_MS 300
 
 struct place {
 	uint64_t to;
@@ -57,14 +59,15 @@ static bool write_to(int fd, const struct place *p, uint32_t len)
 			      make_tagged(u, LAST | DV, 0x40, len ? p->stag : 0, p->to, 1, len)));
 }
 
-/* Ends the program if the connection is rejected. */
-static int enter(const char *host, uint16_t port, struct place *p)
+/* Ends the program if the connection is rejected. `e`: the data of RFC 6581, or NULL. */
+static int enter(const char *host, uint16_t port, const uint8_t *e, struct place *p)
 {
 	uint8_t f[1024];
 	int fd = fd_of(host, port);
 	size_t len;
 
-	if (!give(fd, f, (uint32_t)make_frame(f, REQUEST, C, 1, NULL, 0)) ||
+	if (!give(fd, f,
+		  (uint32_t)make_frame(f, REQUEST, e ? C | S : C, e ? 2 : 1, e, 0)) ||
 	    recv(fd, f, 20, MSG_WAITALL) != 20)
 		die_errno("startup");
 	len = get(f + 18, 2);
@@ -75,9 +78,11 @@ static int enter(const char *host, uint16_t port, struct place *p)
 		exit(0);
 	}
 	/* Providers of libfabric have an octet in front of the application's data. */
-	if (len >= sizeof(*p))
+	if (e)
+		memcpy(p, f + 24, sizeof(*p));
+	else if (len >= sizeof(*p))
 		memcpy(p, f + 20 + (len == sizeof(*p) + 1), sizeof(*p));
-	if (!send_message(fd, 1))
+	if (!e && !send_message(fd, 1))
 		die_errno("send");
 	return fd;
 }
@@ -98,6 +103,21 @@ static void polite(int fd)
 	while ((n = recv(fd, octets, sizeof(octets), 0)) > 0)
 		all += (size_t)n;
 	printf("%zu octets%s\n", all, n < 0 ? ", and a reset" : "");
+}
+
+/* The RTR message is a Write of nothing. What comes behind it is in the same segment. */
+static void eager(int fd, const struct place *p)
+{
+	uint8_t u[2048], f[4096];
+	uint32_t len;
+
+	usleep(EAGER_MS * 1000);
+	len = make_fpdu(f, u, make_tagged(u, LAST | DV, 0x40, 0, 0, 1, 0));
+	len += make_fpdu(f + len, u, make_tagged(u, LAST | DV, 0x40, p->stag, p->to, 1, WRITE_LEN));
+	len += untagged(f + len, 0x43, 0, 1, 16);
+	if (!give(fd, f, len))
+		die_errno("send");
+	polite(fd);
 }
 
 /* Nothing but a reset makes both halves of a connection be over while this side has not closed. */
@@ -128,14 +148,18 @@ static void linger(struct pollfd *fds, unsigned int n, const struct place *p, bo
 
 static void each(const char *how, const char *host, uint16_t port, unsigned int n)
 {
+	const bool is_eager = !strcmp(how, "eager");
+
 	for (unsigned int i = 0; i < n; i++) {
 		struct place p = {};
 		int fd;
 
 		if (n > 1 && fork())
 			continue;
-		fd = enter(host, port, &p);
-		if (!strcmp(how, "writes"))
+		fd = enter(host, port, is_eager ? enhanced(1, RTR_WRITE, 1, 1) : NULL, &p);
+		if (is_eager)
+			eager(fd, &p);
+		else if (!strcmp(how, "writes"))
 			writes(fd, &p);
 		else
 			polite(fd);
@@ -157,13 +181,13 @@ int main(int argc, char **argv)
 		die("stop_peer HOW ADDRESS PORT COUNT");
 	peer.crc = true;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (!strcmp(argv[1], "writes") || !strcmp(argv[1], "polite")) {
+	if (strcmp(argv[1], "trickles") && strcmp(argv[1], "silent")) {
 		each(argv[1], argv[2], port, n);
 		return 0;
 	}
 	fds = calloc(n, sizeof(*fds));
 	for (unsigned int i = 0; fds && i < n; i++)
-		fds[i].fd = enter(argv[2], port, &p);
+		fds[i].fd = enter(argv[2], port, NULL, &p);
 	linger(fds, n, &p, !strcmp(argv[1], "trickles"));
 	free(fds);
 	return 0;

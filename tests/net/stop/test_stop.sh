@@ -61,6 +61,16 @@ leaves() {
 	fi
 }
 
+# Sends that were posted, and a disconnect, before the Initiator has said that it is ready (RFC 6581).
+early() {
+	local server peer
+	server server 7301 early eager 1 || return
+	spawn peer snd peer-7301 "$here/stop_peer" eager $V4_RCV 7301 1
+	reap "$server" 30 && reap "$peer" 30
+	cat "$TMP/server-7301" "$TMP/peer-7301"
+	awk '$1 >= 10240 && NF == 2 { n++ } END { exit n != 1 }' "$TMP/peer-7301"
+}
+
 # gone CALL COUNT: the host of all peers has vanished.
 gone() {
 	local server peer rc
@@ -112,6 +122,7 @@ for path in kernel direct; do
 	for call in exit disconnect-_exit reject posted-{_exit,quick,signal,exec,child}; do
 		expect "$path-$call" leaves $call
 	done
+	expect "$path-early" early
 	expect "$path-gone" gone destroy-qp 200
 	expect "$path-gone-libfabric" gone fi_close 200
 done

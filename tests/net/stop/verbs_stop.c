@@ -5,6 +5,8 @@
  * as well; posted-_exit, -quick, -signal, -exec and -child, which leave right behind the Sends that they post.
  * From then on nothing of its memory may change. With FILE it waits for that before the call.
  *
+ * CALL early: posts Sends and disconnects behind rdma_accept(), and checks that the Sends leave and nothing comes.
+ *
  * CALL wait-error or wait-disconnect: waits for DISCONNECTED, and says after how many seconds it came.
  */
 #include <infiniband/verbs.h>
@@ -44,6 +46,25 @@ static void post_buffer(unsigned int i)
 	IS(!ibv_post_recv(conns[i].qp, &wr, &bad));
 }
 
+/* To `n` connections, from one on. */
+static void post_sends(unsigned int first, unsigned int n)
+{
+	static uint8_t text[SEND_LEN];
+
+	for (unsigned int k = first * SENDS; k < (first + n) * SENDS; k++) {
+		struct rdma_cm_id *id = conns[k / SENDS].id;
+		static struct ibv_mr *mr;
+		struct ibv_sge sge = { (uintptr_t)text, SEND_LEN, 0 };
+		struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND },
+				   *bad;
+
+		if (!mr)
+			IS(mr = ibv_reg_mr(id->pd, text, SEND_LEN, 0));
+		sge.lkey = mr->lkey;
+		IS(!ibv_post_send(id->qp, &wr, &bad));
+	}
+}
+
 static void accept_one(struct rdma_cm_id *id)
 {
 	const unsigned int i = watched_new();
@@ -63,6 +84,10 @@ static void accept_one(struct rdma_cm_id *id)
 		post_buffer(i);
 	own.stag = conns[i].mr->rkey;
 	IS(!rdma_accept(id, &param));
+	if (!call_is("early"))
+		return;
+	post_sends(i, 1);
+	IS(!rdma_disconnect(id));
 }
 
 static void accept_all(unsigned int count)
@@ -82,8 +107,10 @@ static void accept_all(unsigned int count)
 		}
 		if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
 			accept_one(id);
-		else
+		else if (type == RDMA_CM_EVENT_ESTABLISHED)
 			established++;
+		else
+			die("%s", rdma_event_str(type));
 	}
 }
 
@@ -105,24 +132,6 @@ static void take(unsigned int i, bool again)
 	poll_all(i, true, again);
 }
 
-static void post_sends(void)
-{
-	static uint8_t text[SEND_LEN];
-
-	for (unsigned int n = 0; n < nwatched * SENDS; n++) {
-		struct rdma_cm_id *id = conns[n / SENDS].id;
-		static struct ibv_mr *mr;
-		struct ibv_sge sge = { (uintptr_t)text, SEND_LEN, 0 };
-		struct ibv_send_wr wr = { .sg_list = &sge, .num_sge = 1, .opcode = IBV_WR_SEND },
-				   *bad;
-
-		if (!mr)
-			IS(mr = ibv_reg_mr(id->pd, text, SEND_LEN, 0));
-		sge.lkey = mr->lkey;
-		IS(!ibv_post_send(id->qp, &wr, &bad));
-	}
-}
-
 static void leave_at_once(int signal)
 {
 	(void)signal;
@@ -135,7 +144,7 @@ static void become_another(void)
 	char *const argv[] = { "true", NULL };
 
 	IS(execv("/nowhere/true", argv) && errno == ENOENT);
-	post_sends();
+	post_sends(0, nwatched);
 	execlp("true", "true", NULL);
 }
 
@@ -143,7 +152,7 @@ static void leave(void)
 {
 	const char *how = strchr(call_name, '-');
 
-	post_sends();
+	post_sends(0, nwatched);
 	if (call_is("exit"))
 		exit(0);
 	if (call_is("posted-_exit"))
@@ -218,6 +227,19 @@ static void await_disconnected(double since)
 	printf("DISCONNECTED after %.1f s\n", now_s() - since);
 }
 
+/* All Sends have left, no buffer was filled, and no octet was written. */
+static void check_early(unsigned int i)
+{
+	struct ibv_wc wc;
+	unsigned int flushed = 0;
+
+	while (ibv_poll_cq(conns[i].cq, 1, &wc) == 1)
+		flushed += wc.status == IBV_WC_WR_FLUSH_ERR;
+	IS(flushed == watched[i].posted);
+	for (unsigned int k = 0; k < WATCHED; k++)
+		IS(!watched[i].octets[k]);
+}
+
 static void listen_at(uint16_t port)
 {
 	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(port) };
@@ -238,6 +260,12 @@ int main(int argc, char **argv)
 	call_name = argv[1];
 	listen_at((uint16_t)atoi(argv[3]));
 	accept_all(n);
+	if (call_is("early")) {
+		await_disconnected(now_s());
+		for (unsigned int i = 0; i < n; i++)
+			check_early(i);
+		return 0;
+	}
 	watched_await_traffic(!strcmp(argv[2], "writes"), take);
 	if (argc > 5)
 		await_file(argv[5]);
