@@ -326,7 +326,7 @@ static void look(struct xiw_engine *e, struct xiw_host_later *later)
 	(void)e;
 	pthread_mutex_lock(&xiw_host_lock);
 	/* If it does not wait any more, the QP may be gone. */
-	if (!l->last.waits || !owes(l) || ++l->looks == LAST_MS)
+	if (!l->last.waits || !owes(l) || ++l->last.looks == LAST_MS)
 		xiw_host_link_tell_last(l);
 	pthread_mutex_unlock(&xiw_host_lock);
 	await_last(l);

@@ -36,6 +36,7 @@ struct xiw_host_request {
 	struct {
 		struct xiw_host_item *item; /* memory for it, as it must come */
 		bool waits;   /* DISCONNECTED does, for the program to poll what was done before */
+		unsigned int looks; /* of the engine's thread: whether it need not wait any more */
 		int status;   /* its status */
 		bool forgets; /* FORGOTTEN follows it */
 	} last;		      /* event */
@@ -58,7 +59,6 @@ struct xiw_host_request {
 	/* The engine's own. */
 	struct xiw_conn *conn;
 	struct xiw_host_later dial; /* also for the last event */
-	unsigned int looks;	    /* whether that need not wait any more */
 	bool decided, established;
 	bool drains; /* the program has disconnected before it was established */
 	int refused; /* status of XIW_EV_REFUSED */
