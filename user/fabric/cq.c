@@ -292,9 +292,12 @@ void xiw_fi_cq_bury(struct xiw_fi_cq *cq, struct xiw_fi_ep *ep)
 static int cq_close(struct fid *fid)
 {
 	struct xiw_fi_cq *cq = (struct xiw_fi_cq *)fid;
-	int err = xiw_host_cq_free(cq->host);
 	struct xiw_fi_ep *ep;
+	int err;
 
+	if (__atomic_load_n(&cq->users, __ATOMIC_ACQUIRE))
+		return -FI_EBUSY;
+	err = xiw_host_cq_free(cq->host);
 	if (err)
 		return err;
 	xiw_host_eq_free(cq->wake);

@@ -166,13 +166,24 @@ static int bind_cq(struct xiw_fi_ep *ep, struct xiw_fi_cq *cq, uint64_t flags)
 	if ((flags & FI_TRANSMIT && ep->send_cq) || (flags & FI_RECV && ep->recv_cq))
 		return -FI_EINVAL;
 	if (flags & FI_TRANSMIT) {
+		__atomic_fetch_add(&cq->users, 1, __ATOMIC_RELAXED);
 		ep->send_cq = cq;
 		ep->selective = flags & FI_SELECTIVE_COMPLETION;
 	}
 	if (flags & FI_RECV) {
+		__atomic_fetch_add(&cq->users, 1, __ATOMIC_RELAXED);
 		ep->recv_cq = cq;
 		ep->recv_selective = flags & FI_SELECTIVE_COMPLETION;
 	}
+	return 0;
+}
+
+static int bind_srx(struct xiw_fi_ep *ep, struct xiw_fi_srx *srx)
+{
+	if (ep->srx)
+		return -FI_EINVAL;
+	ep->srx = srx;
+	__atomic_fetch_add(&srx->users, 1, __ATOMIC_RELAXED);
 	return 0;
 }
 
@@ -188,8 +199,7 @@ static int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 	case FI_CLASS_CQ:
 		return bind_cq(ep, (struct xiw_fi_cq *)other, flags);
 	case FI_CLASS_SRX_CTX:
-		ep->srx = (struct xiw_fi_srx *)other;
-		return 0;
+		return bind_srx(ep, (struct xiw_fi_srx *)other);
 	default:
 		return -FI_ENOSYS;
 	}
@@ -197,10 +207,26 @@ static int ep_bind(struct fid *fid, struct fid *other, uint64_t flags)
 
 /* ---- open and close -------------------------------------------------------------------------------------------- */
 
+static void leave_cq(struct xiw_fi_cq *cq)
+{
+	if (cq)
+		__atomic_fetch_sub(&cq->users, 1, __ATOMIC_RELEASE);
+}
+
+/* What it is bound to may be closed from now on, but for its completion queues. */
+static void unbind(const struct xiw_fi_ep *ep)
+{
+	if (ep->eq)
+		__atomic_fetch_sub(&ep->eq->users, 1, __ATOMIC_RELEASE);
+	if (ep->srx)
+		__atomic_fetch_sub(&ep->srx->users, 1, __ATOMIC_RELEASE);
+	__atomic_fetch_sub(&ep->domain->users, 1, __ATOMIC_RELEASE);
+}
+
 static int ep_close(struct fid *fid)
 {
 	struct xiw_fi_ep *ep = (struct xiw_fi_ep *)fid;
-	struct xiw_fi_cq *messages = NULL;
+	struct xiw_fi_cq *sends = ep->send_cq, *recvs = ep->recv_cq, *messages = NULL;
 
 	if (ep->request) {
 		xiw_host_reject(ep->request->host, NULL, 0);
@@ -209,22 +235,23 @@ static int ep_close(struct fid *fid)
 	if (ep->qp) {
 		/* What is posted still completes, as ofi_rxm takes for granted, which frees its buffers then. */
 		xiw_host_qp_finish(ep->qp);
-		if (ep->send_cq && xiw_fi_cq_keep(ep->send_cq, ep))
-			messages = ep->send_cq;
-		if (ep->recv_cq && xiw_fi_cq_keep(ep->recv_cq, ep))
-			messages = ep->recv_cq;
+		if (sends && xiw_fi_cq_keep(sends, ep))
+			messages = sends;
+		if (recvs && xiw_fi_cq_keep(recvs, ep))
+			messages = recvs;
 		xiw_host_qp_free(ep->qp);
 		ep->qp = NULL;
 	}
-	if (ep->eq) {
+	if (ep->eq)
 		xiw_fi_eq_purge(ep->eq, fid);
-		__atomic_fetch_sub(&ep->eq->users, 1, __ATOMIC_RELEASE);
-	}
-	__atomic_fetch_sub(&ep->domain->users, 1, __ATOMIC_RELEASE);
+	unbind(ep);
+	/* Whoever digs it up frees it. */
 	if (messages)
 		xiw_fi_cq_bury(messages, ep);
 	else
 		free(ep);
+	leave_cq(sends);
+	leave_cq(recvs);
 	return 0;
 }
 

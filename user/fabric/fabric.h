@@ -60,6 +60,7 @@ struct xiw_fi_cq {
 	struct xiw_host_eq *wake; /* NULL: FI_WAIT_NONE */
 	enum fi_wait_obj wait;
 	size_t entry_size;
+	unsigned int users; /* endpoints bound to it, once for each direction */
 	unsigned int sleepers;
 	pthread_mutex_t lock; /* of the rest */
 	unsigned int first, count, room;
@@ -91,6 +92,7 @@ struct xiw_fi_srx {
 	struct fid_ep fid;
 	struct xiw_fi_domain *domain;
 	struct xiw_host_srq *host;
+	unsigned int users; /* endpoints bound to it */
 	uint64_t recv_flags;
 };
 

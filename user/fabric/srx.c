@@ -7,8 +7,11 @@
 static int srx_close(struct fid *fid)
 {
 	struct xiw_fi_srx *srx = (struct xiw_fi_srx *)fid;
-	int err = xiw_host_srq_free(srx->host);
+	int err;
 
+	if (__atomic_load_n(&srx->users, __ATOMIC_ACQUIRE))
+		return -FI_EBUSY;
+	err = xiw_host_srq_free(srx->host);
 	if (err)
 		return err;
 	__atomic_fetch_sub(&srx->domain->users, 1, __ATOMIC_RELEASE);

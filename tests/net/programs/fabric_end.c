@@ -48,6 +48,10 @@ void open_endpoint(struct fi_info *info, struct fid_ep *srx)
 	MUST(fi_ep_bind(end.ep, &end.cq->fid, FI_RECV | end.recv_flags));
 	if (srx)
 		MUST(fi_ep_bind(end.ep, &srx->fid, 0));
+	/* What an endpoint is bound to refuses to go, before and after it is enabled. */
+	NEED(fi_close(&end.eq->fid) == -FI_EBUSY);
+	NEED(fi_close(&end.cq->fid) == -FI_EBUSY);
+	NEED(!srx || fi_close(&srx->fid) == -FI_EBUSY);
 	MUST(fi_enable(end.ep));
 }
 
