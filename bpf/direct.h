@@ -160,6 +160,7 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 		why = xiw_ring_check(s);
 		if (!why && xiw_put_meta(s, xiw_owner_epoch(s->owner) + 1)) {
 			xiw_try_begin(flow, s->seq, s->now);
+			flow->began_ts = (__u32)XIW_READ_ONCE(flow->echoed);
 			if (!xiw_go_direct(flow, s->owner, s->kernel_nxt, s->seq))
 				return XIW_STAT_DROP_EPOCH;
 			flow->went_direct++;

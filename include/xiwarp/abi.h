@@ -328,7 +328,8 @@ struct xiw_flow {
 		 * passed. None is counted before xiw_ingress has seen a segment of the flow.
 		 */
 		__u64 bypass_segs;
-		__u32 reserved7[4];
+		__u32 began_ts; /* xiw_ingress: `echoed`, but for the time, when a stretch began */
+		__u32 reserved7[3];
 	};
 };
 

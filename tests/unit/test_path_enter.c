@@ -87,3 +87,26 @@ Test(path_enter, the_first_one_counts)
 	w.flow.echoed = 0;
 	cr_expect_eq(begins_with(1u << 20), 1u << 20);
 }
+
+/*
+ * A segment in front of the stretch has come again, and advanced the socket's TS.Recent, while those of the stretch
+ * waited: they may be as old as what was the newest when it began, of the socket or of the last stretch.
+ */
+Test(path_enter, those_that_wait_are_judged_by_when_they_came)
+{
+	known(90, 0, 0, 1);
+	w.flow.began_ts = TSVAL - 50;
+	cr_expect_eq(begins_with(40), 0);
+	cr_expect_eq(TSVAL - w.c.tcp.ts_oldest, 50, "the socket's");
+	known(30, 0, 0, 1);
+	cr_expect_eq(begins_with(20), 0);
+	cr_expect_eq(TSVAL - w.c.tcp.ts_oldest, 30, "the last stretch's");
+	known(90, 0, 0, 1);
+	w.flow.began_ts = 0;
+	begins_with(40);
+	cr_expect_eq(w.c.tcp.ts_oldest, w.c.tcp.ts_recent, "not known");
+	w.flow.began_ts = TSVAL + 5;
+	known(90, 0, 0, 1);
+	begins_with(40);
+	cr_expect_eq(w.c.tcp.ts_oldest, w.c.tcp.ts_recent, "newer");
+}

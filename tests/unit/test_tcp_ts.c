@@ -221,3 +221,30 @@ Test(tcp_ts, no_echo_from_elsewhere_without_timestamps)
 	xiw_tcp_rx_advanced_elsewhere(&r.rx, was + 1);
 	cr_assert_eq(r.rx.ts_recent, was);
 }
+
+/* What waited may be older than TS.Recent, which stays the echo, until one that is newer has come in order. */
+Test(tcp_ts, what_waited_passes_until_a_newer_one_comes)
+{
+	RIG_EACH_BASE(b)
+	{
+		struct xiw_tcp_seg seg;
+		struct rig r;
+
+		rig_init(&r, rig_bases[b], 0);
+		r.rx.ts_oldest -= 500;
+		seg = rig_seg(&r, 0, 100);
+		seg.tsval = r.base + RIG_TS - 501;
+		cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
+		seg = rig_seg(&r, 0, 100);
+		seg.tsval = r.base + RIG_TS - 500;
+		cr_assert_eq(rig_in(&r, &seg), XIW_TCP_TAKE);
+		cr_assert_eq(r.rx.ts_recent, r.base + RIG_TS);
+		expect_echo(&r, 0);
+		seg = rig_seg(&r, 0, 100);
+		seg.tsval = r.base + RIG_TS + 1;
+		cr_assert_eq(rig_in(&r, &seg), XIW_TCP_TAKE);
+		seg = rig_seg(&r, 0, 100);
+		seg.tsval = r.base + RIG_TS;
+		cr_assert_eq(rig_feed(&r, &seg), XIW_TCP_DROP);
+	}
+}

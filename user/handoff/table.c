@@ -325,7 +325,7 @@ static void adopt(struct xiw_flow *f)
 	memset(f->reasons, 0, sizeof(f->reasons));
 	f->ece = f->ts_recent = f->beyond = f->run_end = f->run_len = 0;
 	f->barred = f->try_nxt = f->try_seen = 0;
-	f->echoed = 0;
+	f->echoed = f->began_ts = 0;
 	f->try_ns = f->elsewhere_segs = f->bypass_segs = f->other_segs = 0;
 }
 

@@ -266,7 +266,7 @@ static bool may_be_the_peers(const struct xiw_conn *c, const struct xiw_tcp_seg 
 	const uint32_t now = xiw_sock_tsval(&c->reg.sock, c->engine->now_ns);
 
 	return !(c->tcp.flags & XIW_TCP_RX_TS) ||
-	       (seg->has_ts && seg->tsval - c->tcp.ts_recent < TSVAL_AFTER &&
+	       (seg->has_ts && seg->tsval - c->tcp.ts_oldest < TSVAL_AFTER &&
 		now - seg->tsecr < TSECR_BEFORE);
 }
 

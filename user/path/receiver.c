@@ -30,12 +30,30 @@ static bool newest(const struct xiw_conn *c, uint32_t *tsval, uint64_t *since_ms
 	return true;
 }
 
+/*
+ * The same at the time when the stretch began, if `recent` is newer: by how much it is. Segments of the stretch that
+ * wait for one in front of it are older than that, which is sent again later, and TCP would have judged them before.
+ */
+static uint32_t slack(const struct xiw_conn *c, uint32_t recent)
+{
+	uint32_t began = xiw_flow_get(&c->flow->began_ts);
+	bool last = c->tcp.flags & XIW_TCP_RX_TS;
+
+	if (!began)
+		return 0;
+	if (last && xiw_seq_before(began, c->tcp.ts_recent))
+		began = c->tcp.ts_recent;
+	return xiw_seq_before(began, recent) ? recent - began : 0;
+}
+
 /* PAWS (RFC 7323 section 5.3) counts for the first segment, too; if nothing is known, its TSval is the newest. */
 static void begin_ts(struct xiw_conn *c, struct xiw_tcp_rx_conf *conf,
 		     const struct xiw_tcp_seg *first)
 {
-	if (newest(c, &conf->ts_recent, &conf->ts_recent_ms))
+	if (newest(c, &conf->ts_recent, &conf->ts_recent_ms)) {
+		conf->ts_slack = slack(c, conf->ts_recent);
 		return;
+	}
 	conf->ts_recent = first ? first->tsval : 0;
 	conf->ts_recent_ms = conf->now_ms - (first ? 0 : XIW_TCP_PAWS_IDLE_MS + 1);
 }
@@ -116,7 +134,8 @@ bool xiw_receiver_passes_old(struct xiw_conn *c, const struct xiw_packet *p,
 	if (!c->reg.sock.timestamps)
 		return true;
 	if (parse(p, meta, &seg) && seg.has_ts &&
-	    !(newest(c, &tsval, &since_ms) && xiw_seq_before(seg.tsval, tsval)))
+	    !(newest(c, &tsval, &since_ms) &&
+	      xiw_seq_before(seg.tsval, tsval - slack(c, tsval))))
 		return true;
 	xiw_segment_dropped(c);
 	return false;

@@ -55,6 +55,7 @@ void xiw_tcp_rx_init(struct xiw_tcp_rx *rx, const struct xiw_tcp_rx_conf *conf)
 		    (conf->ecn_ok ? XIW_TCP_RX_ECN : 0) |
 		    (conf->ecn_ok && conf->ece ? XIW_TCP_RX_ECE | XIW_TCP_RX_ECN_SEEN : 0);
 	rx->ts_recent = conf->ts_recent;
+	rx->ts_oldest = conf->ts_recent - conf->ts_slack;
 	rx->ts_recent_ms = conf->ts_recent_ms ? conf->ts_recent_ms : conf->now_ms;
 	rx->now_ms = rx->challenges.since_ms = conf->now_ms;
 	rx->mss = conf->mss;
@@ -188,6 +189,8 @@ static void take_ts(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg, bool i
 	if (!invalid && (xiw_seq_before(seg->tsval, rx->ts_recent) ||
 			 xiw_seq_after(seg->seq, rx->last_ack_sent)))
 		return;
+	if (seg->tsval != rx->ts_recent)
+		rx->ts_oldest = seg->tsval;
 	rx->ts_recent = seg->tsval;
 	rx->ts_recent_ms = rx->now_ms;
 }
@@ -279,7 +282,7 @@ static bool segment_sane(struct xiw_tcp_rx *rx, const struct xiw_tcp_seg *seg, b
 		return false;
 	}
 	/* RFC 7323 section 5.3: PAWS comes before the acceptability test. */
-	if (xiw_seq_before(seg->tsval, rx->ts_recent)) {
+	if (xiw_seq_before(seg->tsval, rx->ts_oldest)) {
 		if (rx->now_ms - rx->ts_recent_ms <= XIW_TCP_PAWS_IDLE_MS) {
 			if (seg->len && xiw_seq_before(seg->seq, rx->rcv_nxt))
 				report_dup(rx, seg->seq,

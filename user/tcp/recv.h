@@ -145,6 +145,7 @@ struct xiw_tcp_rx_conf {
 	bool ece; /* CE was seen before, CWR not yet */
 	uint32_t ts_recent;
 	uint64_t ts_recent_ms; /* since when it has been that; 0: now_ms */
+	uint32_t ts_slack;     /* how much older than ts_recent a TSval may be, see ts_oldest */
 	uint64_t now_ms;
 	uint32_t max_keep;   /* most segments kept out of order */
 	uint32_t delack_ms;  /* 0: XIW_TCP_DELACK_MS; at most 500 */
@@ -174,6 +175,12 @@ struct xiw_tcp_rx {
 	/* Second cache line: acknowledging and keeping. */
 	uint64_t ack_since_ms; /* arrival of the first octet of pending */
 	uint64_t ts_recent_ms;
+	/*
+	 * PAWS refuses what is older: TS.Recent of the time when the oldest segments came that are still to be judged,
+	 * until one of them is newer than ts_recent. TCP judges a segment when it arrives (RFC 7323 section 5.3), but
+	 * here it may wait for another one that is sent, and has advanced TS.Recent, later.
+	 */
+	uint32_t ts_oldest;
 	struct xiw_tcp_keep *run_root; /* of the tree of runs: first node of one of them */
 	uint32_t kept, max_keep;
 	uint32_t window, buffer;

@@ -281,16 +281,44 @@ static void no_timestamp_behind_the_end(struct peer *p)
 		}
 }
 
+/* ---- a stretch that begins behind a hole ------------------------------------------------------------- */
+
+static bool all_acked(struct peer *p, const struct raw_got *g)
+{
+	return acked(p, g) == p->nxt;
+}
+
+#define BEHIND 30 /* FPDUs behind the hole: the socket gets some, and the others begin a stretch, and wait */
+
+/*
+ * The segment that is lost comes again with a newer timestamp, as every retransmission has. What came before it was
+ * judged when it came (section 5.3), and none of it comes again.
+ */
+static void waits_behind_a_hole(struct peer *p)
+{
+	for (enum last how = MISALIGNED; how <= FRAGMENTS; how++) {
+		const int32_t hole = p->nxt + FPDU;
+
+		end_stretch(p, how, 0, 0);
+		quietly(p);
+		caught_up(p);
+		for (p->nxt = hole + FPDU; p->nxt < hole + BEHIND * FPDU; p->nxt += FPDU)
+			SEND(p, .seq = p->nxt, .len = FPDU);
+		pause_ms(20);
+		p->clock += 100;
+		SEND(p, .seq = hole, .len = FPDU);
+		if (acked(p, &p->last) < p->nxt)
+			await(p, all_acked);
+		go_direct(p);
+	}
+	intact(p);
+}
+
 /* ---- frames on the ring of an engine that stands still -------------------------------------------- */
 
 static bool new_ack(struct peer *p, const struct raw_got *g)
 {
 	return acked(p, g) > p->nxt - 3 * FPDU;
-}
-
-static bool all_acked(struct peer *p, const struct raw_got *g)
-{
-	return acked(p, g) == p->nxt;
 }
 
 /*
@@ -378,6 +406,7 @@ const struct script conduct_edge[] = {
 	{ "rfc5961-ack-behind-the-end-of-a-stretch", ack_behind_the_end, ALONE },
 	{ "rfc7323-no-timestamp-behind-the-end-of-a-stretch", no_timestamp_behind_the_end, ALONE },
 	{ "rfc7323-frames-older-than-the-sockets", older_than_the_sockets, ALONE },
+	{ "rfc7323-waits-behind-a-hole", waits_behind_a_hole, V46 },
 	{ "rfc7323-damaged-tsval-behind-a-take-back", damaged_behind_a_take_back, ALONE },
 	{ "rfc3168-cwr-at-the-end-of-a-stretch", cwr_at_the_end, ECN | V46 },
 	{ "rfc3168-ce-at-the-end-of-a-stretch", ce_at_the_end, ECN },
