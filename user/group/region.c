@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cancel.h"
 #include "core/gate.h"
 #include "core/orphan.h"
 #include "core/region.h"
@@ -107,10 +108,11 @@ uint32_t xiw_group_region_stag(const struct xiw_group_region *region)
 int xiw_group_region_set_access(struct xiw_group_region *r, unsigned int access)
 {
 	struct xiw_group *g = r->group;
-	int err = -ENOENT, one;
+	int err = -ENOENT, one, cancel;
 
 	if (!g)
 		return -ENOENT;
+	cancel = xiw_cancel_off(); /* the region's mappings are read */
 	pthread_mutex_lock(&g->lock);
 	for (uint32_t i = 0; i < g->n && (!err || err == -ENOENT); i++) {
 		if (!r->each[i])
@@ -122,6 +124,7 @@ int xiw_group_region_set_access(struct xiw_group_region *r, unsigned int access)
 			err = one;
 	}
 	pthread_mutex_unlock(&g->lock);
+	xiw_cancel_restore(cancel);
 	return err;
 }
 

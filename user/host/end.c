@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "host/alone.h"
 #include "host/engines.h"
 #include "host/eq.h"
 #include "host/interfaces.h"
@@ -310,6 +311,7 @@ static void reset_homeless(bool (*is_here)(const struct sockaddr *addr))
 __attribute__((constructor)) static void begin(void)
 {
 	xiw_host_addresses_gone = reset_homeless;
+	xiw_host_end_with_program();
 }
 
 /* Nobody waits here: a handler of a signal may end the process while its thread is in a turn. */

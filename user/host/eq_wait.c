@@ -7,6 +7,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "base/now.h"
 #include "host/engines.h"
 #include "host/eq_inside.h"
@@ -24,6 +25,7 @@ bool xiw_host_nonblocking(int fd)
 static void wait_is_over(struct xiw_host_eq *eq)
 {
 	const bool last = !--eq->waiting, freed = last && eq->freed;
+	const int cancel = xiw_cancel_off();
 
 	if (last && eq->kept >= 0) {
 		close(eq->kept);
@@ -32,6 +34,7 @@ static void wait_is_over(struct xiw_host_eq *eq)
 	pthread_mutex_unlock(&eq->lock);
 	if (freed)
 		free(eq);
+	xiw_cancel_restore(cancel);
 }
 
 /* For ever, as a thread does whose descriptor was closed. */

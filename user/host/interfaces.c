@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "conn/sockopts.h"
 #include "host/life.h"
 #include "netif/interface.h"
@@ -118,6 +119,7 @@ static void start(int fd)
 
 void xiw_host_interfaces_watch(void)
 {
+	const int cancel = xiw_cancel_off();
 	bool begins;
 	int fd = -1;
 
@@ -132,4 +134,5 @@ void xiw_host_interfaces_watch(void)
 	pthread_mutex_unlock(&xiw_host_lock);
 	if (fd >= 0)
 		start(fd);
+	xiw_cancel_restore(cancel);
 }

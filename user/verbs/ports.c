@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/cancel.h"
 #include "host/interfaces.h"
 #include "host/life.h"
 #include "verbs/cm.h"
@@ -83,12 +84,15 @@ __attribute__((constructor)) static void begin(void)
 /* What changes while this asks is told afterwards. */
 void xiw_ports_open(struct xiw_context *c)
 {
+	const int cancel = xiw_cancel_off();
+
 	xiw_host_interfaces_watch();
 	pthread_mutex_lock(&xiw_host_lock);
 	c->up = xiw_port_runs(c->device);
 	c->next = contexts;
 	contexts = c;
 	pthread_mutex_unlock(&xiw_host_lock);
+	xiw_cancel_restore(cancel);
 }
 
 void xiw_ports_close(struct xiw_context *c)

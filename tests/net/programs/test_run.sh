@@ -49,6 +49,8 @@ for how in execve execvpe execveat fexecve; do
 	gives "early-$how" 0 early "${run[@]}" "$early" "$how"
 done
 gives early-exit 5 "" "${run[@]}" "$early" _exit
+gives last-thread 0 last "${run[@]}" "$BUILD/tests/net/programs/verbs_last_thread"
+gives cancelled-at-first-use 0 "" "${run[@]}" "$BUILD/tests/net/programs/verbs_first_use"
 # timeout would not tell a signal from an exit code; a shell does.
 # shellcheck disable=SC2016
 gives signal 0 143 bash -c 'exec 2>/dev/null; "$@"; echo $?' sh "${run[@]}" sh -c 'kill -TERM $$'
