@@ -146,6 +146,7 @@ void xiw_acks_note_said(struct xiw_conn *c)
 
 void xiw_acknowledge(struct xiw_conn *c)
 {
+	xiw_tcp_rx_delayed(&c->tcp, c->engine->now_ms);
 	while (xiw_tcp_rx_ack_due(&c->tcp, c->engine->now_ms, true)) {
 		uint64_t before = c->counts.acks_sent;
 

@@ -47,14 +47,16 @@ bool xiw_tcp_rx_ack_due(const struct xiw_tcp_rx *rx, uint64_t now_ms, bool end_o
 		return false;
 	if (rx->ack_flags || pending_full(rx) || window_update_due(rx))
 		return true;
-	return rx->pending && now_ms - rx->ack_since_ms >= rx->delack_ms;
+	return rx->pending && (rx->prompt || now_ms - rx->ack_since_ms >= rx->delack_ms);
 }
 
 uint64_t xiw_tcp_rx_deadline(const struct xiw_tcp_rx *rx)
 {
 	if (rx->ack_flags || pending_full(rx) || window_update_due(rx))
 		return 0;
-	return rx->pending ? rx->ack_since_ms + rx->delack_ms : XIW_TCP_NEVER;
+	if (!rx->pending)
+		return XIW_TCP_NEVER;
+	return rx->prompt ? 0 : rx->ack_since_ms + rx->delack_ms;
 }
 
 void xiw_tcp_rx_acked(struct xiw_tcp_rx *rx, uint32_t ack)
@@ -115,6 +117,11 @@ int xiw_tcp_rx_build_ack(struct xiw_tcp_rx *rx, uint32_t tsval, uint8_t *out, si
 	rx->right_edge = next_edge(rx);
 	ack.wnd = xiw_tcp_rx_window_field(rx);
 
+	/* Segments that come in pairs do not wait for each other's ACK. */
+	if (rx->pending_segs > 1)
+		rx->prompt = 0;
+	else if (rx->pending_segs && rx->prompt)
+		rx->prompt--;
 	rx->last_ack_sent = rx->rcv_nxt;
 	rx->pending = 0;
 	rx->pending_segs = 0;

@@ -35,6 +35,7 @@
 
 #define XIW_TCP_NEVER UINT64_MAX
 #define XIW_TCP_DELACK_MS 40 /* RFC 5681 section 4.2 allows up to 500 */
+#define XIW_TCP_PROMPT 64    /* see xiw_tcp_rx.prompt */
 /* RFC 5961 section 7. One in half a second, as Linux: a peer is not to know the paths by it. */
 #define XIW_TCP_CHALLENGES 1
 #define XIW_TCP_CHALLENGE_MS 500
@@ -175,16 +176,16 @@ struct xiw_tcp_rx {
 	/* Second cache line: acknowledging and keeping. */
 	uint64_t ack_since_ms; /* arrival of the first octet of pending */
 	uint64_t ts_recent_ms;
+	struct xiw_tcp_keep *run_root; /* of the tree of runs: first node of one of them */
+	uint32_t kept, max_keep;
+	uint32_t window, buffer;
+	struct xiw_tcp_sack dsack; /* empty when start == end */
 	/*
 	 * PAWS refuses what is older: TS.Recent of the time when the oldest segments came that are still to be judged,
 	 * until one of them is newer than ts_recent. TCP judges a segment when it arrives (RFC 7323 section 5.3), but
 	 * here it may wait for another one that is sent, and has advanced TS.Recent, later.
 	 */
 	uint32_t ts_oldest;
-	struct xiw_tcp_keep *run_root; /* of the tree of runs: first node of one of them */
-	uint32_t kept, max_keep;
-	uint32_t window, buffer;
-	struct xiw_tcp_sack dsack; /* empty when start == end */
 	uint32_t delack_ms;
 	uint16_t mss;
 	uint8_t rcv_wscale;
@@ -194,6 +195,11 @@ struct xiw_tcp_rx {
 	uint32_t recent[XIW_TCP_MAX_SACK]; /* a number inside each run, newest first */
 	uint8_t nrecent;
 	uint8_t last_drop; /* enum xiw_tcp_drop: why a segment was dropped last */
+	/*
+	 * So many more segments that come alone are acknowledged at once. A sender that repairs a loss without SACK
+	 * (RFC 6582) sends each segment when the one before it is acknowledged, and each delay would be its round trip.
+	 */
+	uint8_t prompt;
 	uint16_t sport, dport;
 	struct {
 		uint32_t max, left;
@@ -278,6 +284,14 @@ enum xiw_tcp_action xiw_tcp_rx_turn(struct xiw_tcp_rx *rx, const struct xiw_tcp_
 
 /* Unlinks all kept segments and returns them in sequence order, linked by next. */
 struct xiw_tcp_keep *xiw_tcp_rx_flush(struct xiw_tcp_rx *rx);
+
+/* To be called before ACKs are sent: has the delay passed, and only one segment has come? */
+static inline void xiw_tcp_rx_delayed(struct xiw_tcp_rx *rx, uint64_t now_ms)
+{
+	if (rx->pending_segs == 1 && !rx->ack_flags &&
+	    now_ms - rx->ack_since_ms >= rx->delack_ms)
+		rx->prompt = XIW_TCP_PROMPT;
+}
 
 /*
  * What the kernel socket has sent: the highest SND.NXT in wire numbers. It must be read after the segments of the batch
