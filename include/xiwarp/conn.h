@@ -437,7 +437,7 @@ struct xiw_conn_info {
 	 * errno of the socket's end; 0: orderly. EUNATCH: the connection needed the programs on the
 	 * interface, because its sequence numbers differ from those on the wire, and could not go on:
 	 * somebody took a program off, its packets went around them for good, or its local address
-	 * is gone. no_direct says which.
+	 * was gone for a minute. no_direct says which.
 	 */
 	int error;
 	uint64_t armed; /* how often the direct path was open for it */

@@ -169,8 +169,9 @@ struct xiw_handoff {
 
 /* path/route.c: what was last seen of the way that the connection's packets take. Counts are modulo 2^32. */
 struct xiw_route {
-	bool steered, sent_known; /* no_direct says that segments come on another queue; `sent` counts */
-	bool hidden;		  /* no_direct says that xiw_egress sees nothing of the socket */
+	bool steered : 1, sent_known : 1; /* no_direct says that segments come on another queue; `sent` counts */
+	bool hidden : 1;		  /* no_direct says that xiw_egress sees nothing of the socket */
+	uint8_t homeless;	  /* looks at local addresses in a row that have not found the connection's */
 	bool one_way;		  /* conntrack knew one direction of the connection when path/apart.c asked, */
 	uint32_t one_way_left;	  /* and xiw_egress had counted so many segments */
 	uint32_t other_segs;	  /* how many did, when last asked */

@@ -301,6 +301,9 @@ bool xiw_route_check(struct xiw_conn *c)
 	uint64_t owner = xiw_flow_owner(c->flow);
 	uint64_t kernel_nxt = __atomic_load_n(&c->flow->kernel_nxt, __ATOMIC_ACQUIRE);
 
+	/* Nothing can leave, and nothing that comes is taken. */
+	if (c->route.homeless)
+		return true;
 	look_at_queues(c);
 	xiw_receiver_age(c);
 	/* It may be this connection's turn to try again, or the cause may be gone. */

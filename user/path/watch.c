@@ -17,6 +17,7 @@
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -27,6 +28,7 @@
 #include "core/serve.h"
 #include "netif/interface.h"
 #include "netif/query.h"
+#include "path/fallback.h"
 #include "path/front.h"
 #include "path/hop.h"
 #include "path/progress.h"
@@ -35,6 +37,8 @@
 
 /* An address may be gone for so long, because DHCP and scripts remove addresses and add them again. */
 #define ADDRESS_MS 1000
+#define HOMELESS 60 /* so many looks, by ADDRESS_MS: people restart networks, and addresses move to hosts and back */
+#define HOMELESS_TEXT "its local address is gone"
 #define SOON_MS 50 /* time between two looks when another queue can be had */
 
 static bool in_use(const struct xiw_engine *e, const struct xiw_netif *p)
@@ -161,9 +165,28 @@ static void check_routes(struct xiw_engine *e)
 }
 
 /*
- * A connection whose local address is gone is left to TCP, which waits for the address to come back. If it
- * needs the BPF programs, it ends.
+ * TCP waits for the address to come back, and so the connection takes the kernel path. Its programs translate, if need
+ * be, and begin no stretch before xiw_egress has seen a packet, which shows that the address is there.
  */
+static void lost_home(struct xiw_conn *c)
+{
+	snprintf(c->no_direct, sizeof(c->no_direct), HOMELESS_TEXT);
+	if (c->route.homeless++ == HOMELESS) {
+		xiw_conn_ask_end(c, EUNATCH, true);
+		return;
+	}
+	xiw_fall_back(c, XIW_REASON_EGRESS, NULL);
+	xiw_flow_unseen(c->flow);
+	c->engine->watch.addresses_ms = c->engine->now_ms + ADDRESS_MS;
+}
+
+static void came_home(struct xiw_conn *c)
+{
+	c->route.homeless = 0;
+	if (!strcmp(c->no_direct, HOMELESS_TEXT))
+		c->no_direct[0] = '\0';
+}
+
 static void look_at_addresses(struct xiw_engine *e)
 {
 	struct ifaddrs *all;
@@ -175,11 +198,12 @@ static void look_at_addresses(struct xiw_engine *e)
 		return;
 	for (struct xiw_conn *c = e->conns, *next; c; c = next) {
 		next = c->next;
-		if (!c->flow || xiw_address_of(all, &c->addr.local))
+		if (!c->flow)
 			continue;
-		snprintf(c->no_direct, sizeof(c->no_direct), "its local address is gone");
-		if (!release(c))
-			xiw_conn_ask_end(c, EUNATCH, true);
+		if (!xiw_address_of(all, &c->addr.local))
+			lost_home(c);
+		else if (c->route.homeless)
+			came_home(c);
 	}
 	freeifaddrs(all);
 }
