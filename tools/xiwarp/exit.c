@@ -53,5 +53,19 @@ int xiw_exit_code(int err)
 
 const char *xiw_remedy(int err)
 {
-	return err == -EMFILE ? ": raise the limit on open files (ulimit -n)" : "";
+	switch (err) {
+	case -EMFILE:
+		return ": raise the limit on open files (ulimit -n)";
+	case -EADDRINUSE:
+		return ": another program has that port ('ss -ltnp'): choose another one";
+	case -EADDRNOTAVAIL:
+		return ": no interface here has that address ('ip address')";
+	case -ECONNREFUSED:
+		return ": nobody listens there: start the other end first";
+	case -EHOSTUNREACH:
+	case -ENETUNREACH:
+		return ": no way there ('ip route get')";
+	default:
+		return "";
+	}
 }

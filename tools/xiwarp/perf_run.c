@@ -485,6 +485,11 @@ bool xiw_perf_run(struct xiw_perf_client *c, uint32_t size, struct xiw_perf_resu
 	if (!await_reports(c))
 		return no_report(c);
 	collect(c, r);
+	if (r->hist && !r->hist->count && xiw_go_on()) {
+		fail_client(c, xiw_fail(XIW_EXIT_PEER, "%s has answered no message of the run",
+					c->test.server));
+		return false;
+	}
 	if (r->here.direct + r->here.kernel + r->there.direct + r->there.kernel >= r->octets)
 		return true;
 	fail_client(c, xiw_fail(XIW_EXIT_VERIFY, "fewer octets have arrived than were sent"));

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -21,6 +22,7 @@
 #define TURN_MS 250 /* a turn waits no longer, so that progress is drawn */
 #define NS 1000000000ull
 #define CLOSE_NS (5 * NS)
+#define SLOWEST_DISK (4u << 20) /* octets that a server writes in a second, at least */
 
 void xiw_put_fail(struct xiw_put *p, int code)
 {
@@ -178,21 +180,37 @@ static int connect_any(struct xiw_put *p)
 	return xiw_connect_failed(p->target, &p->last, "xiwarp serve");
 }
 
-/* A server answers an OFFER at once, unlike the end of a file, which it may take its time to write. */
-static bool unanswered(struct xiw_put *p, uint64_t offered_ns)
+/* Everything has been sent that may be, and the peer is to speak. */
+static bool waits(const struct xiw_put *p)
 {
-	if (p->state != XIW_PUT_OFFERED ||
-	    xiw_now_ns() - offered_ns < p->args->receiver.peer_timeout * NS)
+	const struct xiw_put_file *f = &p->file;
+
+	return p->state == XIW_PUT_OFFERED ||
+	       (!p->chunks && !p->control_busy[XIW_PUT_DONE] &&
+		(p->state == XIW_PUT_DIGESTING ||
+		 (p->state == XIW_PUT_SENDING && !f->ngrants && f->granted < f->size)));
+}
+
+/* A server answers an OFFER at once. For more room, and for the result, it may have to write what has come. */
+static bool unanswered(struct xiw_put *p, uint64_t since_ns)
+{
+	uint64_t limit_s = p->args->receiver.peer_timeout + p->file.granted / SLOWEST_DISK;
+
+	if (xiw_now_ns() - since_ns < limit_s * NS)
 		return false;
-	xiw_fail(0, "%s takes the connection and does not answer: is 'xiwarp serve' there?",
-		 p->target);
+	if (p->state == XIW_PUT_OFFERED)
+		xiw_fail(0, "%s takes the connection and does not answer: is 'xiwarp serve' there?",
+			 p->target);
+	else
+		xiw_fail(0, "%s does not answer any more: it has had %s for %" PRIu64 " s",
+			 p->target, p->file.shown, limit_s);
 	xiw_put_fail(p, XIW_EXIT_PEER);
 	return true;
 }
 
 static void put_file(struct xiw_put *p, const char *path)
 {
-	uint64_t offered_ns;
+	uint64_t since_ns;
 
 	/* The last file's OFFER, or octets of one that was refused, may not be known to be sent yet. */
 	while ((p->control_busy[XIW_PUT_OFFER] || p->chunks) && p->state == XIW_PUT_READY)
@@ -201,14 +219,18 @@ static void put_file(struct xiw_put *p, const char *path)
 	p->file = (struct xiw_put_file){ .path = path };
 	if (p->state == XIW_PUT_READY)
 		xiw_put_offer(p);
-	offered_ns = xiw_now_ns();
+	since_ns = xiw_now_ns();
 	while (p->state == XIW_PUT_OFFERED || p->state == XIW_PUT_SENDING ||
 	       p->state == XIW_PUT_DIGESTING) {
 		if (p->state == XIW_PUT_SENDING) {
 			xiw_put_send_chunks(p);
 			xiw_put_draw(p, false);
 		}
-		if (!turn(p) || unanswered(p, offered_ns))
+		if (!turn(p))
+			break;
+		if (!waits(p))
+			since_ns = xiw_now_ns();
+		else if (unanswered(p, since_ns))
 			break;
 	}
 	xiw_put_read_end(p);

@@ -247,7 +247,9 @@ static void on_result(struct xiw_put *p, const struct xiw_xfer *x)
 	if (equal || x->status == XIW_XFER_MISMATCH)
 		report(p, equal);
 	if (!equal) {
-		xiw_fail(0, "%s was not accepted: %s", f->shown, xiw_xfer_status_name(x->status));
+		xiw_fail(0, "%s was not accepted: %s", f->shown,
+			 x->status == XIW_XFER_OK ? "the receiver has another length of it"
+						  : xiw_xfer_status_name(x->status));
 		skip(p, x->status == XIW_XFER_MISMATCH ? XIW_EXIT_VERIFY : XIW_EXIT_PEER);
 	}
 	p->state = XIW_PUT_READY;

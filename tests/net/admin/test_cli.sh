@@ -164,7 +164,7 @@ refused serve-no-right 3 "denied" "${nobody[@]}" "$xiwarp" serve /root
 refused sink-no-dir 1 "cannot write to directory $TMP/none" "$xiwarp" sink --path kernel \
 	--out "$TMP/none/x"
 refused sink-no-right 3 "denied" "${nobody[@]}" "$xiwarp" sink --path kernel --out /root/x
-refused listen-elsewhere 1 "cannot listen" "$xiwarp" serve --listen 192.0.2.1 "$TMP/in"
+refused listen-elsewhere 1 "no interface here" "$xiwarp" serve --listen 192.0.2.1 "$TMP/in"
 
 # ---- files
 serve
@@ -430,13 +430,13 @@ refused rping-no-mpa 7 "127.0.0.1:15046, which does not speak MPA" "$xiwarp" rpi
 stop "$other"
 
 # ---- a peer that is not there
-refused put-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$xiwarp" put \
+refused put-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused: nobody" "$xiwarp" put \
 	"$TMP/small" 127.0.0.1:15046
 refused rping-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$xiwarp" rping \
 	--path kernel -c -a 127.0.0.1 -p 15046 -C 1
 refused perf-nobody 7 "cannot connect to 127.0.0.1:15046: Connection refused" "$xiwarp" perf -t 1 \
 	127.0.0.1:15046
-refused put-no-way 7 "cannot connect to 192.0.2.1: Network is unreachable" "$xiwarp" put \
+refused put-no-way 7 "cannot connect to 192.0.2.1: Network is unreachable: no way" "$xiwarp" put \
 	"$TMP/small" 192.0.2.1
 
 # ---- a peer that takes connections and is no server of put

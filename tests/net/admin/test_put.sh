@@ -3,7 +3,7 @@
 #
 # put and serve over the direct path with many small files. Each end has an answer on the way when the next message of
 # the other end comes, and the direct path may deliver that message before io_uring reports the answer as sent.
-# timeout: 90
+# timeout: 150
 . "${0%/*}/../lib/lib.sh"
 
 xiwarp=$BUILD/xiwarp
@@ -70,4 +70,23 @@ else
 	fail terminal "$(cat "$TMP/terminal")"
 fi
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
+# A server that stops to answer: put ends with --peer-timeout, and says what it waits for.
+stubborn() { # HOW
+	spawn stubborn rcv stubborn "${0%/*}/serve_hostile.py" 127.0.0.1 15047 "$1"
+	wait_listen rcv 15047 10
+}
+for how in half mute; do
+	stubborn $how
+	refused "stubborn-$how" 7 "does not answer any more: it has had large for" "$xiwarp" put \
+		--peer-timeout 1 "$TMP/many/large" 127.0.0.1:15047
+	stop "$stubborn"
+done
+stubborn less
+refused stubborn-less 7 "large was not accepted: the receiver has another length of it" \
+	"$xiwarp" put "$TMP/many/large" 127.0.0.1:15047
+stop "$stubborn"
+stubborn perf
+refused stubborn-perf 7 "127.0.0.1:15047 has answered no message of the run" "$xiwarp" perf -l \
+	--path kernel -t 1 -i 0 127.0.0.1:15047
+stop "$stubborn"
 finish
