@@ -28,6 +28,29 @@ const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256])
 	return n ? buf : NULL;
 }
 
+void xiw_stream_error_text(const struct xiw_rdma *rdma, const struct xiw_conn *conn, bool peers,
+			   char *buf, size_t len)
+{
+	const struct xiw_rdma_terminate_info *t;
+	struct xiw_rdma_info stream;
+	struct xiw_conn_info info;
+	char text[256];
+	const char *why;
+
+	xiw_rdma_info(rdma, &stream, sizeof(stream));
+	t = peers ? &stream.received : &stream.sent;
+	if (t->present) {
+		snprintf(buf, len, "%s: layer %u, type %u, code 0x%02x, %s",
+			 peers ? "the peer terminated" : "the stream is in error, Terminate sent",
+			 t->layer, t->etype, t->code, xiw_rdma_terminate_name(t));
+		return;
+	}
+	/* The peer had ended the connection before it could be told. */
+	xiw_conn_info(conn, &info, sizeof(info));
+	why = xiw_end_text(&info, text);
+	snprintf(buf, len, "the stream is in error: %s", why ? why : "the peer broke the protocol");
+}
+
 /* The same for a connection that ended during MPA startup. */
 static const char *startup_text(const struct xiw_conn_info *info, char buf[256])
 {

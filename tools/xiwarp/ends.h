@@ -7,9 +7,13 @@
 
 #include <xiwarp/conn.h>
 #include <xiwarp/engine.h>
+#include <xiwarp/rdmap.h>
 
 /* The errors that a connection ended with, by the RFCs' numbers; NULL if it ended orderly. */
 const char *xiw_end_text(const struct xiw_conn_info *info, char buf[256]);
+/* Why an RDMAP Stream is in error: by this end's Terminate message, if there is one, or by the peer's (`peers`). */
+void xiw_stream_error_text(const struct xiw_rdma *rdma, const struct xiw_conn *conn, bool peers,
+			   char *buf, size_t len);
 /* Says that no connection to `target` came about; @err is a negative errno. Returns an exit code. */
 int xiw_cannot_connect(const char *target, int err);
 /* Says why a connection to `target`, where `command` should run, was not established; returns an exit code. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/sysinfo.h>
 
+#include "ends.h"
 #include "exit.h"
 #include "text.h"
 
@@ -337,13 +338,11 @@ static void on_done(struct xiw_perf_stream *s, const struct xiw_completion *c)
 
 /* ---- ends ---------------------------------------------------------------------------------------- */
 
-static void on_ended(struct xiw_perf_stream *s, const char *who,
-		     const struct xiw_rdma_terminate_info *t)
+static void on_ended(struct xiw_perf_stream *s, bool peers)
 {
 	if (!s->code && s->state < XIW_PERF_CLOSING) {
 		s->code = XIW_EXIT_PEER;
-		snprintf(s->why, sizeof(s->why), "%s: layer %u, type %u, code 0x%02x, %s", who,
-			 t->layer, t->etype, t->code, xiw_rdma_terminate_name(t));
+		xiw_stream_error_text(s->rdma, s->conn, peers, s->why, sizeof(s->why));
 	}
 	s->state = XIW_PERF_CLOSING;
 }
@@ -375,8 +374,6 @@ static void on_closed(struct xiw_perf_stream *s, const struct xiw_completion *c)
 
 void xiw_perf_completion(struct xiw_perf_stream *s, const struct xiw_completion *c)
 {
-	struct xiw_rdma_info info;
-
 	switch (c->event) {
 	case XIW_EV_CONNECTED:
 		s->connected = true;
@@ -392,12 +389,10 @@ void xiw_perf_completion(struct xiw_perf_stream *s, const struct xiw_completion 
 		on_eof(s);
 		break;
 	case XIW_EV_ERROR:
-		xiw_rdma_info(s->rdma, &info, sizeof(info));
-		on_ended(s, "the stream is in error, Terminate sent", &info.sent);
+		on_ended(s, false);
 		break;
 	case XIW_EV_TERMINATED:
-		xiw_rdma_info(s->rdma, &info, sizeof(info));
-		on_ended(s, "the peer terminated", &info.received);
+		on_ended(s, true);
 		break;
 	case XIW_EV_CLOSED:
 		on_closed(s, c);

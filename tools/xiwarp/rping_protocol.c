@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/be.h"
+#include "ends.h"
 #include "exit.h"
 #include "text.h"
 
@@ -333,14 +334,13 @@ static void on_eof(struct xiw_rping *p)
 	xiw_rdma_close(p->rdma);
 }
 
-static void on_ended(struct xiw_rping *p, const char *who, const struct xiw_rdma_terminate_info *t)
+static void on_ended(struct xiw_rping *p, const struct xiw_conn *conn, bool peers)
 {
 	/* An error that this end found first stays the reason. */
 	if (p->code)
 		return;
 	p->code = XIW_EXIT_PEER;
-	snprintf(p->why, sizeof(p->why), "%s: layer %u, type %u, code 0x%02x, %s", who, t->layer,
-		 t->etype, t->code, xiw_rdma_terminate_name(t));
+	xiw_stream_error_text(p->rdma, conn, peers, p->why, sizeof(p->why));
 	p->state = XIW_RPING_CLOSING;
 }
 
@@ -362,8 +362,6 @@ static void on_closed(struct xiw_rping *p, const struct xiw_completion *c)
 
 void xiw_rping_completion(struct xiw_rping *p, const struct xiw_completion *c)
 {
-	struct xiw_rdma_info info;
-
 	switch (c->event) {
 	case XIW_EV_CONNECTED:
 		p->first_ns = p->last_ns = xiw_now_ns();
@@ -385,12 +383,10 @@ void xiw_rping_completion(struct xiw_rping *p, const struct xiw_completion *c)
 		on_eof(p);
 		break;
 	case XIW_EV_ERROR:
-		xiw_rdma_info(p->rdma, &info, sizeof(info));
-		on_ended(p, "the stream is in error, Terminate sent", &info.sent);
+		on_ended(p, c->conn, false);
 		break;
 	case XIW_EV_TERMINATED:
-		xiw_rdma_info(p->rdma, &info, sizeof(info));
-		on_ended(p, "the peer terminated", &info.received);
+		on_ended(p, c->conn, true);
 		break;
 	case XIW_EV_CLOSED:
 		on_closed(p, c);
