@@ -163,7 +163,8 @@ static int bind_cq(struct xiw_fi_ep *ep, struct xiw_fi_cq *cq, uint64_t flags)
 	if (flags & ~(FI_TRANSMIT | FI_RECV | FI_SELECTIVE_COMPLETION) ||
 	    !(flags & (FI_TRANSMIT | FI_RECV)))
 		return -FI_EBADFLAGS;
-	if ((flags & FI_TRANSMIT && ep->send_cq) || (flags & FI_RECV && ep->recv_cq))
+	if (cq->domain != ep->domain || (flags & FI_TRANSMIT && ep->send_cq) ||
+	    (flags & FI_RECV && ep->recv_cq))
 		return -FI_EINVAL;
 	if (flags & FI_TRANSMIT) {
 		__atomic_fetch_add(&cq->users, 1, __ATOMIC_RELAXED);
@@ -180,7 +181,7 @@ static int bind_cq(struct xiw_fi_ep *ep, struct xiw_fi_cq *cq, uint64_t flags)
 
 static int bind_srx(struct xiw_fi_ep *ep, struct xiw_fi_srx *srx)
 {
-	if (ep->srx)
+	if (ep->srx || srx->domain != ep->domain)
 		return -FI_EINVAL;
 	ep->srx = srx;
 	__atomic_fetch_add(&srx->users, 1, __ATOMIC_RELAXED);

@@ -38,12 +38,27 @@ void open_end(const char *node, const char *service, uint64_t flags)
 		       &end.mr, NULL));
 }
 
+/* A queue of another domain is refused. */
+static void bind_foreign(struct fi_info *info)
+{
+	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_DATA };
+	struct fid_domain *other;
+	struct fid_cq *cq;
+
+	MUST(fi_domain(end.fabric, info, &other, NULL));
+	MUST(fi_cq_open(other, &attr, &cq, NULL));
+	NEED(fi_ep_bind(end.ep, &cq->fid, FI_TRANSMIT | FI_RECV) == -FI_EINVAL);
+	MUST(fi_close(&cq->fid));
+	MUST(fi_close(&other->fid));
+}
+
 void open_endpoint(struct fi_info *info, struct fid_ep *srx)
 {
 	if (end.recv_size)
 		info->rx_attr->size = end.recv_size;
 	MUST(fi_endpoint(end.domain, info, &end.ep, NULL));
 	MUST(fi_ep_bind(end.ep, &end.eq->fid, 0));
+	bind_foreign(info);
 	MUST(fi_ep_bind(end.ep, &end.cq->fid, FI_TRANSMIT));
 	MUST(fi_ep_bind(end.ep, &end.cq->fid, FI_RECV | end.recv_flags));
 	if (srx)
