@@ -322,6 +322,7 @@ bool xiw_route_check(struct xiw_conn *c)
 		return false;
 	}
 	if (in > ASTRAY_MS) {
+		xiw_remember(c, XIW_REASON_ELSEWHERE, true);
 		snprintf(c->no_direct, sizeof(c->no_direct),
 			 "its segments do not come by %s any more", c->netif->ifname);
 		return false;

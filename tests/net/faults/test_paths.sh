@@ -177,6 +177,7 @@ transmit 4 -r 20
 under_way B 4 direct
 to_rcv "$second_snd"
 ended direct-moves B 4 "its segments do not come by $IF_RCV any more"
+expect direct-moves-remembered remembers "another interface.*keeps off $V4_SND"
 usual
 quit moves-receiver-ends B
 unload >/dev/null || fail moves-unload "exit code $?"
