@@ -72,7 +72,7 @@ static int set_option(int option, const void *value)
 	return 0;
 }
 
-#define xiw_netif_find_pair(local, remote, name, here) find(local, name, here)
+#define xiw_netif_find_pair(e, local, remote, name, here) find(local, name, here)
 #define xiw_netif_by_name(e, name, netif, why, len) by_name(netif)
 #define xiw_ecn_of(fd) XIW_ECN_PLAIN
 #define xiw_table_claim(t, key, skew) claim_slot(key, skew)

@@ -204,7 +204,7 @@ static int netif_of(struct xiw_conn *c, struct xiw_netif **netif, char *text, si
 	int err;
 
 	text[0] = '\0';
-	err = xiw_netif_find_pair(&c->addr.local, &c->addr.remote, name, &here);
+	err = xiw_netif_find_pair(e, &c->addr.local, &c->addr.remote, name, &here);
 	if (!err && here && goes_by_lo(c)) {
 		snprintf(text, len, "both ends are on this host: its packets go by lo, all by TCP");
 		return -EOPNOTSUPP;

@@ -216,6 +216,7 @@ struct xiw_watch {
 	bool polled;	       /* a poll on it is with io_uring */
 	uint64_t look_ms;      /* when to look at interfaces without a message, or XIW_NEVER */
 	uint64_t addresses_ms; /* when to look at local addresses; 0: not at all */
+	struct ifaddrs *addresses; /* as they are as long as no message has come, or NULL (core/news.c) */
 	uint64_t mtu_ms;       /* conn/dial.c: until then `largest_mtu` is taken for that of all interfaces */
 	uint32_t largest_mtu;
 	uint32_t rebinds; /* interfaces whose queues are bound anew (path/rebind.c) */

@@ -44,12 +44,6 @@ const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
 
 int xiw_netif_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
 {
-	return xiw_netif_find_pair(local, NULL, name, NULL);
-}
-
-int xiw_netif_find_pair(const struct sockaddr_storage *local, const struct sockaddr_storage *remote,
-			char name[IF_NAMESIZE], bool *here)
-{
 	const struct ifaddrs *at;
 	struct ifaddrs *all;
 	int err = xiw_if_addresses(&all);
@@ -57,11 +51,24 @@ int xiw_netif_find_pair(const struct sockaddr_storage *local, const struct socka
 	if (err)
 		return err;
 	at = xiw_address_of(all, local);
-	if (remote)
-		*here = xiw_address_of(all, remote);
 	if (at)
 		snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
 	freeifaddrs(all);
+	return at ? 0 : -ENODEV;
+}
+
+int xiw_netif_find_pair(struct xiw_engine *e, const struct sockaddr_storage *local,
+			const struct sockaddr_storage *remote, char name[IF_NAMESIZE], bool *here)
+{
+	const struct ifaddrs *all, *at;
+	int err = xiw_news_addresses(e, &all);
+
+	if (err)
+		return err;
+	at = xiw_address_of(all, local);
+	*here = xiw_address_of(all, remote);
+	if (at)
+		snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
 	return at ? 0 : -ENODEV;
 }
 

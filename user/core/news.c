@@ -2,6 +2,7 @@
 /* The rtnetlink socket by which the kernel reports changes of interfaces, programs and addresses to the engine. */
 #include "core/news.h"
 
+#include <ifaddrs.h>
 #include <linux/rtnetlink.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -10,6 +11,7 @@
 #include "core/agenda.h"
 #include "core/ring.h"
 #include "netif/conntrack.h"
+#include "netif/interface.h"
 
 #define NEWS_ROOM (1 << 20) /* receive buffer: messages pile up while the process does not run */
 
@@ -19,6 +21,34 @@ void xiw_news_poll(struct xiw_engine *e)
 		return;
 	io_uring_prep_poll_add(xiw_sqe(e, e, XIW_OP_WATCH), e->watch.fd, POLLIN);
 	e->watch.polled = true;
+}
+
+/* Asked without reading: an error of the socket, such as dropped messages, is for xiw_watch_read(). */
+static bool quiet(const struct xiw_engine *e)
+{
+	struct pollfd p = { .fd = e->watch.fd, .events = POLLIN };
+
+	return e->watch.fd >= 0 && poll(&p, 1, 0) == 0;
+}
+
+int xiw_news_addresses(struct xiw_engine *e, const struct ifaddrs **all)
+{
+	int err = 0;
+
+	/* What is asked for while a message waits may be older than what comes behind the message. */
+	if (!e->watch.addresses || !quiet(e)) {
+		xiw_news_forget(e);
+		err = xiw_if_addresses(&e->watch.addresses);
+	}
+	*all = e->watch.addresses;
+	return err;
+}
+
+void xiw_news_forget(struct xiw_engine *e)
+{
+	if (e->watch.addresses)
+		freeifaddrs(e->watch.addresses);
+	e->watch.addresses = NULL;
 }
 
 void xiw_news_conntrack(struct xiw_engine *e)

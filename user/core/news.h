@@ -5,6 +5,8 @@
 
 #include "core/engine.h"
 
+struct ifaddrs;
+
 /* Asks io_uring to report when messages have come, unless it is asked already. */
 void xiw_news_poll(struct xiw_engine *e);
 
@@ -13,6 +15,14 @@ void xiw_news_poll(struct xiw_engine *e);
  * every XIW_LOOK_MS.
  */
 void xiw_news_begin(struct xiw_engine *e);
+
+/*
+ * Gives the host's addresses, until xiw_news_forget() or the next call. While rtnetlink tells of no change they are not
+ * asked for again, which costs as much as a third of a connection's startup. Returns 0 or an error.
+ */
+int xiw_news_addresses(struct xiw_engine *e, const struct ifaddrs **all);
+/* A message has come, or the engine ends. */
+void xiw_news_forget(struct xiw_engine *e);
 
 /* Asks how soon conntrack forgets. If that has changed, connections show themselves with their next octets. */
 void xiw_news_conntrack(struct xiw_engine *e);

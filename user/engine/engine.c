@@ -22,6 +22,7 @@
 #include "core/inbox.h"
 #include "core/policy.h"
 #include "core/netif.h"
+#include "core/news.h"
 #include "core/region.h"
 #include "core/ring.h"
 #include "core/srq.h"
@@ -255,6 +256,7 @@ static void close_all(struct xiw_engine *e)
 	xiw_ring_free(e);
 	xiw_inbox_free(e);
 	xiw_ready_free(e);
+	xiw_news_forget(e);
 	if (e->watch.fd >= 0)
 		close(e->watch.fd);
 	xiw_injector_close(&e->injector);

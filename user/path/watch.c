@@ -307,6 +307,7 @@ void xiw_watch_read(struct xiw_engine *e)
 	while ((got = recv(e->watch.fd, buffer, sizeof(e->watch.messages), 0)) > 0 ||
 	       errno == ENOBUFS) {
 		len = got > 0 ? (size_t)got : 0;
+		xiw_news_forget(e);
 		/* The kernel has dropped messages, which may have been about anything. */
 		if (!len) {
 			e->watch.look_now = true;
