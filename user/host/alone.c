@@ -5,48 +5,39 @@
  */
 #include "host/alone.h"
 
-#include <dirent.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 100000000 /* between two looks at the threads */
+#define LOOK_NS 100000000 /* between two looks at how many threads there are */
 
 static pthread_key_t first_thread;
+static unsigned int ours; /* threads of the library that run */
 
-/* Threads of the library, and of the kernel for io_uring. */
-static bool is_ours(const char *tid)
+void xiw_host_thread_begins(void)
 {
-	char path[64], name[32] = "";
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%.20s/comm", tid);
-	f = fopen(path, "re");
-	if (!f)
-		return true; /* it has just ended */
-	if (!fgets(name, sizeof(name), f))
-		name[0] = '\0';
-	fclose(f);
-	return !strncmp(name, "xiwarp/", 7) || !strncmp(name, "iou-", 4);
+	__atomic_fetch_add(&ours, 1, __ATOMIC_SEQ_CST);
 }
 
-/* The first thread stays on the list until the process ends. */
+void xiw_host_thread_ends(void)
+{
+	__atomic_fetch_sub(&ours, 1, __ATOMIC_SEQ_CST);
+}
+
+/*
+ * The directory has two links, and one for each thread, so no descriptor is needed to count them. The first thread is
+ * among them until the process ends. One of the library that has not begun yet counts as the program's.
+ */
 static bool alone(void)
 {
-	const struct dirent *d;
-	DIR *dir = opendir("/proc/self/task");
-	bool other = !dir;
+	const unsigned int mine = __atomic_load_n(&ours, __ATOMIC_SEQ_CST);
+	struct stat tasks;
 
-	while (dir && !other && (d = readdir(dir)))
-		other = d->d_name[0] != '.' && atoi(d->d_name) != getpid() && !is_ours(d->d_name);
-	if (dir)
-		closedir(dir);
-	return !other;
+	return !stat("/proc/self/task", &tasks) && tasks.st_nlink <= 2 + 1 + mine;
 }
 
 static void *watch(void *arg)
@@ -54,6 +45,7 @@ static void *watch(void *arg)
 	const struct timespec t = { .tv_nsec = LOOK_NS };
 
 	(void)arg;
+	xiw_host_thread_begins();
 	while (!alone())
 		nanosleep(&t, NULL);
 	exit(0);
@@ -74,8 +66,18 @@ static void first_ends(void *arg)
 	pthread_detach(thread);
 }
 
+/* A process begins with its first thread. That of a child is the thread that has forked, and the library has none. */
+static void begins(void)
+{
+	ours = 0;
+	pthread_setspecific(first_thread, &first_thread);
+}
+
 void xiw_host_end_with_program(void)
 {
-	if (gettid() == getpid() && !pthread_key_create(&first_thread, first_ends))
-		pthread_setspecific(first_thread, &first_thread);
+	if (pthread_key_create(&first_thread, first_ends))
+		return;
+	pthread_atfork(NULL, NULL, begins);
+	if (gettid() == getpid())
+		begins();
 }

@@ -3,9 +3,13 @@
 #define XIW_HOST_ALONE_H
 
 /*
- * The process is to end when main() has ended by pthread_exit(3), and no thread but the library's is left. To be called
- * by the first thread; called by another one, which cannot know when the first one ends, it does nothing.
+ * This process, and its children, are to end when their first thread has ended by pthread_exit(3), and only threads of
+ * the library are left. Called by another thread than the first, it does so for the children alone.
  */
 void xiw_host_end_with_program(void);
+
+/* A thread of the library begins, and ends; called by itself. */
+void xiw_host_thread_begins(void);
+void xiw_host_thread_ends(void);
 
 #endif

@@ -15,6 +15,7 @@
 #include "base/now.h"
 #include "conn/unstarted.h"
 #include "engine/share.h"
+#include "host/alone.h"
 #include "host/cq.h"
 #include "host/files.h"
 #include "host/host.h"
@@ -108,6 +109,7 @@ static void *serve(void *arg)
 
 	here = (unsigned int)(p - places);
 	inside = true;
+	xiw_host_thread_begins();
 	for (int n = xiw_share_begin(e);; n = xiw_engine_run(e, do_due(p))) {
 		if (n < 0 && n != -EINTR) {
 			fprintf(stderr, "xiwarp: the engine cannot go on: %s\n", strerror(-n));

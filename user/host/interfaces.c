@@ -16,6 +16,7 @@
 
 #include "base/cancel.h"
 #include "conn/sockopts.h"
+#include "host/alone.h"
 #include "host/life.h"
 #include "netif/interface.h"
 
@@ -76,6 +77,7 @@ static void *run(void *arg)
 		char octets[16384];
 	} buf;
 
+	xiw_host_thread_begins();
 	while (true) {
 		const ssize_t len = recv(fd, &buf, sizeof(buf), 0);
 		int left = (int)len;
@@ -84,11 +86,13 @@ static void *run(void *arg)
 		if (len < 0 && errno == ENOBUFS)
 			xiw_if_ask(0, take, NULL);
 		else if (len < 0 && errno != EINTR)
-			return NULL;
+			break;
 		for (const struct nlmsghdr *n = &buf.first; left > 0 && NLMSG_OK(n, left);
 		     n = NLMSG_NEXT(n, left))
 			take(n, NULL);
 	}
+	xiw_host_thread_ends();
+	return NULL;
 }
 
 static int open_rtnetlink(void)

@@ -49,7 +49,10 @@ for how in execve execvpe execveat fexecve; do
 	gives "early-$how" 0 early "${run[@]}" "$early" "$how"
 done
 gives early-exit 5 "" "${run[@]}" "$early" _exit
-gives last-thread 0 last "${run[@]}" "$BUILD/tests/net/programs/verbs_last_thread"
+for how in alone chain child; do
+	gives "last-thread-$how" 0 last "${run[@]}" \
+		"$BUILD/tests/net/programs/verbs_last_thread" $how
+done
 gives cancelled-at-first-use 0 "" "${run[@]}" "$BUILD/tests/net/programs/verbs_first_use"
 # timeout would not tell a signal from an exit code; a shell does.
 # shellcheck disable=SC2016
