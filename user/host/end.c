@@ -72,8 +72,8 @@ static bool drain_later(struct stop *s)
 {
 	struct xiw_host_request *l = s->link;
 
-	if (s->how == DRAIN && !l->initiator && l->used && l->qp && l->qp->rdma)
-		l->drains = xiw_rdma_stop(l->qp->rdma, 0) == -EAGAIN;
+	l->drains = s->how == DRAIN && !l->initiator && l->used && l->qp && l->qp->rdma &&
+		    xiw_rdma_stop(l->qp->rdma, 0) == -EAGAIN;
 	return l->drains;
 }
 

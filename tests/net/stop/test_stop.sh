@@ -71,6 +71,14 @@ early() {
 	awk '$1 >= 10240 && NF == 2 { n++ } END { exit n != 1 }' "$TMP/peer-7301"
 }
 
+# The connection is given up at once. What its peer says afterwards finds nothing.
+early_end() { # CALL
+	local server peer
+	server server 7301 "$1" eager 1 || return
+	spawn peer snd peer-7301 "$here/stop_peer" eager $V4_RCV 7301 1
+	ended "$server" "$peer" 7301
+}
+
 # gone CALL COUNT: the host of all peers has vanished.
 gone() {
 	local server peer rc
@@ -123,6 +131,9 @@ for path in kernel direct; do
 		expect "$path-$call" leaves $call
 	done
 	expect "$path-early" early
+	for call in error destroy-qp destroy-id; do
+		expect "$path-early-$call" early_end early-$call
+	done
 	expect "$path-gone" gone destroy-qp 200
 	expect "$path-gone-libfabric" gone fi_close 200
 done

@@ -6,6 +6,7 @@
  * From then on nothing of its memory may change. With FILE it waits for that before the call.
  *
  * CALL early: posts Sends and disconnects behind rdma_accept(), and checks that the Sends leave and nothing comes.
+ * early-error, early-destroy-qp and early-destroy-id: makes that call behind it, and waits for what the peer does then.
  *
  * CALL wait-error or wait-disconnect: waits for DISCONNECTED, and says after how many seconds it came.
  */
@@ -21,6 +22,7 @@
 
 #define SENDS 10
 #define SEND_LEN 1000
+#define AFTER_EARLY_S 1 /* the peer says meanwhile that it is ready */
 
 static struct {
 	struct rdma_cm_id *id;
@@ -65,6 +67,22 @@ static void post_sends(unsigned int first, unsigned int n)
 	}
 }
 
+static void carry_out(unsigned int i)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	if (strstr(call_name, "error"))
+		IS(!ibv_modify_qp(conns[i].qp, &attr, IBV_QP_STATE));
+	else if (strstr(call_name, "disconnect"))
+		IS(!rdma_disconnect(conns[i].id));
+	else if (strstr(call_name, "destroy-qp"))
+		rdma_destroy_qp(conns[i].id);
+	else if (strstr(call_name, "destroy-id"))
+		IS(!rdma_destroy_id(conns[i].id));
+	else
+		die("no call %s", call_name);
+}
+
 static void accept_one(struct rdma_cm_id *id)
 {
 	const unsigned int i = watched_new();
@@ -84,10 +102,15 @@ static void accept_one(struct rdma_cm_id *id)
 		post_buffer(i);
 	own.stag = conns[i].mr->rkey;
 	IS(!rdma_accept(id, &param));
-	if (!call_is("early"))
+	if (strncmp(call_name, "early", 5))
 		return;
 	post_sends(i, 1);
 	IS(!rdma_disconnect(id));
+	if (call_is("early"))
+		return;
+	carry_out(i);
+	sleep(AFTER_EARLY_S);
+	exit(0);
 }
 
 static void accept_all(unsigned int count)
@@ -174,22 +197,6 @@ static void leave(void)
 	for (unsigned int i = 0; i < nwatched; i++)
 		IS(!rdma_disconnect(conns[i].id));
 	_exit(0);
-}
-
-static void carry_out(unsigned int i)
-{
-	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
-
-	if (strstr(call_name, "error"))
-		IS(!ibv_modify_qp(conns[i].qp, &attr, IBV_QP_STATE));
-	else if (strstr(call_name, "disconnect"))
-		IS(!rdma_disconnect(conns[i].id));
-	else if (call_is("destroy-qp"))
-		rdma_destroy_qp(conns[i].id);
-	else if (call_is("destroy-id"))
-		IS(!rdma_destroy_id(conns[i].id));
-	else
-		die("no call %s", call_name);
 }
 
 static bool destroys(void)
