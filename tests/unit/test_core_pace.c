@@ -118,3 +118,18 @@ Test(core_pace, late_after_it_has_stood_still)
 	xiw_pace_absent(&p, XIW_PACE_STILL_NS - 1, now + 1000000);
 	cr_assert(!xiw_pace_late(&p, now + XIW_PACE_AFTER_NS));
 }
+
+/* A program that polls memory keeps a core that it is offered for its time slice. */
+Test(core_pace, after_a_long_yield_the_core_is_kept)
+{
+	p = (struct xiw_pace){};
+	for (int i = 0; i < 100; i++) {
+		cr_assert(xiw_pace_yield(&p));
+		xiw_pace_yielded(&p, XIW_PACE_LOST_NS - 1);
+	}
+	cr_assert(xiw_pace_yield(&p));
+	xiw_pace_yielded(&p, XIW_PACE_LOST_NS);
+	for (int i = 0; i < XIW_PACE_LOST_SKIP; i++)
+		cr_assert_not(xiw_pace_yield(&p), "%d", i);
+	cr_assert(xiw_pace_yield(&p));
+}

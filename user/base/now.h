@@ -6,13 +6,18 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Milliseconds of CLOCK_MONOTONIC. */
-static inline uint64_t xiw_now_ms(void)
+/* Nanoseconds of CLOCK_MONOTONIC, and milliseconds. */
+static inline uint64_t xiw_now_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t xiw_now_ms(void)
+{
+	return xiw_now_ns() / 1000000;
 }
 
 #endif

@@ -17,7 +17,7 @@
 #define XIW_PACE_SOON_NS 50000
 /* The binary logarithm of how many waits at most go without a look, after looks that found nothing. */
 #define XIW_PACE_SKIP_MAX 6
-/* A look that takes so long gave the core to another thread for its time slice. So many waits then go without one. */
+/* A look or a yield that takes so long gave the core to another thread for its time slice. So many go without one. */
 #define XIW_PACE_LOST_NS 500000
 #define XIW_PACE_LOST_SKIP 4096
 /* An application that calls again within this time answers a message at once, if it answers. */
@@ -37,6 +37,7 @@ struct xiw_pace {
 	uint16_t doubt;	  /* calls until it is relied on again */
 	uint8_t misses;	  /* looks in a row in which nothing came */
 	uint16_t skip;	  /* waits without a look before the next one */
+	uint16_t keep;	  /* deliveries after which the core is not offered to others */
 	uint64_t late_ns; /* when the engine last noticed that it had stood still; 0: never */
 };
 
@@ -71,6 +72,25 @@ static inline void xiw_pace_looked(struct xiw_pace *p, bool came, uint64_t ns)
 static inline void xiw_pace_slept(struct xiw_pace *p, uint64_t ns)
 {
 	p->soon = ns < XIW_PACE_SOON_NS;
+}
+
+/* Is the core to be offered to a thread that may answer what was delivered? If so, tell xiw_pace_yielded(). */
+static inline bool xiw_pace_yield(struct xiw_pace *p)
+{
+	if (!p->keep)
+		return true;
+	p->keep--;
+	return false;
+}
+
+/*
+ * It was away for so long. A thread that polls memory does not sleep, and keeps the core for its time slice. An engine
+ * that sleeps instead gets the core back when something comes.
+ */
+static inline void xiw_pace_yielded(struct xiw_pace *p, uint64_t ns)
+{
+	if (ns >= XIW_PACE_LOST_NS)
+		p->keep = XIW_PACE_LOST_SKIP;
 }
 
 /* The application has called again, after so long. `alone`: nobody else has taken turns meanwhile. */

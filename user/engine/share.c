@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "base/now.h"
 #include "core/cq.h"
 #include "core/inbox.h"
 #include "engine/ready.h"
@@ -280,13 +281,18 @@ void xiw_share_give(struct xiw_engine *e, uint64_t until_ms, bool asleep)
 
 void xiw_share_yield(struct xiw_engine *e)
 {
-	if (!e->ready.share.on) {
-		sched_yield();
+	const bool on = e->ready.share.on;
+	uint64_t from_ns;
+
+	if (!xiw_pace_yield(&e->ready.pace))
 		return;
-	}
-	xiw_share_give(e, e->now_ms, false);
+	if (on)
+		xiw_share_give(e, e->now_ms, false);
+	from_ns = xiw_now_ns();
 	sched_yield();
-	xiw_share_take(e);
+	xiw_pace_yielded(&e->ready.pace, xiw_now_ns() - from_ns);
+	if (on)
+		xiw_share_take(e);
 }
 
 void xiw_share_take(struct xiw_engine *e)

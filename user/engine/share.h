@@ -68,8 +68,8 @@ bool xiw_share_busy(struct xiw_engine *e);
 bool xiw_share_nap(struct xiw_engine *e);
 
 /*
- * Lets a thread that shares the core go on. If it takes turns, it finds the lock free, and this thread has nothing to
- * do afterwards; otherwise the two would hand each message to each other.
+ * Lets a thread that shares the core go on, unless one has kept it for long before. If it takes turns, it finds the
+ * lock free, and this thread has nothing to do afterwards; otherwise the two would hand each message to each other.
  */
 void xiw_share_yield(struct xiw_engine *e);
 
