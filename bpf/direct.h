@@ -101,6 +101,18 @@ static __always_inline bool xiw_passes_here(const struct xiw_flow *flow)
 }
 
 /*
+ * Does the socket miss octets in front of S? It answers what comes behind them by duplicate ACKs, from which the peer
+ * learns of a loss, while segments of a stretch would wait unanswered until the octets have come again. A number that
+ * the socket has not offered is an old one.
+ */
+static __always_inline bool xiw_gap(const struct xiw_flow *flow)
+{
+	__u32 acked = XIW_READ_ONCE(flow->acked);
+
+	return XIW_READ_ONCE(flow->gap) - acked - 1 < XIW_READ_ONCE(flow->kernel_edge) - acked;
+}
+
+/*
  * How many aligned segments came in a row, with this one? Each of them began where all that the kernel was given
  * ended.
  *
@@ -141,7 +153,8 @@ static __always_inline bool xiw_too_long(const struct xiw_seg *s)
 
 /*
  * Data in ARMED: this decides whether a segment goes direct. It does if it begins at S, the end of all that the
- * kernel was given, if enough aligned segments came in a row, and if nothing is wrong with interface, queue or engine.
+ * kernel was given, if enough aligned segments came in a row, if the socket misses nothing in front of them, and if
+ * nothing is wrong with interface, queue or engine.
  *
  * "Aligned" is what a segment looks like. Whether it really begins with an FPDU depends on the stream before it, which
  * is in the kernel's socket. The engine finds out when it has read that, and gives the stream back if not.
@@ -156,7 +169,7 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 	if (xiw_too_long(s))
 		return xiw_bar(s, XIW_REASON_LONG) ? xiw_kernel_data(s, end) : XIW_STAT_DROP_EPOCH;
 	run = xiw_run(s, flow);
-	if (run && run >= flow->run_needed && xiw_passes_here(flow)) {
+	if (run && run >= flow->run_needed && xiw_passes_here(flow) && !xiw_gap(flow)) {
 		why = xiw_ring_check(s);
 		if (!why && xiw_put_meta(s, xiw_owner_epoch(s->owner) + 1)) {
 			xiw_try_begin(flow, s->seq, s->now);

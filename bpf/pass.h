@@ -106,8 +106,14 @@ static __always_inline __u32 xiw_kernel_data(const struct xiw_seg *s, __u32 end)
 
 	if (acceptable && !xiw_new_enough(s))
 		return XIW_STAT_DROP_PAWS;
-	if (xiw_within_window(flow, s->seq) && !xiw_raise_high(flow, s->owner, end))
-		return XIW_STAT_DROP_EPOCH;
+	if (xiw_within_window(flow, s->seq)) {
+		bool behind = !xiw_seq_leq(s->seq, XIW_READ_ONCE(flow->kernel_high));
+
+		if (!xiw_raise_high(flow, s->owner, end))
+			return XIW_STAT_DROP_EPOCH;
+		if (behind)
+			XIW_WRITE_ONCE(flow->gap, s->seq);
+	}
 	if (acceptable && flow->flags & XIW_FLOW_ECN)
 		xiw_note_ecn(s);
 	xiw_pass(s, s->seq - s->skew);

@@ -329,7 +329,12 @@ struct xiw_flow {
 		 */
 		__u64 bypass_segs;
 		__u32 began_ts; /* xiw_ingress: `echoed`, but for the time, when a stretch began */
-		__u32 reserved7[3];
+		/*
+		 * Where the last segment began that was put beyond kernel_high: in front of it the socket misses
+		 * octets, until it acknowledges that number. The library writes it for segments that it injects, too.
+		 */
+		__u32 gap;
+		__u32 reserved7[2];
 	};
 };
 

@@ -132,6 +132,8 @@ static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit
 		drop(s->c, XIW_STAT_DROP_PAWS, REF_PAWS);
 		return;
 	}
+	if (!beyond && after(s->seq, s->f->kernel_high))
+		s->f->gap = s->seq;
 	if (!beyond && after(s->end, s->f->kernel_high))
 		s->f->kernel_high = s->end;
 	if (!beyond && s->f->flags & XIW_FLOW_ECN && !after(s->f->acked, s->end) &&
@@ -329,6 +331,9 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 		run = 0;
 	if (run && run >= f->run_needed && !passes(f)) {
 		exit = REF_ARMED_ASTRAY;
+	} else if (run && run >= f->run_needed && f->gap != f->acked &&
+		   f->gap - f->acked <= f->kernel_edge - f->acked) {
+		exit = REF_ARMED_GAP; /* the socket has not acknowledged what is in front of it */
 	} else if (run && run >= f->run_needed) {
 		uint32_t why = ring(s->c);
 

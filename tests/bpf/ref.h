@@ -45,6 +45,7 @@ enum ref_exit {
 	REF_ARMED_SHORT,  /* aligned, but too few in a row */
 	REF_ARMED_NO_RING,
 	REF_ARMED_STEERED, /* the queue is another engine's */
+	REF_ARMED_GAP,     /* the socket misses octets in front of it */
 	REF_ARMED_ASTRAY,  /* not all packets of the flow pass here */
 	REF_ARMED_LONG, /* longer than AF_XDP takes */
 	REF_ARMED_CLAIMED,

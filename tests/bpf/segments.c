@@ -37,6 +37,7 @@ void gen_flow(struct xiw_flow *f, uint64_t now)
 	f->ece = rnd(3);
 	f->acked = chance(80) ? base - rnd(1 << 16) : harness_random();
 	f->marker_origin = chance(90) ? base - 4 * rnd(1 << 20) : harness_random();
+	f->gap = chance(40) ? base - rnd(1 << 17) : harness_random();
 	f->kernel_edge = chance(80) ? base + rnd(1 << 20) : near(base);
 	f->direct_edge = chance(70) ? near(base) : harness_random();
 	f->socket_edge = chance(50)   ? k + rnd(1 << 20)

@@ -155,6 +155,7 @@ static void begin_round(uint32_t round)
 	uint32_t epoch = 4 * round;
 
 	flow->kernel_high = S;
+	flow->gap = 0; /* of the last round */
 	set_owner(SKEW, epoch, XIW_PATH_KERNEL);
 	set_owner(SKEW, epoch + 1, XIW_PATH_ARMED);
 	atomic_store(&round_no, round);

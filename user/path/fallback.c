@@ -40,8 +40,11 @@ static void inject_kept(struct xiw_conn *c, bool ours_to_give, uint32_t skew)
 		struct xiw_kept *k = (struct xiw_kept *)node;
 
 		next = node->next;
-		if (ours_to_give)
+		if (ours_to_give) {
+			__atomic_store_n(&c->flow->gap, xiw_segment_seq(&k->packet, &k->meta),
+					 __ATOMIC_RELAXED);
 			xiw_inject_whole(c, &k->packet, &k->meta, skew);
+		}
 		xiw_kept_free(c->engine, k);
 	}
 }

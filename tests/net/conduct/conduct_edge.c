@@ -314,6 +314,31 @@ static void waits_behind_a_hole(struct peer *p)
 	intact(p);
 }
 
+/*
+ * RFC 5681 section 4.2: each segment behind a hole is answered at once. A peer without SACK learns of the loss from the
+ * third answer, and no stretch may begin that would wait for the hole.
+ */
+static void dup_acks_behind_a_hole(struct peer *p)
+{
+	p->clock_stands = true; /* TCP may acknowledge the first half of an FPDU by itself, and echo that */
+	for (enum last how = MISALIGNED; how <= FRAGMENTS; how++) {
+		const int32_t hole = p->nxt + FPDU;
+
+		end_stretch(p, how, 0, 0);
+		quietly(p);
+		caught_up(p);
+		for (int32_t i = 1; i < BEHIND; i++) {
+			SEND(p, .seq = hole + i * FPDU, .len = FPDU);
+			REQUIRE(p, acked(p, one(p)) == hole);
+		}
+		SEND(p, .seq = hole, .len = FPDU);
+		p->nxt = hole + BEHIND * FPDU;
+		caught_up(p);
+		go_direct(p);
+	}
+	intact(p);
+}
+
 /* ---- frames on the ring of an engine that stands still -------------------------------------------- */
 
 static bool new_ack(struct peer *p, const struct raw_got *g)
@@ -406,6 +431,7 @@ const struct script conduct_edge[] = {
 	{ "rfc5961-ack-behind-the-end-of-a-stretch", ack_behind_the_end, ALONE },
 	{ "rfc7323-no-timestamp-behind-the-end-of-a-stretch", no_timestamp_behind_the_end, ALONE },
 	{ "rfc7323-frames-older-than-the-sockets", older_than_the_sockets, ALONE },
+	{ "rfc5681-dup-acks-behind-a-hole", dup_acks_behind_a_hole, V46 | NO_SACK },
 	{ "rfc7323-waits-behind-a-hole", waits_behind_a_hole, V46 },
 	{ "rfc7323-damaged-tsval-behind-a-take-back", damaged_behind_a_take_back, ALONE },
 	{ "rfc3168-cwr-at-the-end-of-a-stretch", cwr_at_the_end, ECN | V46 },
