@@ -77,17 +77,19 @@ static int cm_accept(struct fid_ep *fid, const void *param, size_t len)
 	struct xiw_fi_ep *ep = (struct xiw_fi_ep *)fid;
 	struct xiw_host_conn_opts opts;
 	struct xiw_fi_frame frame;
+	struct xiw_fi_request *r;
 	int err = ready(ep, &opts, &frame, param, len);
 
 	if (err)
 		return err;
-	if (!ep->request)
+	r = xiw_fi_request_take(ep->request);
+	if (!r)
 		return -FI_EOPBADSTATE;
-	err = xiw_host_accept(ep->request->host, ep->qp, &opts);
+	err = xiw_host_accept(r->host, ep->qp, &opts);
 	if (err == -FI_EINVAL || err == -FI_EISCONN)
-		return err;
-	free(ep->request);
-	ep->request = NULL;
+		xiw_fi_request_give(r);
+	else
+		free(r);
 	return err;
 }
 
@@ -228,10 +230,12 @@ static int ep_close(struct fid *fid)
 {
 	struct xiw_fi_ep *ep = (struct xiw_fi_ep *)fid;
 	struct xiw_fi_cq *sends = ep->send_cq, *recvs = ep->recv_cq, *messages = NULL;
+	struct xiw_fi_request *r;
 
-	if (ep->request) {
-		xiw_host_reject(ep->request->host, NULL, 0);
-		free(ep->request);
+	r = xiw_fi_request_take(ep->request);
+	if (r) {
+		xiw_host_reject(r->host, NULL, 0);
+		free(r);
 	}
 	if (ep->qp) {
 		/* What is posted still completes, as ofi_rxm takes for granted, which frees its buffers then. */
@@ -326,8 +330,8 @@ static int take_handle(struct xiw_fi_ep *ep, fid_t handle)
 
 	if (!handle)
 		return 0;
-	if (handle->fclass == FI_CLASS_CONNREQ) {
-		ep->request = (struct xiw_fi_request *)handle;
+	if (xiw_fi_request_is(handle)) {
+		ep->request = handle;
 		return 0;
 	}
 	if (handle->fclass != FI_CLASS_PEP || pep->listens)

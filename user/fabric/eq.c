@@ -31,21 +31,19 @@ static struct written *written_of(const struct xiw_host_event *event)
 static struct fi_info *request_info(const struct xiw_fi_pep *pep, struct xiw_host_request *host)
 {
 	struct fi_info *info = xiw_fi_info_copy(pep->info);
-	struct xiw_fi_request *r = calloc(1, sizeof(*r));
 	struct sockaddr_storage local, remote;
+	struct xiw_fi_request *r;
 
 	xiw_host_request_addr(host, &local, &remote);
-	if (!info || !r || xiw_fi_info_set_domain(info, &local) ||
+	if (!info || xiw_fi_info_set_domain(info, &local) ||
 	    xiw_fi_info_set_addr(&info->src_addr, &info->src_addrlen, &local,
 				 xiw_fi_addr_len(&local)) ||
 	    xiw_fi_info_set_addr(&info->dest_addr, &info->dest_addrlen, &remote,
-				 xiw_fi_addr_len(&remote))) {
+				 xiw_fi_addr_len(&remote)) ||
+	    !(r = xiw_fi_request_new(host))) {
 		fi_freeinfo(info);
-		free(r);
 		return NULL;
 	}
-	r->fid.fclass = FI_CLASS_CONNREQ;
-	r->host = host;
 	info->handle = &r->fid;
 	return info;
 }

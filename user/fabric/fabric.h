@@ -73,7 +73,16 @@ struct xiw_fi_cq {
 struct xiw_fi_request {
 	struct fid fid;
 	struct xiw_host_request *host;
+	struct xiw_fi_request *next;
 };
+
+/* fabric/request.c. NULL: no memory. */
+struct xiw_fi_request *xiw_fi_request_new(struct xiw_host_request *host);
+/* Is it one that is neither accepted nor rejected? The program may have any pointer. */
+bool xiw_fi_request_is(const void *handle);
+/* The same, and it is the caller's from now on, to be freed, or given back; NULL: it is none. */
+struct xiw_fi_request *xiw_fi_request_take(const void *handle);
+void xiw_fi_request_give(struct xiw_fi_request *r);
 
 struct xiw_fi_pep {
 	struct fid_pep fid;
@@ -111,7 +120,7 @@ struct xiw_fi_ep {
 	struct xiw_fi_eq *eq;
 	struct xiw_fi_cq *send_cq, *recv_cq;
 	struct xiw_fi_srx *srx;
-	struct xiw_fi_request *request; /* to be accepted */
+	const void *request; /* the handle of the one to be accepted, unless that is gone */
 	struct xiw_host_qp *qp;		/* NULL: not enabled */
 	/* Only those with FI_COMPLETION complete: operations, and messages that come into buffers. */
 	bool selective, recv_selective;

@@ -74,16 +74,16 @@ static int pep_control(struct fid *fid, int command, void *arg)
 
 static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param, size_t len)
 {
-	struct xiw_fi_request *r = (struct xiw_fi_request *)handle;
+	struct xiw_fi_request *r;
 	struct xiw_fi_frame frame;
-	int err;
+	int err = xiw_fi_frame(&frame, param, len);
 
 	(void)fid;
-	if (!handle || handle->fclass != FI_CLASS_CONNREQ)
-		return -FI_EINVAL;
-	err = xiw_fi_frame(&frame, param, len);
 	if (err)
 		return err;
+	r = xiw_fi_request_take(handle);
+	if (!r)
+		return -FI_EINVAL;
 	err = xiw_host_reject(r->host, frame.octets, frame.len);
 	free(r);
 	return err;

@@ -70,6 +70,32 @@ static struct fid_pep *listen_anywhere(struct sockaddr_in *at)
 	return pep;
 }
 
+/* An endpoint that is closed, and a passive one, can both reject a request. The second one finds that it is gone. */
+static void reject_twice(void)
+{
+	struct sockaddr_in name;
+	struct fid_pep *pep = listen_anywhere(&name);
+	struct fi_info *info;
+	struct fid *handle;
+	struct fid_ep *ep;
+	int peer;
+
+	for (int closed_first = 0; closed_first < 2; closed_first++) {
+		peer = ask(&name);
+		handle = next_request(&info);
+		MUST(fi_endpoint(end.domain, info, &ep, NULL));
+		if (closed_first)
+			MUST(fi_close(&ep->fid));
+		NEED(fi_reject(pep, handle, NULL, 0) == (closed_first ? -FI_EINVAL : 0));
+		if (!closed_first)
+			MUST(fi_close(&ep->fid));
+		fi_freeinfo(info);
+		close(peer);
+	}
+	MUST(fi_close(&pep->fid));
+	pass("request-that-is-rejected-twice");
+}
+
 /* Its request is still the program's, and that of the next peer is not taken for it. */
 void local_requests(void)
 {
@@ -98,4 +124,5 @@ void local_requests(void)
 	}
 	MUST(fi_close(&pep->fid));
 	pass("request-of-a-peer-that-leaves");
+	reject_twice();
 }
