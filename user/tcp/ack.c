@@ -117,11 +117,8 @@ int xiw_tcp_rx_build_ack(struct xiw_tcp_rx *rx, uint32_t tsval, uint8_t *out, si
 	rx->right_edge = next_edge(rx);
 	ack.wnd = xiw_tcp_rx_window_field(rx);
 
-	/* Segments that come in pairs do not wait for each other's ACK. */
-	if (rx->pending_segs > 1)
-		rx->prompt = 0;
-	else if (rx->pending_segs && rx->prompt)
-		rx->prompt--;
+	/* A burst of an odd number of segments ends with one that comes alone. */
+	rx->prompt -= rx->pending_segs == 1 && rx->prompt;
 	rx->last_ack_sent = rx->rcv_nxt;
 	rx->pending = 0;
 	rx->pending_segs = 0;
