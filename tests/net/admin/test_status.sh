@@ -15,7 +15,7 @@ STATES="owner kernel_nxt flags marker_origin rcv_wscale window ts_recent direct_
 	run_needed ece kernel_high beyond run_end run_len snd_nxt kernel_edge socket_edge
 	egress_floor
 	out_class echoed acked pid ifindex engine served_by other_queue barred try_ns
-	try_nxt try_seen seen grouped beat_ns emptied_ns last_ns wait_ns tick tick_ns
+	began_ts gap try_nxt try_seen seen grouped beat_ns emptied_ns last_ns wait_ns tick tick_ns
 	takes room longest cut rest
 	direct[0] direct[1] direct[2] direct[3]"
 
