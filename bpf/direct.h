@@ -174,6 +174,7 @@ static __always_inline __u32 xiw_armed_data(struct xiw_seg *s, __u32 end)
 		if (!why && xiw_put_meta(s, xiw_owner_epoch(s->owner) + 1)) {
 			xiw_try_begin(flow, s->seq, s->now);
 			flow->began_ts = (__u32)XIW_READ_ONCE(flow->echoed);
+			flow->gap = s->seq; /* an old one must not come into the window as numbers wrap */
 			if (!xiw_go_direct(flow, s->owner, s->kernel_nxt, s->seq))
 				return XIW_STAT_DROP_EPOCH;
 			flow->went_direct++;

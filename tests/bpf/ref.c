@@ -289,6 +289,7 @@ static enum ref_exit go_direct(struct ref_segment *s, const struct ref_parse *p)
 	uint32_t epoch = next_epoch(f);
 
 	try_anew(s, s->seq);
+	f->gap = s->seq;
 	if (k_is_for(f, epoch)) {
 		drop(s->c, XIW_STAT_DROP_EPOCH, REF_ARMED_CLAIMED);
 		return REF_ARMED_CLAIMED;
@@ -323,11 +324,9 @@ static enum ref_exit at_s(struct ref_segment *s, const struct ref_parse *p)
 	s->c->verdict = ref_classify(s->th + s->hdr, s->len, s->seq, f->flags & XIW_FLOW_MARKERS,
 				     f->marker_origin);
 	run = f->run_end == s->seq ? f->run_len + 1 : 1;
-	/* More options than a timestamp may be authentication (RFC 2385, RFC 5925). */
-	if (s->c->verdict != REF_V_ALIGNED || s->hdr > 20 + 12)
-		run = 0;
-	/* RFC 7323 section 3.2: the engine would drop it. */
-	if (f->flags & XIW_FLOW_TIMESTAMPS && !timestamp(s, &tsval))
+	/* More options than a timestamp may be authentication (RFC 2385, RFC 5925). RFC 7323 section 3.2 wants one. */
+	if (s->c->verdict != REF_V_ALIGNED || s->hdr > 20 + 12 ||
+	    (f->flags & XIW_FLOW_TIMESTAMPS && !timestamp(s, &tsval)))
 		run = 0;
 	if (run && run >= f->run_needed && !passes(f)) {
 		exit = REF_ARMED_ASTRAY;

@@ -118,7 +118,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	f->kernel_edge = f->direct_edge = c->reg.sock.rcv_edge + skew;
 	f->socket_edge = c->reg.sock.rcv_edge;
 	f->snd_nxt = c->reg.sock.snd_nxt;
-	f->acked = c->reg.sock.rcv_nxt + skew;
+	f->acked = f->gap = c->reg.sock.rcv_nxt + skew;
 	f->ifindex = c->netif->ifindex;
 	memcpy(f->mac, c->netif->mac, sizeof(f->mac));
 	xiw_route_begin(c);
