@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/gate.h"
 #include "core/mapped.h"
 #include "core/region.h"
 #include "group/region.h"
@@ -197,7 +198,7 @@ uint64_t xiw_host_era(void)
 }
 
 /* The engine's regions are those of all others. A region that goes meanwhile takes back what is posted with them. */
-bool xiw_host_recheck(const struct xiw_engine *e, const struct xiw_host_sge_rules *rules,
+bool xiw_host_recheck(struct xiw_engine *e, const struct xiw_host_sge_rules *rules,
 		      uint64_t *since, struct iovec *iov, unsigned int n)
 {
 	const uint64_t now = xiw_host_era();
@@ -206,9 +207,12 @@ bool xiw_host_recheck(const struct xiw_engine *e, const struct xiw_host_sge_rule
 	if (*since == now || rules->unchecked)
 		return true;
 	*since = now;
+	/* A call of the engine runs outside the gate, in front of its turn. */
+	xiw_gate_enter(&e->gate);
 	for (i = 0;
 	     i < n && (!iov[i].iov_len || xiw_region_has(e, iov[i].iov_base, iov[i].iov_len)); i++)
 		;
+	xiw_gate_leave(&e->gate);
 	if (i == n)
 		return true;
 	memset(iov, 0, n * sizeof(*iov));

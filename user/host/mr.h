@@ -41,7 +41,7 @@ uint64_t xiw_host_era(void);
  * In the thread of engine e, before pieces that were checked at *era are written: empties them if one is no longer
  * registered, and sets *era. Returns false then.
  */
-bool xiw_host_recheck(const struct xiw_engine *e, const struct xiw_host_sge_rules *rules,
+bool xiw_host_recheck(struct xiw_engine *e, const struct xiw_host_sge_rules *rules,
 		      uint64_t *era, struct iovec *iov, unsigned int n);
 
 #endif
