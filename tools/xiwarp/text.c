@@ -96,11 +96,3 @@ const char *xiw_printable(const char *s, char *buf, size_t len)
 	buf[i] = '\0';
 	return buf;
 }
-
-uint64_t xiw_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + ts.tv_nsec;
-}

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/now.h"
+
 /* "1.5 GiB". */
 const char *xiw_octets(uint64_t n, char buf[32]);
 /* "1.50 s", "12 us". */
@@ -23,8 +25,5 @@ size_t xiw_utf8(const char *s, uint32_t *code);
  * each octet that is not UTF-8 becomes a question mark. Returns `buf`.
  */
 const char *xiw_printable(const char *s, char *buf, size_t len);
-
-/* CLOCK_MONOTONIC in nanoseconds. */
-uint64_t xiw_now_ns(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
-/* base/now.h - the time for what has no engine, whose clock is core/clock.h's. */
+/* base/now.h - the time; what has an engine has its clock, core/clock.h. */
 #ifndef XIW_BASE_NOW_H
 #define XIW_BASE_NOW_H
 

@@ -31,14 +31,14 @@ static uint32_t largest_mtu(struct xiw_engine *e)
 }
 
 /* Says whether the peer is another host, which no loopback leads to. */
-static bool elsewhere(const struct sockaddr_storage *peer)
+static bool elsewhere(struct xiw_engine *e, const struct sockaddr_storage *peer)
 {
 	const struct sockaddr_in *v4 = (const void *)peer;
 	char name[IF_NAMESIZE];
 
 	if (v4->sin_family == AF_INET && ntohl(v4->sin_addr.s_addr) >> 24 == IN_LOOPBACKNET)
 		return false;
-	return xiw_netif_find(peer, name) == -ENODEV;
+	return xiw_netif_find(e, peer, name) == -ENODEV;
 }
 
 /*
@@ -56,7 +56,7 @@ static void align_mss(const struct xiw_conn *c)
 	const uint32_t mtu = largest_mtu(c->engine);
 	int mss = (int)(mtu & ~3u) - (long_header ? 60 : 40);
 
-	if (mtu & 3 && mss > 0 && elsewhere(peer))
+	if (mtu & 3 && mss > 0 && elsewhere(c->engine, peer))
 		setsockopt(c->fd, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof(mss));
 }
 

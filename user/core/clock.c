@@ -9,12 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/now.h"
+
 void xiw_clock_update(struct xiw_engine *e)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	e->now_ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	e->now_ns = xiw_now_ns();
 	e->now_ms = e->now_ns / 1000000;
 }
 

@@ -42,19 +42,10 @@ const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
 	return all;
 }
 
-int xiw_netif_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE])
+int xiw_netif_find(struct xiw_engine *e, const struct sockaddr_storage *local,
+		   char name[IF_NAMESIZE])
 {
-	const struct ifaddrs *at;
-	struct ifaddrs *all;
-	int err = xiw_if_addresses(&all);
-
-	if (err)
-		return err;
-	at = xiw_address_of(all, local);
-	if (at)
-		snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
-	freeifaddrs(all);
-	return at ? 0 : -ENODEV;
+	return xiw_netif_find_pair(e, local, NULL, name, NULL);
 }
 
 int xiw_netif_find_pair(struct xiw_engine *e, const struct sockaddr_storage *local,
@@ -66,7 +57,8 @@ int xiw_netif_find_pair(struct xiw_engine *e, const struct sockaddr_storage *loc
 	if (err)
 		return err;
 	at = xiw_address_of(all, local);
-	*here = xiw_address_of(all, remote);
+	if (remote)
+		*here = xiw_address_of(all, remote);
 	if (at)
 		snprintf(name, IF_NAMESIZE, "%s", at->ifa_name);
 	return at ? 0 : -ENODEV;

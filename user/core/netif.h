@@ -82,7 +82,8 @@ const struct ifaddrs *xiw_address_of(const struct ifaddrs *all,
 				     const struct sockaddr_storage *local);
 
 /* Finds the name of the interface that has the address `local`. Returns 0, or -ENODEV if none has it. */
-int xiw_netif_find(const struct sockaddr_storage *local, char name[IF_NAMESIZE]);
+int xiw_netif_find(struct xiw_engine *e, const struct sockaddr_storage *local,
+		   char name[IF_NAMESIZE]);
 /* The same, and whether this host has the remote address, too. */
 int xiw_netif_find_pair(struct xiw_engine *e, const struct sockaddr_storage *local,
 			const struct sockaddr_storage *remote, char name[IF_NAMESIZE], bool *here);

@@ -57,7 +57,7 @@ static int prepare_one(struct xiw_engine *e, const struct sockaddr *addr, char w
 	memcpy(&local, addr,
 	       addr->sa_family == AF_INET ? sizeof(struct sockaddr_in)
 					  : sizeof(struct sockaddr_in6));
-	int err = xiw_netif_find(&local, e->unready.ifname);
+	int err = xiw_netif_find(e, &local, e->unready.ifname);
 
 	if (err) {
 		snprintf(why, 96, "%s",
