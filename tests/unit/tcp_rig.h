@@ -35,6 +35,12 @@ enum { RIG_NO_TS = 1, RIG_NO_SACK = 2, RIG_ECN = 4 };
 void rig_init(struct rig *r, uint32_t base, int opts);
 /* A plain segment at rcv_nxt + off. */
 struct xiw_tcp_seg rig_seg(const struct rig *r, int32_t off, uint32_t len);
+/* Is an ACK to be sent now, within a batch or at its end? */
+static inline bool rig_due(const struct rig *r, bool end)
+{
+	return xiw_tcp_rx_ack_due(&r->rx, r->now, end);
+}
+
 /* Gives the receiver a segment. */
 enum xiw_tcp_action rig_in(struct rig *r, const struct xiw_tcp_seg *seg);
 /*

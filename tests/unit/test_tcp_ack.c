@@ -7,11 +7,6 @@
 
 #include "tests/unit/tcp_rig.h"
 
-static bool due(struct rig *r, bool end)
-{
-	return xiw_tcp_rx_ack_due(&r->rx, r->now, end);
-}
-
 /* RFC 5681 section 4.2 */
 Test(tcp_ack, delayed)
 {
@@ -22,15 +17,15 @@ Test(tcp_ack, delayed)
 		rig_init(&r, rig_bases[b], 0);
 		cr_assert_eq(xiw_tcp_rx_deadline(&r.rx), XIW_TCP_NEVER);
 		rig_data(&r, 0, 100);
-		cr_assert_not(due(&r, true));
+		cr_assert_not(rig_due(&r, true));
 		cr_assert_eq(xiw_tcp_rx_deadline(&r.rx), r.now + XIW_TCP_DELACK_MS);
 		r.now += XIW_TCP_DELACK_MS - 1;
-		cr_assert_not(due(&r, true));
+		cr_assert_not(rig_due(&r, true));
 		r.now++;
-		cr_assert(due(&r, true));
+		cr_assert(rig_due(&r, true));
 		rig_ack(&r);
 		cr_assert_eq(r.sent.ack - r.base, 100);
-		cr_assert_not(due(&r, true));
+		cr_assert_not(rig_due(&r, true));
 		cr_assert_eq(xiw_tcp_rx_deadline(&r.rx), XIW_TCP_NEVER);
 	}
 }
@@ -58,16 +53,16 @@ Test(tcp_ack, second_segment_whatever_its_size)
 
 	rig_init(&r, 0xffffffff, 0);
 	rig_data(&r, 0, 10);
-	cr_assert_not(due(&r, true));
+	cr_assert_not(rig_due(&r, true));
 	rig_data(&r, 0, 10);
-	cr_assert_not(due(&r, false), "one ACK for the batch");
-	cr_assert(due(&r, true));
+	cr_assert_not(rig_due(&r, false), "one ACK for the batch");
+	cr_assert(rig_due(&r, true));
 	cr_assert_eq(xiw_tcp_rx_deadline(&r.rx), 0);
 	rig_ack(&r);
-	cr_assert_not(due(&r, true));
+	cr_assert_not(rig_due(&r, true));
 	/* One segment of twice the full size, as after reassembly. */
 	rig_data(&r, 0, 2 * RIG_MSS);
-	cr_assert(due(&r, true));
+	cr_assert(rig_due(&r, true));
 }
 
 /* RFC 5681 section 4.2 counts segments that were not acknowledged, by whatever segment that is done. */
@@ -80,7 +75,7 @@ Test(tcp_ack, data_of_the_socket_acknowledges)
 		rig_init(&r, rig_bases[b], 0);
 		for (int i = 0; i < 4; i++) {
 			rig_data(&r, 0, 100);
-			cr_assert_not(due(&r, true));
+			cr_assert_not(rig_due(&r, true));
 			xiw_tcp_rx_acked(&r.rx, r.rx.rcv_nxt);
 			cr_assert_eq(xiw_tcp_rx_deadline(&r.rx), XIW_TCP_NEVER);
 			cr_assert_eq(r.rx.last_ack_sent, r.rx.rcv_nxt);
@@ -91,13 +86,13 @@ Test(tcp_ack, data_of_the_socket_acknowledges)
 		xiw_tcp_rx_acked(&r.rx, r.rx.rcv_nxt + 1);
 		cr_assert_eq(r.rx.pending, 10);
 		rig_data(&r, 0, 10);
-		cr_assert(due(&r, true));
+		cr_assert(rig_due(&r, true));
 		/* One of the first of two leaves one, and what must be sent now stays so. */
 		xiw_tcp_rx_acked(&r.rx, r.rx.rcv_nxt - 10);
 		cr_assert_eq(r.rx.pending, 10);
 		rig_data(&r, 50, 100);
 		xiw_tcp_rx_acked(&r.rx, r.rx.rcv_nxt);
-		cr_assert(due(&r, true), "a gap");
+		cr_assert(rig_due(&r, true), "a gap");
 	}
 }
 
@@ -109,10 +104,10 @@ Test(tcp_ack, batch_is_answered_once)
 	rig_init(&r, 0xfffff000, 0);
 	for (int i = 0; i < 9; i++) {
 		rig_data(&r, 0, RIG_MSS);
-		acks += due(&r, false);
+		acks += rig_due(&r, false);
 	}
 	cr_assert_eq(acks, 0);
-	cr_assert(due(&r, true));
+	cr_assert(rig_due(&r, true));
 	rig_ack(&r);
 	cr_assert_eq(r.sent.ack - r.base, 9 * RIG_MSS);
 	cr_assert_eq(r.rx.last_ack_sent, r.sent.ack);
@@ -124,18 +119,18 @@ Test(tcp_ack, gap_and_fill_are_answered_at_once)
 
 	rig_init(&r, 1, 0);
 	rig_data(&r, 100, 100);
-	cr_assert(due(&r, false));
+	cr_assert(rig_due(&r, false));
 	rig_ack(&r);
 	/* A part of the gap is filled, then the rest. */
 	rig_data(&r, 0, 50);
-	cr_assert(due(&r, true));
+	cr_assert(rig_due(&r, true));
 	rig_ack(&r);
 	rig_data(&r, 0, 50);
 	cr_assert_eq(r.rx.rcv_nxt - r.base, 200);
-	cr_assert(due(&r, true));
+	cr_assert(rig_due(&r, true));
 	rig_ack(&r);
 	rig_data(&r, 0, 50);
-	cr_assert_not(due(&r, true));
+	cr_assert_not(rig_due(&r, true));
 }
 
 /* Without SACK the peer needs each duplicate ACK; with SACK only until recovery has begun. */
@@ -147,8 +142,9 @@ Test(tcp_ack, duplicate_acks)
 		rig_init(&r, 1, opts);
 		for (int i = 1; i <= 8; i++) {
 			rig_data(&r, i * 100, 100);
-			cr_assert_eq(due(&r, false), opts || i <= XIW_TCP_DUPACKS, "segment %d", i);
-			cr_assert(due(&r, true));
+			cr_assert_eq(rig_due(&r, false), opts || i <= XIW_TCP_DUPACKS, "segment %d",
+				     i);
+			cr_assert(rig_due(&r, true));
 			rig_ack(&r);
 			cr_assert_eq(r.sent.ack, r.base);
 			cr_assert_eq(r.sent.nsack, opts ? 0 : 1);
@@ -165,7 +161,8 @@ Test(tcp_ack, duplicate_acks_of_the_next_gap)
 	for (int gap = 0; gap < 3; gap++) {
 		for (int i = 1; i <= 5; i++) {
 			rig_data(&r, i * 100, 100);
-			cr_assert_eq(due(&r, false), i <= XIW_TCP_DUPACKS, "gap %d, %d", gap, i);
+			cr_assert_eq(rig_due(&r, false), i <= XIW_TCP_DUPACKS, "gap %d, %d", gap,
+				     i);
 			rig_ack(&r);
 		}
 		rig_data(&r, 0, 100);
@@ -298,7 +295,7 @@ static void numbers(struct rig *r, uint32_t from, uint32_t to)
 static void numbers_acked(struct rig *r, uint32_t from, uint32_t to, uint32_t ack)
 {
 	numbers(r, from, to);
-	cr_expect(due(r, false) || r->rx.pending, "nothing to say");
+	cr_expect(rig_due(r, false) || r->rx.pending, "nothing to say");
 	rig_ack(r);
 	cr_expect_eq(r->sent.ack - r->base, ack, "ack %u, not %u", r->sent.ack - r->base, ack);
 }
@@ -461,7 +458,7 @@ Test(tcp_ack, header)
 	rig_data(&r, 0, 100);
 	rig_data(&r, 100, 100);
 	cr_assert_eq(xiw_tcp_rx_build_ack(&r.rx, 1, r.ack, 43), -ENOSPC);
-	cr_assert(due(&r, true), "not sent, so still due");
+	cr_assert(rig_due(&r, true), "not sent, so still due");
 	memset(r.ack, 0xff, sizeof(r.ack));
 	len = xiw_tcp_rx_build_ack(&r.rx, 0x01020304, r.ack, 44);
 	cr_assert_eq(len, 44);

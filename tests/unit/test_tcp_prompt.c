@@ -4,9 +4,16 @@
 
 #include "tests/unit/tcp_rig.h"
 
-static bool due(struct rig *r, bool end)
+/* A segment has come, and nothing else for as long as its ACK may be delayed. */
+static void delayed(struct rig *r)
 {
-	return xiw_tcp_rx_ack_due(&r->rx, r->now, end);
+	rig_data(r, 0, 100);
+	xiw_tcp_rx_delayed(&r->rx, r->now);
+	cr_assert_not(rig_due(r, true));
+	r->now += XIW_TCP_DELACK_MS;
+	xiw_tcp_rx_delayed(&r->rx, r->now);
+	cr_assert(rig_due(r, true));
+	rig_ack(r);
 }
 
 /* A NewReno sender repairs a loss by one segment for each ACK (RFC 6582 section 3.2). */
@@ -17,32 +24,23 @@ Test(tcp_prompt, segments_that_come_alone_are_not_delayed_again)
 		struct rig r;
 
 		rig_init(&r, rig_bases[b], 0);
-		rig_data(&r, 0, 100);
-		xiw_tcp_rx_delayed(&r.rx, r.now);
-		cr_assert_not(due(&r, true));
-		r.now += XIW_TCP_DELACK_MS;
-		xiw_tcp_rx_delayed(&r.rx, r.now);
-		rig_ack(&r);
+		delayed(&r);
 		for (int i = 1; i < XIW_TCP_PROMPT; i++) {
 			rig_data(&r, 0, 100);
-			cr_assert_not(due(&r, false));
-			cr_assert(due(&r, true), "segment %d", i);
+			cr_assert_not(rig_due(&r, false));
+			cr_assert(rig_due(&r, true), "segment %d", i);
 			cr_assert_eq(xiw_tcp_rx_deadline(&r.rx), 0);
 			rig_ack(&r);
 		}
 		/* An application may answer in time by now, and its answer acknowledges. */
-		rig_data(&r, 0, 100);
-		cr_assert_not(due(&r, true));
-		r.now += XIW_TCP_DELACK_MS;
-		xiw_tcp_rx_delayed(&r.rx, r.now);
-		rig_ack(&r);
+		delayed(&r);
 		/* Bursts of three: each one's last segment is alone. */
 		for (int i = 1; i < XIW_TCP_PROMPT; i++) {
 			rig_data(&r, 0, 100);
 			rig_data(&r, 0, 100);
 			rig_ack(&r);
 			rig_data(&r, 0, 100);
-			cr_assert(due(&r, true), "burst %d", i);
+			cr_assert(rig_due(&r, true), "burst %d", i);
 			rig_ack(&r);
 		}
 	}

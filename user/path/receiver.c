@@ -134,8 +134,7 @@ bool xiw_receiver_passes_old(struct xiw_conn *c, const struct xiw_packet *p,
 	if (!c->reg.sock.timestamps)
 		return true;
 	if (parse(p, meta, &seg) && seg.has_ts &&
-	    !(newest(c, &tsval, &since_ms) &&
-	      xiw_seq_before(seg.tsval, tsval - slack(c, tsval))))
+	    !(newest(c, &tsval, &since_ms) && xiw_seq_before(seg.tsval, tsval - slack(c, tsval))))
 		return true;
 	xiw_segment_dropped(c);
 	return false;

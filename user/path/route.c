@@ -178,8 +178,8 @@ static void say_queue(const struct xiw_conn *c, char *to, size_t len)
 		snprintf(to, len, "%s has %u queues, and only %u are served: 'ethtool -L'",
 			 p->ifname, p->channels, XIW_MAX_QUEUES);
 	else
-		snprintf(to, len, "its segments come on queue %u of %s, which %s", queue,
-			 p->ifname, taker(p, queue));
+		snprintf(to, len, "its segments come on queue %u of %s, which %s", queue, p->ifname,
+			 taker(p, queue));
 }
 
 /*
@@ -197,8 +197,8 @@ static enum xiw_reason around(const struct xiw_conn *c)
 	if (!f->went_direct && !left && answer.known && c->route.sent_known &&
 	    answer.sent - c->route.sent >= UNSEEN_SEGS)
 		return XIW_REASON_EGRESS;
-	if (left && (get(&f->bypass_segs) ||
-		     (!came(f) && (unnoticed(c, &answer) || c->route.bypass_ms))))
+	if (left &&
+	    (get(&f->bypass_segs) || (!came(f) && (unnoticed(c, &answer) || c->route.bypass_ms))))
 		return XIW_REASON_BYPASS;
 	return XIW_REASON_NONE;
 }

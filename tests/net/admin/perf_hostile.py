@@ -8,25 +8,12 @@ import socket
 import struct
 import sys
 
+from fpdu import fpdu
+
 WRITE, SEND, READ = range(3)
 START, READY, GO, STOP, DATA = range(1, 6)
 LATENCY, BOTH = 1, 2
 IMMEDIATE, SEND_SE = 8, 5  # opcodes of RDMAP; a Send is 3, an RDMA Write 0, a Read Request 1
-
-table = []
-for n in range(256):
-    for _ in range(8):
-        n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
-    table.append(n)
-
-
-def fpdu(ulpdu):
-    body = struct.pack(">H", len(ulpdu)) + ulpdu
-    body += bytes(-len(body) % 4)
-    crc = 0xFFFFFFFF
-    for octet in body:
-        crc = crc >> 8 ^ table[(crc ^ octet) & 255]
-    return body + struct.pack("<I", crc ^ 0xFFFFFFFF)
 
 
 def tagged(stag, to, octets):

@@ -9,24 +9,11 @@ import socket
 import struct
 import sys
 
+from fpdu import fpdu
+
 OFFER, GRANT, DONE, RESULT = range(1, 5)
 START, READY, GO, STOP = range(1, 5)
 SEND, SEND_SE, IMMEDIATE = 3, 5, 8  # opcodes of RDMAP
-
-table = []
-for n in range(256):
-    for _ in range(8):
-        n = n >> 1 ^ (0x82F63B78 if n & 1 else 0)
-    table.append(n)
-
-
-def fpdu(ulpdu):
-    body = struct.pack(">H", len(ulpdu)) + ulpdu
-    body += bytes(-len(body) % 4)
-    crc = 0xFFFFFFFF
-    for octet in body:
-        crc = crc >> 8 ^ table[(crc ^ octet) & 255]
-    return body + struct.pack("<I", crc ^ 0xFFFFFFFF)
 
 
 class Peer:

@@ -66,8 +66,7 @@ static int enter(const char *host, uint16_t port, const uint8_t *e, struct place
 	int fd = fd_of(host, port);
 	size_t len;
 
-	if (!give(fd, f,
-		  (uint32_t)make_frame(f, REQUEST, e ? C | S : C, e ? 2 : 1, e, 0)) ||
+	if (!give(fd, f, (uint32_t)make_frame(f, REQUEST, e ? C | S : C, e ? 2 : 1, e, 0)) ||
 	    recv(fd, f, 20, MSG_WAITALL) != 20)
 		die_errno("startup");
 	len = get(f + 18, 2);
