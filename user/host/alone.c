@@ -30,14 +30,15 @@ void xiw_host_thread_ends(void)
 
 /*
  * The directory has two links, and one for each thread, so no descriptor is needed to count them. The first thread is
- * among them until the process ends. One of the library that has not begun yet counts as the program's.
+ * among them until the process ends. One of the library that has not begun yet, or is about to end, counts as the
+ * program's. Where links do not count threads, the process stays.
  */
 static bool alone(void)
 {
 	const unsigned int mine = __atomic_load_n(&ours, __ATOMIC_SEQ_CST);
 	struct stat tasks;
 
-	return !stat("/proc/self/task", &tasks) && tasks.st_nlink <= 2 + 1 + mine;
+	return !stat("/proc/self/task", &tasks) && tasks.st_nlink == 2 + 1 + mine;
 }
 
 static void *watch(void *arg)
