@@ -83,6 +83,17 @@ static void carry_out(unsigned int i)
 		die("no call %s", call_name);
 }
 
+/* Polls all completions, and counts those of what was not done. */
+static unsigned int flushed(unsigned int i)
+{
+	struct ibv_wc wc;
+	unsigned int n = 0;
+
+	while (ibv_poll_cq(conns[i].cq, 1, &wc) == 1)
+		n += wc.status == IBV_WC_WR_FLUSH_ERR;
+	return n;
+}
+
 static void accept_one(struct rdma_cm_id *id)
 {
 	const unsigned int i = watched_new();
@@ -109,6 +120,8 @@ static void accept_one(struct rdma_cm_id *id)
 	if (call_is("early"))
 		return;
 	carry_out(i);
+	/* The Sends, too: what is posted behind a disconnect that waits ends with it. */
+	IS(!call_is("early-error") || flushed(i) == watched[i].posted + SENDS);
 	sleep(AFTER_EARLY_S);
 	exit(0);
 }
@@ -237,12 +250,7 @@ static void await_disconnected(double since)
 /* All Sends have left, no buffer was filled, and no octet was written. */
 static void check_early(unsigned int i)
 {
-	struct ibv_wc wc;
-	unsigned int flushed = 0;
-
-	while (ibv_poll_cq(conns[i].cq, 1, &wc) == 1)
-		flushed += wc.status == IBV_WC_WR_FLUSH_ERR;
-	IS(flushed == watched[i].posted);
+	IS(flushed(i) == watched[i].posted);
 	for (unsigned int k = 0; k < WATCHED; k++)
 		IS(!watched[i].octets[k]);
 }
