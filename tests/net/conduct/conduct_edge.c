@@ -291,8 +291,9 @@ static bool all_acked(struct peer *p, const struct raw_got *g)
 #define BEHIND 30 /* FPDUs behind the hole: the socket gets some, and the others begin a stretch, and wait */
 
 /*
- * The segment that is lost comes again with a newer timestamp, as every retransmission has. What came before it was
- * judged when it came (section 5.3), and none of it comes again.
+ * XDP passes a damaged segment, which the socket refuses, so that nobody sees the hole. The segment comes again with a
+ * newer timestamp, as every retransmission has. What came before that was judged when it came (section 5.3), and none
+ * of it comes again.
  */
 static void waits_behind_a_hole(struct peer *p)
 {
@@ -302,6 +303,7 @@ static void waits_behind_a_hole(struct peer *p)
 		end_stretch(p, how, 0, 0);
 		quietly(p);
 		caught_up(p);
+		SEND(p, .seq = hole, .len = FPDU, .bad_csum = true);
 		for (p->nxt = hole + FPDU; p->nxt < hole + BEHIND * FPDU; p->nxt += FPDU)
 			SEND(p, .seq = p->nxt, .len = FPDU);
 		pause_ms(20);
