@@ -191,8 +191,8 @@ static bool refused_too_early(const struct xiw_host_request *l)
 }
 
 /*
- * Requests that nobody has taken are as many as their connections, which a listener limits: one that waits for a
- * program goes with its connection. Returns false if the program has it, or is about to.
+ * Requests that nobody has taken are at most one more than their connections, which a listener limits: a request that
+ * waits behind another event goes with its connection. Returns false if the program has the request, or finds it.
  */
 static bool take_back(const struct xiw_host_request *l)
 {

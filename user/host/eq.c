@@ -370,7 +370,7 @@ bool xiw_host_eq_take_back(struct xiw_host_eq *eq, const struct xiw_host_request
 	pthread_mutex_lock(&eq->lock);
 	while (*at && !is_request(*at, request))
 		at = &(*at)->next;
-	found = *at;
+	found = eq->first && eq->first->next ? *at : NULL;
 	if (found)
 		take_out(eq, at);
 	pthread_mutex_unlock(&eq->lock);

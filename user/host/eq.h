@@ -34,7 +34,10 @@ typedef bool xiw_host_want(const struct xiw_host_event *event, size_t arg);
 int xiw_host_eq_take_if(struct xiw_host_eq *eq, struct xiw_host_event *event, xiw_host_want *want,
 			size_t arg);
 
-/* Removes the event of a request, and drops nothing. Returns false if it is not there: somebody has taken it. */
+/*
+ * Removes the event of a request, and drops nothing. The only event of a queue stays: a program that has seen the
+ * descriptor readable finds an event and does not wait. Returns false if the program has the event, or finds it.
+ */
 bool xiw_host_eq_take_back(struct xiw_host_eq *eq, const struct xiw_host_request *request);
 
 /* Memory for one event of any length, with which xiw_host_eq_put_spare() cannot fail. free() if it is not needed. */

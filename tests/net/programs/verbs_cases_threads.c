@@ -4,6 +4,8 @@
  */
 #include "tests/net/programs/verbs_ends.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -199,15 +201,20 @@ static void polls_with_small_stack(void)
 #define REFUSED_WITHIN_US 600u /* of the call that connects */
 #define CONNECTING 3
 
-/* The last event of each identifier is where its context points. */
+/* The last event of each identifier is where its context points. Events leave the channel with their identifiers. */
 static void *takes_events(void *channel)
 {
+	const int fd = ((struct rdma_event_channel *)channel)->fd;
 	struct rdma_cm_event *event;
 
+	IS(!fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK));
 	for (unsigned int ends = 0; ends < CONNECTING * REFUSED;) {
-		if (!readable(((struct rdma_event_channel *)channel)->fd, 1000))
+		if (!readable(fd, 1000))
 			break; /* the others were destroyed before their events came */
-		IS(!rdma_get_cm_event(channel, &event));
+		if (rdma_get_cm_event(channel, &event)) {
+			IS(errno == EAGAIN);
+			continue;
+		}
 		__atomic_store_n((int *)event->id->context, 1 + (int)event->event,
 				 __ATOMIC_RELEASE);
 		ends += event->event == RDMA_CM_EVENT_REJECTED;
