@@ -14,7 +14,7 @@
 struct answer {
 	__be16 remote_port;
 	int state;
-	bool held;
+	bool live;
 };
 
 static void take_socket(const struct nlmsghdr *n, void *ctx)
@@ -27,7 +27,7 @@ static void take_socket(const struct nlmsghdr *n, void *ctx)
 		return;
 	a->state = m->idiag_state;
 	/* A socket without an inode is open in no process, of whichever PID namespace. */
-	a->held = m->idiag_inode;
+	a->live = m->idiag_inode || m->idiag_wqueue;
 }
 
 /*
@@ -71,10 +71,10 @@ int xiw_flow_socket_state(const struct xiw_flow *flow)
 	return err ? err : answer.state;
 }
 
-int xiw_flow_socket_held(const struct xiw_flow *flow)
+int xiw_flow_socket_live(const struct xiw_flow *flow)
 {
 	struct answer answer;
 	int err = ask(flow, &answer);
 
-	return err ? err : answer.held;
+	return err ? err : answer.live;
 }

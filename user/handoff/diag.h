@@ -8,9 +8,9 @@
 /* Its state, TCP_TIME_WAIT included; 0: there is no such socket; or negative errno. */
 int xiw_flow_socket_state(const struct xiw_flow *flow);
 /*
- * 1: a process has that socket open; 0: none has; or negative errno. A socket that a process has closed is open in
- * none, even while the kernel still keeps it (FIN-WAIT, TIME-WAIT).
+ * 1: a process has that socket open, or the peer has not acknowledged all of it, FIN included; 0: neither; or negative
+ * errno. What the kernel still keeps of others (FIN-WAIT-2, TIME-WAIT) has nothing to send.
  */
-int xiw_flow_socket_held(const struct xiw_flow *flow);
+int xiw_flow_socket_live(const struct xiw_flow *flow);
 
 #endif

@@ -130,12 +130,12 @@ int xiw_flows_room(const struct xiw_pins *pins, uint32_t *nflows)
 bool xiw_flow_in_use(const struct xiw_flow *flow)
 {
 	uint32_t pid = __atomic_load_n(&flow->pid, __ATOMIC_ACQUIRE);
-	int held;
+	int live;
 
 	if (!pid || pid > XIW_PID_LIMIT)
 		return false;
-	held = xiw_flow_socket_held(flow);
-	if (held >= 0)
-		return held;
+	live = xiw_flow_socket_live(flow);
+	if (live >= 0)
+		return live;
 	return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
 }

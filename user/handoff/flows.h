@@ -34,7 +34,7 @@ int xiw_flows_read(const struct xiw_pins *pins,
 /* How many flows the table has room for. */
 int xiw_flows_room(const struct xiw_pins *pins, uint32_t *nflows);
 
-/* Does a process, of whichever PID namespace, have the connection open? */
+/* Is the connection open in a process, of whichever PID namespace, or its end not acknowledged? */
 bool xiw_flow_in_use(const struct xiw_flow *flow);
 
 #endif

@@ -47,8 +47,8 @@ static void give_back(struct xiw_flow *flow)
 }
 
 /*
- * Counts the connections that a process has open and that cannot go on without translation of their numbers, whether or
- * not the library still has their sockets.
+ * Counts the connections that cannot go on without translation of their numbers: those that a process has open, whether
+ * or not the library still has their sockets, and those whose end the peer has not acknowledged.
  */
 static unsigned int count_skewed(const struct xiw_flow_list *list)
 {
@@ -60,7 +60,7 @@ static unsigned int count_skewed(const struct xiw_flow_list *list)
 
 		if (__atomic_load_n(&f->pid, __ATOMIC_ACQUIRE) &&
 		    xiw_owner_path(owner) != XIW_PATH_NONE &&
-		    xiw_owner_skew(owner, f->kernel_nxt) && xiw_flow_socket_held(f))
+		    xiw_owner_skew(owner, f->kernel_nxt) && xiw_flow_socket_live(f))
 			n++;
 	}
 	return n;

@@ -98,6 +98,22 @@ reap "$server" 10
 expect late-unload unload "$IF_RCV"
 expect late-bare bare
 
+# ---- a process is gone, and the peer has not heard of it: the FIN needs translation
+expect fin-load load "$IF_RCV" || finish
+spawn server rcv server.log "$xiwarp" rping -s -a $V4_RCV
+wait_listen rcv 7174 || fail fin-listens "$(cat "$TMP/server.log")"
+spawn client snd client.log "$xiwarp" rping -c -a $V4_RCV
+expect fin-direct wait_until 10 direct
+in_ns snd ip link set "$IF_SND" down
+stop "$server" KILL
+expect fin-waits wait_until 10 in_ns rcv sh -c 'ss -Htn state fin-wait-1 | grep -q :7174'
+refused fin-refused 5 "1 connection on $IF_RCV needs" "$xiwarp" unload "$IF_RCV"
+in_ns snd ip link set "$IF_SND" up
+reap "$client" 20
+expect fin-told [ $? == 7 ] # the connection has failed
+expect fin-unload wait_until 10 unload "$IF_RCV"
+expect fin-bare bare
+
 # ---- the programs stay if they cannot be taken off, and connections go direct again
 expect stay-load load "$IF_RCV" || finish
 serve
