@@ -45,6 +45,9 @@ static int set(int fd, int level, int option, int value)
  * overhead, several times the payload for small segments. This is done at the start, because the buffer decides
  * the window scale. It needs the privilege that the direct path needs anyway. Without it the kernel's own
  * tuning is better.
+ *
+ * The kernel takes half of a buffer for payload until it has measured its overhead, and since Linux 6.10 offers that
+ * much at once. On the direct path it measures nothing, so the clamp keeps the offer to a quarter of the buffer.
  */
 static void enlarge(int fd, const struct xiw_engine *e, struct xiw_sock_was *was)
 {
@@ -53,6 +56,7 @@ static void enlarge(int fd, const struct xiw_engine *e, struct xiw_sock_was *was
 
 	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, size))
 		return;
+	set(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, size / 2); /* the kernel doubles a buffer's size */
 	was->rcvbuf = rcvbuf;
 	was->locks = locks;
 }
@@ -136,6 +140,7 @@ void xiw_sock_restore(int fd, const struct xiw_sock_was *was)
 	/* The kernel doubles the value that is set, and reports the double. */
 	if (set(fd, SOL_SOCKET, SO_RCVBUFFORCE, was->rcvbuf / 2))
 		set(fd, SOL_SOCKET, SO_RCVBUF, was->rcvbuf / 2);
+	set(fd, IPPROTO_TCP, TCP_WINDOW_CLAMP, INT_MAX);
 	/* If the application had not set the buffer size, the kernel tunes it again. */
 	set(fd, SOL_SOCKET, SO_BUF_LOCK, was->locks);
 }
