@@ -14,7 +14,7 @@
 static struct xiw_flow flows[2];
 static uint32_t slots[] = { 0, 1 };
 static bool xdp_is_fast; /* a stretch begins, and is acknowledged, while the flows are given back */
-static int held = 1;
+static int live = 1;
 
 static int map(int flows_fd, int index_fd, struct xiw_flow_list *list)
 {
@@ -37,16 +37,16 @@ static void count_reason(struct xiw_flow *f, enum xiw_reason why)
 		go_direct(f);
 }
 
-static int socket_held(const struct xiw_flow *flow)
+static int socket_live(const struct xiw_flow *flow)
 {
 	(void)flow;
-	return held;
+	return live;
 }
 
 #define xiw_flows_map map
 #define xiw_flows_unmap(list) ((void)(list))
 #define xiw_flow_count_reason count_reason
-#define xiw_flow_socket_held socket_held
+#define xiw_flow_socket_live socket_live
 #include "load/unload.c"
 
 /* No map of queues can be had, so none is held. */
@@ -100,10 +100,10 @@ Test(load_unload, a_connection_that_needs_them_is_left_alone)
 	expect_path(1, XIW_PATH_DIRECT, SKEW);
 }
 
-Test(load_unload, what_no_process_has_open_does_not_count)
+Test(load_unload, an_ended_connection_does_not_count)
 {
 	go_direct(&flows[1]);
-	held = 0;
+	live = 0;
 	cr_expect_eq(release_flows(&u), 0);
 	expect_path(1, XIW_PATH_KERNEL, SKEW);
 }
