@@ -61,3 +61,13 @@ Test(path_stretch, the_kernel_has_octets_of_it)
 	cr_expect_eq(w.c.counts.fpdus, 1);
 	rig_close();
 }
+
+/* Its sender may have sent one segment alone, and waits for the ACK before it sends on. */
+Test(path_stretch, its_first_segment_is_acknowledged_at_once)
+{
+	start(0);
+	cr_expect(!comes_at(SEQ));
+	cr_expect_eq(w.c.tcp.pending_segs, 1);
+	cr_expect(xiw_tcp_rx_ack_due(&w.c.tcp, w.e.now_ms, true));
+	rig_close();
+}

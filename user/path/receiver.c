@@ -93,6 +93,7 @@ void xiw_receiver_begin(struct xiw_conn *c, uint32_t right_edge, const struct xi
 		c->counts.drops[i] += c->tcp.drops[i];
 	c->counts.challenges_withheld += c->tcp.challenges.withheld;
 	xiw_tcp_rx_init(&c->tcp, &conf);
+	c->tcp.prompt = XIW_TCP_PROMPT_FIRST;
 }
 
 void xiw_receiver_skip(struct xiw_conn *c)

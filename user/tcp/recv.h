@@ -35,7 +35,8 @@
 
 #define XIW_TCP_NEVER UINT64_MAX
 #define XIW_TCP_DELACK_MS 40 /* RFC 5681 section 4.2 allows up to 500 */
-#define XIW_TCP_PROMPT 64    /* see xiw_tcp_rx.prompt */
+#define XIW_TCP_PROMPT 64       /* see xiw_tcp_rx.prompt */
+#define XIW_TCP_PROMPT_FIRST 16 /* in a new stretch: senders begin with one segment, and wait */
 /* RFC 5961 section 7. One in half a second, as Linux: a peer is not to know the paths by it. */
 #define XIW_TCP_CHALLENGES 1
 #define XIW_TCP_CHALLENGE_MS 500
