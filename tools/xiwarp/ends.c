@@ -81,6 +81,9 @@ int xiw_connect_failed(const char *target, const struct xiw_conn_info *info, con
 	if (!info->connected)
 		return xiw_cannot_connect(target, info->error ? -info->error : -ECONNREFUSED);
 	why = startup_text(info, text);
+	if (info->mpa_error == XIW_MPA_ERR_IRD || info->mpa_error == XIW_MPA_ERR_RTR)
+		return xiw_fail(XIW_EXIT_PEER, "connected to %s, whose MPA Reply is wrong: %s",
+				target, why);
 	return xiw_fail(XIW_EXIT_PEER,
 			"connected to %s, which does not speak MPA (%s): is '%s' there?", target,
 			why ? why : "closed before MPA startup was complete", command);

@@ -30,16 +30,33 @@ bool xiw_caps_filtered(void)
 	return filtered;
 }
 
+/* Root and its capabilities count for what belongs to a user namespace. The first one maps all users to themselves. */
+static bool elsewhere(void)
+{
+	FILE *f = fopen("/proc/self/uid_map", "re");
+	unsigned int inside, outside, n;
+	bool first = !f || (fscanf(f, "%u %u %u", &inside, &outside, &n) == 3 && !inside &&
+			    !outside && n == UINT32_MAX);
+
+	if (f)
+		fclose(f);
+	return !first;
+}
+
 const char *xiw_caps_why(int cap, const char *missing)
 {
 	if (!xiw_caps_have(cap))
 		return missing;
+	if (elsewhere())
+		return "the capabilities are of a user namespace, not of the host";
 	return xiw_caps_filtered() ? "a seccomp profile forbids it"
 				   : "a security module forbids it";
 }
 
 const char *xiw_caps_hint(int cap)
 {
+	if (xiw_caps_have(cap) && elsewhere())
+		return "the capabilities are of a user namespace: run as the host's root";
 	if (xiw_caps_have(cap))
 		return "the capabilities for that are in effect, so a security module or a "
 		       "read-only file system forbids it";

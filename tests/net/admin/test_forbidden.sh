@@ -42,5 +42,15 @@ refused status 3 "cannot be read: $seccomp" "$BUILD/tests/net/lib/forbidden" bpf
 refused no-capability 3 "raw socket: CAP_NET_RAW is missing: run as root" \
 	setpriv --bounding-set=-net_raw --inh-caps=-net_raw "$BUILD/tests/net/lib/forbidden" \
 	io_uring:EPERM -- "$xiwarp" sink --path direct
+# Root of a user namespace has all capabilities, which count for nothing that the host owns.
+own=(unshare --user --map-root-user)
+if "${own[@]}" true 2>/dev/null; then
+	refused userns-sink 3 "the capabilities are of a user namespace" "${own[@]}" \
+		"$xiwarp" sink --path direct
+	refused userns-unload 3 "the capabilities are of a user namespace" "${own[@]}" \
+		"$xiwarp" unload "$IF_RCV"
+else
+	skip userns "no user namespaces here"
+fi
 in_ns rcv "$xiwarp" unload "$IF_RCV" >/dev/null || fail unload "exit code $?"
 finish

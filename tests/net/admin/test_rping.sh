@@ -31,6 +31,17 @@ silence='"terminate_sent":null,.*"error":"the server does not answer any more"'
 expect mute reported 7 "$silence" --peer-timeout 1
 stop "$server" INT
 
+# It speaks MPA, and asks for 100 RDMA Reads at a time, where 16 were offered (RFC 6581 section 8).
+reply='"MPA ID Rep Frame" + struct.pack(">BBHHH", 0x50, 2, 4, 0, 100)'
+spawn server rcv server python3 -c "import socket, struct, time
+l = socket.create_server(('127.0.0.1', 15046))
+s = l.accept()[0]
+s.sendall(b$reply)
+time.sleep(60)"
+wait_listen rcv 15046
+expect wrong-reply reported 7 'whose MPA Reply is wrong: MPA error 6'
+stop "$server"
+
 # Each way takes longer than the limit, but octets go all the time.
 if in_ns rcv tc qdisc add dev lo root tbf rate 40mbit burst 256k latency 1s 2>/dev/null; then
 	spawn server rcv server "$xiwarp" rping --path kernel -s -a 127.0.0.1 -p 15046 -S 12M
