@@ -12,6 +12,7 @@
 static uint32_t in_flight, open_octets, acked_meanwhile, unsent;
 static bool deaf;
 static unsigned int asked;
+static uint32_t tcp_mss = 1448;
 
 /* Behind each question comes an ACK that leaves the window's right edge where it is. */
 static void ack(void)
@@ -31,7 +32,7 @@ static int tcp_says(int fd, int level, int option, void *value, socklen_t *len)
 	asked++;
 	if (deaf || level != IPPROTO_TCP || option != TCP_INFO)
 		return -1;
-	info->tcpi_snd_mss = 1448;
+	info->tcpi_snd_mss = tcp_mss;
 	info->tcpi_snd_wnd = in_flight + open_octets;
 	info->tcpi_unacked = (in_flight - unsent + 1447) / 1448;
 	info->tcpi_notsent_bytes = unsent;
@@ -291,4 +292,97 @@ Test(conn_fill, window_is_unknown)
 {
 	deaf = true;
 	cr_assert(!fits());
+}
+
+/* ---- what a stage holds, whichever way its FPDUs were built -------------------------------------------------- */
+
+static uint8_t stream[3 * XIW_TX_STAGE];
+
+/* Checks a message's next FPDU at `at`, and where segments and messages begin. Returns its length. */
+static uint32_t check_fpdu(const uint8_t *at, const struct xiw_ddp_hdr *first, uint32_t *off,
+			   uint32_t len)
+{
+	const uint32_t ulpdu = xiw_get_be16(at), room = ulpdu - first->len,
+		       fpdu = XIW_MPA_LEN_SIZE + ulpdu + xiw_mpa_pad(ulpdu);
+	uint8_t field[XIW_MPA_CRC_SIZE];
+	struct xiw_ddp_hdr hdr;
+
+	cr_assert_eq(xiw_ddp_hdr_decode(&hdr, at + XIW_MPA_LEN_SIZE, ulpdu, ulpdu), 0);
+	cr_assert_eq(hdr.tagged, first->tagged);
+	cr_assert_eq(hdr.rsvdulp[0], first->rsvdulp[0]);
+	if (hdr.tagged)
+		cr_assert(hdr.stag == first->stag && hdr.to == first->to + *off);
+	else
+		cr_assert(hdr.qn == first->qn && hdr.msn == first->msn && hdr.mo == *off);
+	cr_assert_eq(hdr.last, *off + room == len);
+	cr_assert(!memcmp(at + XIW_MPA_LEN_SIZE + first->len, stream + *off, room));
+	xiw_mpa_put_crc(field, xiw_crc32c(0, at, fpdu));
+	cr_assert(!memcmp(field, at + fpdu, sizeof(field)));
+	*off += room;
+	return fpdu + XIW_MPA_CRC_SIZE;
+}
+
+/* Sends a message of this length. Each segment of a run begins with an FPDU, and each but the last one is whole. */
+static void send_checked(uint32_t len, bool tagged)
+{
+	static struct xiw_ddp_tx tx;
+	const uint8_t ulp[XIW_DDP_UNTAGGED_RSVDULP_LEN] = { 0x43 };
+	uint32_t off = 0;
+
+	c = (struct xiw_conn){ .engine = &e, .fd = -1 };
+	c.send.mpa.crc = true;
+	queue = (struct xiw_queued){ .buf = stream, .len = len };
+	if (!tx.nqueues)
+		cr_assert_eq(xiw_ddp_tx_init(&tx, 1, 7), 0);
+	if (tagged)
+		cr_assert_eq(xiw_ddp_tx_tagged(&queue.cut, 9, 1ull << 33, len, 0x41), 0);
+	else
+		cr_assert_eq(xiw_ddp_tx_untagged(&tx, &queue.cut, 0, len, ulp), 0);
+	c.send.queue = &queue;
+	c.send.room = c.send.count = 1;
+	c.send.stage = malloc(sizeof(*c.send.stage));
+	cr_assert(c.send.stage);
+	while (!c.send.staged) {
+		const struct xiw_stage *s = c.send.stage;
+		uint32_t at = 0, run = 0;
+
+		xiw_stage_fill(&c, true);
+		cr_assert(c.send.stage_len && c.send.stage_len <= XIW_TX_STAGE);
+		cr_assert_eq(s->end[s->nends - 1], c.send.stage_len);
+		while (at < c.send.stage_len) {
+			const uint32_t n = check_fpdu(s->octets + at, &queue.cut.hdr, &off, len);
+
+			cr_assert(n == tcp_mss - tcp_mss % 4 || off == len);
+			at += n;
+			if (tcp_mss % 4)
+				cr_assert_eq(at, s->end[run]);
+			run += at == s->end[run];
+		}
+	}
+	cr_assert_eq(off, len);
+	free(c.send.stage);
+}
+
+Test(conn_fill, fpdus_of_all_lengths)
+{
+	static const uint32_t sizes[] = { 536, 1447, 1448, 8948, 33000 };
+
+	for (uint32_t i = 0; i < sizeof(stream); i++)
+		stream[i] = (uint8_t)(i * 2654435761u >> 24);
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		tcp_mss = sizes[i];
+		in_flight = 0;
+		for (int wide = 0; wide < 2; wide++) {
+			open_octets = wide ? 1 << 20 : 3000; /* the latter: short runs */
+			for (uint32_t len = 0; len < 5 * tcp_mss; len += len < 40 ? 1 : 211) {
+				send_checked(len, true);
+				send_checked(len, false);
+			}
+			for (uint32_t n = sizeof(stream) - 3; n <= sizeof(stream); n++) {
+				send_checked(n, true);
+				send_checked(n, false);
+			}
+		}
+	}
+	tcp_mss = 1448;
 }

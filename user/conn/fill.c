@@ -10,8 +10,12 @@
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+
+#include "base/be.h"
+#include "crc32c/crc32c.h"
 
 /* RFC 9293 section 3.7.1. Where a path carries less, TCP cuts such segments. */
 #define SMALLEST_MSS 536
@@ -223,6 +227,52 @@ static void put_fpdu(struct xiw_conn *c, struct xiw_queued *q, uint32_t mulpdu)
 		c->send.staged++;
 }
 
+/*
+ * Returns how many whole segments of a message may be built without a look at each: one FPDU fills each of them, none
+ * is the message's last, and stage and run have room for all. The segment that begins now has room in the stage.
+ */
+static uint32_t straight_most(const struct xiw_conn *c, const struct xiw_queued *q, uint32_t mulpdu,
+			      uint32_t longest, uint32_t run_max)
+{
+	const uint32_t mss = mulpdu + XIW_MPA_OVERHEAD, begin = c->send.stage_len,
+		       run = begin - run_start(c->send.stage), left = q->cut.len - q->cut.off,
+		       in_stage = (XIW_TX_STAGE - longest - begin) / mss + 1;
+	uint32_t n;
+
+	if (q->npieces || c->send.mpa.markers || !c->send.mpa.crc || !left || run >= run_max)
+		return 0;
+	n = (left - 1) / (mulpdu - q->cut.hdr.len);
+	if (n > (run_max - run) / mss)
+		n = (run_max - run) / mss;
+	return n < in_stage ? n : in_stage;
+}
+
+/* Puts n segments of a message into the stage, each with one FPDU of `mulpdu` octets: only TO or MO differs in them. */
+static void put_straight(struct xiw_conn *c, struct xiw_queued *q, uint32_t mulpdu, uint32_t n)
+{
+	const uint32_t mss = mulpdu + XIW_MPA_OVERHEAD, room = mulpdu - q->cut.hdr.len;
+	const uint8_t *from = (const uint8_t *)q->buf + q->cut.off;
+	uint8_t *out = c->send.stage->octets + c->send.stage_len;
+	uint8_t head[XIW_MPA_LEN_SIZE + XIW_DDP_HDR_MAX], *ddp = head + XIW_MPA_LEN_SIZE;
+	const uint32_t len = XIW_MPA_LEN_SIZE + xiw_ddp_hdr_encode(&q->cut.hdr, ddp);
+	uint32_t crc;
+
+	xiw_put_be16(head, (uint16_t)mulpdu);
+	for (uint32_t i = 0; i < n; i++, from += room, out += mss) {
+		if (q->cut.hdr.tagged)
+			xiw_put_be64(ddp + XIW_DDP_OFF_TO, q->cut.hdr.to + q->cut.off + i * room);
+		else
+			xiw_put_be32(ddp + XIW_DDP_OFF_MO, q->cut.off + i * room);
+		memcpy(out, head, sizeof(head)); /* of a constant length; the payload replaces what is too much */
+		crc = xiw_crc32c(0, head, len);
+		crc = xiw_crc32c_copy(crc, out + len, from, room);
+		xiw_mpa_put_crc(out + mss - XIW_MPA_CRC_SIZE, crc);
+	}
+	q->cut.off += n * room;
+	c->send.stage_len += n * mss;
+	c->counts.octets_sent += (uint64_t)n * room;
+}
+
 /* Says whether the peer may still read the memory of a message from a region. */
 static bool may_read(struct xiw_conn *c, struct xiw_queued *q)
 {
@@ -301,7 +351,7 @@ void xiw_stage_fill(struct xiw_conn *c, bool alone)
 	c->send.runs = s->full = false;
 	while (c->send.staged < c->send.count && s->nends < XIW_RUNS) {
 		struct xiw_queued *q = xiw_queued_at(c, c->send.staged);
-		uint32_t mulpdu;
+		uint32_t mulpdu, straight = 0;
 
 		if (!may_read(c, q))
 			break;
@@ -309,6 +359,8 @@ void xiw_stage_fill(struct xiw_conn *c, bool alone)
 			if (stage_ends(c, begin, longest, run_max) || (begin && can_wait(c, mss)))
 				break;
 			mulpdu = xiw_mpa_mulpdu(mss, c->send.mpa.markers, c->send.mpa.phase);
+			if (mulpdu + XIW_MPA_OVERHEAD == mss && !xiw_mpa_pad(mulpdu))
+				straight = straight_most(c, q, mulpdu, longest, run_max);
 		} else {
 			mulpdu = room_behind(c, q, mss - (c->send.stage_len - begin));
 			if (!mulpdu) {
@@ -317,7 +369,10 @@ void xiw_stage_fill(struct xiw_conn *c, bool alone)
 				continue;
 			}
 		}
-		put_fpdu(c, q, mulpdu);
+		if (straight)
+			put_straight(c, q, mulpdu, straight);
+		else
+			put_fpdu(c, q, mulpdu);
 		if (c->send.stage_len - begin >= mss)
 			begin = c->send.stage_len;
 		if (c->send.stage_len == begin && begin - run_start(s) + mss > run_max)

@@ -15,7 +15,7 @@ const struct xiw_crc32c_ops xiw_crc32c_table[] = {
 	  xiw_crc32c_avx512_copy, xiw_crc32c_avx512_copy_sum },
 	{ "avx2-vpclmulqdq", xiw_crc32c_has_avx2, xiw_crc32c_avx2, xiw_crc32c_avx2_copy,
 	  xiw_crc32c_avx2_copy, NULL },
-	{ "avx-pclmulqdq", xiw_crc32c_has_avx, xiw_crc32c_sse42, xiw_crc32c_sse42_copy,
+	{ "avx-pclmulqdq", xiw_crc32c_has_avx, xiw_crc32c_sse42, xiw_crc32c_avx_copy,
 	  xiw_crc32c_avx_place, NULL },
 	{ "sse4.2-pclmulqdq", xiw_crc32c_has_sse42, xiw_crc32c_sse42, xiw_crc32c_sse42_copy,
 	  xiw_crc32c_sse42_place, NULL },

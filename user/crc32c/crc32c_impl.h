@@ -17,6 +17,7 @@ uint32_t xiw_crc32c_sse42_place(uint32_t crc, void *dst, const void *src, size_t
 
 /* As the former, with wider copies. */
 bool xiw_crc32c_has_avx(void);
+uint32_t xiw_crc32c_avx_copy(uint32_t crc, void *dst, const void *src, size_t len);
 uint32_t xiw_crc32c_avx_place(uint32_t crc, void *dst, const void *src, size_t len);
 
 bool xiw_crc32c_has_avx2(void);

@@ -28,8 +28,11 @@ XIW_SSE42_INLINE uint64_t times(uint32_t a, uint32_t b)
 		_mm_clmulepi64_si128(_mm_cvtsi32_si128(a), _mm_cvtsi32_si128(b), 0));
 }
 
-/* What becomes of the octets, beside the CRC. PLACE: they are copied, and do not change meanwhile. */
-enum how { READ, COPY, PLACE };
+/*
+ * What becomes of the octets, beside the CRC. PLACE: they are copied, and do not change meanwhile. SETTLE: they are
+ * copied by wide moves, and the CRC is that of the copy, which nobody else changes.
+ */
+enum how { READ, COPY, PLACE, SETTLE };
 
 /* In a function for AVX, one register; otherwise two. */
 typedef uint64_t __attribute__((vector_size(32), may_alias, aligned(1))) octets32;
@@ -37,8 +40,12 @@ typedef uint64_t __attribute__((vector_size(32), may_alias, aligned(1))) octets3
 /* The CRC takes its words from memory, so to place can be one wide copy. */
 XIW_SSE42_INLINE uint64_t step32(uint64_t c, uint8_t *dst, const uint8_t *src, enum how how)
 {
-	if (how == PLACE)
+	if (how == PLACE || how == SETTLE)
 		*(octets32 *)dst = *(const octets32 *)src;
+	if (how == SETTLE) {
+		__asm__ volatile("" : "+m"(*(octets32 *)dst)); /* it is read there, and not from src again */
+		src = dst;
+	}
 #pragma GCC unroll 4
 	for (int i = 0; i < 32; i += 8)
 		c = xiw_step8(c, how == COPY ? dst + i : NULL, src + i, how == COPY);
@@ -51,7 +58,7 @@ XIW_SSE42_INLINE uint32_t three(uint32_t crc, uint8_t *dst, const uint8_t *src, 
 {
 	const struct shift *s = &shifts[n / 8 - 1];
 	uint64_t a = crc, b = 0, c = 0, last;
-	const bool copy = how == COPY;
+	const bool copy = how == COPY || how == SETTLE;
 	size_t i;
 
 	for (i = 0; n - i > 32; i += 32) {
@@ -91,7 +98,7 @@ XIW_SSE42_INLINE uint32_t run(uint32_t crc, uint8_t *dst, const uint8_t *src, si
 		dst = how ? dst + 3 * n : NULL;
 		len -= 3 * n;
 	}
-	return ~xiw_steps(c, dst, src, len, how);
+	return ~xiw_steps(c, dst, src, len, how != READ);
 }
 
 bool xiw_crc32c_has_sse42(void)
@@ -127,6 +134,12 @@ __attribute__((target("avx,sse4.2,pclmul"))) uint32_t
 xiw_crc32c_avx_place(uint32_t crc, void *dst, const void *src, size_t len)
 {
 	return run(crc, dst, src, len, PLACE);
+}
+
+__attribute__((target("avx,sse4.2,pclmul"))) uint32_t
+xiw_crc32c_avx_copy(uint32_t crc, void *dst, const void *src, size_t len)
+{
+	return run(crc, dst, src, len, SETTLE);
 }
 
 #endif
