@@ -64,6 +64,12 @@ static int read_sock(struct xiw_sock_state *s)
 	return 0;
 }
 
+/* Segments came between the two states, if these differ. */
+static uint64_t traffic(void)
+{
+	return 7 + (reads % 2 && memcmp(&states[0], &states[1], sizeof(states[0])));
+}
+
 static int set_option(int option, const void *value)
 {
 	(void)value;
@@ -82,6 +88,7 @@ static int set_option(int option, const void *value)
 #define xiw_table_remove(t, index) ((void)removed++)
 #define xiw_table_abandon(t, index) ((void)abandoned++)
 #define xiw_sock_read(fd, state) read_sock(state)
+#define xiw_sock_traffic(fd) traffic()
 #define setsockopt(fd, level, option, value, len) set_option(option, value)
 #define xiw_route_begin(c) ((void)(c))
 #define xiw_counts_publish(c) ((void)(c))
@@ -107,6 +114,7 @@ static void setup(void)
 		.rcv_nxt = 1000, .copied_seq = 900, .rcv_edge = 9000, .snd_nxt = 50, .rcv_wscale = 2
 	};
 	states[1] = states[0];
+	reads = 0;
 }
 
 static void teardown(void)
@@ -148,6 +156,19 @@ Test(conn_register, what_came_during_the_publication_counts)
 	cr_expect_eq(c->flow->socket_edge, 9600);
 	cr_expect_eq(c->flow->snd_nxt, 80);
 	cr_expect_eq(c->recv.nxt, 900 + OLD_SKEW);
+	cr_expect_eq(reads, 2);
+}
+
+/* Each read puts the socket under repair, where it may hold back what it could send. */
+Test(conn_register, a_quiet_socket_is_read_once)
+{
+	left_skew = OLD_SKEW;
+	cr_expect_eq(xiw_conn_register(c), 0);
+	cr_expect_eq(c->flow->kernel_high, 1000 + OLD_SKEW);
+	cr_expect_eq(c->flow->kernel_edge, 9000 + OLD_SKEW);
+	cr_expect_eq(c->flow->snd_nxt, 50);
+	cr_expect_eq(c->recv.nxt, 900 + OLD_SKEW);
+	cr_expect_eq(reads, 1);
 }
 
 /* Nobody knows where the octets are that came out of order. */

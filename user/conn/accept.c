@@ -64,8 +64,10 @@ static int take(struct xiw_listener *l, int fd)
 	c->addr.remote = peer;
 	c->state = XIW_LISTENING;
 	xiw_unstarted_add(c, l);
-	xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL, &c->sock_was);
-	c->sock_was = l->sock_was; /* the socket has inherited the listener's options */
+	/* It has inherited the listener's options, unless it waited before a listener of the application's had them. */
+	if (!l->sock_was.limited)
+		xiw_sock_prepare(fd, l->engine, XIW_USE_KERNEL, &c->sock_was);
+	c->sock_was = l->sock_was;
 	c->sock_was.nonblock = false;
 	xiw_startup_begin(c, NULL);
 	return 0;

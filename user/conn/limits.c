@@ -44,7 +44,8 @@ static bool limited(unsigned int ms)
 
 void xiw_conn_limit_peer(struct xiw_conn *c)
 {
-	xiw_sock_limit(c->fd, &c->opts, &c->sock_was);
+	if (!c->sock_was.limited) /* by a listener of ours */
+		xiw_sock_limit(c->fd, &c->opts, &c->sock_was);
 	c->timer.alive_ms = xiw_alive_due(c);
 }
 

@@ -43,6 +43,7 @@ int xiw_listener_bound(const struct xiw_engine *e, const struct xiw_conn_opts *o
 	err = opts->prepare ? opts->prepare(fd, opts->prepare_ctx) : 0;
 	if (!err) {
 		xiw_sock_prepare(fd, e, opts->path, was);
+		xiw_sock_limit(fd, opts, was);
 		if (!setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) &&
 		    (!shared || !setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &one, sizeof(one))) &&
 		    !bind(fd, addr, len))

@@ -95,12 +95,13 @@ static void note_position(struct xiw_conn *c)
 }
 
 /*
- * Publishes the flow. The socket is read twice: what arrives between the first read and the publication is seen
- * by the second. If the socket holds octets beyond rcv_nxt (`ooo`), their number is unknown, so everything that
- * the peer was allowed to send counts as passed.
+ * Publishes the flow. What arrives, or leaves, between the read of the socket and the publication is seen by nobody
+ * else, and the socket is read again. If the socket holds octets beyond rcv_nxt (`ooo`), their number is unknown, so
+ * everything that the peer was allowed to send counts as passed.
  */
 static int publish(struct xiw_conn *c, uint32_t skew)
 {
+	const uint64_t before = xiw_sock_traffic(c->fd);
 	struct xiw_flow *f = c->flow;
 	int err = xiw_sock_read(c->fd, &c->reg.sock);
 
@@ -125,7 +126,7 @@ static int publish(struct xiw_conn *c, uint32_t skew)
 	xiw_flow_publish(f, skew);
 	c->handoff.since = xiw_owner_epoch(xiw_flow_owner(f));
 	err = xiw_table_insert(&c->netif->table, c->reg.index);
-	if (!err)
+	if (!err && xiw_sock_traffic(c->fd) != before)
 		err = xiw_sock_read(c->fd, &c->reg.sock);
 	/* Nothing follows a FIN, and no forged segment must find a place where a stretch begins. */
 	if (!err && c->reg.sock.ended)

@@ -249,14 +249,19 @@ int xiw_sock_sent(int fd, const struct xiw_sock_state *s, uint32_t *snd_nxt)
 	return err;
 }
 
-/* The number of segments received. The kernel counts a segment before it processes it. */
-static uint32_t came(int fd)
+uint64_t xiw_sock_traffic(int fd)
 {
 	struct tcp_info info = {};
 	socklen_t len = sizeof(info);
 
 	getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len);
-	return info.tcpi_segs_in;
+	return (uint64_t)info.tcpi_segs_out << 32 | info.tcpi_segs_in;
+}
+
+/* The number of segments received. */
+static uint32_t came(int fd)
+{
+	return (uint32_t)xiw_sock_traffic(fd);
 }
 
 /*

@@ -35,6 +35,12 @@ int xiw_sock_allowed(void);
  */
 int xiw_sock_read(int fd, struct xiw_sock_state *state);
 
+/*
+ * A number that changes with each segment that the socket receives or sends. The kernel counts a segment before it
+ * processes it, so whoever finds the same number again finds the same state.
+ */
+uint64_t xiw_sock_traffic(int fd);
+
 /* What is told of a socket of MPTCP, whose numbers the kernel does not give: TCP_REPAIR is TCP's alone. */
 #define XIW_SOCK_MPTCP "the socket is one of MPTCP: make it with IPPROTO_TCP, without mptcpize"
 

@@ -73,6 +73,8 @@ struct rtattr *xiw_netlink_put(struct nlmsghdr *request, uint16_t type, const vo
 {
 	struct rtattr *a = (void *)((uint8_t *)request + request->nlmsg_len);
 
+	/* It lies behind the header, in what the header is a member of. Compilers that see both would warn. */
+	__asm__("" : "+r"(a));
 	a->rta_type = type;
 	a->rta_len = (uint16_t)RTA_LENGTH(len);
 	if (len)
