@@ -5,7 +5,7 @@
  *   wire_bench recv PATH ADDRESS PORT MIB REGION_MIB NAPI [FILE]
  *                                  one connection; prints what it cost, as a line of JSON
  *   wire_bench send PATH ADDRESS PORT MIB REGION_MIB NAPI [FILE]
- *                                  prints what it cost, in ns per octet
+ *                                  prints what the NAPI threads and this process cost, in ns per octet
  *
  * PATH is direct, copy (direct, with AF_XDP sockets that copy even if the driver could do without), markers (direct,
  * with markers in the stream) or kernel (the library: tagged messages of 1 MiB to one region, again and again) or plain
@@ -118,8 +118,10 @@ static void print_cost(const struct bench *b)
 {
 	const struct account *x = &b->from, *y = &b->to;
 
-	printf("%.6f\n", (double)(y->app_ns - x->app_ns + y->napi_ns - x->napi_ns) /
-				 (double)(y->octets - x->octets));
+	const double octets = (double)(y->octets - x->octets);
+
+	printf("%.6f %.6f\n", (double)(y->napi_ns - x->napi_ns) / octets,
+	       (double)(y->app_ns - x->app_ns) / octets);
 }
 
 /* ---- plain TCP ----------------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 # How many instructions a received octet costs, for `make bench-vm`: the clock of this VM counts instructions, so the
 # CPU time of the NAPI threads and of the application is their number. The receiver has eth0. The sender has eth1, in a
 # namespace. Each case is measured three times and writes lines to $RESULTS/cases: its name, the MTU, octets, and the
-# instructions of the NAPI threads and of the application.
+# instructions of the NAPI threads and of the application. $RESULTS/programs has those for which no function is known.
 # limit: 900, memory: 3072, instructions: 1, bench: 1, kernels: newest, siw: 1
 bench=$BUILD/bench
 mib=65 # the first one is not measured
@@ -197,6 +197,56 @@ perftest_received() {
 		>>"$RESULTS/programs"
 }
 
+# A wire that segments and checksums, as NICs do: from the sender's namespace to a third one. It is the last one that is
+# measured, because its receiver makes marks too.
+offload_up() {
+	local side
+	ip netns add off
+	in_snd ip link add veth0 type veth peer name veth1 netns off
+	in_snd ip addr add 10.90.0.1/24 dev veth0
+	in_off ip addr add $off_at/24 dev veth1
+	in_off ip link set lo up
+	for side in "snd veth0" "off veth1"; do
+		set -- $side
+		nsenter --net=/run/netns/$1 -- ethtool -K $2 gro on
+		nsenter --net=/run/netns/$1 -- ip link set $2 up
+		expect offload-threaded-$1 unshare -m nsenter --net=/run/netns/$1 -- sh -c \
+			"mount -t sysfs sysfs /sys && echo 1 >/sys/class/net/$2/threaded"
+	done
+}
+off_at=10.90.0.2
+in_off() {
+	nsenter --net=/run/netns/off -- "$@"
+}
+
+# sent CASE PATH: what the sender of messages of 1 MiB costs. Its ACKs cost the softirq of whoever sends them.
+sent() {
+	local out=$RESULTS/$1-$mtu receiver napi app
+	in_off "$bench/wire_bench" recv $2 $off_at $port $mib 64 "$(napi_threads veth1)" \
+		>"$out.json" 2>"$out.log" &
+	receiver=$!
+	listening $port in_off
+	patiently 30 nsenter --net=/run/netns/snd -- "$bench/wire_bench" send $2 $off_at $port \
+		$mib 64 "$(napi_threads veth0)" >"$out.sent"
+	expect "$1-$mtu-sent" [ $? = 0 ]
+	ended $receiver
+	expect "$1-$mtu-received" [ $? = 0 ]
+	read -r napi app <"$out.sent"
+	awk -v name="$1" -v mtu="$mtu" -v napi="$napi" -v app="$app" \
+		'BEGIN { printf "%s %d 1000000 %.0f %.0f\n", name, mtu, napi * 1e6, app * 1e6 }' \
+		>>"$RESULTS/programs"
+}
+
+senders() {
+	offload_up
+	for mtu in "$@"; do
+		in_snd ip link set veth0 mtu "$mtu"
+		in_off ip link set veth1 mtu "$mtu"
+		thrice sent send_plain plain
+		thrice sent send kernel
+	done
+}
+
 ended() {
 	local i
 	for ((i = 0; i < 300; i++)); do
@@ -228,5 +278,6 @@ guest() {
 		thrice perftest_received
 		expect "unload-$m" "$BUILD/xiwarp" unload eth0
 	done
+	senders 1500 9000
 	cat "$RESULTS/cases"
 }

@@ -26,5 +26,6 @@ guest() {
 	trips trips_direct direct
 	trips trips_direct_epoll direct
 	expect "unload-1500" "$BUILD/xiwarp" unload eth0
+	senders 1500
 	cat "$RESULTS/cases"
 }
