@@ -121,6 +121,39 @@ static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec
 	return c->ddp->next.dst && c->ddp->next.tagged ? STRAIGHT_ON : 0;
 }
 
+/*
+ * Accepts FPDUs that have the header of the one in front of @data, but for the TO: what xiw_fpdu_expected() has found
+ * for that one holds for them, too. Returns their octets.
+ */
+static uint32_t accept_alike(struct xiw_conn *c, const uint8_t *data, uint32_t len, uint32_t each)
+{
+	const uint32_t ulpdu_len = c->recv.ulpdu_len, payload = ulpdu_len - XIW_DDP_TAGGED_LEN;
+	uint64_t head, same, to = c->ddp->next.to; /* heads: length, control, RsvdULP and STag */
+	uint8_t *dst = c->ddp->next.dst;
+	uint32_t n = 0, most;
+
+	if (!dst || !c->ddp->next.tagged)
+		return 0;
+	most = xiw_ddp_rx_expected_more(c->ddp, payload);
+	if (most > len / each)
+		most = len / each;
+	for (memcpy(&same, data - each, sizeof(same)); n < most; n++) {
+		const uint8_t *at = data + n * each, *header = at + XIW_MPA_LEN_SIZE;
+
+		memcpy(&head, at, sizeof(head));
+		if (head != same || xiw_get_be64(header + XIW_DDP_OFF_TO) != to ||
+		    !xiw_ddp_rx_same_view(c->ddp) ||
+		    (c->ulp && !xiw_fpdu_ulp_agrees(c, header, payload, dst)) ||
+		    !xiw_mpa_place_verify_flat(at, each, ulpdu_len, XIW_DDP_TAGGED_LEN, dst, NULL))
+			break;
+		to += payload;
+		dst += payload;
+	}
+	if (n)
+		xiw_fpdu_expected_accepted(c, n, each, payload, XIW_FPDU_KERNEL);
+	return n * each;
+}
+
 /* Accepts FPDUs that continue a Tagged message and are all as long as the last one. Returns their octets. */
 static uint32_t accept_run(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 {
@@ -130,8 +163,10 @@ static uint32_t accept_run(struct xiw_conn *c, const uint8_t *data, uint32_t len
 	if (xiw_mpa_stream_pending(&c->mpa) || !as_long(c, c->recv.ulpdu_len))
 		return 0;
 	while (len - used >= each &&
-	       xiw_fpdu_accept_expected(c, data + used, each, XIW_FPDU_KERNEL))
+	       xiw_fpdu_accept_expected(c, data + used, each, XIW_FPDU_KERNEL)) {
 		used += each;
+		used += accept_alike(c, data + used, len - used, each);
+	}
 	c->recv.fpdus = c->counts.fpdus;
 	return used;
 }
