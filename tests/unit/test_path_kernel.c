@@ -15,12 +15,13 @@ static uint32_t wire_len;
 static struct xiw_mpa_tx tx;
 static uint32_t messages;
 static bool refuses;
+static uint64_t refuses_from = UINT64_MAX; /* the TO */
 
 static int check(struct xiw_conn *conn, const struct xiw_ddp_hdr *h, uint32_t len,
 		 const struct xiw_ddp_place *p, bool in_turn)
 {
-	(void)conn, (void)h, (void)len, (void)p, (void)in_turn;
-	return refuses;
+	(void)conn, (void)len, (void)p, (void)in_turn;
+	return refuses || h->to >= refuses_from;
 }
 
 static void message(struct xiw_conn *conn, const struct xiw_ddp_msg *m,
@@ -164,16 +165,21 @@ static void four_and(uint32_t stag, uint64_t to, uint32_t len)
 	put_fpdu(stag, to, len, false);
 }
 
-static void dies(enum xiw_mpa_error mpa, enum xiw_ddp_error ddp)
+static void dies_behind(uint32_t fpdus, enum xiw_mpa_error mpa, enum xiw_ddp_error ddp)
 {
 	cr_expect_eq(feed(c, wire, wire_len), wire_len);
 	cr_expect(c->rx_dead);
 	cr_expect_eq(c->end.mpa_error, mpa);
 	cr_expect_eq(c->end.ddp_error, ddp);
-	cr_expect_eq(c->counts.fpdus, 4);
-	cr_expect_eq(c->counts.placed_kernel, 4 * EACH);
+	cr_expect_eq(c->counts.fpdus, fpdus);
+	cr_expect_eq(c->counts.placed_kernel, fpdus * EACH);
 	cr_expect_eq(messages, 0);
 	cr_expect(holds(other, 0, 0));
+}
+
+static void dies(enum xiw_mpa_error mpa, enum xiw_ddp_error ddp)
+{
+	dies_behind(4, mpa, ddp);
 }
 
 /* With any bit wrong, nothing is accepted, and no octet is written but where the FPDU goes anyway. */
@@ -266,6 +272,44 @@ Test(path_kernel, taken_back)
 		wire_len /= 5;
 		dies(0, how == 2 ? XIW_DDP_LOCAL_CATASTROPHIC : XIW_DDP_TAGGED_STAG);
 		cr_expect(holds(memory, 0, 4 * EACH));
+		finish();
+	}
+}
+
+/* Each FPDU of a run is asked about, wherever the answer changes. */
+Test(path_kernel, refused_within_a_run)
+{
+	fill_payload();
+	for (uint32_t n = 1; n < 9; n++) {
+		begin(false);
+		for (uint32_t i = 0; i < 10; i++)
+			put_fpdu(STAG, i * EACH, EACH, false);
+		refuses_from = n * EACH;
+		dies_behind(n, 0, XIW_DDP_LOCAL_CATASTROPHIC);
+		cr_expect(holds(memory, 0, n * EACH), "%u", n);
+		refuses_from = UINT64_MAX;
+		finish();
+	}
+}
+
+/* A run may end where the region ends, and no octet lies behind it. */
+Test(path_kernel, end_of_region_within_a_run)
+{
+	fill_payload();
+	for (uint32_t over = 0; over < 2 * EACH; over += 7) {
+		const uint32_t first = REGION - 6 * EACH + over,
+			       fit = 6 - (over + EACH - 1) / EACH;
+
+		begin(false);
+		for (uint32_t i = 0; i < 6; i++)
+			put_fpdu(STAG, first + i * EACH, EACH, false);
+		if (over) {
+			dies_behind(fit, 0, XIW_DDP_TAGGED_BOUNDS);
+			cr_expect(holds(memory, first, first + fit * EACH), "%u", over);
+		} else {
+			cr_expect_eq(feed(c, wire, wire_len), wire_len);
+			cr_expect(!c->rx_dead && holds(memory, first, REGION));
+		}
 		finish();
 	}
 }
