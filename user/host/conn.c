@@ -65,6 +65,7 @@ static void requested(struct xiw_engine *e, struct xiw_conn *c, uint64_t user_da
 	struct xiw_conn_info info;
 	struct xiw_host_eq *eq;
 	int err = -ECONNREFUSED;
+	bool wanted;
 
 	if (!l) {
 		xiw_conn_abort(c);
@@ -83,8 +84,9 @@ static void requested(struct xiw_engine *e, struct xiw_conn *c, uint64_t user_da
 	event.ird = least(l->agreed_ird, XIW_HOST_READS_MAX);
 	event.ord = least(l->agreed_ord, XIW_HOST_READS_MAX);
 	event.request = l;
+	wanted = xiw_host_listener_wants(l);
 	pthread_mutex_lock(&xiw_host_lock);
-	if (xiw_host_listener_find(user_data, &eq, &event.context))
+	if (wanted && xiw_host_listener_find(user_data, &eq, &event.context))
 		err = xiw_host_eq_put(eq, &event, drop);
 	pthread_mutex_unlock(&xiw_host_lock);
 	if (err)

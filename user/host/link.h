@@ -31,7 +31,7 @@ struct xiw_host_request {
 	struct xiw_host_qp *qp;
 	struct xiw_engine *engine; /* NULL until it has one */
 	struct xiw_host_eq *eq;	   /* NULL: there are no more events */
-	void *context;
+	void *context;	   /* of its events; a Request's, until it is answered: xiw_host_target()'s answer */
 	uint64_t listener; /* a Request's: its number */
 	struct {
 		struct xiw_host_item *item; /* memory for it, as it must come */

@@ -8,6 +8,7 @@
 #include "host/engines.h"
 #include "host/eq.h"
 #include "host/life.h"
+#include "host/link.h"
 #include "host/settings.h"
 
 #define HOLD_MS 30000u /* how long a Send waits for a buffer, and if the peer has closed: */
@@ -38,6 +39,20 @@ void xiw_host_conn_opts(struct xiw_conn_opts *opts)
 		.hold_closed_ms = HOLD_CLOSED_MS,
 		.close_timeout_ms = CLOSE_MS,
 	};
+}
+
+void *(*xiw_host_target)(const struct sockaddr *local);
+
+bool xiw_host_listener_wants(struct xiw_host_request *request)
+{
+	if (xiw_host_target)
+		request->context = xiw_host_target((struct sockaddr *)&request->local);
+	return !xiw_host_target || request->context;
+}
+
+void *xiw_host_request_target(const struct xiw_host_request *request)
+{
+	return request->context;
 }
 
 bool xiw_host_listener_find(uint64_t user_data, struct xiw_host_eq **eq, void **context)

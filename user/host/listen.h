@@ -20,4 +20,15 @@ static inline bool xiw_host_is_new(uint64_t user_data)
 /* Where the events of that listener go. False: it was freed. With xiw_host_lock. */
 bool xiw_host_listener_find(uint64_t user_data, struct xiw_host_eq **eq, void **context);
 
+/*
+ * What of the front's a Request to this local address is for, asked in the engine's thread before the program may hear
+ * of it: its channel would be readable. NULL: it is refused, and the front has said why. Not set: nothing is asked.
+ */
+extern void *(*xiw_host_target)(const struct sockaddr *local);
+/* What xiw_host_target() has answered. */
+void *xiw_host_request_target(const struct xiw_host_request *request);
+
+/* Has the Request's local address a target of the front's, which is noted? In the engine's thread. */
+bool xiw_host_listener_wants(struct xiw_host_request *request);
+
 #endif

@@ -26,6 +26,12 @@ static bool is_any(const struct sockaddr *addr)
 					  : IN6_IS_ADDR_UNSPECIFIED(&a6->sin6_addr);
 }
 
+/* Its addresses are the connection's. One that was refused or has ended may begin anew. */
+static bool has_connection(const struct xiw_id *id)
+{
+	return !id->ended && (id->passive || id->qp_num);
+}
+
 /* An address of no device of ours is an RNIC's, if there is one. */
 static bool is_theirs(const struct xiw_id *id, const struct sockaddr *addr)
 {
@@ -66,6 +72,8 @@ XIW_INTERPOSE int rdma_listen(struct rdma_cm_id *cm, int backlog)
 	struct xiw_id *id = xiw_id(cm);
 
 	PASS_ON(cm, rdma_listen, backlog);
+	if (has_connection(id))
+		return xiw_cm_result(-EINVAL);
 	if (!id->listener && rdma_bind_addr(cm, (struct sockaddr *)&any))
 		return -1;
 	return xiw_cm_result(xiw_host_listen(id->listener, backlog));
@@ -111,7 +119,7 @@ XIW_INTERPOSE int rdma_resolve_addr(struct rdma_cm_id *cm, struct sockaddr *src,
 
 	/* Of ours nothing is asked that could be late. */
 	PASS_ON_AND_WAIT(cm, rdma_resolve_addr, src, dst, timeout_ms);
-	if (!length(dst))
+	if (!length(dst) || has_connection(id))
 		return xiw_cm_result(-EINVAL);
 	/* Either may be the identifier's own, in whole or in part. */
 	memcpy(&to, dst, length(dst));

@@ -156,23 +156,35 @@ struct xiw_device **xiw_devices(unsigned int *n)
 	return list;
 }
 
+static struct xiw_device *known(const char *ifname)
+{
+	const int cancel = xiw_cancel_off();
+	struct xiw_device *d;
+
+	pthread_mutex_lock(&devices.lock);
+	d = find(ifname);
+	pthread_mutex_unlock(&devices.lock);
+	xiw_cancel_restore(cancel);
+	return d;
+}
+
 struct xiw_device *xiw_device_of(const struct sockaddr *addr)
 {
-	struct xiw_device **list, *found = NULL;
+	struct xiw_device *found = NULL;
 	struct ifaddrs *all;
 	unsigned int n;
 
 	if (xiw_if_addresses(&all))
 		return NULL;
-	list = xiw_devices(&n);
 	for (const struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
 		if (!wanted(a, all) || !xiw_if_same_ip(a->ifa_addr, addr))
 			continue;
-		for (unsigned int i = 0; i < n; i++)
-			if (!strcmp(list[i]->ifname, a->ifa_name))
-				found = list[i];
+		found = known(a->ifa_name);
+		if (!found) {
+			free(xiw_devices(&n));
+			found = known(a->ifa_name);
+		}
 	}
-	free(list);
 	freeifaddrs(all);
 	if (!found)
 		errno = ENODEV;

@@ -89,7 +89,7 @@ static void end_qp(struct xiw_id *id, enum xiw_host_event_kind kind)
 	pthread_mutex_unlock(&id->lock);
 }
 
-/* Returns the identifier that the event counts for. NULL: it is of no use to the program. */
+/* Returns the identifier that the event counts for. NULL: there is no memory for a request's. */
 static struct xiw_id *translate(struct xiw_told *to, const struct xiw_host_event *from)
 {
 	struct xiw_id *id = from->context, *new;
@@ -138,8 +138,9 @@ static int get(struct xiw_cm_channel *c, struct xiw_told *to)
 	}
 	if (translate(to, &from))
 		return 1;
+	/* Whoever has seen the channel readable does not wait for another event. */
 	xiw_cm_acked(from.context);
-	return 0;
+	return -ENOMEM;
 }
 
 XIW_INTERPOSE int rdma_get_cm_event(struct rdma_event_channel *channel,

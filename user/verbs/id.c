@@ -7,6 +7,7 @@
 
 #include "host/files.h"
 #include "host/life.h"
+#include "host/listen.h"
 #include "verbs/cm.h"
 #include "verbs/devices.h"
 #include "verbs/objects.h"
@@ -165,9 +166,25 @@ static void say_no_device(const struct sockaddr *addr)
 		name);
 }
 
+/* Asked by engines. */
+static void *device_at(const struct sockaddr *local)
+{
+	struct xiw_device *device = xiw_device_of(local);
+
+	if (!device && errno == ENODEV)
+		say_no_device(local);
+	else if (!device)
+		xiw_host_files_refused(-errno);
+	return device;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	xiw_host_target = device_at;
+}
+
 struct xiw_id *xiw_id_of_request(struct xiw_id *listener, const struct xiw_host_event *event)
 {
-	struct xiw_device *device;
 	struct rdma_cm_id *cm;
 	struct xiw_id *id;
 
@@ -179,12 +196,7 @@ struct xiw_id *xiw_id_of_request(struct xiw_id *listener, const struct xiw_host_
 	id = xiw_id(cm);
 	xiw_host_request_addr(event->request, &cm->route.addr.src_storage,
 			      &cm->route.addr.dst_storage);
-	device = xiw_device_of(&cm->route.addr.src_addr);
-	if (!device && errno == ENODEV)
-		say_no_device(&cm->route.addr.src_addr);
-	else if (!device)
-		xiw_host_files_refused(-errno);
-	if (xiw_cm_set_device(id, device)) {
+	if (xiw_cm_set_device(id, xiw_host_request_target(event->request))) {
 		rdma_destroy_id(cm);
 		return NULL;
 	}

@@ -31,6 +31,10 @@ static void resolves_own(void)
 	add_queues(&s);
 	IS(!rdma_connect(s.id, NULL));
 	IS(!take_event(s.channel, RDMA_CM_EVENT_ESTABLISHED));
+	/* They are the connection's now. */
+	IS(rdma_resolve_addr(s.id, NULL, &addr->dst_addr, 2000) && errno == EINVAL);
+	IS(rdma_listen(s.id, 1) && errno == EINVAL);
+	IS(!memcmp(&to, &addr->dst_storage, sizeof(to)));
 	IS(!rdma_disconnect(s.id));
 	await_end(&s);
 	free_side(&s);
@@ -212,11 +216,11 @@ static void posts_extended(void)
 #define QUIET 50 /* looks at the channel, each after 10 ms */
 
 /* MPA's Request of revision 1, with CRC and 500 octets of Private Data. */
-static int requests(void)
+static int requests(const char *host, uint16_t port)
 {
 	uint8_t frame[20 + 500] = "MPA ID Req Frame";
 	struct sockaddr_storage at;
-	socklen_t len = address_of(peer_host, (uint16_t)atoi(peer_port), &at);
+	socklen_t len = address_of(host, port, &at);
 	int fd = socket(at.ss_family, SOCK_STREAM, 0);
 
 	frame[16] = 0x40;
@@ -237,7 +241,7 @@ static void asks_and_goes(void)
 
 	meet();
 	for (int i = 0; i < GONE; i++)
-		fds[i] = requests();
+		fds[i] = requests(peer_host, (uint16_t)atoi(peer_port));
 	meet(); /* the first is there */
 	for (int i = 0; i < GONE; i++) {
 		IS(!setsockopt(fds[i], SOL_SOCKET, SO_LINGER, &now, sizeof(now)));
@@ -302,6 +306,30 @@ static void forgets_requests(void)
 	only_waits();
 }
 
+/*
+ * A listener on the wildcard address, and a peer that asks by an address of no device: it is refused, and whoever polls
+ * the channel and then waits for an event is not woken for nothing.
+ */
+static void hears_of_devices_only(void)
+{
+	struct sockaddr_in any = { .sin_family = AF_INET };
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	uint8_t reply;
+	int fd;
+
+	IS(channel = rdma_create_event_channel());
+	IS(!rdma_create_id(channel, &id, NULL, RDMA_PS_TCP));
+	IS(!rdma_bind_addr(id, (struct sockaddr *)&any) && !rdma_listen(id, 0));
+	fd = requests("127.0.0.1", ntohs(rdma_get_src_port(id)));
+	while (read(fd, &reply, 1) == 1)
+		;
+	IS(!readable(channel->fd, 200));
+	close(fd);
+	IS(!rdma_destroy_id(id));
+	rdma_destroy_event_channel(channel);
+}
+
 const struct verbs_case cases_of_habits[] = {
 	{ "resolve-own", resolves_own, only_waits },
 	{ "one-queue-for-both", shares_queue, NULL },
@@ -311,5 +339,6 @@ const struct verbs_case cases_of_habits[] = {
 	{ "memory-on-demand", has_memory_on_demand, only_waits },
 	{ "posts-extended", posts_extended, only_waits },
 	{ "requests-gone", asks_and_goes, forgets_requests },
+	{ "devices-only", hears_of_devices_only, NULL },
 	{},
 };
