@@ -276,6 +276,32 @@ Test(path_kernel, taken_back)
 	}
 }
 
+/* FPDUs of several lengths need as many octets with their padding, and each is as long as it says. */
+Test(path_kernel, lengths_that_padding_makes_equal)
+{
+	uint64_t rng = SEED;
+
+	fill_payload();
+	for (int i = 0; i < 500; i++) {
+		uint32_t to = 0, len = EACH, fpdus = 0, last = 0;
+
+		begin(false);
+		for (; to < REGION - EACH; to += len, fpdus++) {
+			/* 97 to 100 have the same number of octets. Most are as long as the one before. */
+			if (ref_random(&rng) % 3 == 0)
+				len = EACH - (uint32_t)(ref_random(&rng) % 4);
+			last = to + len;
+			put_fpdu(STAG, to, len, false);
+		}
+		cr_expect_eq(feed(c, wire, wire_len), wire_len);
+		cr_expect(!c->rx_dead && holds(memory, 0, last));
+		cr_expect_eq(c->counts.fpdus, fpdus);
+		cr_expect_eq(c->counts.placed_kernel, last);
+		cr_expect(c->ddp->tagged.contiguous && c->ddp->tagged.len == last);
+		finish();
+	}
+}
+
 /* Each FPDU of a run is asked about, wherever the answer changes. */
 Test(path_kernel, refused_within_a_run)
 {

@@ -123,14 +123,17 @@ static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec
 
 /*
  * Accepts FPDUs that have the header of the one in front of @data, but for the TO: what xiw_fpdu_expected() has found
- * for that one holds for them, too. Returns their octets.
+ * for that one holds for them, too. Its length is not always recv.ulpdu_len: others need as many octets with their
+ * padding. Returns how many octets were accepted.
  */
 static uint32_t accept_alike(struct xiw_conn *c, const uint8_t *data, uint32_t len, uint32_t each)
 {
-	const uint32_t ulpdu_len = c->recv.ulpdu_len, payload = ulpdu_len - XIW_DDP_TAGGED_LEN;
+	const uint32_t ulpdu_len = xiw_get_be16(data - each),
+		       payload = ulpdu_len - XIW_DDP_TAGGED_LEN;
 	uint64_t head, same, to = c->ddp->next.to; /* heads: length, control, RsvdULP and STag */
 	uint8_t *dst = c->ddp->next.dst;
-	uint32_t n = 0, most;
+	uint64_t most;
+	uint32_t n = 0;
 
 	if (!dst || !c->ddp->next.tagged)
 		return 0;
