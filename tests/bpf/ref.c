@@ -127,7 +127,8 @@ static void kernel_data(struct ref_segment *s, uint32_t stat, enum ref_exit exit
 	bool beyond = beyond_windows(s);
 	uint32_t tsval;
 
-	if (!beyond && !after(s->f->acked, s->end) && s->f->flags & XIW_FLOW_TIMESTAMPS &&
+	if (!beyond && !after(s->f->acked, s->end) &&
+	    (s->f->flags & (XIW_FLOW_TIMESTAMPS | XIW_FLOW_ANOTHER)) == XIW_FLOW_TIMESTAMPS &&
 	    timestamp(s, &tsval) && s->f->ts_recent && after(s->f->ts_recent, tsval)) {
 		drop(s->c, XIW_STAT_DROP_PAWS, REF_PAWS);
 		return;
