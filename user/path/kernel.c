@@ -123,13 +123,11 @@ static int accept_fpdu(void *ctx, const struct xiw_fpdu *f, const struct xiw_vec
 
 /*
  * Accepts FPDUs that have the header of the one in front of @data, but for the TO: what xiw_fpdu_expected() has found
- * for that one holds for them, too. Its length is not always recv.ulpdu_len: others need as many octets with their
- * padding. Returns how many octets were accepted.
+ * for that one holds for them, too. Returns how many octets were accepted.
  */
 static uint32_t accept_alike(struct xiw_conn *c, const uint8_t *data, uint32_t len, uint32_t each)
 {
-	const uint32_t ulpdu_len = xiw_get_be16(data - each),
-		       payload = ulpdu_len - XIW_DDP_TAGGED_LEN;
+	const uint32_t ulpdu_len = c->recv.ulpdu_len, payload = ulpdu_len - XIW_DDP_TAGGED_LEN;
 	uint64_t head, same, to = c->ddp->next.to; /* heads: length, control, RsvdULP and STag */
 	uint8_t *dst = c->ddp->next.dst;
 	uint64_t most;
@@ -157,7 +155,10 @@ static uint32_t accept_alike(struct xiw_conn *c, const uint8_t *data, uint32_t l
 	return n * each;
 }
 
-/* Accepts FPDUs that continue a Tagged message and are all as long as the last one. Returns their octets. */
+/*
+ * Accepts FPDUs that continue a Tagged message and have as many octets as the last one; with their padding, ULPDUs of
+ * several lengths do. Returns how many octets were accepted.
+ */
 static uint32_t accept_run(struct xiw_conn *c, const uint8_t *data, uint32_t len)
 {
 	const uint32_t each = xiw_mpa_data_len(c->recv.ulpdu_len);
@@ -167,6 +168,7 @@ static uint32_t accept_run(struct xiw_conn *c, const uint8_t *data, uint32_t len
 		return 0;
 	while (len - used >= each &&
 	       xiw_fpdu_accept_expected(c, data + used, each, XIW_FPDU_KERNEL)) {
+		c->recv.ulpdu_len = xiw_get_be16(data + used);
 		used += each;
 		used += accept_alike(c, data + used, len - used, each);
 	}
