@@ -5,8 +5,10 @@
 #include <netinet/in.h>
 #include <stdlib.h>
 
+#include "core/news.h"
 #include "host/engines.h"
 #include "host/eq.h"
+#include "host/files.h"
 #include "host/life.h"
 #include "host/link.h"
 #include "host/settings.h"
@@ -41,13 +43,20 @@ void xiw_host_conn_opts(struct xiw_conn_opts *opts)
 	};
 }
 
-void *(*xiw_host_target)(const struct sockaddr *local);
+void *(*xiw_host_target)(const struct sockaddr *local, const struct ifaddrs *all);
 
 bool xiw_host_listener_wants(struct xiw_host_request *request)
 {
-	if (xiw_host_target)
-		request->context = xiw_host_target((struct sockaddr *)&request->local);
-	return !xiw_host_target || request->context;
+	const struct ifaddrs *addrs;
+	int err;
+
+	if (!xiw_host_target)
+		return true;
+	err = xiw_news_addresses(request->engine, &addrs);
+	xiw_host_files_refused(err);
+	if (!err)
+		request->context = xiw_host_target((struct sockaddr *)&request->local, addrs);
+	return request->context;
 }
 
 void *xiw_host_request_target(const struct xiw_host_request *request)

@@ -3,6 +3,8 @@
 #ifndef XIW_HOST_LISTEN_H
 #define XIW_HOST_LISTEN_H
 
+#include <ifaddrs.h>
+
 #include "host/host.h"
 
 /* Options that all connections have; those of a queue pair and of the application are added. */
@@ -21,10 +23,11 @@ static inline bool xiw_host_is_new(uint64_t user_data)
 bool xiw_host_listener_find(uint64_t user_data, struct xiw_host_eq **eq, void **context);
 
 /*
- * What of the front's a Request to this local address is for, asked in the engine's thread before the program may hear
- * of it: its channel would be readable. NULL: it is refused, and the front has said why. Not set: nothing is asked.
+ * What of the front's a Request to this local address, one of `all`, is for, asked in the engine's thread before the
+ * program may hear of it: its channel would be readable. NULL: it is refused, and the front has said why. Not set:
+ * nothing is asked.
  */
-extern void *(*xiw_host_target)(const struct sockaddr *local);
+extern void *(*xiw_host_target)(const struct sockaddr *local, const struct ifaddrs *all);
 /* What xiw_host_target() has answered. */
 void *xiw_host_request_target(const struct xiw_host_request *request);
 

@@ -168,14 +168,11 @@ static struct xiw_device *known(const char *ifname)
 	return d;
 }
 
-struct xiw_device *xiw_device_of(const struct sockaddr *addr)
+struct xiw_device *xiw_device_among(const struct ifaddrs *all, const struct sockaddr *addr)
 {
 	struct xiw_device *found = NULL;
-	struct ifaddrs *all;
 	unsigned int n;
 
-	if (xiw_if_addresses(&all))
-		return NULL;
 	for (const struct ifaddrs *a = all; a && !found; a = a->ifa_next) {
 		if (!wanted(a, all) || !xiw_if_same_ip(a->ifa_addr, addr))
 			continue;
@@ -185,6 +182,17 @@ struct xiw_device *xiw_device_of(const struct sockaddr *addr)
 			found = known(a->ifa_name);
 		}
 	}
+	return found;
+}
+
+struct xiw_device *xiw_device_of(const struct sockaddr *addr)
+{
+	struct xiw_device *found;
+	struct ifaddrs *all;
+
+	if (xiw_if_addresses(&all))
+		return NULL;
+	found = xiw_device_among(all, addr);
 	freeifaddrs(all);
 	if (!found)
 		errno = ENODEV;

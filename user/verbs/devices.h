@@ -3,6 +3,7 @@
 #ifndef XIW_VERBS_DEVICES_H
 #define XIW_VERBS_DEVICES_H
 
+#include <ifaddrs.h>
 #include <stdbool.h>
 #include <sys/socket.h>
 
@@ -14,7 +15,9 @@ struct xiw_device;
  */
 struct xiw_device **xiw_devices(unsigned int *n);
 
-/* The device with this IP address; NULL, with errno: ENODEV, it is none of theirs. */
+/* The device with this IP address, which is one of `all`; NULL: it is none of theirs. */
+struct xiw_device *xiw_device_among(const struct ifaddrs *all, const struct sockaddr *addr);
+/* The same of all addresses there are; NULL, with errno: ENODEV, it is none of theirs. */
 struct xiw_device *xiw_device_of(const struct sockaddr *addr);
 
 /*

@@ -167,14 +167,12 @@ static void say_no_device(const struct sockaddr *addr)
 }
 
 /* Asked by engines. */
-static void *device_at(const struct sockaddr *local)
+static void *device_at(const struct sockaddr *local, const struct ifaddrs *all)
 {
-	struct xiw_device *device = xiw_device_of(local);
+	struct xiw_device *device = xiw_device_among(all, local);
 
-	if (!device && errno == ENODEV)
+	if (!device)
 		say_no_device(local);
-	else if (!device)
-		xiw_host_files_refused(-errno);
 	return device;
 }
 
