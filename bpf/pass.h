@@ -84,8 +84,8 @@ static __always_inline void xiw_note_ecn(const struct xiw_seg *s)
 
 /*
  * PAWS behind a stretch (RFC 7323 section 5.3). The socket has not seen the stretch's timestamps, so its TS.Recent is
- * too old. That of the stretch stays in the flow until xiw_egress sees that the socket's is as new, or another
- * connection has begun with these addresses. Returns false for an old duplicate: drop the packet.
+ * too old. That of the stretch stays in the flow until xiw_egress sees that the socket's is as new. It says nothing of
+ * another connection with these addresses. Returns false for an old duplicate: drop the packet.
  */
 static __always_inline bool xiw_new_enough(const struct xiw_seg *s)
 {

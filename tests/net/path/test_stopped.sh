@@ -21,7 +21,12 @@ full() {
 retransmits() { _ss snd dport | grep -q 'timer:(on'; }
 watchdog() { in_ns rcv "$xiwarp" status --json "$IF_RCV" | grep -q '"watchdog":[1-9]'; }
 direct() { in_ns rcv "$xiwarp" status --json "$IF_RCV" | grep -Eq '"octets_direct":[1-9][0-9]{6}'; }
-goes_on() { [[ $(queue) -lt 1000000 ]]; }
+# It is still there, and the engine reads.
+goes_on() {
+	local n
+	n=$(queue)
+	[[ $n && $n -lt 1000000 ]]
+}
 drops() { in_ns rcv nstat -saz TcpExtTCPRcvQDrop | awk '/RcvQDrop/ { print $2 }'; }
 
 wire_up plain 1500 1 || exit 1
